@@ -1,0 +1,40 @@
+import type { A2AError } from "../protocol/errors.js";
+import type { Binding, Principal, ServerContext } from "../protocol/context.js";
+import type { Operations } from "../protocol/operations.js";
+
+/** What is known of a call before a byte of its body is read. */
+export interface CallHead {
+  readonly binding: Binding;
+  /** A header or metadata value by its lower-case name. */
+  header(name: string): string | undefined;
+}
+
+/** Limits that a binding keeps; bytes, counts and milliseconds. */
+export interface BindingLimits {
+  /** Content of a request, decoded (a binary message). */
+  readonly contentMaxBytes: number;
+  /** A JSON body; more than `contentMaxBytes`, since base64 is longer. */
+  readonly jsonBodyMaxBytes: number;
+  readonly keepAliveMs: number;
+}
+
+/** What every binding serves: the one handler, and the door before it. */
+export interface Service {
+  readonly handler: Operations<ServerContext>;
+  readonly limits: BindingLimits;
+  /** Versions that the agent serves, newest first. */
+  readonly versions: readonly string[];
+  /** Refuse a call that declares no version. */
+  readonly strictVersions: boolean;
+  /** Says who is asking, by headers alone. Throws `unauthenticated` or `permissionDenied`. */
+  authenticate(head: CallHead): Principal | Promise<Principal>;
+  /** The requested extensions that are active for a call; throws `extensionSupportRequired` (spec 3.3.4). */
+  extensions(requested: readonly string[]): readonly string[];
+  /**
+   * Counts a call in. Throws `unavailable` while draining, and `resourceExhausted` or `unavailable` over a limit of
+   * bytes in flight or streams. The returned function counts it out again; calling it twice does no harm.
+   */
+  enter(call: { readonly principal: Principal; readonly bytes: number; readonly streams: boolean }): () => void;
+  /** What a caller may see of an error: an `A2AError` as it is, anything else masked, logged and given a correlation id. */
+  publicError(error: unknown): A2AError;
+}

@@ -1,0 +1,240 @@
+import type { Scope } from "../protocol/context.js";
+import type { ErrorCode } from "../protocol/errors.js";
+import type {
+  Message,
+  SendMessageConfiguration,
+  StreamResponse,
+  Task,
+  TaskPushNotificationConfig,
+  TaskState,
+} from "../protocol/model.js";
+
+// All that the core asks of the outside. Each port has a contract suite in test/contract that every implementation runs.
+
+/** Time, injected so that tests turn it. Timers never keep a process alive. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Calls once after `ms`; the returned function takes it back. */
+  after(ms: number, run: () => void): () => void;
+}
+
+/** Why a turn was started. */
+export type TurnCause = "message" | "wake" | "restart";
+
+/**
+ * One record of a task's log. `seq` counts up by one within a task. Readers of the protocol see the `event` records;
+ * gaps between their numbers are normal.
+ */
+export type LogRecord =
+  | { readonly kind: "event"; readonly seq: number; readonly event: StreamResponse }
+  /** A caller's message, taken by a turn. `entry` is the id of the send that brought it. */
+  | { readonly kind: "message"; readonly seq: number; readonly message: Message; readonly entry: string }
+  | {
+      readonly kind: "turnStarted";
+      readonly seq: number;
+      readonly turn: number;
+      readonly attempt: number;
+      readonly cause: TurnCause;
+    }
+  /** `error` is the answer of the send that started the turn. */
+  | {
+      readonly kind: "turnEnded";
+      readonly seq: number;
+      readonly error?: { readonly code: ErrorCode; readonly message: string } | undefined;
+    };
+
+/** What a store knows of a task without opening it. */
+export interface Head {
+  /** The store's own number of the task; ascends with creation. Calls by key follow a scoped `read`. */
+  readonly key: number;
+  readonly id: string;
+  readonly contextId: string;
+  readonly scope: Scope;
+  /** Changes when a log is restored or reset, so that old event ids are recognised. */
+  readonly incarnation: string;
+  /** Number of the last record. */
+  readonly seq: number;
+  /** Raised by each claim. */
+  readonly epoch: number;
+  /** Instance whose turn runs the task; `""` when nobody does. */
+  readonly holder: string;
+  /** Whether the holder's instance had not expired when this was read, by the store's clock. False without a holder. */
+  readonly holderLive: boolean;
+  readonly state: TaskState;
+  /** Milliseconds since the epoch; never runs backwards. */
+  readonly statusTime: number;
+  /** How many entries were ever put into the task's inbox. */
+  readonly inboxPut: number;
+  /** Ordinal of the last turn that was started. */
+  readonly turn: number;
+  /** Protocol version in which the task was made. */
+  readonly version: string;
+}
+
+/** A task at a position: what `records` adds to `task` is the whole of it up to `head.seq`. */
+export interface StoredTask {
+  readonly head: Head;
+  /** The fold up to `seq`; `undefined` when the whole log is given. Not to be changed. */
+  readonly snapshot: { readonly seq: number; readonly task: Task } | undefined;
+  readonly records: readonly LogRecord[];
+}
+
+interface WriteBody {
+  /** Numbered from the fence's `seq + 1` (from 1 for a new task), without gaps. */
+  readonly records: readonly LogRecord[];
+  /** About how many bytes the records take. */
+  readonly bytes: number;
+  /** Set when a record of this write changes the state. */
+  readonly status?: { readonly state: TaskState; readonly time: number } | undefined;
+  /** The fold up to the last record; given when the log has outgrown the last snapshot. Not changed afterwards. */
+  readonly snapshot?: { readonly task: Task; readonly bytes: number } | undefined;
+  /**
+   * Ends the turn: the holder is cleared. Unless the state is terminal the write is refused with `inboxMoved` when
+   * `inboxPut` is no longer the head's. With a terminal state all that waits in the inbox is dropped in the same write.
+   */
+  readonly end?: { readonly inboxPut: number } | undefined;
+  /** Ids of inbox entries that this write takes out. */
+  readonly takes?: readonly string[] | undefined;
+}
+
+/** The first write of a task. It is born at epoch 1, held by `holder` (or by nobody when the write ends the turn). */
+export interface NewTask extends WriteBody {
+  readonly id: string;
+  readonly contextId: string;
+  readonly scope: Scope;
+  readonly holder: string;
+  readonly version: string;
+  readonly status: { readonly state: TaskState; readonly time: number };
+}
+
+/** A write to a task that exists. It applies only when the head still has this `epoch` and `seq`. */
+export interface Append extends WriteBody {
+  readonly key: number;
+  readonly epoch: number;
+  readonly seq: number;
+  /** Starts a turn: raises the epoch by one, sets the holder and the turn's ordinal. */
+  readonly claim?: { readonly holder: string; readonly turn: number } | undefined;
+}
+
+/** `fenced`: epoch or number did not match, nothing was written. */
+export type AppendResult = "stored" | "fenced" | "inboxMoved";
+
+/** Something that waits for the turn of a task: a follow-up message, a cancel, a wake. */
+export interface InboxEntry {
+  readonly id: string;
+  readonly kind: "message" | "cancel" | "wake";
+  /** Set for a message. */
+  readonly send?: QueuedSend | undefined;
+}
+
+/** What a turn needs of a send that it did not receive itself. Holds no credentials. */
+export interface QueuedSend {
+  readonly message: Message;
+  readonly configuration: SendMessageConfiguration | undefined;
+  readonly metadata: Message["metadata"];
+  readonly extensions: readonly string[];
+}
+
+/** `idle`: nobody holds the task, so the receiver claims it. `ended`: its state is terminal. */
+export type PutResult = "stored" | "full" | "idle" | "ended";
+
+/** Which tasks a page holds: filters combine, newest status first, then the higher key. */
+export interface ListQuery {
+  readonly contextId?: string | undefined;
+  readonly state?: TaskState | undefined;
+  /** Milliseconds since the epoch, inclusive. */
+  readonly since?: number | undefined;
+  readonly limit: number;
+  /** The last task of the page before. */
+  readonly after?: { readonly statusTime: number; readonly key: number } | undefined;
+}
+
+export interface ListPage {
+  readonly tasks: readonly StoredTask[];
+  /** Tasks that match, before paging. */
+  readonly total: number;
+  /** True when tasks follow the last one of this page. */
+  readonly more: boolean;
+}
+
+/**
+ * Where tasks live. Every method may reject when the store cannot be reached; a caller then does not know whether a
+ * write took effect and finds out by reading the head.
+ */
+export interface TaskStore {
+  /** Creates a task. Rejects when its id exists. */
+  create(task: NewTask): Promise<Head>;
+  /** Appends under the fence. Group commit is the store's own: writes that wait on each other travel together. */
+  append(write: Append): Promise<AppendResult>;
+  /** One consistent read; `undefined` for a task that is missing or not in the scope. */
+  read(scope: Scope, id: string): Promise<StoredTask | undefined>;
+  /** The head alone. */
+  head(scope: Scope, id: string): Promise<Head | undefined>;
+  /**
+   * Records with `seq > after`, oldest first, at most `limit`, with the head of the same moment. `compacted`: the log no
+   * longer reaches back to `after`.
+   */
+  recordsAfter(
+    key: number,
+    after: number,
+    limit: number,
+  ): Promise<{ readonly head: Head; readonly records: readonly LogRecord[] } | "compacted" | undefined>;
+  /** Heads of the tasks that still exist, in any order. */
+  heads(keys: readonly number[]): Promise<readonly Head[]>;
+  list(scope: Scope, query: ListQuery): Promise<ListPage>;
+  /**
+   * Puts an entry into the inbox of a task that is held. At most `maxMessages` messages wait; one cancel and one wake
+   * always fit (a second one is `stored` without effect). Raises the head's `inboxPut` when it took effect.
+   */
+  put(key: number, entry: InboxEntry, maxMessages: number): Promise<PutResult>;
+  /** What waits, oldest first, cancels before messages, and the head's `inboxPut` of the same moment. */
+  inbox(key: number): Promise<{ readonly entries: readonly InboxEntry[]; readonly inboxPut: number }>;
+  /** Takes an entry back; false when it was no longer waiting. */
+  withdraw(key: number, entryId: string): Promise<boolean>;
+  /** Registers an instance, or renews it: it expires `ttlMs` from now by the store's clock. */
+  renew(instance: string, ttlMs: number): Promise<void>;
+  /** Ends an instance at once. */
+  retire(instance: string): Promise<void>;
+  /** Heads whose holder has expired, at most `limit`. */
+  orphans(limit: number): Promise<readonly Head[]>;
+  close(): Promise<void>;
+}
+
+/** A push configuration and how far its webhook has been told: the number of the last record that was dealt with. */
+export interface PushRegistration {
+  readonly key: number;
+  readonly taskId: string;
+  readonly scope: Scope;
+  readonly config: TaskPushNotificationConfig;
+  readonly cursor: number;
+  /** Protocol version in which the configuration was made; deliveries speak it. */
+  readonly version: string;
+}
+
+/** Push configurations with their delivery cursor over the log. Credentials are kept here and nowhere else. */
+export interface PushStore {
+  /** Adds or replaces by `config.id`. `full`: the task has `max` others already. Replacing keeps the cursor given. */
+  set(registration: PushRegistration, max: number): Promise<"stored" | "full">;
+  get(key: number, id: string): Promise<PushRegistration | undefined>;
+  /** Oldest first. */
+  list(key: number): Promise<readonly PushRegistration[]>;
+  /** Deleting what is not there does no harm. */
+  delete(key: number, id: string): Promise<void>;
+  /** Moves a cursor forward; ignored for a configuration that is gone. */
+  advance(key: number, id: string, cursor: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `moved`: the task has new records. `inbox`: something was put into its inbox. */
+export interface Hint {
+  readonly kind: "moved" | "inbox";
+  readonly taskId: string;
+}
+
+/** Hints between handlers of one store. They may be lost, late or doubled: they only wake. */
+export interface Signals {
+  publish(hint: Hint): void;
+  /** The returned function ends it. */
+  subscribe(listener: (hint: Hint) => void): () => void;
+}

@@ -1,0 +1,89 @@
+/** The three protocol bindings, and the two browser forms of gRPC (spec 5, 9 to 11). */
+export type Binding = "json-rpc" | "http-json" | "grpc" | "connect";
+
+/** Who is asking: what `authenticate` says of a caller. Everything stored belongs to one owner of one tenant. */
+export interface Principal {
+  readonly owner: string;
+  /** Default: the tenant without a name. */
+  readonly tenant?: string | undefined;
+  /** Whatever else the application wants to know of the caller; handed to the agent as `turn.principal`. */
+  readonly [claim: string]: unknown;
+}
+
+/** What every store call is limited to. */
+export interface Scope {
+  readonly tenant: string;
+  readonly owner: string;
+}
+
+/** What a server's operation knows of its call, beside the request message. */
+export interface ServerContext {
+  readonly principal: Principal;
+  readonly binding: Binding;
+  /** Protocol version of the face that the call came through; a task and a push configuration remember it. */
+  readonly version: string;
+  /** Extension URIs that the caller wants activated for this call (spec 4.6). */
+  readonly extensions: readonly string[];
+  /** The id of the last event that the caller has seen: `Last-Event-ID`. */
+  readonly after: string | undefined;
+  /** Aborts when the caller has gone or its deadline has passed. Made when first asked for. */
+  readonly signal: AbortSignal;
+}
+
+/** A `ServerContext` as its binding holds it. */
+export interface OpenContext extends ServerContext {
+  /** Tells the operation that nobody waits for its answer any more. */
+  leave(reason?: unknown): void;
+}
+
+/** Makes the context of one call. The abort signal costs nothing until an operation asks for it. */
+export function createContext(call: Omit<ServerContext, "signal">): OpenContext {
+  return new CallContext(call);
+}
+
+class CallContext implements OpenContext {
+  readonly principal: Principal;
+  readonly binding: Binding;
+  readonly version: string;
+  readonly extensions: readonly string[];
+  readonly after: string | undefined;
+  #controller: AbortController | undefined;
+  #left = false;
+  #reason: unknown;
+
+  constructor(call: Omit<ServerContext, "signal">) {
+    this.principal = call.principal;
+    this.binding = call.binding;
+    this.version = call.version;
+    this.extensions = call.extensions;
+    this.after = call.after;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#left) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  leave(reason?: unknown): void {
+    if (this.#left) return;
+    this.#left = true;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+  }
+}
+
+/** What a client's call may carry beside the request message. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Limit of the whole call in milliseconds. Default: none. */
+  readonly timeoutMs?: number | undefined;
+  /** Extra headers or gRPC metadata. Names are compared without case. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Extension URIs to activate. */
+  readonly extensions?: readonly string[] | undefined;
+  /** The id of the last event seen, to go on behind it. */
+  readonly after?: string | undefined;
+}

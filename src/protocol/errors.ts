@@ -1,0 +1,112 @@
+/** One row of the code table: how each binding says an error (spec 5.4). */
+export interface ErrorRow {
+  /** `ErrorInfo.reason`; set for every row, the nine A2A errors and ours. */
+  readonly reason: string;
+  readonly jsonRpc: number;
+  readonly grpc: number;
+  readonly http: number;
+  /** True for the nine errors that A2A itself defines. */
+  readonly a2a: boolean;
+}
+
+const row = (reason: string, jsonRpc: number, grpc: number, http: number, a2a = false): ErrorRow => ({
+  reason,
+  jsonRpc,
+  grpc,
+  http,
+  a2a,
+});
+
+/** What can go wrong, and how each binding says it (spec 3.3.2, 5.4, 9.5). */
+export const errorTable = {
+  taskNotFound: row("TASK_NOT_FOUND", -32001, 5, 404, true),
+  taskNotCancelable: row("TASK_NOT_CANCELABLE", -32002, 9, 400, true),
+  pushNotificationNotSupported: row("PUSH_NOTIFICATION_NOT_SUPPORTED", -32003, 9, 400, true),
+  unsupportedOperation: row("UNSUPPORTED_OPERATION", -32004, 9, 400, true),
+  contentTypeNotSupported: row("CONTENT_TYPE_NOT_SUPPORTED", -32005, 3, 400, true),
+  invalidAgentResponse: row("INVALID_AGENT_RESPONSE", -32006, 13, 500, true),
+  extendedAgentCardNotConfigured: row("EXTENDED_AGENT_CARD_NOT_CONFIGURED", -32007, 9, 400, true),
+  extensionSupportRequired: row("EXTENSION_SUPPORT_REQUIRED", -32008, 9, 400, true),
+  versionNotSupported: row("VERSION_NOT_SUPPORTED", -32009, 9, 400, true),
+  parseError: row("PARSE_ERROR", -32700, 3, 400),
+  invalidRequest: row("INVALID_REQUEST", -32600, 3, 400),
+  methodNotFound: row("METHOD_NOT_FOUND", -32601, 12, 404),
+  methodNotAllowed: row("METHOD_NOT_ALLOWED", -32600, 12, 405),
+  invalidParams: row("INVALID_PARAMS", -32602, 3, 400),
+  contentTooLarge: row("CONTENT_TOO_LARGE", -32600, 8, 413),
+  unsupportedMediaType: row("UNSUPPORTED_MEDIA_TYPE", -32600, 3, 415),
+  unauthenticated: row("UNAUTHENTICATED", -32000, 16, 401),
+  permissionDenied: row("PERMISSION_DENIED", -32000, 7, 403),
+  resourceExhausted: row("RESOURCE_EXHAUSTED", -32603, 8, 429),
+  unavailable: row("UNAVAILABLE", -32603, 14, 503),
+  requestTimeout: row("REQUEST_TIMEOUT", -32600, 4, 408),
+  deadlineExceeded: row("DEADLINE_EXCEEDED", -32603, 4, 504),
+  internalError: row("INTERNAL", -32603, 13, 500),
+} as const satisfies Record<string, ErrorRow>;
+
+/** The code to test an error by: `error.code === "taskNotFound"`. */
+export type ErrorCode = keyof typeof errorTable;
+
+export const errorCodes = Object.keys(errorTable) as readonly ErrorCode[];
+
+/** `domain` of every `ErrorInfo` (spec 9.5, 10.6, 11.6). */
+export const errorDomain = "a2a-protocol.org";
+
+/** One field of a request that was refused, and why. `field` is a dotted path: `message.parts[0].text`. */
+export interface FieldViolation {
+  readonly field: string;
+  readonly description: string;
+}
+
+export interface ErrorOptions {
+  readonly cause?: unknown;
+  /** Fields at fault, for `BadRequest` details. */
+  readonly violations?: readonly FieldViolation[] | undefined;
+  /** Further facts for `ErrorInfo.metadata`. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** When it may help to ask again, in milliseconds: `Retry-After`, `RetryInfo`. */
+  readonly retryAfterMs?: number | undefined;
+  /** Value of `WWW-Authenticate` for `unauthenticated` and `permissionDenied`. */
+  readonly challenge?: string | undefined;
+}
+
+/**
+ * The one error of the framework. Test `error.code`; the bindings translate it both ways by `errorTable`.
+ * Its message is public: it is sent to the peer. `cause` never is.
+ */
+export class A2AError extends Error {
+  readonly code: ErrorCode;
+  readonly violations: readonly FieldViolation[];
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly retryAfterMs: number | undefined;
+  readonly challenge: string | undefined;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "A2AError";
+    this.code = code;
+    this.violations = options.violations ?? [];
+    this.metadata = options.metadata ?? {};
+    this.retryAfterMs = options.retryAfterMs;
+    this.challenge = options.challenge;
+  }
+}
+
+/** An `invalidParams` error about fields of a request; its message names the first of them. */
+export function invalidParams(...violations: readonly FieldViolation[]): A2AError {
+  const [first] = violations;
+  const message = first === undefined ? "invalid parameters" : `invalid parameters: ${first.field} ${first.description}`;
+  return new A2AError("invalidParams", message, { violations });
+}
+
+/** `taskNotFound` for a task that is missing or not the caller's: both read the same (spec 3.3.2). */
+export function taskNotFound(taskId: string): A2AError {
+  return new A2AError("taskNotFound", "no such task", { metadata: { taskId } });
+}
+
+const byReason = new Map(errorCodes.map((code) => [errorTable[code].reason as string, code]));
+
+/** The code whose `ErrorInfo.reason` this is, if it is one of ours. */
+export function errorCodeFromReason(reason: string): ErrorCode | undefined {
+  return byReason.get(reason);
+}

@@ -1,0 +1,12 @@
+/** Where the framework says what a caller must not see. Any pino or console-like logger fits. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+const nothing = (): void => {};
+
+/** A logger that says nothing. */
+export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };

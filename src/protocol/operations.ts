@@ -1,0 +1,118 @@
+import type { DescMessage, DescMethod, Message as AnyMessage, MessageShape } from "@bufbuild/protobuf";
+import { A2AService, type StreamResponse } from "./model.js";
+
+type Methods = (typeof A2AService)["method"];
+
+/** Name of an operation in our code: `sendMessage`, `getTask`, … */
+export type OperationName = keyof Methods;
+
+/** Request message of an operation. */
+export type RequestOf<K extends OperationName> = MessageShape<Methods[K]["input"]>;
+
+/** Reply message of an operation; of a stream, the type of its elements. */
+export type ReplyOf<K extends OperationName> = MessageShape<Methods[K]["output"]>;
+
+/** One element of a stream: the payload, and the opaque event id that a caller may come back with (none for a message). */
+export interface StreamItem {
+  readonly response: StreamResponse;
+  readonly id?: string | undefined;
+}
+
+/**
+ * The eleven operations of A2A, typed from the service descriptor. A server's request handler is `Operations<ServerContext>`,
+ * a client's transport is `Operations<CallOptions>` (spec 3.1).
+ */
+export type Operations<C> = {
+  readonly [K in OperationName]: Methods[K]["methodKind"] extends "server_streaming"
+    ? (request: RequestOf<K>, context: C) => AsyncIterable<StreamItem>
+    : (request: RequestOf<K>, context: C) => Promise<ReplyOf<K>>;
+};
+
+/** What an agent has to declare before an operation may be used (spec 3.3.4). */
+export type Capability = "streaming" | "pushNotifications" | "extendedAgentCard";
+
+/** One row of the operation table. */
+export interface Operation {
+  readonly name: OperationName;
+  /** The wire's own word: the RPC's name, and the JSON-RPC method of 1.0. */
+  readonly method: string;
+  readonly descriptor: DescMethod;
+  readonly input: DescMessage;
+  readonly output: DescMessage;
+  readonly streams: boolean;
+  readonly needs: Capability | undefined;
+  /** True when calling it twice does no harm (spec 3.3.1). */
+  readonly idempotent: boolean;
+}
+
+const capabilities: Partial<Record<OperationName, Capability>> = {
+  sendStreamingMessage: "streaming",
+  subscribeToTask: "streaming",
+  createTaskPushNotificationConfig: "pushNotifications",
+  getTaskPushNotificationConfig: "pushNotifications",
+  listTaskPushNotificationConfigs: "pushNotifications",
+  deleteTaskPushNotificationConfig: "pushNotifications",
+  getExtendedAgentCard: "extendedAgentCard",
+};
+
+const notIdempotent: ReadonlySet<OperationName> = new Set([
+  "sendMessage",
+  "sendStreamingMessage",
+  "createTaskPushNotificationConfig",
+]);
+
+/** The operation table, in the order of the service. Bindings loop over it. */
+export const operations: readonly Operation[] = A2AService.methods.map((descriptor) => {
+  const name = descriptor.localName as OperationName;
+  return {
+    name,
+    method: descriptor.name,
+    descriptor,
+    input: descriptor.input,
+    output: descriptor.output,
+    streams: descriptor.methodKind === "server_streaming",
+    needs: capabilities[name],
+    idempotent: !notIdempotent.has(name),
+  };
+});
+
+const byName = new Map(operations.map((operation) => [operation.name, operation]));
+
+/** The row of an operation. */
+export function operationOf(name: OperationName): Operation {
+  const operation = byName.get(name);
+  if (operation === undefined) throw new TypeError(`no operation ${name}`);
+  return operation;
+}
+
+type AnyOperation<C> = (request: AnyMessage, context: C) => Promise<AnyMessage> | AsyncIterable<StreamItem>;
+
+/** Calls one operation by its row. The only place where the table's dynamic type meets the static one. */
+export function invoke<C>(
+  on: Operations<C>,
+  operation: Operation,
+  request: AnyMessage,
+  context: C,
+): Promise<AnyMessage> | AsyncIterable<StreamItem> {
+  return (on[operation.name] as AnyOperation<C>)(request, context);
+}
+
+/** Calls an operation that gives one reply. */
+export function invokeUnary<C>(
+  on: Operations<C>,
+  operation: Operation,
+  request: AnyMessage,
+  context: C,
+): Promise<AnyMessage> {
+  return invoke(on, operation, request, context) as Promise<AnyMessage>;
+}
+
+/** Calls an operation that gives a stream. */
+export function invokeStream<C>(
+  on: Operations<C>,
+  operation: Operation,
+  request: AnyMessage,
+  context: C,
+): AsyncIterable<StreamItem> {
+  return invoke(on, operation, request, context) as AsyncIterable<StreamItem>;
+}

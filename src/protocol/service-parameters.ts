@@ -1,0 +1,25 @@
+/** Names of the service parameters, as headers and as gRPC metadata (spec 3.2.6). They are compared without case. */
+export const versionParameter = "a2a-version";
+export const extensionsParameter = "a2a-extensions";
+
+/** Media type of the HTTP+JSON binding and of webhook calls (spec 14.1). */
+export const a2aMediaType = "application/a2a+json";
+
+/** Splits the value of `A2A-Extensions` into URIs, in order and without repeats. */
+export function parseExtensions(value: string | undefined): readonly string[] {
+  if (value === undefined || value === "") return none;
+  return [...new Set(value.split(",").map((uri) => uri.trim()))].filter((uri) => uri !== "");
+}
+
+const none: readonly string[] = [];
+
+/** Joins URIs to one header value. */
+export function formatExtensions(uris: readonly string[]): string {
+  return uris.join(",");
+}
+
+/** `Major.Minor` of a version value; a third component is ignored (spec 3.6). `undefined` for what is no version. */
+export function parseVersion(value: string): string | undefined {
+  const match = /^(\d{1,4})\.(\d{1,4})(?:\.\d{1,9})?$/.exec(value.trim());
+  return match === null ? undefined : `${match[1]}.${match[2]}`;
+}
