@@ -1,5 +1,5 @@
-import type { A2AError } from "../protocol/errors.js";
 import type { Binding, Principal, ServerContext } from "../protocol/context.js";
+import type { A2AError } from "../protocol/errors.js";
 import type { Operations } from "../protocol/operations.js";
 
 /** What is known of a call before a byte of its body is read. */

@@ -1,5 +1,5 @@
 import type { Scope } from "../protocol/context.js";
-import type { ErrorCode } from "../protocol/errors.js";
+import type { ErrorCode, FieldViolation } from "../protocol/errors.js";
 import type {
   Message,
   SendMessageConfiguration,
@@ -94,7 +94,7 @@ interface WriteBody {
    * `inboxPut` is no longer the head's. With a terminal state all that waits in the inbox is dropped in the same write.
    */
   readonly end?: { readonly inboxPut: number } | undefined;
-  /** Ids of inbox entries that this write takes out. */
+  /** Ids of inbox entries that this write takes out. When one of them no longer waits, the write is `inboxMoved`. */
   readonly takes?: readonly string[] | undefined;
 }
 
@@ -224,6 +224,15 @@ export interface PushStore {
   /** Moves a cursor forward; ignored for a configuration that is gone. */
   advance(key: number, id: string, cursor: number): Promise<void>;
   close(): Promise<void>;
+}
+
+/** What the core needs of push notifications: the store, the checks that are policy, and somebody who delivers. */
+export interface PushService {
+  readonly store: PushStore;
+  /** What is wrong with a configuration: its URL may not be called, a header would be broken, … */
+  check(config: TaskPushNotificationConfig): readonly FieldViolation[];
+  /** A registration was added or replaced: what its task does from `cursor` on is to be delivered. */
+  added(registration: PushRegistration): void;
 }
 
 /** `moved`: the task has new records. `inbox`: something was put into its inbox. */

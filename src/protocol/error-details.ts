@@ -1,5 +1,12 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { A2AError, type ErrorCode, errorCodeFromReason, errorDomain, errorTable, type FieldViolation } from "./errors.js";
+import {
+  A2AError,
+  type ErrorCode,
+  errorCodeFromReason,
+  errorDomain,
+  errorTable,
+  type FieldViolation,
+} from "./errors.js";
 
 // The JSON form of google.rpc details, shared by JSON-RPC (`error.data`) and HTTP+JSON (`error.details`): spec 9.5, 11.6.
 

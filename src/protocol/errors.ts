@@ -95,7 +95,8 @@ export class A2AError extends Error {
 /** An `invalidParams` error about fields of a request; its message names the first of them. */
 export function invalidParams(...violations: readonly FieldViolation[]): A2AError {
   const [first] = violations;
-  const message = first === undefined ? "invalid parameters" : `invalid parameters: ${first.field} ${first.description}`;
+  const message =
+    first === undefined ? "invalid parameters" : `invalid parameters: ${first.field} ${first.description}`;
   return new A2AError("invalidParams", message, { violations });
 }
 

@@ -1,4 +1,4 @@
-import type { DescMessage, DescMethod, Message as AnyMessage, MessageShape } from "@bufbuild/protobuf";
+import type { Message as AnyMessage, DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
 import { A2AService, type StreamResponse } from "./model.js";
 
 type Methods = (typeof A2AService)["method"];

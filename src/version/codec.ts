@@ -1,6 +1,10 @@
-import type { DescService, JsonObject, JsonValue, Message as AnyMessage } from "@bufbuild/protobuf";
+import type { Message as AnyMessage, DescService, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { A2AError } from "../protocol/errors.js";
+import type { HttpRoute } from "../protocol/http-rules.js";
+import type { AgentCard } from "../protocol/model.js";
 import type { Operation, StreamItem } from "../protocol/operations.js";
+
+export type { HttpRoute } from "../protocol/http-rules.js";
 
 // The contract of a version: a model codec (its objects ⇄ the 1.0 messages), a face for each binding that the version
 // has, and a stream adapter. A binding takes faces and loops over them; it never names a version.
@@ -52,17 +56,6 @@ export interface JsonRpcFace extends JsonFace {
   readError(error: JsonValue | undefined): A2AError;
 }
 
-/** One route of HTTP+JSON. A segment is a literal, or the JSON name of the field that it fills. */
-export interface HttpRoute {
-  readonly verb: "GET" | "POST" | "PUT" | "DELETE" | "PATCH";
-  readonly segments: readonly ({ readonly literal: string } | { readonly field: string })[];
-  /** `:cancel` and the like, kept outside of the last segment's value. `""` when there is none. */
-  readonly suffix: string;
-  readonly operation: Operation;
-  /** True when the request comes as a body, false when as query parameters. */
-  readonly hasBody: boolean;
-}
-
 /** How a version looks over HTTP+JSON. */
 export interface HttpJsonFace extends JsonFace {
   /** Every route served, in order of precedence; the first of an operation is the one that a client uses. */
@@ -98,4 +91,8 @@ export interface Version {
   readonly jsonRpc?: JsonRpcFace | undefined;
   readonly httpJson?: HttpJsonFace | undefined;
   readonly grpc?: GrpcFace | undefined;
+  /** The pure agent card of this version. */
+  writeCard(card: AgentCard): JsonObject;
+  /** Reads a peer's card leniently. Throws `invalidAgentResponse` for what is no card at all. */
+  readCard(json: JsonValue | undefined): AgentCard;
 }

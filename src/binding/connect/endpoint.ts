@@ -1,0 +1,106 @@
+import type { Message as AnyMessage, DescMethod, DescMethodServerStreaming, DescMethodUnary } from "@bufbuild/protobuf";
+import { createConnectRouter, createContextKey, createContextValues, type HandlerContext } from "@connectrpc/connect";
+import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { compressionGzip } from "@connectrpc/connect-node";
+import type { GrpcFace } from "../../version/codec.js";
+import { methodsOf, type RpcMethod } from "../grpc/method.js";
+import type { HttpEndpoint, HttpReply, HttpRequest } from "../http.js";
+import type { BindingLimits, Service } from "../service.js";
+import { ConnectCall } from "./call.js";
+
+export interface ConnectEndpointOptions {
+  readonly faces: readonly GrpcFace[];
+  readonly service: Service;
+}
+
+/** Serves Connect and gRPC-Web, binary and JSON, at `/<service>/<RPC>`. */
+export function createConnectEndpoint({ faces, service }: ConnectEndpointOptions): HttpEndpoint {
+  const served = new Map(faces.flatMap(methodsOf).map((method) => [method.path, serve(method, service)]));
+  return (request) => served.get(request.path)?.(request);
+}
+
+const callKey = createContextKey<ConnectCall | undefined>(undefined);
+
+function serve(method: RpcMethod, service: Service): (request: HttpRequest) => Promise<HttpReply> {
+  const handler = createHandler(method, service.limits);
+  return async (request) => {
+    const call = new ConnectCall(request, service, method);
+    const left = new AbortController();
+    request.onLeave(() => left.abort());
+    const response = await handler({
+      httpVersion: "1.1",
+      method: request.method,
+      url: `http://localhost${request.path}${request.query === "" ? "" : `?${request.query}`}`,
+      header: headersOf(request),
+      body: call.body(bodyMaxBytes(request, service.limits)),
+      signal: left.signal,
+      contextValues: createContextValues().set(callKey, call),
+    });
+    return replyOf(response, method.operation.streams);
+  };
+}
+
+function createHandler({ descriptor }: RpcMethod, limits: BindingLimits): UniversalHandler {
+  const callOf = ({ values }: HandlerContext): ConnectCall => {
+    const call = values.get(callKey);
+    if (call === undefined) throw new TypeError("a call without its request");
+    return call;
+  };
+  const unary = (wire: AnyMessage, context: HandlerContext) => callOf(context).unary(wire, context);
+  const stream = (wire: AnyMessage, context: HandlerContext) => callOf(context).stream(wire, context);
+  const router = createConnectRouter({
+    grpc: false,
+    acceptCompression: [compressionGzip],
+    readMaxBytes: Math.max(limits.contentMaxBytes, limits.jsonBodyMaxBytes),
+    requestGate: (context) => callOf(context).admit(context.responseHeader),
+  });
+  if (isStream(descriptor)) router.rpc<DescMethodServerStreaming>(descriptor, stream);
+  if (isUnary(descriptor)) router.rpc<DescMethodUnary>(descriptor, unary);
+  const [handler] = router.handlers;
+  if (handler === undefined) throw new TypeError(`${descriptor.name} is a kind of RPC that A2A does not have`);
+  return handler;
+}
+
+const isUnary = (method: DescMethod): method is DescMethodUnary => method.methodKind === "unary";
+
+const isStream = (method: DescMethod): method is DescMethodServerStreaming => method.methodKind === "server_streaming";
+
+function bodyMaxBytes(request: HttpRequest, limits: BindingLimits): number {
+  const json = request.header("content-type")?.includes("json") === true;
+  return json ? limits.jsonBodyMaxBytes : limits.contentMaxBytes + envelopeBytes;
+}
+
+/** Flags and length before each message of gRPC-Web and of Connect's streams. */
+const envelopeBytes = 5;
+
+// What the two protocols read; everything else is read from the request itself.
+const protocolHeaders = [
+  "content-type",
+  "content-encoding",
+  "accept-encoding",
+  "connect-protocol-version",
+  "connect-timeout-ms",
+  "connect-content-encoding",
+  "connect-accept-encoding",
+  "grpc-timeout",
+  "grpc-encoding",
+  "grpc-accept-encoding",
+];
+
+function headersOf(request: HttpRequest): Headers {
+  const headers = new Headers();
+  for (const name of protocolHeaders) {
+    const value = request.header(name);
+    if (value !== undefined) headers.set(name, value);
+  }
+  return headers;
+}
+
+async function replyOf({ status, header, body }: UniversalServerResponse, streams: boolean): Promise<HttpReply> {
+  const headers = Object.fromEntries(header ?? []);
+  if (streams || body === undefined) return { status, headers, body };
+  const { "content-length": _, ...rest } = headers;
+  const pieces: Uint8Array[] = [];
+  for await (const piece of body) pieces.push(piece);
+  return { status, headers: rest, body: Buffer.concat(pieces) };
+}

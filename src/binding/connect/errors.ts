@@ -1,0 +1,20 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { type A2AError, errorTable } from "../../protocol/errors.js";
+import { detailsOf } from "../grpc/details.js";
+
+/** An error as Connect and gRPC-Web say it: the code of gRPC, and the same typed details. */
+export function errorToConnect(error: A2AError): ConnectError {
+  const headers = new Headers();
+  if (error.challenge !== undefined) headers.set("www-authenticate", error.challenge);
+  if (error.retryAfterMs !== undefined) headers.set("retry-after", String(Math.ceil(error.retryAfterMs / 1000)));
+  const message = error.message.toWellFormed();
+  return new ConnectError(message, codeOf(error), headers, [...detailsOf(error)]);
+}
+
+/** The numbers of Connect's codes are those of gRPC. */
+function codeOf(error: A2AError): Code {
+  const { grpc } = errorTable[error.code];
+  return codes.find((code) => code === grpc) ?? Code.Unknown;
+}
+
+const codes = Object.values(Code).filter((code) => typeof code === "number");

@@ -1,0 +1,31 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+
+/** Answers requests of HTTP/1.1 and of HTTP/2 alike. */
+export type RequestListener = (
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
+) => void;
+
+/** Limits of connections; milliseconds, bytes, counts. */
+export interface ListenerLimits {
+  /** Time for the first bytes, a TLS handshake and the headers of a request. */
+  readonly headerTimeoutMs: number;
+  /** Time for a body, behind its headers. */
+  readonly bodyTimeoutMs: number;
+  readonly headerMaxBytes: number;
+  /** How long an HTTP/1.1 connection may idle between two requests. */
+  readonly keepAliveIdleMs: number;
+  /** How long an HTTP/2 connection may be silent before it is told to go. */
+  readonly http2IdleMs: number;
+  readonly streamsPerConnection: number;
+}
+
+export const defaultListenerLimits: ListenerLimits = {
+  headerTimeoutMs: 10_000,
+  bodyTimeoutMs: 30_000,
+  headerMaxBytes: 16 * 1024,
+  keepAliveIdleMs: 15_000,
+  http2IdleMs: 300_000,
+  streamsPerConnection: 100,
+};

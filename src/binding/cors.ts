@@ -1,0 +1,117 @@
+import type { HttpEndpoint, HttpReply } from "./http.js";
+
+export interface CorsOptions {
+  /** Origins whose pages may call, as `https://host[:port]`; `"*"` for any. */
+  readonly origins: readonly string[] | "*";
+  /** Further request headers that pages may send, such as that of an API key. Default: none. */
+  readonly allowHeaders?: readonly string[] | undefined;
+  /** Further reply headers that pages may read. Default: none. */
+  readonly exposeHeaders?: readonly string[] | undefined;
+  /** Whether pages may send cookies; not with `"*"`. Default: false. */
+  readonly credentials?: boolean | undefined;
+  /** How long a browser may remember its question, in seconds. Default: 3,600. */
+  readonly maxAgeSeconds?: number | undefined;
+}
+
+// The second lines are what Connect and gRPC-Web send and answer with.
+const requestHeaders = [
+  ...["Authorization", "Content-Type", "Accept", "Last-Event-ID", "A2A-Version", "A2A-Extensions", "If-None-Match"],
+  ...["Connect-Protocol-Version", "Connect-Timeout-Ms", "Grpc-Timeout", "X-Grpc-Web", "X-User-Agent"],
+];
+const replyHeaders = [
+  ...["A2A-Extensions", "WWW-Authenticate", "ETag", "Retry-After"],
+  ...["Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"],
+];
+const methods = "GET, POST, DELETE";
+
+/** Lets pages of other origins call an endpoint (the CORS part of the Fetch standard). Throws on options that no browser honours. */
+export function cors(endpoint: HttpEndpoint, options: CorsOptions): HttpEndpoint {
+  const policy = resolvePolicy(options);
+  return (request) => {
+    const origin = request.header("origin");
+    if (origin === undefined) return withVary(endpoint(request), policy);
+    const allowed = policy.allows(origin);
+    if (request.method === "OPTIONS" && request.header("access-control-request-method") !== undefined) {
+      return preflight(policy, allowed ? origin : undefined);
+    }
+    const reply = endpoint(request);
+    return allowed ? withOrigin(reply, policy, origin) : withVary(reply, policy);
+  };
+}
+
+interface Policy {
+  readonly any: boolean;
+  readonly credentials: boolean;
+  readonly allowHeaders: string;
+  readonly exposeHeaders: string;
+  readonly maxAge: string;
+  allows(origin: string): boolean;
+}
+
+function resolvePolicy(options: CorsOptions): Policy {
+  const { origins, credentials = false, maxAgeSeconds = 3_600 } = options;
+  if (origins === "*" && credentials) throw new TypeError('cors: credentials need a list of origins instead of "*"');
+  const listed = new Set(origins === "*" ? [] : origins.map(originOf));
+  return {
+    any: origins === "*",
+    credentials,
+    allowHeaders: [...requestHeaders, ...(options.allowHeaders ?? [])].join(", "),
+    exposeHeaders: [...replyHeaders, ...(options.exposeHeaders ?? [])].join(", "),
+    maxAge: String(maxAgeSeconds),
+    allows: (origin) => origins === "*" || listed.has(origin),
+  };
+}
+
+function originOf(value: string): string {
+  const url = URL.parse(value);
+  if (url === null || url.origin === "null" || (url.origin !== value && `${url.origin}/` !== value)) {
+    throw new TypeError(
+      `cors: ${JSON.stringify(value)} is no origin: write scheme, host and port, as https://example.org`,
+    );
+  }
+  return url.origin;
+}
+
+function preflight(policy: Policy, origin: string | undefined): HttpReply {
+  const granted = {
+    "Access-Control-Allow-Methods": methods,
+    "Access-Control-Allow-Headers": policy.allowHeaders,
+    "Access-Control-Max-Age": policy.maxAge,
+  };
+  const headers = origin === undefined ? {} : { ...originHeaders(policy, origin), ...granted };
+  return { status: 204, headers: { ...headers, ...vary(policy, undefined) }, body: undefined };
+}
+
+function originHeaders(policy: Policy, origin: string): Record<string, string> {
+  const headers: Record<string, string> = { "Access-Control-Allow-Origin": policy.any ? "*" : origin };
+  if (policy.credentials) headers["Access-Control-Allow-Credentials"] = "true";
+  return headers;
+}
+
+async function withOrigin(
+  answer: ReturnType<HttpEndpoint>,
+  policy: Policy,
+  origin: string,
+): Promise<HttpReply | undefined> {
+  const reply = await answer;
+  if (reply === undefined) return undefined;
+  const headers = {
+    ...reply.headers,
+    ...originHeaders(policy, origin),
+    "Access-Control-Expose-Headers": policy.exposeHeaders,
+    ...vary(policy, reply.headers["Vary"]),
+  };
+  return { ...reply, headers };
+}
+
+/** A cache must not give the answer without these headers to a page that needs them. */
+async function withVary(answer: ReturnType<HttpEndpoint>, policy: Policy): Promise<HttpReply | undefined> {
+  const reply = await answer;
+  if (reply === undefined || policy.any) return reply;
+  return { ...reply, headers: { ...reply.headers, ...vary(policy, reply.headers["Vary"]) } };
+}
+
+function vary(policy: Policy, own: string | undefined): Record<string, string> {
+  if (policy.any) return own === undefined ? {} : { Vary: own };
+  return { Vary: own === undefined ? "Origin" : `${own}, Origin` };
+}

@@ -1,0 +1,43 @@
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { A2AError } from "../protocol/errors.js";
+
+// Server-sent events, the reading end. Comments, foreign event names, any line ends and a last event without its blank
+// line are all taken.
+
+/**
+ * Reads the events of a reply, as many at a time as came together, and reads on only when those were taken. Leaving it
+ * closes the connection. `failure` says what to throw when that breaks.
+ */
+export async function* readEventStream(
+  body: ReadableStream<Uint8Array>,
+  eventMaxLength: number,
+  failure: (cause: unknown) => unknown,
+): AsyncGenerator<readonly EventSourceMessage[], void, undefined> {
+  let events: EventSourceMessage[] = [];
+  const parser = createParser({
+    maxBufferSize: eventMaxLength,
+    onEvent: (event) => events.push(event),
+    onError: ({ type }) => {
+      if (type !== "max-buffer-size-exceeded") return;
+      throw new A2AError("contentTooLarge", `an event is over the limit of ${eventMaxLength} characters`);
+    },
+  });
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch((cause: unknown) => {
+        throw failure(cause);
+      });
+      parser.feed(done ? `${decoder.decode()}\n\n` : decoder.decode(value, { stream: true }));
+      const ready = events;
+      events = [];
+      if (ready.length > 0) yield ready;
+      if (done) return;
+    }
+  } finally {
+    reader.cancel().then(undefined, ignore);
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,150 @@
+import { bodyCutOff, bodyTimedOut, bodyTimeoutDefaultMs, bodyTooLarge } from "./body-error.js";
+import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
+
+export interface FetchHandlerOptions {
+  /** Path that the endpoint is mounted at, cut off before it is asked. Default: none. */
+  readonly basePath?: string | undefined;
+  /** How long a request's body may take to arrive, in milliseconds. Default: 30,000. */
+  readonly bodyTimeoutMs?: number | undefined;
+  /** The peer's address, where the runtime knows it. Default: unknown. */
+  readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
+}
+
+/** Serves an endpoint in any runtime of the Fetch standard: Bun, Deno, Next, Hono, workers. */
+export function fetchHandler(
+  endpoint: HttpEndpoint,
+  options: FetchHandlerOptions = {},
+): (request: Request) => Promise<Response> {
+  const base = (options.basePath ?? "").replace(/\/+$/, "");
+  return async (request) => {
+    const url = new URL(request.url);
+    if (!isBelow(url.pathname, base)) return notFound();
+    const reply = await endpoint(new FetchRequest(request, url, url.pathname.slice(base.length), options));
+    return reply === undefined ? notFound() : responseFromReply(reply);
+  };
+}
+
+function isBelow(path: string, base: string): boolean {
+  return path.startsWith(base) && (path.length === base.length || path[base.length] === "/");
+}
+
+function notFound(): Response {
+  return new Response("not found\n", { status: 404, headers: { "Content-Type": "text/plain" } });
+}
+
+class FetchRequest implements HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly secure: boolean;
+  readonly #request: Request;
+  readonly #host: string;
+  readonly #options: FetchHandlerOptions;
+
+  constructor(request: Request, url: URL, path: string, options: FetchHandlerOptions) {
+    this.method = request.method;
+    this.path = path;
+    this.query = url.search.slice(1);
+    this.secure = url.protocol === "https:";
+    this.#request = request;
+    this.#host = url.host;
+    this.#options = options;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#options.remoteAddress?.(this.#request);
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers.get(name) ?? (name === "host" ? this.#host : undefined);
+  }
+
+  async body(maxBytes: number): Promise<Uint8Array> {
+    if (Number(this.header("content-length") ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
+    const reader = this.#request.body?.getReader();
+    if (reader === undefined) return new Uint8Array(0);
+    const timeoutMs = this.#options.bodyTimeoutMs ?? bodyTimeoutDefaultMs;
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      reader.cancel().catch(ignore);
+    }, timeoutMs);
+    try {
+      const bytes = await readAll(reader, maxBytes);
+      if (timedOut) throw bodyTimedOut(timeoutMs);
+      return bytes;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  onLeave(listener: () => void): void {
+    this.#request.signal.addEventListener("abort", listener, { once: true });
+  }
+}
+
+type ByteReader = ReadableStreamDefaultReader<Uint8Array>;
+
+async function readAll(reader: ByteReader, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await nextChunk(reader);
+    if (done) break;
+    bytes += value.length;
+    if (bytes > maxBytes) {
+      reader.cancel().catch(ignore);
+      throw bodyTooLarge(maxBytes);
+    }
+    chunks.push(value);
+  }
+  const [first] = chunks;
+  return chunks.length === 1 && first !== undefined ? first : joined(chunks, bytes);
+}
+
+async function nextChunk(reader: ByteReader): Promise<Awaited<ReturnType<ByteReader["read"]>>> {
+  try {
+    return await reader.read();
+  } catch (cause) {
+    throw bodyCutOff(cause);
+  }
+}
+
+function joined(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
+  const whole = new Uint8Array(bytes);
+  let offset = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return whole;
+}
+
+function responseFromReply(reply: HttpReply): Response {
+  const { body } = reply;
+  const init = { status: reply.status, headers: { ...reply.headers } };
+  if (body === undefined) return new Response(null, init);
+  if (typeof body === "string") return new Response(body, init);
+  return new Response(body instanceof Uint8Array ? new Uint8Array(body) : streamOf(body), init);
+}
+
+/** Pulled by the reader alone: nothing is read ahead of it. */
+function streamOf(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await iterator.next();
+        if (done === true) controller.close();
+        else controller.enqueue(typeof value === "string" ? encoder.encode(value) : value);
+      },
+      cancel() {
+        iterator.return?.().then(undefined, ignore);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function ignore(): void {}

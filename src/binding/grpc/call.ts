@@ -1,0 +1,183 @@
+import { type Message as AnyMessage, toBinary } from "@bufbuild/protobuf";
+import { Metadata, ServerInterceptingCall, type ServerInterceptingCallInterface, status } from "@grpc/grpc-js";
+import type { OpenContext, Principal } from "../../protocol/context.js";
+import { A2AError } from "../../protocol/errors.js";
+import { invokeStream, invokeUnary, type StreamItem } from "../../protocol/operations.js";
+import { extensionsParameter, formatExtensions } from "../../protocol/service-parameters.js";
+import { openContext } from "./admission.js";
+import { errorToStatus } from "./errors.js";
+import { asBuffer, decodeMessage, headerOf, type ServedMethod } from "./method.js";
+
+// Bytes of a stream that may wait for its socket before the reading of its subscription stops.
+const highWaterBytes = 32 * 1024;
+
+const succeeded = { code: status.OK, details: "OK", metadata: null };
+const ignore = (): void => {};
+
+/**
+ * One call of one of our operations. It takes the place of the handler that grpc-js would run, for two reasons: the
+ * caller is known before a byte of its message is read, and a reply with its status leaves in one write.
+ */
+export class GrpcCall extends ServerInterceptingCall {
+  readonly #call: ServerInterceptingCallInterface;
+  readonly #method: ServedMethod;
+  #context: OpenContext | undefined;
+  #message: Uint8Array | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #countOut: () => void = ignore;
+  #over: boolean = false;
+  #headersSent: boolean = false;
+  #pendingBytes = 0;
+  #drained: (() => void) | undefined;
+  #events: AsyncIterator<StreamItem> | undefined;
+
+  constructor(call: ServerInterceptingCallInterface, method: ServedMethod) {
+    super(call);
+    this.#call = call;
+    this.#method = method;
+  }
+
+  override start(): void {
+    this.#call.start(this);
+  }
+
+  onReceiveMetadata(metadata: Metadata): void {
+    const header = (name: string) => headerOf(metadata, name);
+    try {
+      const principal = this.#method.service.authenticate({ binding: "grpc", header });
+      if (principal instanceof Promise) {
+        principal.then((known) => this.#admit(known, header)).catch((error: unknown) => this.#fail(error));
+      } else {
+        this.#admit(principal, header);
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  onReceiveMessage(message: Uint8Array): void {
+    if (this.#message !== undefined) {
+      this.#fail(new A2AError("invalidRequest", "more than one request message"));
+      return;
+    }
+    this.#message = message;
+    this.#call.startRead();
+  }
+
+  onReceiveHalfClose(): void {
+    clearTimeout(this.#timer);
+    if (this.#over) return;
+    void this.#run();
+  }
+
+  onCancel(): void {
+    if (this.#over) return;
+    this.#end();
+    const late = Number(this.#call.getDeadline()) <= Date.now();
+    const reason = late ? new A2AError("deadlineExceeded", "the deadline of the call has passed") : undefined;
+    this.#context?.leave(reason);
+    this.#drained?.();
+  }
+
+  #admit(principal: Principal, header: (name: string) => string | undefined): void {
+    if (this.#over) return;
+    const { face, service, bodyTimeoutMs } = this.#method;
+    this.#context = openContext(service, { principal, binding: "grpc", version: face.version, header });
+    this.#timer = setTimeout(() => {
+      this.#fail(new A2AError("requestTimeout", `the request took longer than ${bodyTimeoutMs} ms to arrive`));
+    }, bodyTimeoutMs);
+    this.#call.startRead();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      const { operation, handler, service } = this.#method;
+      const message = this.#message;
+      const context = this.#context;
+      if (message === undefined || context === undefined) throw new A2AError("invalidRequest", "no request message");
+      this.#countOut = service.enter({
+        principal: context.principal,
+        bytes: message.length,
+        streams: operation.streams,
+      });
+      const request = this.#readRequest(message);
+      if (operation.streams) await this.#pump(request, invokeStream(handler, operation, request, context));
+      else this.#reply(request, await invokeUnary(handler, operation, request, context));
+      this.#succeed();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #readRequest(message: Uint8Array): AnyMessage {
+    const { face, operation, descriptor } = this.#method;
+    return face.readRequest(operation, decodeMessage(descriptor.input, message));
+  }
+
+  #reply(request: AnyMessage, reply: AnyMessage): void {
+    const { face, operation, descriptor } = this.#method;
+    const bytes = toBinary(descriptor.output, face.writeReply(operation, reply, request));
+    this.#send(bytes, ignore);
+  }
+
+  /** Writes events as they come. What the operation has ready at once goes into one write; a full socket stops it. */
+  async #pump(request: AnyMessage, stream: AsyncIterable<StreamItem>): Promise<void> {
+    const { face, operation } = this.#method;
+    const writer = face.writeStream(operation, request);
+    const events = stream[Symbol.asyncIterator]();
+    this.#events = events;
+    for (let next = await events.next(); next.done !== true && !this.#over; next = await events.next()) {
+      for (const { payload } of writer.write(next.value)) {
+        this.#pendingBytes += payload.length;
+        this.#send(payload, () => this.#written(payload.length));
+      }
+      if (this.#pendingBytes > highWaterBytes) await this.#drain();
+    }
+  }
+
+  #written(bytes: number): void {
+    this.#pendingBytes -= bytes;
+    if (this.#pendingBytes <= highWaterBytes) this.#drained?.();
+  }
+
+  #drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#drained = resolve;
+      if (this.#over) resolve();
+    });
+  }
+
+  #send(bytes: Uint8Array, written: () => void): void {
+    if (!this.#headersSent) this.#sendHeaders();
+    this.#call.sendMessage(asBuffer(bytes), written);
+  }
+
+  // They wait for the first message, so that a call that fails before it is answered by its trailers alone.
+  #sendHeaders(): void {
+    this.#headersSent = true;
+    const extensions = this.#context?.extensions ?? [];
+    if (extensions.length === 0) return;
+    const headers = new Metadata();
+    headers.set(extensionsParameter, formatExtensions(extensions));
+    this.#call.sendMetadata(headers);
+  }
+
+  #succeed(): void {
+    if (this.#over) return;
+    this.#end();
+    this.#call.sendStatus(succeeded);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#over) return;
+    this.#end();
+    this.#call.sendStatus(errorToStatus(this.#method.service.publicError(error)));
+  }
+
+  #end(): void {
+    this.#over = true;
+    clearTimeout(this.#timer);
+    this.#countOut();
+    this.#events?.return?.().catch(ignore);
+  }
+}

@@ -1,0 +1,97 @@
+import { create, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { type Any, anyPack, anyUnpack, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
+import {
+  A2AError,
+  type ErrorCode,
+  type ErrorOptions,
+  errorCodeFromReason,
+  errorDomain,
+  errorTable,
+} from "../../protocol/errors.js";
+
+// The protobuf form of an error, shared by gRPC and Connect: google.rpc.Status with typed details (spec 10.6).
+
+type Detail =
+  | { readonly desc: typeof ErrorInfoSchema; readonly value: MessageShape<typeof ErrorInfoSchema> }
+  | { readonly desc: typeof BadRequestSchema; readonly value: MessageShape<typeof BadRequestSchema> }
+  | { readonly desc: typeof RetryInfoSchema; readonly value: MessageShape<typeof RetryInfoSchema> };
+
+/** `ErrorInfo` always, `BadRequest` and `RetryInfo` when there is something to say. */
+export function detailsOf(error: A2AError, maxViolations = error.violations.length): readonly Detail[] {
+  const { reason } = errorTable[error.code];
+  const details: Detail[] = [
+    {
+      desc: ErrorInfoSchema,
+      value: create(ErrorInfoSchema, { reason, domain: errorDomain, metadata: { ...error.metadata } }),
+    },
+  ];
+  if (maxViolations > 0) {
+    const fieldViolations = error.violations
+      .slice(0, maxViolations)
+      .map(({ field, description }) => ({ field, description }));
+    details.push({ desc: BadRequestSchema, value: create(BadRequestSchema, { fieldViolations }) });
+  }
+  if (error.retryAfterMs !== undefined) {
+    const retryDelay = durationFromMs(error.retryAfterMs);
+    details.push({ desc: RetryInfoSchema, value: create(RetryInfoSchema, { retryDelay }) });
+  }
+  return details;
+}
+
+// Many peers refuse more than 8 KiB of metadata, base64 included, and then lose the status too.
+const statusMaxBytes = 4096;
+const messageMaxLength = 512;
+
+/** The message of an error as it may stand in metadata: bounded, and without halves of surrogate pairs. */
+export function statusMessage(error: A2AError): string {
+  const { message } = error;
+  return (message.length > messageMaxLength ? `${message.slice(0, messageMaxLength)}…` : message).toWellFormed();
+}
+
+/** Encodes `google.rpc.Status`. Violations are left out from the end until it fits into metadata. */
+export function encodeStatus(error: A2AError): Uint8Array {
+  for (let count = error.violations.length; ; count = Math.trunc(count / 2)) {
+    const details = detailsOf(error, count).map(packed);
+    const bytes = toBinary(
+      StatusSchema,
+      create(StatusSchema, { code: errorTable[error.code].grpc, message: statusMessage(error), details }),
+    );
+    if (bytes.length <= statusMaxBytes) return bytes;
+    if (count === 0) return encodeStatus(new A2AError(error.code, statusMessage(error)));
+  }
+}
+
+function packed({ desc, value }: Detail): Any {
+  return anyPack(desc, value);
+}
+
+/** Reads `google.rpc.Status`; what cannot be read adds nothing. Never throws. */
+export function errorFromStatusBytes(bytes: Uint8Array, message: string, fallback: ErrorCode): A2AError {
+  try {
+    return errorFromAny(fromBinary(StatusSchema, bytes).details, message, fallback);
+  } catch (cause) {
+    return new A2AError(fallback, message, { cause });
+  }
+}
+
+/** The error that packed details tell of. `fallback` names the code when no known `ErrorInfo` does. */
+function errorFromAny(details: readonly Any[], message: string, fallback: ErrorCode): A2AError {
+  let code = fallback;
+  const options: { -readonly [K in keyof ErrorOptions]: ErrorOptions[K] } = {};
+  for (const detail of details) {
+    const info = anyUnpack(detail, ErrorInfoSchema);
+    if (info !== undefined) {
+      code = errorCodeFromReason(info.reason) ?? fallback;
+      options.metadata = { ...info.metadata };
+    }
+    const bad = anyUnpack(detail, BadRequestSchema);
+    if (bad !== undefined) {
+      options.violations = bad.fieldViolations.map(({ field, description }) => ({ field, description }));
+    }
+    const delay = anyUnpack(detail, RetryInfoSchema)?.retryDelay;
+    if (delay !== undefined) options.retryAfterMs = durationMs(delay);
+  }
+  return new A2AError(code, message, options);
+}

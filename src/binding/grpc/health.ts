@@ -1,0 +1,30 @@
+import type { Server } from "@grpc/grpc-js";
+import type { HealthImplementation } from "grpc-health-check";
+
+/** `grpc.health.v1`, for the whole server (the empty name) and for each service. */
+export interface Health {
+  /** Registers the service. The package behind it is loaded only now, since it takes longer than all of our own start. */
+  addTo(server: Server): Promise<void>;
+  setServing(serving: boolean): void;
+}
+
+export function createHealth(services: readonly string[]): Health {
+  const names = ["", ...services];
+  let serving = true;
+  let implementation: HealthImplementation | undefined;
+  const tell = (): void => {
+    for (const name of names) implementation?.setStatus(name, serving ? "SERVING" : "NOT_SERVING");
+  };
+  return {
+    addTo: async (server) => {
+      const { HealthImplementation } = await import("grpc-health-check");
+      implementation = new HealthImplementation();
+      tell();
+      implementation.addToServer(server);
+    },
+    setServing: (now) => {
+      serving = now;
+      tell();
+    },
+  };
+}

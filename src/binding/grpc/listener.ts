@@ -1,0 +1,83 @@
+import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { ServerCredentials } from "@grpc/grpc-js";
+import type { Logger } from "../../protocol/logger.js";
+import type { ListenerLimits, RequestListener } from "../connection.js";
+import { refuseHttp } from "../http1-engine.js";
+import { goAway, type Http2Engine, keepSessions } from "../http2-engine.js";
+import type { GrpcServer } from "./server.js";
+
+// The one file that knows how gRPC and HTTP share a connection. grpc-js owns the HTTP/2 server and has no public hook
+// before its handlers, so its private set-up method is wrapped, once, on the one server that we made.
+const setupName = "_setupHandlers";
+
+export interface GrpcEngineOptions {
+  readonly grpc: GrpcServer;
+  /** Takes the streams that are not gRPC. Default: they are refused. */
+  readonly http?: RequestListener | undefined;
+  readonly limits: ListenerLimits;
+  readonly logger: Logger;
+}
+
+/** HTTP/2 for gRPC and HTTP: the content type of each stream decides. */
+export async function createGrpcEngine(options: GrpcEngineOptions): Promise<Http2Engine> {
+  const { grpc, limits, logger } = options;
+  const http2 = captureHttp2(grpc);
+  const injector = grpc.server.createConnectionInjector(ServerCredentials.createInsecure());
+  if (http2.server === undefined) {
+    logger.warn({}, "this release of grpc-js hides its HTTP/2 server: HTTP/2 connections are for gRPC only");
+    await grpc.prepareAll();
+    return { accept: injector.injectConnection, drain: () => injector.drain(2 ** 31 - 1), close: injector.destroy };
+  }
+  const sessions = keepSessions(http2.server, limits);
+  shareStreams(http2.server, options);
+  return {
+    accept: injector.injectConnection,
+    drain: () => goAway(sessions),
+    close: () => {
+      injector.destroy();
+      grpc.server.forceShutdown();
+    },
+  };
+}
+
+/** Waits for the HTTP/2 server that the next injector makes. */
+function captureHttp2({ server }: GrpcServer): { server: Http2Server | undefined } {
+  const captured: { server: Http2Server | undefined } = { server: undefined };
+  const setup: unknown = Reflect.get(server, setupName);
+  if (typeof setup !== "function") return captured;
+  Reflect.set(server, setupName, (http2: Http2Server, ...rest: unknown[]) => {
+    Reflect.apply(setup, server, [http2, ...rest]);
+    captured.server = http2;
+  });
+  return captured;
+}
+
+type StreamListener = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ...rest: unknown[]) => void;
+
+/** Puts itself before the stream listeners of grpc-js. */
+function shareStreams(server: Http2Server, { grpc, http }: GrpcEngineOptions): void {
+  const theirs = server.listeners("stream") as StreamListener[];
+  const serveGrpc: StreamListener = (...stream) => {
+    for (const listener of theirs) Reflect.apply(listener, server, stream);
+  };
+  // A server that never listens: it makes requests and responses of the streams that it is given.
+  const requests = createServer(http ?? refuseHttp);
+  server.removeAllListeners("stream");
+  server.on("stream", (stream, headers, ...rest) => {
+    if (!isGrpc(headers["content-type"])) {
+      requests.emit("stream", stream, headers, ...rest);
+      return;
+    }
+    const loading = grpc.prepare(headers[":path"] ?? "");
+    if (loading === undefined) return serveGrpc(stream, headers, ...rest);
+    loading.then(
+      () => serveGrpc(stream, headers, ...rest),
+      () => stream.close(),
+    );
+  });
+}
+
+/** gRPC-Web is HTTP. */
+function isGrpc(contentType: string | undefined): boolean {
+  return contentType?.startsWith("application/grpc") === true && !contentType.startsWith("application/grpc-web");
+}

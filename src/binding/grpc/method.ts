@@ -1,0 +1,58 @@
+import { type Message as AnyMessage, type DescMessage, type DescMethod, fromBinary } from "@bufbuild/protobuf";
+import type { Metadata } from "@grpc/grpc-js";
+import type { ServerContext } from "../../protocol/context.js";
+import { A2AError } from "../../protocol/errors.js";
+import type { Operation, Operations } from "../../protocol/operations.js";
+import type { GrpcFace } from "../../version/codec.js";
+import type { Service } from "../service.js";
+
+/** One RPC of a face. */
+export interface RpcMethod {
+  readonly path: string;
+  readonly face: GrpcFace;
+  readonly operation: Operation;
+  readonly descriptor: DescMethod;
+}
+
+/** One RPC as it is served: everything that a call of it needs. */
+export interface ServedMethod extends RpcMethod {
+  readonly service: Service;
+  readonly handler: Operations<ServerContext>;
+  /** How long a request message may take to arrive. */
+  readonly bodyTimeoutMs: number;
+}
+
+/** The RPCs of a face with their operations. */
+export function methodsOf(face: GrpcFace): readonly RpcMethod[] {
+  return [...face.methods].map(([name, operation]) => {
+    const descriptor = face.service.methods.find((method) => method.name === name);
+    if (descriptor === undefined) throw new TypeError(`${face.service.typeName} has no method ${name}`);
+    return { path: `/${face.service.typeName}/${name}`, face, operation, descriptor };
+  });
+}
+
+/** A metadata value as one string: repeated values joined by commas, binary ones in base64. */
+export function headerOf(metadata: Metadata, name: string): string | undefined {
+  const values = metadata.get(name);
+  if (values.length === 0) return undefined;
+  return values.map((value) => (typeof value === "string" ? value : value.toString("base64"))).join(",");
+}
+
+/** A `Buffer` on the same memory; grpc-js writes nothing else. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** Plain bytes on the same memory, so that a `bytes` field never hands out a `Buffer`. */
+export function asBytes(buffer: Buffer): Uint8Array {
+  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+}
+
+/** Decodes a request. Throws `parseError` for bytes that are no such message. */
+export function decodeMessage(schema: DescMessage, bytes: Uint8Array): AnyMessage {
+  try {
+    return fromBinary(schema, bytes);
+  } catch (cause) {
+    throw new A2AError("parseError", `the request is no ${schema.typeName} message`, { cause });
+  }
+}

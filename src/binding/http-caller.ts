@@ -1,0 +1,90 @@
+import type { CallOptions } from "../protocol/context.js";
+import { A2AError } from "../protocol/errors.js";
+import { extensionsParameter, formatExtensions, versionParameter } from "../protocol/service-parameters.js";
+
+// What the client ends of the two JSON bindings have in common: one call of `fetch`, and what its failures mean.
+
+export interface HttpTransportOptions {
+  /** URL of the interface, as the agent card names it. */
+  readonly url: string;
+  /** Default: the runtime's own. */
+  readonly fetch?: typeof fetch | undefined;
+  /** Headers for every call. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Largest reply that is read, in bytes. Default: 32 MiB. */
+  readonly replyMaxBytes?: number | undefined;
+  /** Largest event of a stream, in characters. Default: 32 Mi. */
+  readonly eventMaxLength?: number | undefined;
+}
+
+export const replyMaxDefault = 32 * 1024 * 1024;
+
+export interface OutgoingCall {
+  readonly method: string;
+  readonly url: string;
+  readonly accept: string;
+  readonly contentType?: string | undefined;
+  readonly body?: string | undefined;
+  readonly options: CallOptions;
+  /** Aborts when the reader of a stream leaves it. */
+  readonly left?: AbortSignal | undefined;
+}
+
+/** An answer whose body has not been read. */
+export interface Incoming {
+  readonly response: Response;
+  /** What a failure of reading on means: the caller's own abort as it is, else an error that says what happened. */
+  failure(cause: unknown): unknown;
+}
+
+export type SendHttp = (call: OutgoingCall) => Promise<Incoming>;
+
+/** Makes the function that sends the calls of one version to one interface. */
+export function createSender(options: HttpTransportOptions, version: string): SendHttp {
+  const { fetch: send = (input, init) => fetch(input, init) } = options;
+  const base = { ...lowerCased(options.headers), [versionParameter]: version };
+  return async (call) => {
+    const { method, url, body } = call;
+    const deadline = call.options.timeoutMs === undefined ? undefined : AbortSignal.timeout(call.options.timeoutMs);
+    const signal = anySignal([call.options.signal, call.left, deadline]);
+    const failure = (cause: unknown): unknown => failureOf(cause, call, deadline);
+    const init: RequestInit = { method, headers: headersOf(base, call) };
+    if (body !== undefined) init.body = body;
+    if (signal !== undefined) init.signal = signal;
+    try {
+      return { response: await send(url, init), failure };
+    } catch (cause) {
+      throw failure(cause);
+    }
+  };
+}
+
+function headersOf(base: Readonly<Record<string, string>>, call: OutgoingCall): Record<string, string> {
+  const { options, accept, contentType } = call;
+  const headers: Record<string, string> = { ...base, ...lowerCased(options.headers), accept };
+  if (contentType !== undefined) headers["content-type"] = contentType;
+  if (options.extensions !== undefined && options.extensions.length > 0) {
+    headers[extensionsParameter] = formatExtensions(options.extensions);
+  }
+  if (options.after !== undefined) headers["last-event-id"] = options.after;
+  return headers;
+}
+
+function lowerCased(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  if (headers === undefined) return {};
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function anySignal(signals: readonly (AbortSignal | undefined)[]): AbortSignal | undefined {
+  const given = signals.filter((signal) => signal !== undefined);
+  return given.length > 1 ? AbortSignal.any(given) : given[0];
+}
+
+function failureOf(cause: unknown, { url, options }: OutgoingCall, deadline: AbortSignal | undefined): unknown {
+  if (cause instanceof A2AError) return cause;
+  if (options.signal?.aborted === true) return options.signal.reason;
+  if (deadline?.aborted === true) {
+    return new A2AError("deadlineExceeded", `no answer within ${options.timeoutMs} ms`, { cause });
+  }
+  return new A2AError("unavailable", `cannot reach ${url}`, { cause });
+}

@@ -1,0 +1,121 @@
+import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
+import type { CallOptions } from "../../protocol/context.js";
+import { isJsonObject } from "../../protocol/dynamic.js";
+import { A2AError } from "../../protocol/errors.js";
+import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
+import { a2aMediaType } from "../../protocol/service-parameters.js";
+import type { HttpJsonFace } from "../../version/codec.js";
+import { eventStreamType } from "../event-stream.js";
+import { isEventStream, parseAnswer, parseOrNothing, readEvents, readText, withAnswerHeaders } from "../http-answer.js";
+import {
+  createSender,
+  type HttpTransportOptions,
+  type Incoming,
+  replyMaxDefault,
+  type SendHttp,
+} from "../http-caller.js";
+
+import { leavable } from "../leavable.js";
+import { jsonMediaType } from "../media-type.js";
+import { createTransport } from "../transport.js";
+import { type Address, addressesOf } from "./address.js";
+
+export interface HttpJsonTransportOptions extends HttpTransportOptions {
+  readonly face: HttpJsonFace;
+}
+
+interface HttpClient {
+  readonly face: HttpJsonFace;
+  readonly base: string;
+  readonly send: SendHttp;
+  readonly replyMaxBytes: number;
+  readonly eventMaxLength: number;
+}
+
+/** One call on its way out. */
+interface Outgoing {
+  readonly operation: Operation;
+  readonly request: AnyMessage;
+  readonly options: CallOptions;
+  readonly accept: string;
+  readonly left?: AbortSignal | undefined;
+}
+
+const jsonTypes = `${a2aMediaType}, ${jsonMediaType}`;
+
+/** The client end of HTTP+JSON: calls an agent by `fetch`. */
+export function createHttpJsonTransport(options: HttpJsonTransportOptions): Operations<CallOptions> {
+  const { face, url, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
+  const base = url.replace(/\/+$/, "");
+  const client: HttpClient = { face, base, send: createSender(options, face.version), replyMaxBytes, eventMaxLength };
+  return createTransport({
+    unary: (operation, request, call) => callUnary(client, { operation, request, options: call, accept: jsonTypes }),
+    stream: (operation, request, call) => {
+      const accept = `${eventStreamType}, ${jsonTypes}`;
+      return leavable((left) => callStream(client, { operation, request, options: call, accept, left }));
+    },
+  });
+}
+
+async function callUnary(client: HttpClient, call: Outgoing): Promise<AnyMessage> {
+  const incoming = await open(client, call);
+  return client.face.codec(call.operation).readReply(parseAnswer(await readText(incoming, client.replyMaxBytes)));
+}
+
+async function* callStream(client: HttpClient, call: Outgoing): AsyncGenerator<StreamItem, void, undefined> {
+  const reader = client.face.readStream(call.operation);
+  try {
+    const incoming = await open(client, call);
+    if (!isEventStream(incoming)) {
+      yield* reader.read(eventOf(client, await readText(incoming, client.replyMaxBytes)), undefined);
+      return;
+    }
+    for await (const events of readEvents(incoming, client.eventMaxLength)) {
+      for (const { data, id } of events) yield* reader.read(eventOf(client, data), id);
+    }
+  } catch (error) {
+    if (call.left?.aborted !== true) throw error;
+  }
+}
+
+/** Sends a call and gives its answer when that is a success. */
+async function open(client: HttpClient, call: Outgoing): Promise<Incoming> {
+  const { operation, request } = call;
+  const json = client.face.codec(operation).writeRequest(request);
+  const [first, second] = addressesOf(client.face, operation, isJsonObject(json) ? json : {});
+  if (first === undefined) throw new TypeError(`no route for ${operation.name}`);
+  const incoming = await sendTo(client, call, first);
+  if (incoming.response.ok) return incoming;
+  const error = await errorOf(client, incoming);
+  // The schema and the text of the specification name different verbs for the subscription (D-1): agents have either.
+  if (second === undefined || !isWrongVerb(incoming, error)) throw error;
+  const other = await sendTo(client, call, second);
+  if (other.response.ok) return other;
+  const otherError = await errorOf(client, other);
+  throw isWrongVerb(other, otherError) ? error : otherError;
+}
+
+function isWrongVerb({ response }: Incoming, error: A2AError): boolean {
+  return response.status === 405 || (response.status === 404 && error.code !== "taskNotFound");
+}
+
+function sendTo({ base, send }: HttpClient, call: Outgoing, { verb, target, body }: Address): Promise<Incoming> {
+  const { options, accept, left } = call;
+  const contentType = body === undefined ? undefined : a2aMediaType;
+  return send({ method: verb, url: base + target, accept, contentType, body, options, left });
+}
+
+async function errorOf({ face, replyMaxBytes }: HttpClient, incoming: Incoming): Promise<A2AError> {
+  const json = parseOrNothing(await readText(incoming, replyMaxBytes));
+  return withAnswerHeaders(face.readError(incoming.response.status, json), incoming);
+}
+
+function eventOf({ face }: HttpClient, text: string): JsonValue {
+  const json = parseAnswer(text);
+  if (json === undefined) throw new A2AError("invalidAgentResponse", "an event of the stream is empty");
+  if (!isJsonObject(json)) return json;
+  const error = json["error"];
+  if (!isJsonObject(error)) return json;
+  const code = error["code"];
+  throw face.readError(typeof code === "number" ? code : 500, json);
+}

@@ -1,0 +1,69 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { type FieldViolation, invalidParams } from "../../protocol/errors.js";
+import { versionParameter } from "../../protocol/service-parameters.js";
+import type { RouteMatch } from "./router.js";
+
+// A request over HTTP+JSON says its fields in up to three places: path, query and body. They must not contradict each
+// other, since whoever filters by path would be deceived.
+
+/** The request of a route without body. */
+export function readQueryRequest({ face, route, fields }: RouteMatch, query: string): JsonObject {
+  const parameters = new URLSearchParams(query);
+  for (const name of [...parameters.keys()]) {
+    if (name.toLowerCase() === versionParameter) parameters.delete(name);
+  }
+  const violations: FieldViolation[] = [];
+  for (const [field, value] of fields) {
+    if (parameters.getAll(field).some((other) => other !== value)) violations.push(differs(field));
+    parameters.set(field, value);
+  }
+  if (violations.length > 0) throw invalidParams(...violations);
+  return face.readQuery(route.operation, parameters);
+}
+
+/** The request of a route with body. `undefined`: an empty body. */
+export function readBodyRequest(
+  { face, route, fields }: RouteMatch,
+  query: string,
+  body: JsonValue | undefined,
+): JsonValue {
+  const json = body ?? {};
+  if (typeof json !== "object" || Array.isArray(json)) return json;
+  const given = new Map(fields);
+  const violations: FieldViolation[] = [];
+  if (query !== "") {
+    const parameters = new URLSearchParams(query);
+    for (const name of pathFields(face.routes, route.operation)) {
+      for (const value of parameters.getAll(name)) {
+        if ((given.get(name) ?? value) !== value) violations.push(differs(name));
+        given.set(name, value);
+      }
+    }
+  }
+  for (const [field, value] of given) {
+    if (!agrees(json, field, value)) violations.push(differs(field));
+    json[field] = value;
+  }
+  if (violations.length > 0) throw invalidParams(...violations);
+  return json;
+}
+
+/** Fields that some route of the operation takes from its path: those may also stand in the query. */
+function pathFields(routes: RouteMatch["face"]["routes"], operation: RouteMatch["route"]["operation"]): Set<string> {
+  const own = routes.filter((route) => route.operation === operation);
+  return new Set(
+    own.flatMap(({ segments }) => segments.flatMap((segment) => ("field" in segment ? [segment.field] : []))),
+  );
+}
+
+/** Takes the field's other spelling out of the body as well, so that it is there once. */
+function agrees(json: JsonObject, field: string, value: string): boolean {
+  const snake = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const others = [json[field], snake === field ? undefined : json[snake]];
+  if (snake !== field) delete json[snake];
+  return others.every((other) => other === undefined || other === null || other === "" || other === value);
+}
+
+function differs(field: string): FieldViolation {
+  return { field, description: "is given in more than one place, with different values" };
+}

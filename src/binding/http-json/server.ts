@@ -1,0 +1,134 @@
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { A2AError } from "../../protocol/errors.js";
+import { invokeUnary, type Operation } from "../../protocol/operations.js";
+import type { HttpJsonFace } from "../../version/codec.js";
+import { formatEvent } from "../event-stream.js";
+import type { HttpEndpoint, HttpReply, HttpRequest } from "../http.js";
+import {
+  authenticate,
+  decodeBody,
+  errorHeaders,
+  expectedBytes,
+  extensionsOf,
+  httpStatusOf,
+  openContext,
+  parseJson,
+  type StreamForm,
+  streamReply,
+  versionOf,
+  withExtensions,
+} from "../http-door.js";
+import { assertJson, replyTypeOf } from "../media-type.js";
+import type { Service } from "../service.js";
+import { readBodyRequest, readQueryRequest } from "./request.js";
+import { createRouter, type RouteMatch, type Router } from "./router.js";
+
+export interface HttpJsonOptions {
+  /** Newest first: the first one with a fitting route takes the calls that declare no version. */
+  readonly faces: readonly HttpJsonFace[];
+  readonly service: Service;
+}
+
+interface HttpJsonEnd extends HttpJsonOptions {
+  readonly newest: HttpJsonFace;
+  readonly versions: readonly string[];
+  readonly route: Router;
+}
+
+/** What is known of a call when it fails: the more, the better its error can be said. */
+interface Known {
+  face: HttpJsonFace;
+  extensions: readonly string[];
+  allow?: string | undefined;
+}
+
+/** The server end of HTTP+JSON, for the paths below its mount point (spec 11). */
+export function httpJsonEndpoint({ faces, service }: HttpJsonOptions): HttpEndpoint {
+  const [newest] = faces;
+  if (newest === undefined) throw new TypeError("the HTTP+JSON binding needs at least one version");
+  const versions = faces.map(({ version }) => version);
+  const end: HttpJsonEnd = { faces, service, newest, versions, route: createRouter(faces) };
+  return (request) => answer(end, request);
+}
+
+async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply> {
+  const { service } = end;
+  const { jsonBodyMaxBytes } = service.limits;
+  const known: Known = { face: end.newest, extensions: [] };
+  let exit: (() => void) | undefined;
+  try {
+    if (request.method === "OPTIONS") return options(end, request);
+    const principal = await authenticate(service, "http-json", request);
+    const declared = versionOf(request, end.versions, service.strictVersions);
+    known.face = end.faces.find(({ version }) => version === declared) ?? end.newest;
+    const match = findRoute(end, request, declared, known);
+    known.extensions = extensionsOf(service, request);
+    const { face, route } = match;
+    if (request.method === "POST") assertJson(request, false);
+    const bytes = route.hasBody ? expectedBytes(request, jsonBodyMaxBytes) : 0;
+    exit = service.enter({ principal, bytes, streams: false });
+    const message = await readRequest(match, request, jsonBodyMaxBytes);
+    const { extensions } = known;
+    const call = { service, request, binding: "http-json", principal, version: face.version, extensions } as const;
+    if (route.operation.streams) {
+      return await streamReply(call, route.operation, message, streamForm(service, face, route.operation, message));
+    }
+    const reply = await invokeUnary(service.handler, route.operation, message, openContext(call));
+    return jsonReply(request, 200, face.codec(route.operation).writeReply(reply, message), extensions);
+  } catch (error) {
+    return failure(request, known, service.publicError(error));
+  } finally {
+    exit?.();
+  }
+}
+
+function options(end: HttpJsonEnd, request: HttpRequest): HttpReply {
+  const routed = end.route(request.method, request.path, undefined);
+  const verbs = "allow" in routed ? routed.allow : [];
+  return { status: 204, headers: { Allow: [...verbs, "OPTIONS"].join(", ") }, body: undefined };
+}
+
+function findRoute(end: HttpJsonEnd, request: HttpRequest, declared: string | undefined, known: Known): RouteMatch {
+  const routed = end.route(request.method, request.path, declared);
+  if ("match" in routed) {
+    known.face = routed.match.face;
+    return routed.match;
+  }
+  if (routed.allow.length === 0) throw new A2AError("methodNotFound", "no such path");
+  known.allow = [...routed.allow, "OPTIONS"].join(", ");
+  throw new A2AError("methodNotAllowed", `this path is called by ${routed.allow.join(" or ")}`);
+}
+
+async function readRequest(match: RouteMatch, request: HttpRequest, maxBytes: number): Promise<AnyMessage> {
+  const { face, route } = match;
+  const codec = face.codec(route.operation);
+  // Without a body in the route there is none to read: peers that send one all the same mean nothing by it.
+  if (!route.hasBody) return codec.readRequest(readQueryRequest(match, request.query));
+  const text = decodeBody(await request.body(maxBytes));
+  return codec.readRequest(readBodyRequest(match, request.query, text === "" ? undefined : parseJson(text)));
+}
+
+function streamForm(service: Service, face: HttpJsonFace, operation: Operation, message: AnyMessage): StreamForm {
+  const writer = face.writeStream(operation, message);
+  return {
+    write(item) {
+      let text = "";
+      for (const event of writer.write(item)) text += formatEvent(event);
+      return text;
+    },
+    writeFailure: (error) => formatEvent({ payload: JSON.stringify(face.writeError(service.publicError(error))) }),
+  };
+}
+
+function failure(request: HttpRequest, { face, extensions, allow }: Known, error: A2AError): HttpReply {
+  const headers = errorHeaders(error);
+  if (allow !== undefined) headers["Allow"] = allow;
+  const reply = jsonReply(request, httpStatusOf(error), face.writeError(error), extensions);
+  return { ...reply, headers: { ...reply.headers, ...headers } };
+}
+
+function jsonReply(request: HttpRequest, status: number, json: unknown, extensions: readonly string[]): HttpReply {
+  // A task that a shared cache kept would be somebody else's answer.
+  const headers = { "Content-Type": replyTypeOf(request), "Cache-Control": "no-store" };
+  return { status, headers: withExtensions(headers, extensions), body: JSON.stringify(json) };
+}

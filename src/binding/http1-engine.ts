@@ -1,0 +1,54 @@
+import { createServer, type Server } from "node:http";
+import type { Socket } from "node:net";
+import type { ListenerLimits, RequestListener } from "./connection.js";
+
+/** Whoever takes the HTTP/1.1 connections of a listener. */
+export interface Http1Engine {
+  accept(socket: Socket): void;
+  /** Ends idle connections, and the others behind their next reply. */
+  drain(): void;
+  close(): void;
+}
+
+export function createHttp1Engine(http: RequestListener, limits: ListenerLimits): Http1Engine {
+  let draining = false;
+  let sweep: NodeJS.Timeout | undefined;
+  const server: Server = createServer(
+    {
+      maxHeaderSize: limits.headerMaxBytes,
+      headersTimeout: limits.headerTimeoutMs,
+      requestTimeout: limits.headerTimeoutMs + limits.bodyTimeoutMs,
+      keepAliveTimeout: limits.keepAliveIdleMs,
+      connectionsCheckingInterval: Math.min(1_000, limits.headerTimeoutMs),
+    },
+    (request, response) => {
+      if (draining) response.setHeader("connection", "close");
+      http(request, response);
+    },
+  );
+  // It never listens itself, and its time-outs begin with this event.
+  server.emit("listening");
+  return {
+    accept: (socket) => {
+      server.emit("connection", socket);
+    },
+    drain: () => {
+      draining = true;
+      server.closeIdleConnections();
+      // A reply whose headers had been sent leaves its connection idle later.
+      sweep = setInterval(() => server.closeIdleConnections(), 25);
+      sweep.unref();
+    },
+    close: () => {
+      clearInterval(sweep);
+      server.close();
+    },
+  };
+}
+
+/** For a port without HTTP. */
+export const refuseHttp: RequestListener = (_request, response) => {
+  response.statusCode = 505;
+  response.setHeader("connection", "close");
+  response.end();
+};

@@ -1,0 +1,56 @@
+import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
+import type { ListenerLimits, RequestListener } from "./connection.js";
+
+/** Whoever takes the HTTP/2 connections of a listener. */
+export interface Http2Engine {
+  /** Takes over a socket that begins with the HTTP/2 preface. */
+  accept(socket: Socket): void;
+  /** Tells every connection to go; each ends with its last stream. */
+  drain(): void;
+  /** Lets go of everything but the sockets. */
+  close(): void;
+}
+
+/** HTTP/2 for HTTP alone: each stream is a request. */
+export function createHttp2Engine(http: RequestListener, limits: ListenerLimits): Http2Engine {
+  const server = createServer(http);
+  const sessions = keepSessions(server, limits);
+  return {
+    accept: (socket) => {
+      server.emit("connection", socket);
+    },
+    drain: () => goAway(sessions),
+    close: () => {
+      server.close();
+    },
+  };
+}
+
+/** Puts limits on an HTTP/2 server, and knows its open sessions from then on. */
+export function keepSessions(server: Http2Server, limits: ListenerLimits): ReadonlySet<ServerHttp2Session> {
+  const sessions = new Set<ServerHttp2Session>();
+  server.updateSettings({
+    maxConcurrentStreams: limits.streamsPerConnection,
+    maxHeaderListSize: limits.headerMaxBytes,
+  });
+  // A peer that breaks the protocol loses its session; there is nobody else to tell.
+  server.on("sessionError", () => {});
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.on("close", () => sessions.delete(session));
+    // The first settings are part of the preface. Later, silence ends a connection gently: open streams go on.
+    const mute = (): void => session.destroy();
+    session.setTimeout(limits.headerTimeoutMs, mute);
+    session.once("remoteSettings", () => {
+      session.removeListener("timeout", mute);
+      session.setTimeout(limits.http2IdleMs, () => session.close());
+    });
+  });
+  return sessions;
+}
+
+/** Sends GOAWAY on each session. */
+export function goAway(sessions: ReadonlySet<ServerHttp2Session>): void {
+  for (const session of sessions) session.close();
+}

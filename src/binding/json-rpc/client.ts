@@ -1,0 +1,119 @@
+import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
+import type { CallOptions } from "../../protocol/context.js";
+import { isJsonObject } from "../../protocol/dynamic.js";
+import { A2AError } from "../../protocol/errors.js";
+import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
+import type { JsonRpcFace } from "../../version/codec.js";
+import { eventStreamType } from "../event-stream.js";
+import {
+  errorFromHttpStatus,
+  isEventStream,
+  parseAnswer,
+  parseOrNothing,
+  readEvents,
+  readText,
+  withAnswerHeaders,
+} from "../http-answer.js";
+import {
+  createSender,
+  type HttpTransportOptions,
+  type Incoming,
+  replyMaxDefault,
+  type SendHttp,
+} from "../http-caller.js";
+import { leavable } from "../leavable.js";
+import { jsonMediaType } from "../media-type.js";
+import { createTransport } from "../transport.js";
+
+export interface JsonRpcTransportOptions extends HttpTransportOptions {
+  readonly face: JsonRpcFace;
+}
+
+interface RpcClient {
+  readonly face: JsonRpcFace;
+  readonly send: (body: string, accept: string, options: CallOptions, left?: AbortSignal) => Promise<Incoming>;
+  readonly nextId: () => number;
+  readonly replyMaxBytes: number;
+  readonly eventMaxLength: number;
+}
+
+/** The client end of JSON-RPC: calls an agent by `fetch`. */
+export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operations<CallOptions> {
+  const { face, url, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
+  const sender: SendHttp = createSender(options, face.version);
+  let lastId = 0;
+  const client: RpcClient = {
+    face,
+    send: (body, accept, callOptions, left) =>
+      sender({ method: "POST", url, accept, contentType: jsonMediaType, body, options: callOptions, left }),
+    nextId: () => ++lastId,
+    replyMaxBytes,
+    eventMaxLength,
+  };
+  return createTransport({
+    unary: (operation, request, call) => callUnary(client, operation, request, call),
+    stream: (operation, request, call) => leavable((left) => callStream(client, operation, request, call, left)),
+  });
+}
+
+function bodyOf({ face, nextId }: RpcClient, operation: Operation, request: AnyMessage): string {
+  const params = face.codec(operation).writeRequest(request);
+  return JSON.stringify({ jsonrpc: "2.0", id: nextId(), method: face.methodOf(operation), params });
+}
+
+async function callUnary(
+  client: RpcClient,
+  operation: Operation,
+  request: AnyMessage,
+  options: CallOptions,
+): Promise<AnyMessage> {
+  const incoming = await client.send(bodyOf(client, operation, request), jsonMediaType, options);
+  return client.face.codec(operation).readReply(await readResult(client, incoming));
+}
+
+/** The result of an answer that is one JSON object. An error is read whatever the HTTP status says. */
+async function readResult({ face, replyMaxBytes }: RpcClient, incoming: Incoming): Promise<JsonValue | undefined> {
+  const { response } = incoming;
+  const text = await readText(incoming, replyMaxBytes);
+  const json = response.ok ? parseAnswer(text) : parseOrNothing(text);
+  if (isJsonObject(json)) {
+    if (json["error"] !== undefined && json["error"] !== null) {
+      throw withAnswerHeaders(face.readError(json["error"]), incoming);
+    }
+    if (response.ok && "result" in json) return json["result"];
+  }
+  if (response.ok) throw new A2AError("invalidAgentResponse", "the agent's answer is no JSON-RPC response");
+  throw withAnswerHeaders(errorFromHttpStatus(incoming), incoming);
+}
+
+async function* callStream(
+  client: RpcClient,
+  operation: Operation,
+  request: AnyMessage,
+  options: CallOptions,
+  left: AbortSignal,
+): AsyncGenerator<StreamItem, void, undefined> {
+  const reader = client.face.readStream(operation);
+  const body = bodyOf(client, operation, request);
+  try {
+    const incoming = await client.send(body, `${eventStreamType}, ${jsonMediaType}`, options, left);
+    if (!isEventStream(incoming)) {
+      yield* reader.read((await readResult(client, incoming)) ?? null, undefined);
+      return;
+    }
+    for await (const events of readEvents(incoming, client.eventMaxLength)) {
+      for (const { data, id } of events) yield* reader.read(resultOfEvent(client, data), id);
+    }
+  } catch (error) {
+    if (!left.aborted) throw error;
+  }
+}
+
+function resultOfEvent({ face }: RpcClient, data: string): JsonValue {
+  const json = parseAnswer(data);
+  if (isJsonObject(json)) {
+    if (json["error"] !== undefined && json["error"] !== null) throw face.readError(json["error"]);
+    if (json["result"] !== undefined) return json["result"];
+  }
+  throw new A2AError("invalidAgentResponse", "an event of the stream is no JSON-RPC response");
+}

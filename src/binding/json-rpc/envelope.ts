@@ -1,0 +1,60 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../protocol/dynamic.js";
+import { A2AError } from "../../protocol/errors.js";
+import { parseJson } from "../http-door.js";
+
+/** A request of JSON-RPC 2.0. `id` is JSON text, to be echoed as it came. */
+export interface RpcRequest {
+  readonly id: string;
+  readonly method: string;
+  readonly params: JsonValue | undefined;
+}
+
+/** Id of an answer to a request whose own id cannot be told. */
+export const noId = "null";
+
+/**
+ * Reads a request. `onId` is called as soon as the id is known, so that the error of a request that is wrong otherwise
+ * carries it. An id of `null` is one (peers of older versions send it); without the member it would be a notification,
+ * which A2A does not have.
+ */
+export function readRpcRequest(text: string, onId: (id: string) => void): RpcRequest {
+  const json = parseJson(text);
+  if (Array.isArray(json)) throw invalidRequest("batches are not supported: send one request object");
+  if (!isJsonObject(json)) throw invalidRequest("the body must be a request object");
+  const id = idText(json["id"], text);
+  if (id === undefined) throw invalidRequest("the request needs an id that is a string, a number or null");
+  onId(id);
+  if (json["jsonrpc"] !== "2.0") throw invalidRequest('the member jsonrpc must be "2.0"');
+  const { method, params } = json;
+  if (typeof method !== "string") throw invalidRequest("the member method must be a string");
+  return { id, method, params };
+}
+
+function invalidRequest(message: string): A2AError {
+  return new A2AError("invalidRequest", message);
+}
+
+function idText(id: JsonValue | undefined, text: string): string | undefined {
+  if (typeof id === "number") return Number.isSafeInteger(id) ? String(id) : (numberText(text) ?? String(id));
+  return typeof id === "string" || id === null ? JSON.stringify(id) : undefined;
+}
+
+type SourceReviver = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown;
+
+/** The digits of a number id that a double may not hold, as they stand in the request. */
+function numberText(text: string): string | undefined {
+  const sources = new Map<unknown, string>();
+  let own: string | undefined;
+  const reviver: SourceReviver = function (key, value, context) {
+    if (key === "id" && context.source !== undefined) sources.set(this, context.source);
+    else if (key === "") own = sources.get(value);
+    return value;
+  };
+  try {
+    JSON.parse(text, reviver as (key: string, value: unknown) => unknown);
+  } catch {
+    // A reviver recurses, and a request may be nested deeper than the stack: then the nearest double has to do.
+  }
+  return own;
+}

@@ -1,0 +1,64 @@
+import type { HttpEndpoint, HttpRequest } from "./http.js";
+
+/** Serves an endpoint below a path prefix such as `/json-rpc`; other paths are not its own. */
+export function mount(prefix: string, endpoint: HttpEndpoint): HttpEndpoint {
+  const root = prefix.replace(/\/+$/, "");
+  if (root === "") return endpoint;
+  return (request) => {
+    const { path } = request;
+    if (!path.startsWith(root)) return undefined;
+    const rest = path.slice(root.length);
+    return rest === "" || rest.startsWith("/") ? endpoint(new RequestBelow(request, rest)) : undefined;
+  };
+}
+
+/** Asks the endpoints in order, until one says that the path is its own. */
+export function anyOf(endpoints: readonly HttpEndpoint[]): HttpEndpoint {
+  return async (request) => {
+    for (const endpoint of endpoints) {
+      const answer = endpoint(request);
+      if (answer === undefined) continue;
+      const reply = await answer;
+      if (reply !== undefined) return reply;
+    }
+    return undefined;
+  };
+}
+
+class RequestBelow implements HttpRequest {
+  readonly path: string;
+  readonly #above: HttpRequest;
+
+  constructor(above: HttpRequest, path: string) {
+    this.#above = above;
+    this.path = path;
+  }
+
+  get method(): string {
+    return this.#above.method;
+  }
+
+  get query(): string {
+    return this.#above.query;
+  }
+
+  get secure(): boolean {
+    return this.#above.secure;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#above.remoteAddress;
+  }
+
+  header(name: string): string | undefined {
+    return this.#above.header(name);
+  }
+
+  body(maxBytes: number): Promise<Uint8Array> {
+    return this.#above.body(maxBytes);
+  }
+
+  onLeave(listener: () => void): void {
+    this.#above.onLeave(listener);
+  }
+}

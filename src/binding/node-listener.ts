@@ -1,0 +1,44 @@
+import { bodyTimeoutDefaultMs } from "./body-error.js";
+import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
+import type { NodeIncoming } from "./node-body.js";
+import { writeReply } from "./node-reply.js";
+import { NodeRequest, type NodeResponse, splitTarget } from "./node-request.js";
+
+export interface NodeListenerOptions {
+  /** How long a request's body may take to arrive, in milliseconds. Default: 30,000. */
+  readonly bodyTimeoutMs?: number | undefined;
+  /** Told of an endpoint that threw, which none should. Default: nobody. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** `next` is called, as in Express, when the path is not the endpoint's; without it the answer is 404. */
+export type NodeListener = (req: NodeIncoming, res: NodeResponse, next?: (error?: unknown) => void) => void;
+
+const notFound: HttpReply = { status: 404, headers: { "Content-Type": "text/plain" }, body: "not found\n" };
+const broken: HttpReply = { status: 500, headers: { "Content-Type": "text/plain" }, body: "internal error\n" };
+
+/** Serves an endpoint by Node's `http`, `https` or `http2` server, and by anything that calls `(req, res, next)`. */
+export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOptions = {}): NodeListener {
+  const { bodyTimeoutMs = bodyTimeoutDefaultMs, onError } = options;
+  return (req, res, next) => {
+    // A socket that fails is told of by `close`; without a listener its error would end the process.
+    res.on("error", ignore);
+    const { path, query } = splitTarget(req.url ?? "/");
+    serve(endpoint, new NodeRequest(req, res, { path, query, bodyTimeoutMs }))
+      .then((reply) => {
+        if (reply === undefined && next !== undefined) next();
+        else writeReply(req, res, reply ?? notFound);
+      })
+      .catch((error: unknown) => {
+        onError?.(error);
+        if (res.headersSent) res.destroy();
+        else writeReply(req, res, broken);
+      });
+  };
+}
+
+async function serve(endpoint: HttpEndpoint, request: HttpRequest): Promise<HttpReply | undefined> {
+  return endpoint(request);
+}
+
+function ignore(): void {}

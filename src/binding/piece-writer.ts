@@ -1,0 +1,58 @@
+import type { NodeResponse } from "./node-request.js";
+
+export type Pieces = AsyncIterable<string | Uint8Array>;
+
+/** Writes pieces as they come. A socket that does not drain stops the reading of them, and nothing else. */
+export class PieceWriter {
+  readonly #res: NodeResponse;
+  readonly #iterator: AsyncIterator<string | Uint8Array>;
+  /** `full`: the socket has to drain first. `left`: the peer is gone. */
+  #state: "open" | "full" | "left" = "open";
+
+  constructor(res: NodeResponse, iterator: AsyncIterator<string | Uint8Array>) {
+    this.#res = res;
+    this.#iterator = iterator;
+  }
+
+  start(): void {
+    this.#res.on("drain", this.#onDrain).on("close", this.#onClose);
+    this.#pull();
+  }
+
+  #pull(): void {
+    this.#iterator.next().then(this.#onPiece, this.#onFailure);
+  }
+
+  readonly #onPiece = (piece: IteratorResult<string | Uint8Array>): void => {
+    if (this.#state === "left") return;
+    if (piece.done === true) {
+      this.#res.end();
+      return;
+    }
+    if (write(this.#res, piece.value)) this.#pull();
+    else this.#state = "full";
+  };
+
+  readonly #onDrain = (): void => {
+    if (this.#state !== "full") return;
+    this.#state = "open";
+    this.#pull();
+  };
+
+  readonly #onFailure = (): void => {
+    if (this.#state !== "left") this.#res.destroy();
+  };
+
+  readonly #onClose = (): void => {
+    this.#state = "left";
+    if (!this.#res.writableEnded) this.#iterator.return?.().then(undefined, ignore);
+  };
+}
+
+function write(res: NodeResponse, piece: string | Uint8Array): boolean {
+  // An empty chunk would end a chunked body.
+  if (piece.length === 0) return true;
+  return "stream" in res ? res.write(piece) : res.write(piece);
+}
+
+function ignore(): void {}

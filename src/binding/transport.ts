@@ -1,0 +1,33 @@
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import type { CallOptions } from "../protocol/context.js";
+import {
+  type Operation,
+  type OperationName,
+  type Operations,
+  operations,
+  type StreamItem,
+} from "../protocol/operations.js";
+
+/** The two ways to call an operation by its row of the table. */
+export interface Caller {
+  unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage>;
+  stream(operation: Operation, request: AnyMessage, options: CallOptions): AsyncIterable<StreamItem>;
+}
+
+// What every operation's type has room for: the caller is not typed by operation, the transport is.
+type AnyCall = (request: AnyMessage, options?: CallOptions) => Promise<never> & AsyncIterable<never>;
+
+const noOptions: CallOptions = {};
+
+/** Makes a transport: every operation of the table, called through `caller`. */
+export function createTransport(caller: Caller): Operations<CallOptions> {
+  const calls = operations.map((operation) => {
+    const call = (
+      request: AnyMessage,
+      options: CallOptions = noOptions,
+    ): Promise<AnyMessage> | AsyncIterable<StreamItem> =>
+      operation.streams ? caller.stream(operation, request, options) : caller.unary(operation, request, options);
+    return [operation.name, call as AnyCall] as const;
+  });
+  return Object.fromEntries(calls) as Record<OperationName, AnyCall>;
+}

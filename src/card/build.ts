@@ -1,0 +1,102 @@
+import { clone, create } from "@bufbuild/protobuf";
+import { type AgentCard, AgentCardSchema } from "../protocol/model.js";
+import { assertNone, cardProblems, interfaceProblems } from "./check.js";
+import { extensionInit, skillInit } from "./extended.js";
+import type { Mounted } from "./mounts.js";
+import type { CardOptions, SkillOptions } from "./options.js";
+
+const textOnly: readonly string[] = ["text/plain"];
+
+/** What is really on. */
+export interface RunningCapabilities {
+  readonly streaming: boolean;
+  readonly pushNotifications: boolean;
+  /** Whether callers are known: an extended card needs that (spec 3.1.11). */
+  readonly authentication: boolean;
+}
+
+export interface BuildOptions {
+  readonly options: CardOptions;
+  /** In order of preference. */
+  readonly mounted: readonly Mounted[];
+  readonly capabilities: RunningCapabilities;
+}
+
+/** The whole card. Throws a `CardError` that lists everything that contradicts itself. */
+export function buildCard({ options, mounted, capabilities }: BuildOptions): AgentCard {
+  assertNone([...authorProblems(options, capabilities), ...interfaceProblems(mounted)]);
+  return placeCard(describeCard(options, capabilities), mounted);
+}
+
+/**
+ * Media types that the agent takes when its author named them, on the card or on a skill; `undefined` when nobody did,
+ * and nothing is to be refused.
+ */
+export function namedInputModes({ defaultInputModes, skills = [] }: CardOptions): readonly string[] | undefined {
+  if (defaultInputModes === undefined && skills.every((skill) => skill.inputModes === undefined)) return undefined;
+  const own = skills.flatMap((skill) => skill.inputModes ?? []);
+  return [...new Set([...(defaultInputModes ?? textOnly), ...own])];
+}
+
+/** What is wrong with what the author says, by itself and beside what runs. */
+export function authorProblems(options: CardOptions, running: RunningCapabilities): readonly string[] {
+  const problems = cardProblems(options);
+  // Without TypeScript it may be anything; of what is no object there is no more to say.
+  if (Object(options) !== options) return problems;
+  const wishes = options.capabilities ?? {};
+  const off = (["streaming", "pushNotifications"] as const).filter((name) => wishes[name] === true && !running[name]);
+  return [
+    ...problems,
+    ...off.map((name) => `card.capabilities.${name} is true, but nothing here does it: ${howToTurnOn[name]}`),
+    ...(options.extended !== undefined && !running.authentication
+      ? ["card.extended is for callers who are known: give `authenticate` as well, or take it out"]
+      : []),
+  ];
+}
+
+const howToTurnOn = {
+  streaming: "mount a binding that streams, or leave the member out",
+  pushNotifications: "give the option `push`, or leave the member out",
+} as const;
+
+/** The card without its interfaces, of options that `authorProblems` finds well. */
+export function describeCard(options: CardOptions, running: RunningCapabilities): AgentCard {
+  const wishes = options.capabilities ?? {};
+  return create(AgentCardSchema, {
+    name: options.name,
+    description: options.description,
+    version: options.version,
+    provider: options.provider && { ...options.provider },
+    documentationUrl: options.documentationUrl,
+    iconUrl: options.iconUrl,
+    capabilities: {
+      streaming: running.streaming && wishes.streaming !== false,
+      pushNotifications: running.pushNotifications && wishes.pushNotifications !== false,
+      extendedAgentCard: options.extended !== undefined,
+      extensions: (options.extensions ?? []).map(extensionInit),
+    },
+    defaultInputModes: [...(options.defaultInputModes ?? textOnly)],
+    defaultOutputModes: [...(options.defaultOutputModes ?? textOnly)],
+    skills: (options.skills ?? [defaultSkill(options)]).map(skillInit),
+  });
+}
+
+function defaultSkill({ name, description }: CardOptions): SkillOptions {
+  const words = name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ["agent"];
+  return { id: words.join("-"), name, description, tags: [...new Set(words)] };
+}
+
+/** A described card with interfaces that `interfaceProblems` finds well. */
+export function placeCard(card: AgentCard, mounted: readonly Mounted[]): AgentCard {
+  const placed = clone(AgentCardSchema, card);
+  const { supportedInterfaces } = create(AgentCardSchema, {
+    supportedInterfaces: mounted.map(({ binding, url, version, tenant = "" }) => ({
+      url,
+      protocolBinding: binding,
+      protocolVersion: version,
+      tenant,
+    })),
+  });
+  placed.supportedInterfaces = supportedInterfaces;
+  return placed;
+}

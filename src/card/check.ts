@@ -1,0 +1,136 @@
+import { parseVersion } from "../protocol/service-parameters.js";
+import { bindingTable, type Mounted } from "./mounts.js";
+import {
+  count,
+  extensionUri,
+  flag,
+  hostAndPort,
+  jsonObject,
+  list,
+  type Member,
+  mediaType,
+  object,
+  type Rule,
+  text,
+  url,
+} from "./rules.js";
+
+// What a card has to be (spec 4.4, 5.7), and what contradicts itself.
+
+/** A card that contradicts itself. The message lists every problem, each with what to change. */
+export class CardError extends TypeError {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(
+      problems.length === 1 ? problems[0] : `${problems.length} problems:\n${problems.map((p) => `- ${p}`).join("\n")}`,
+    );
+    this.name = "CardError";
+    this.problems = problems;
+  }
+}
+
+/** Throws a `CardError` when there are problems. */
+export function assertNone(problems: readonly string[]): void {
+  if (problems.length > 0) throw new CardError(problems);
+}
+
+const member = (name: string) => (entry: unknown) =>
+  typeof entry === "object" && entry !== null ? Reflect.get(entry, name) : undefined;
+
+const webUrl = url("https", "http");
+
+const provider = object({
+  organization: { rule: text, missing: "say who runs the agent, or leave out the provider" },
+  url: { rule: webUrl, missing: "give the web site of the organization, or leave out the provider" },
+});
+
+const skill = object({
+  id: { rule: text, missing: "give an id that is unique within the card" },
+  name: { rule: text, missing: "give a name to show" },
+  description: { rule: text, missing: "say what the skill does" },
+  tags: { rule: list(text), missing: "give at least one keyword" },
+  examples: { rule: list(text) },
+  inputModes: { rule: list(mediaType) },
+  outputModes: { rule: list(mediaType) },
+});
+
+const extension = object({
+  uri: { rule: extensionUri, missing: "give the URI that identifies the extension" },
+  description: { rule: text },
+  required: { rule: flag },
+  params: { rule: jsonObject },
+});
+
+const described = {
+  name: { rule: text, missing: "give the agent a name to show" },
+  description: { rule: text, missing: "say what the agent is good for" },
+  version: { rule: text, missing: 'give the agent\'s own version, such as "1.0.0"' },
+  provider: { rule: provider },
+  documentationUrl: { rule: webUrl },
+  iconUrl: { rule: url("https", "http", "data") },
+  skills: { rule: list(skill, member("id")) },
+  defaultInputModes: { rule: list(mediaType) },
+  defaultOutputModes: { rule: list(mediaType) },
+  extensions: { rule: list(extension, member("uri")) },
+} satisfies Record<string, Member>;
+
+const filledIn = "it follows from what is mounted and from publicUrl";
+
+const hints: Readonly<Record<string, string>> = {
+  url: filledIn,
+  supportedInterfaces: filledIn,
+  additionalInterfaces: filledIn,
+  preferredTransport: filledIn,
+  protocolVersion: filledIn,
+  signatures: "a signature is made of the card as it is served",
+  supportsAuthenticatedExtendedCard: "give `extended` instead",
+};
+
+const capabilities = object(
+  { streaming: { rule: flag }, pushNotifications: { rule: flag } },
+  { extensions: "give them as card.extensions", extendedAgentCard: "give card.extended instead" },
+);
+
+const optional = Object.fromEntries(Object.entries(described).map(([name, { rule }]) => [name, { rule }]));
+const additions = object(optional, hints);
+
+const extended: Rule = (value, path) => (typeof value === "function" ? [] : additions(value, path));
+
+const card = object(
+  {
+    ...described,
+    capabilities: { rule: capabilities },
+    extended: { rule: extended },
+    cacheMaxAgeSeconds: { rule: count(31_536_000) },
+  },
+  hints,
+);
+
+/** What is wrong with `CardOptions`. */
+export function cardProblems(options: unknown): readonly string[] {
+  return card(options, "card");
+}
+
+/** What is wrong with `CardAdditions`. */
+export function additionProblems(value: unknown): readonly string[] {
+  return additions(value, "card.extended");
+}
+
+/** What is wrong with the interfaces of a card: none at all, one twice, or one that nobody can call. */
+export function interfaceProblems(mounted: readonly Mounted[]): readonly string[] {
+  if (mounted.length === 0) return ["the agent is mounted on no binding: mount at least one"];
+  const problems: string[] = [];
+  const seen = new Set<string>();
+  for (const { binding, url: address, version, tenant } of mounted) {
+    const name = `the interface ${binding || "without a binding"} ${version}`;
+    if (binding === "") problems.push(`${name} needs the name of its binding`);
+    if (parseVersion(version) !== version) problems.push(`${name} needs a version of the form Major.Minor`);
+    if (binding === bindingTable.grpc.wire) problems.push(...hostAndPort(address, `the address of ${name}`));
+    else if (!URL.canParse(address)) problems.push(`${name} needs an absolute URL, not "${address}"`);
+    const key = JSON.stringify([binding, address, version, tenant ?? ""]);
+    if (seen.has(key)) problems.push(`${name} is mounted twice at ${address}`);
+    seen.add(key);
+  }
+  return problems;
+}

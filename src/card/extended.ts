@@ -1,0 +1,67 @@
+import { clone, create } from "@bufbuild/protobuf";
+import { type AgentCard, AgentCardSchema } from "../protocol/model.js";
+import { additionProblems, assertNone } from "./check.js";
+import type { CardAdditions, ExtensionOptions, SkillOptions } from "./options.js";
+
+/**
+ * A complete card made of a public one and what a known caller sees beyond it (spec 3.1.11). Skills and extensions are
+ * added, one with a known id or URI in the place of the old; other members replace. Throws a `CardError`.
+ */
+export function extendedCard(base: AgentCard, additions: CardAdditions): AgentCard {
+  assertNone(additionProblems(additions));
+  const { capabilities, ...card } = clone(AgentCardSchema, base);
+  const { provider = card.provider, skills = [], extensions = [] } = additions;
+  return create(AgentCardSchema, {
+    name: additions.name ?? card.name,
+    description: additions.description ?? card.description,
+    version: additions.version ?? card.version,
+    supportedInterfaces: card.supportedInterfaces,
+    provider: provider && { organization: provider.organization, url: provider.url },
+    documentationUrl: additions.documentationUrl ?? card.documentationUrl,
+    iconUrl: additions.iconUrl ?? card.iconUrl,
+    capabilities: {
+      streaming: capabilities?.streaming,
+      pushNotifications: capabilities?.pushNotifications,
+      extendedAgentCard: capabilities?.extendedAgentCard,
+      extensions: merged(capabilities?.extensions ?? [], extensions.map(extensionInit), ({ uri }) => uri),
+    },
+    securitySchemes: card.securitySchemes,
+    securityRequirements: card.securityRequirements,
+    defaultInputModes: [...(additions.defaultInputModes ?? card.defaultInputModes)],
+    defaultOutputModes: [...(additions.defaultOutputModes ?? card.defaultOutputModes)],
+    skills: merged(card.skills, skills.map(skillInit), ({ id }) => id),
+    // Signatures are left out: they are over the public card.
+  });
+}
+
+/** What the message of a skill is made of. */
+export function skillInit({
+  id,
+  name,
+  description,
+  tags,
+  examples = [],
+  inputModes = [],
+  outputModes = [],
+}: SkillOptions) {
+  return {
+    id,
+    name,
+    description,
+    tags: [...tags],
+    examples: [...examples],
+    inputModes: [...inputModes],
+    outputModes: [...outputModes],
+  };
+}
+
+/** What the message of an extension is made of. */
+export function extensionInit({ uri, description = "", required = false, params }: ExtensionOptions) {
+  return { uri, description, required, params: params && structuredClone(params) };
+}
+
+function merged<A, B>(base: readonly A[], more: readonly B[], key: (entry: A | B) => string): (A | B)[] {
+  const entries = new Map<string, A | B>(base.map((entry) => [key(entry), entry]));
+  for (const entry of more) entries.set(key(entry), entry);
+  return [...entries.values()];
+}

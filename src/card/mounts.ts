@@ -1,0 +1,54 @@
+import type { Binding } from "../protocol/context.js";
+import type { Version } from "../version/codec.js";
+import type { Place } from "./urls.js";
+
+/** An interface that really runs, wherever the agent is reached. */
+export interface Mount {
+  /** The wire's word: `JSONRPC`, `HTTP+JSON`, `GRPC`, or the URI of another binding. */
+  readonly binding: string;
+  /** Version of the protocol that it speaks. */
+  readonly version: string;
+  /** Path below the base of the agent. gRPC has none: it is reached at a host and a port. */
+  readonly path: string;
+  readonly tenant?: string | undefined;
+}
+
+/** A mount as it is reached from one place. */
+export interface Mounted {
+  readonly binding: string;
+  readonly url: string;
+  readonly version: string;
+  readonly tenant?: string | undefined;
+}
+
+interface BindingRow {
+  readonly wire: string;
+  readonly path: string;
+  readonly serves: (version: Version) => boolean;
+}
+
+/** How the card names each binding, and the path below the base of the agent where it lies. */
+export const bindingTable = {
+  "json-rpc": { wire: "JSONRPC", path: "/json-rpc", serves: (version) => version.jsonRpc !== undefined },
+  "http-json": { wire: "HTTP+JSON", path: "/http-json", serves: (version) => version.httpJson !== undefined },
+  grpc: { wire: "GRPC", path: "", serves: (version) => version.grpc !== undefined },
+  connect: { wire: "urn:trivium:binding:connect:v1", path: "", serves: (version) => version.grpc !== undefined },
+} as const satisfies Record<Binding, BindingRow>;
+
+/** The mounts of these bindings in these versions; the bindings in order of preference, each with its versions in order. */
+export function mountsOf(bindings: readonly Binding[], versions: readonly Version[]): readonly Mount[] {
+  return bindings.flatMap((binding) => {
+    const { wire, path, serves } = bindingTable[binding];
+    return versions.filter(serves).map(({ name }) => ({ binding: wire, version: name, path }));
+  });
+}
+
+/** The mounts with the addresses that hold at one place. */
+export function mountedAt(mounts: readonly Mount[], place: Place): readonly Mounted[] {
+  return mounts.map(({ binding, version, path, tenant }) => ({
+    binding,
+    version,
+    tenant,
+    url: binding === bindingTable.grpc.wire ? place.grpc : `${place.base}${path}`,
+  }));
+}

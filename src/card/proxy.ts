@@ -1,0 +1,120 @@
+import ipaddr, { type IPv4, type IPv6 } from "ipaddr.js";
+
+/** Who asks, as far as addresses depend on it. Every `HttpRequest` is one. */
+export interface Caller {
+  readonly secure: boolean;
+  readonly remoteAddress: string | undefined;
+  header(name: string): string | undefined;
+}
+
+/**
+ * Peers that are believed as proxies: none, all, or those of these addresses and ranges (`10.0.0.0/8`, `::1`). With a
+ * list, of several values the one of the outermost proxy in the list counts; with `true` the first.
+ */
+export type TrustProxy = boolean | readonly string[];
+
+/** What the proxies say of the request that reached the outermost of them. */
+export interface Forwarded {
+  readonly proto: string | undefined;
+  readonly host: string | undefined;
+  readonly prefix: string | undefined;
+}
+
+/** Headers that `forwardedBy` looks at; a reply that depends on them varies by them. */
+export const forwardedHeaders = ["Forwarded", "X-Forwarded-Host", "X-Forwarded-Prefix", "X-Forwarded-Proto"] as const;
+
+/** Reads what trusted proxies say of a request; `undefined` when its peer is none. */
+export type ReadForwarded = (caller: Caller) => Forwarded | undefined;
+
+/** What is wrong with `trustProxy`. */
+export function trustProblems(trust: TrustProxy): readonly string[] {
+  if (typeof trust === "boolean") return [];
+  if (!Array.isArray(trust)) return ["trustProxy must be true, false, or a list of addresses and ranges"];
+  return trust
+    .filter((range) => rangeOf(range) === undefined)
+    .map((range) => `trustProxy: "${range}" is no address and no range such as "10.0.0.0/8"`);
+}
+
+/** Makes the reader of what `trustProblems` finds well. */
+export function forwardedBy(trust: TrustProxy): ReadForwarded {
+  if (trust === false) return () => undefined;
+  // The outermost value is the one furthest from us, however many proxies there are.
+  if (trust === true) return (caller) => pick(chainOf(caller), Number.POSITIVE_INFINITY);
+  const ranges = trust.map(rangeOf).filter((range) => range !== undefined);
+  const trusts = (address: string): boolean => {
+    if (!ipaddr.isValid(address)) return false;
+    const parsed = ipaddr.process(address);
+    return ranges.some(([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits));
+  };
+  return (caller) => {
+    if (!trusts(caller.remoteAddress ?? "")) return undefined;
+    const chain = chainOf(caller);
+    const stranger = chain.addresses.findLastIndex((address) => !trusts(address));
+    // The peer is a trusted proxy, and so is everybody whom a trusted proxy names, up to the first stranger.
+    return pick(chain, chain.addresses.length - stranger);
+  };
+}
+
+function rangeOf(text: string): [IPv4 | IPv6, number] | undefined {
+  const [address = "", bits, more] = text.split("/");
+  if (more !== undefined || !(address.includes(":") || ipaddr.IPv4.isValidFourPartDecimal(address))) return undefined;
+  if (bits !== undefined) return ipaddr.isValidCIDR(text) ? ipaddr.parseCIDR(text) : undefined;
+  if (!ipaddr.isValid(address)) return undefined;
+  const parsed = ipaddr.process(address);
+  return [parsed, parsed.kind() === "ipv4" ? 32 : 128];
+}
+
+/** Lists as the headers hold them: each proxy appends, so the last entry is of the proxy next to us. */
+interface Chain {
+  readonly addresses: readonly string[];
+  readonly proto: readonly string[];
+  readonly host: readonly string[];
+  readonly prefix: readonly string[];
+}
+
+/** What the outermost of `hops` proxies wrote. A proxy that replaces instead of appending leaves a shorter list. */
+function pick({ proto, host, prefix }: Chain, hops: number): Forwarded {
+  const entry = (list: readonly string[]) => list[Math.max(0, list.length - hops)] || undefined;
+  return { proto: entry(proto)?.toLowerCase(), host: entry(host), prefix: entry(prefix) };
+}
+
+/** A header that is longer is nobody's route, and is not read. */
+const longest = 2048;
+
+function chainOf(caller: Caller): Chain {
+  const entries = (name: string) => listed(caller.header(name) ?? "");
+  const chain = {
+    addresses: entries("x-forwarded-for").map(addressOf),
+    proto: entries("x-forwarded-proto"),
+    host: entries("x-forwarded-host"),
+    prefix: entries("x-forwarded-prefix"),
+  };
+  // Most proxies write X-Forwarded-* and hand on whatever `Forwarded` a stranger sent, so that comes second.
+  return chain.proto.length + chain.host.length > 0 ? chain : standardChain(caller.header("forwarded") ?? "", chain);
+}
+
+function listed(header: string): readonly string[] {
+  return header === "" || header.length > longest ? [] : header.split(",").map((entry) => entry.trim());
+}
+
+const parameter = /([\w-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*))/g;
+
+/** RFC 7239: one element for each proxy, separated by commas, of `name=value` separated by semicolons. */
+function standardChain(header: string, { prefix }: Chain): Chain {
+  if (header === "" || header.length > longest) return { addresses: [], proto: [], host: [], prefix };
+  const elements = header.match(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/g) ?? [];
+  const values = elements.map((element) => {
+    const found = Array.from(element.matchAll(parameter), ([, name = "", quoted, plain = ""]) => {
+      return [name.toLowerCase(), quoted?.replace(/\\(.)/g, "$1") ?? plain] as const;
+    });
+    return new Map(found);
+  });
+  const each = (name: string) => values.map((value) => value.get(name) ?? "");
+  return { addresses: each("for").map(addressOf), proto: each("proto"), host: each("host"), prefix };
+}
+
+/** The address of a node, without port and brackets. */
+function addressOf(node: string): string {
+  const [, six, four] = /^(?:\[([^\]]*)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/.exec(node) ?? [];
+  return six ?? four ?? node;
+}

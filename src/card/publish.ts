@@ -1,0 +1,84 @@
+import type { HttpEndpoint } from "../binding/http.js";
+import type { Principal } from "../protocol/context.js";
+import { A2AError } from "../protocol/errors.js";
+import type { AgentCard } from "../protocol/model.js";
+import type { Version } from "../version/codec.js";
+import { authorProblems, describeCard, placeCard, type RunningCapabilities } from "./build.js";
+import { assertNone, interfaceProblems } from "./check.js";
+import { cardEndpoint } from "./endpoint.js";
+import { extendedCard } from "./extended.js";
+import { type Mount, mountedAt } from "./mounts.js";
+import type { CardOptions } from "./options.js";
+import type { Caller } from "./proxy.js";
+import { createPlaces, type Listening, type Place, type UrlOptions, urlProblems } from "./urls.js";
+
+export interface PublishOptions {
+  readonly card: CardOptions;
+  readonly capabilities: RunningCapabilities;
+  /** Versions of the protocol that are served, the newest first. */
+  readonly versions: readonly [Version, ...Version[]];
+  readonly urls: UrlOptions;
+  readonly listening: () => Listening;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** The card of a running agent, wherever it is reached. */
+export interface PublishedCard {
+  readonly endpoint: HttpEndpoint;
+  /**
+   * Says what is mounted now, in order of preference; what was encoded before is forgotten. Until then the endpoint has
+   * nothing to serve. Throws a `CardError`.
+   */
+  mount(mounts: readonly Mount[]): void;
+  /** The card as this caller, or somebody at the agent's own address, sees it. */
+  card(caller?: Caller): AgentCard;
+  /**
+   * The card of one known caller; absent when the author gave nothing more to see. Throws
+   * `extendedAgentCardNotConfigured` when there is nothing for this caller.
+   */
+  readonly extended: ((principal: Principal, caller?: Caller) => Promise<AgentCard>) | undefined;
+}
+
+/** Checks the card and everything that it is made of. Throws a `CardError` that lists what contradicts itself. */
+export function publishCard(options: PublishOptions): PublishedCard {
+  assertNone([...authorProblems(options.card, options.capabilities), ...urlProblems(options.urls)]);
+  const { cacheMaxAgeSeconds = 300, extended } = options.card;
+  const described = describeCard(options.card, options.capabilities);
+  const places = createPlaces(options.urls, options.listening);
+  let mounts: readonly Mount[] = [];
+  const cardAt = (place: Place) => placeCard(described, mountedAt(mounts, place));
+  const endpoint = () =>
+    cardEndpoint({
+      cardAt,
+      places,
+      versions: options.versions,
+      cacheMaxAgeSeconds,
+      lastModified: new Date(options.now()),
+    });
+  const card = (caller?: Caller) => cardAt((caller && places.of(caller)) ?? places.own());
+  // Nobody can ask before something is mounted, and there would be nothing to say.
+  let current: HttpEndpoint = () => undefined;
+  return {
+    endpoint: (request) => current(request),
+    mount(next) {
+      assertNone(interfaceProblems(mountedAt(next, anywhere)));
+      mounts = next;
+      current = endpoint();
+    },
+    card,
+    extended:
+      extended &&
+      (async (principal, caller) => {
+        const additions = typeof extended === "function" ? await extended(principal) : extended;
+        if (additions === undefined) throw nothingMore();
+        return extendedCard(card(caller), additions);
+      }),
+  };
+}
+
+// Whether mounts contradict each other does not depend on where they are reached.
+const anywhere: Place = { base: "http://localhost", grpc: "localhost:80" };
+
+const nothingMore = () =>
+  new A2AError("extendedAgentCardNotConfigured", "there is no extended agent card for this caller");

@@ -1,0 +1,98 @@
+import { type Caller, type Forwarded, forwardedBy, forwardedHeaders, type TrustProxy, trustProblems } from "./proxy.js";
+import { hostAndPort, url } from "./rules.js";
+
+/** How an agent is reached from outside. */
+export interface UrlOptions {
+  /** Where the agent's base lies from outside, path included. Default: what the request says. */
+  readonly publicUrl?: string | undefined;
+  /** `host:port` of gRPC from outside. Default: host of the public URL, with its port or that of a port of its own. */
+  readonly publicGrpc?: string | undefined;
+  /** Proxies whose `X-Forwarded-Proto`, `-Host`, `-Prefix` and `Forwarded` are believed. Default: false. */
+  readonly trustProxy?: TrustProxy | undefined;
+  /** Path below which the agent is mounted: `""` or `/agent`. Not added to `publicUrl`. Default: `""`. */
+  readonly basePath?: string | undefined;
+}
+
+/** Where this process listens, known once it does. */
+export interface Listening {
+  /** `http://127.0.0.1:8080`: for requests that name no host. */
+  readonly origin: string;
+  /** gRPC's port when it has one of its own. */
+  readonly grpcPort?: number | undefined;
+}
+
+/** Addresses that a caller can use. */
+export interface Place {
+  /** What the paths of HTTP bindings follow; does not end in a slash. */
+  readonly base: string;
+  /** `host:port`. */
+  readonly grpc: string;
+}
+
+export interface Places {
+  /** Where a caller reaches the agent, or `undefined` when it, or a proxy, names a host that cannot be one. */
+  of(caller: Caller): Place | undefined;
+  /** Where the agent is reached when nobody asks. */
+  own(): Place;
+  /** Request headers that `of` depends on, beside `Host`, which every cache knows of. */
+  readonly varyBy: readonly string[];
+}
+
+/** Makes the places of options that `urlProblems` finds well. */
+export function createPlaces(options: UrlOptions, listening: () => Listening): Places {
+  const { publicUrl, publicGrpc, trustProxy = false, basePath = "" } = options;
+  const place = (origin: URL, path: string): Place => ({
+    base: `${origin.origin}${path}`,
+    grpc: publicGrpc ?? grpcAt(origin, listening().grpcPort),
+  });
+  if (publicUrl !== undefined) {
+    const origin = new URL(publicUrl);
+    const own = () => place(origin, origin.pathname.replace(/\/+$/, ""));
+    return { of: own, own, varyBy: [] };
+  }
+  const forwarded = forwardedBy(trustProxy);
+  const own = () => place(new URL(listening().origin), basePath);
+  const of = (caller: Caller): Place | undefined => {
+    const outside = forwarded(caller);
+    const origin = originOf(caller, outside, listening);
+    if (origin === undefined || !prefixForm.test(outside?.prefix ?? "")) return undefined;
+    return place(origin, (outside?.prefix ?? "").replace(/\/$/, "") + basePath);
+  };
+  return { of, own, varyBy: trustProxy === false ? [] : forwardedHeaders };
+}
+
+const pathForm = /^(?:\/[\w.~!$&'()*+,;=:@%-]+)*$/;
+// A prefix may come from a stranger by way of a proxy that only appends: no dots that climb, no second slash.
+const prefixForm = /^(?!.*\/\.{1,2}(?:\/|$))(?=.{0,256}$)(?:\/[\w.~!$&'()*+,;=:@%-]+)*\/?$/;
+
+/** What is wrong with `UrlOptions`. */
+export function urlProblems({
+  publicUrl,
+  publicGrpc,
+  trustProxy = false,
+  basePath = "",
+}: UrlOptions): readonly string[] {
+  const problems: string[] = [...trustProblems(trustProxy)];
+  if (publicUrl !== undefined) {
+    problems.push(...url("https", "http")(publicUrl, "publicUrl"));
+    if (/[?#]/.test(publicUrl)) problems.push("publicUrl must end with its path, without a query or a fragment");
+  }
+  if (publicGrpc !== undefined) problems.push(...hostAndPort(publicGrpc, "publicGrpc"));
+  if (!pathForm.test(basePath)) problems.push(`basePath must be empty or of the form "/agent", not "${basePath}"`);
+  return problems;
+}
+
+function originOf(caller: Caller, outside: Forwarded | undefined, listening: () => Listening): URL | undefined {
+  const scheme = outside?.proto ?? (caller.secure ? "https" : "http");
+  const host = outside?.host ?? caller.header("host") ?? "";
+  // HTTP/1.0 may say no host, and HTTP/1.1 an empty one.
+  if (host === "") return new URL(listening().origin);
+  return schemes.has(scheme) && hostForm.test(host) ? (URL.parse(`${scheme}://${host}`) ?? undefined) : undefined;
+}
+
+const schemes: ReadonlySet<string> = new Set(["http", "https"]);
+const hostForm = /^(?:[\w-]+(?:\.[\w-]+)*\.?|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+
+function grpcAt({ protocol, hostname, port }: URL, ownPort: number | undefined): string {
+  return `${hostname}:${ownPort ?? (port || (protocol === "https:" ? 443 : 80))}`;
+}

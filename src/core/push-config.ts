@@ -1,0 +1,144 @@
+import type { Scope, ServerContext } from "../protocol/context.js";
+import { A2AError, invalidParams, taskNotFound } from "../protocol/errors.js";
+import type {
+  DeleteTaskPushNotificationConfigRequest,
+  GetTaskPushNotificationConfigRequest,
+  ListTaskPushNotificationConfigsRequest,
+  ListTaskPushNotificationConfigsResponse,
+  SendMessageRequest,
+  TaskPushNotificationConfig,
+} from "../protocol/model.js";
+import type { Head, PushRegistration, PushService } from "./ports.js";
+import type { Runtime } from "./runtime.js";
+import type { Register } from "./send.js";
+
+// The four operations on push configurations, and the inline one of a send (spec 3.1.7 to 3.1.10, 4.3). Credentials go in
+// and never come out again.
+
+export async function createPushConfig(
+  runtime: Runtime,
+  push: PushService,
+  request: TaskPushNotificationConfig,
+  context: ServerContext,
+  scope: Scope,
+): Promise<TaskPushNotificationConfig> {
+  const head = await headOf(runtime, scope, request.taskId);
+  check(push, request, "");
+  const registration = registrationOf(runtime, head, request, context.version);
+  await keep(runtime, push, registration);
+  return shown(registration);
+}
+
+export async function getPushConfig(
+  runtime: Runtime,
+  push: PushService,
+  request: GetTaskPushNotificationConfigRequest,
+  scope: Scope,
+): Promise<TaskPushNotificationConfig> {
+  const head = await headOf(runtime, scope, request.taskId);
+  const registration = await push.store.get(head.key, request.id);
+  if (registration === undefined) {
+    throw new A2AError("taskNotFound", "no such push configuration", {
+      metadata: { taskId: request.taskId, id: request.id },
+    });
+  }
+  return shown(registration);
+}
+
+export async function listPushConfigs(
+  runtime: Runtime,
+  push: PushService,
+  request: ListTaskPushNotificationConfigsRequest,
+  scope: Scope,
+): Promise<ListTaskPushNotificationConfigsResponse> {
+  const head = await headOf(runtime, scope, request.taskId);
+  const all = await push.store.list(head.key);
+  const from = request.pageToken === "" ? 0 : 1 + all.findIndex(({ config }) => tokenOf(config) === request.pageToken);
+  if (from === 0 && request.pageToken !== "") {
+    throw invalidParams({ field: "pageToken", description: "was not issued by this agent" });
+  }
+  const to = request.pageSize === 0 ? all.length : from + request.pageSize;
+  const last = all[to - 1];
+  return {
+    $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
+    configs: all.slice(from, to).map(shown),
+    nextPageToken: to < all.length && last !== undefined ? tokenOf(last.config) : "",
+  };
+}
+
+export async function deletePushConfig(
+  runtime: Runtime,
+  push: PushService,
+  request: DeleteTaskPushNotificationConfigRequest,
+  scope: Scope,
+): Promise<void> {
+  const head = await headOf(runtime, scope, request.taskId);
+  await push.store.delete(head.key, request.id);
+}
+
+/** Checks the configuration that comes with a send, and says how it is registered once the task has a key. */
+export async function inlinePush(
+  runtime: Runtime,
+  push: PushService,
+  request: SendMessageRequest,
+  context: ServerContext,
+  scope: Scope,
+): Promise<Register> {
+  const config = request.configuration?.taskPushNotificationConfig;
+  if (config === undefined) return () => {};
+  check(push, config, "configuration.taskPushNotificationConfig.");
+  const taskId = request.message?.taskId ?? "";
+  if (taskId !== "") await checkRoom(runtime, push, await headOf(runtime, scope, taskId), config.id);
+  return ({ key, id, seq }) => {
+    const registration = registrationOf(runtime, { key, id, scope, seq }, config, context.version);
+    keep(runtime, push, registration).catch((error: unknown) => {
+      runtime.logger.error({ taskId: id, error }, "an inline push configuration could not be stored");
+    });
+  };
+}
+
+async function headOf(runtime: Runtime, scope: Scope, taskId: string): Promise<Head> {
+  const head = await runtime.store.head(scope, taskId);
+  if (head === undefined) throw taskNotFound(taskId);
+  return head;
+}
+
+function check(push: PushService, config: TaskPushNotificationConfig, path: string): void {
+  const violations = push.check(config).map(({ field, description }) => ({ field: path + field, description }));
+  if (violations.length > 0) throw invalidParams(...violations);
+}
+
+async function checkRoom(runtime: Runtime, push: PushService, head: Head, id: string): Promise<void> {
+  const known = await push.store.list(head.key);
+  const { pushConfigsPerTask } = runtime.limits;
+  if (known.length >= pushConfigsPerTask && !known.some(({ config }) => config.id === id)) throw full(pushConfigsPerTask);
+}
+
+function registrationOf(
+  runtime: Runtime,
+  { key, id, scope, seq }: Pick<Head, "key" | "id" | "scope" | "seq">,
+  config: TaskPushNotificationConfig,
+  version: string,
+): PushRegistration {
+  const own = { ...config, id: config.id === "" ? runtime.newId() : config.id, taskId: id };
+  return { key, taskId: id, scope, config: own, cursor: seq, version };
+}
+
+async function keep(runtime: Runtime, push: PushService, registration: PushRegistration): Promise<void> {
+  const { pushConfigsPerTask } = runtime.limits;
+  if ((await push.store.set(registration, pushConfigsPerTask)) === "full") throw full(pushConfigsPerTask);
+  push.added(registration);
+}
+
+function full(limit: number): A2AError {
+  return invalidParams({ field: "id", description: `is over the limit of ${limit} configurations of a task` });
+}
+
+function shown({ config }: PushRegistration): TaskPushNotificationConfig {
+  const { authentication } = config;
+  return authentication === undefined ? config : { ...config, authentication: { ...authentication, credentials: "" } };
+}
+
+function tokenOf({ id }: TaskPushNotificationConfig): string {
+  return encodeURIComponent(id);
+}

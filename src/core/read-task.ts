@@ -1,0 +1,36 @@
+import type { Scope } from "../protocol/context.js";
+import { taskNotFound } from "../protocol/errors.js";
+import type { Task, TaskState } from "../protocol/model.js";
+import { eventIdPrefix } from "./event-id.js";
+import { type CopyOptions, copyTask, foldStored } from "./fold.js";
+import type { Runtime } from "./runtime.js";
+
+/** A task as it is stored now, and the position of that state in its log. */
+export interface TaskNow {
+  readonly id: string;
+  readonly key: number;
+  readonly seq: number;
+  readonly state: TaskState;
+  readonly idPrefix: string;
+  readonly incarnation: string;
+  /** A copy for the caller. Made in the same step in which the task was read. */
+  readonly task: Task;
+}
+
+/** Reads a task: from the turn of this process, else from the store. Throws `taskNotFound` (spec 3.1.3). */
+export async function readTask(runtime: Runtime, scope: Scope, id: string, options?: CopyOptions): Promise<TaskNow> {
+  const live = runtime.live.get(id);
+  if (live?.key !== undefined && sameScope(live.scope, scope)) {
+    const { key, stored: seq, idPrefix, incarnation } = live;
+    const task = copyTask(live.task, options);
+    return { id, key, seq, state: task.status?.state ?? live.state, idPrefix, incarnation, task };
+  }
+  const stored = await runtime.store.read(scope, id);
+  if (stored === undefined) throw taskNotFound(id);
+  const { key, seq, state, incarnation } = stored.head;
+  return { id, key, seq, state, idPrefix: eventIdPrefix(id, incarnation), incarnation, task: foldStored(stored, options) };
+}
+
+function sameScope(left: Scope, right: Scope): boolean {
+  return left.owner === right.owner && left.tenant === right.tenant;
+}

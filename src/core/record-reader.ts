@@ -1,0 +1,98 @@
+import type { Head, LogRecord } from "./ports.js";
+import type { Runtime } from "./runtime.js";
+import { isTerminal } from "../protocol/states.js";
+import type { Watcher } from "./watch.js";
+
+const pageRecords = 256;
+
+/** What a reader gets: the next records, or why there are none. `idle`: everything was read and no turn runs the task. */
+export type ReadResult = readonly LogRecord[] | "ended" | "compacted" | "idle";
+
+/**
+ * A position in the log of one task, and a wake-up. Reads from the tail of the turn that runs in this process, else from
+ * the store; however slow it is, it misses nothing and holds nobody up.
+ */
+export class RecordReader implements Watcher {
+  readonly taskId: string;
+  key: number | undefined;
+  /** Number of the last record that was read. */
+  position: number;
+  readonly #runtime: Runtime;
+  #dirty = false;
+  #closed = false;
+  #wakeUp: (() => void) | undefined;
+
+  constructor(runtime: Runtime, taskId: string, key: number | undefined, position: number) {
+    this.#runtime = runtime;
+    this.taskId = taskId;
+    this.key = key;
+    this.position = position;
+    runtime.watch.add(this);
+  }
+
+  wake(): void {
+    this.#dirty = true;
+    this.#wakeUp?.();
+  }
+
+  check(head: Head): void {
+    if (head.seq > this.position) this.wake();
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#runtime.watch.delete(this);
+    this.#wakeUp?.();
+  }
+
+  /**
+   * The next records, one or more; waits for them. `ended` when the task is terminal and all was read, or the reader was
+   * closed. With `untilIdle` it does not wait for a task that nobody runs.
+   */
+  async next(untilIdle = false): Promise<ReadResult> {
+    while (!this.#closed) {
+      this.#dirty = false;
+      const near = this.#fromTail();
+      if (near !== undefined && near.length > 0) return this.#advance(near);
+      if (near === undefined) {
+        const far = await this.#fromStore(untilIdle);
+        if (far !== undefined) return far;
+      }
+      if (!this.#dirty && !this.#closed) await this.#wait();
+    }
+    return "ended";
+  }
+
+  // Empty: up to date with the turn of this process. `undefined`: the store has to be asked.
+  #fromTail(): readonly LogRecord[] | undefined {
+    const live = this.#runtime.live.get(this.taskId);
+    if (live === undefined) return undefined;
+    this.key ??= live.key;
+    return live.stored === this.position ? [] : live.tail.after(this.position);
+  }
+
+  async #fromStore(untilIdle: boolean): Promise<ReadResult | undefined> {
+    if (this.key === undefined) return undefined;
+    const page = await this.#runtime.store.recordsAfter(this.key, this.position, pageRecords);
+    if (page === undefined) return "ended";
+    if (page === "compacted") return "compacted";
+    if (page.records.length > 0) return this.#advance(page.records);
+    if (isTerminal(page.head.state)) return "ended";
+    return untilIdle && page.head.holder === "" ? "idle" : undefined;
+  }
+
+  #advance(records: readonly LogRecord[]): readonly LogRecord[] {
+    this.position = records.at(-1)?.seq ?? this.position;
+    return records;
+  }
+
+  #wait(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wakeUp = () => {
+        this.#wakeUp = undefined;
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,113 @@
+import type { AgentEvent } from "../protocol/events.js";
+import type { Agent, AgentResult, Turn } from "./agent.js";
+
+// The two adapters on `turn.emit`: an async generator emits what it yields, an async function what it returns.
+
+const burstEvents = 64;
+const burstMs = 1;
+
+/** The kernel's end of a turn: accepts an event, at once (`undefined`) or when the promise resolves. */
+type Emit = (event: AgentEvent) => Promise<void> | undefined;
+
+/** Runs an agent to its end. `alive` is asked before each step, so that a turn that was cut off is not pumped on. */
+export async function runAgent(agent: Agent, turn: Turn, emit: Emit, alive: () => boolean): Promise<void> {
+  const result: AgentResult = agent(turn);
+  const last = isIterable(result) ? await pump(result[Symbol.asyncIterator](), emit, alive) : await result;
+  if (last !== undefined && last !== null && alive()) await emit(last);
+}
+
+type Step = IteratorResult<AgentEvent, unknown>;
+
+async function pump(
+  iterator: AsyncIterator<AgentEvent, unknown>,
+  emit: Emit,
+  alive: () => boolean,
+): Promise<AgentEvent | undefined> {
+  const breath = createBreath();
+  let step: Step = await iterator.next();
+  while (step.done !== true) {
+    let failure: { readonly reason: unknown } | undefined;
+    try {
+      const accepted = emit(step.value);
+      if (accepted !== undefined) await accepted;
+    } catch (reason) {
+      failure = { reason };
+    }
+    if (!alive()) {
+      void leave(iterator);
+      return undefined;
+    }
+    if (breath.due()) await breath.take();
+    step = failure === undefined ? await iterator.next() : await throwInto(iterator, failure.reason);
+  }
+  return step.value as AgentEvent | undefined;
+}
+
+// What an iterator without `throw` cannot be told is thrown past it, after it was closed.
+async function throwInto(iterator: AsyncIterator<AgentEvent, unknown>, reason: unknown): Promise<Step> {
+  if (iterator.throw !== undefined) return iterator.throw(reason);
+  await iterator.return?.();
+  throw reason;
+}
+
+// A turn that was cut off is not waited for: its generator may never come back.
+async function leave(iterator: AsyncIterator<AgentEvent, unknown>): Promise<void> {
+  try {
+    await iterator.return?.();
+  } catch {
+    // Nobody is there to hear it: the turn has ended with its own error already.
+  }
+}
+
+// An agent that never waits must not starve the process: the pump leaves the microtask queue after the first event, and
+// then after each millisecond or 64 events.
+function createBreath(): { due(): boolean; take(): Promise<void> } {
+  let left = 1;
+  let since = performance.now();
+  return {
+    due: () => --left <= 0 || performance.now() - since > burstMs,
+    take: () =>
+      new Promise((resolve) => {
+        setImmediate(() => {
+          left = burstEvents;
+          since = performance.now();
+          resolve();
+        });
+      }),
+  };
+}
+
+// A plain function may give nothing at all, whatever its type says.
+function isIterable(result: AgentResult): result is Exclude<AgentResult, Promise<unknown>> {
+  return typeof result === "object" && result !== null && Symbol.asyncIterator in result;
+}
+
+/** Joins several generators into one: events come as they are ready, an error or an end of the consumer closes all. */
+export async function* merge(...sources: readonly AsyncIterable<AgentEvent>[]): AsyncGenerator<AgentEvent, void> {
+  const iterators = sources.map((source) => source[Symbol.asyncIterator]());
+  const pending = new Map(iterators.map((iterator, index) => [index, nextOf(iterator, index)]));
+  try {
+    while (pending.size > 0) {
+      const { index, step } = await Promise.race(pending.values());
+      const iterator = iterators[index];
+      if (step.done === true || iterator === undefined) {
+        pending.delete(index);
+        continue;
+      }
+      // Moved to the end of the race, so that a source that is always ready does not keep the others from their turn.
+      pending.delete(index);
+      pending.set(index, nextOf(iterator, index));
+      yield step.value;
+    }
+  } finally {
+    for (const promise of pending.values()) promise.catch(() => {});
+    await Promise.allSettled(iterators.map((iterator) => iterator.return?.()));
+  }
+}
+
+async function nextOf(
+  iterator: AsyncIterator<AgentEvent, unknown>,
+  index: number,
+): Promise<{ readonly index: number; readonly step: IteratorResult<AgentEvent, unknown> }> {
+  return { index, step: await iterator.next() };
+}

@@ -1,0 +1,79 @@
+import type { Principal, Scope } from "../protocol/context.js";
+import { A2AError } from "../protocol/errors.js";
+import type { Logger } from "../protocol/logger.js";
+import type { Agent } from "./agent.js";
+import type { LiveTask, LiveTaskDeps } from "./live-task.js";
+import type { TurnRun, TurnStart, TurnSubject } from "./turn-run.js";
+
+/** What all turns and operations of one request handler share. */
+export interface Runtime extends LiveTaskDeps {
+  readonly agent: Agent;
+  readonly newId: () => string;
+  /** Tasks that a turn of this handler runs, by id. */
+  readonly live: Map<string, LiveTask>;
+  /** Claims that are under way, by task id. */
+  readonly claiming: Map<string, Promise<void>>;
+  readonly turns: TurnCounter;
+  /** Starts a turn, which runs by itself from then on. */
+  startTurn(start: TurnStart, subject: TurnSubject): void;
+  /** Who sent what waits in an inbox: a stored send knows its scope only. */
+  readonly principals: Map<string, Principal>;
+}
+
+/** The turns that run, counted by owner. */
+export interface TurnCounter {
+  readonly running: ReadonlySet<TurnRun>;
+  /** Throws `resourceExhausted` when no turn may be started now. */
+  check(scope: Scope): void;
+  enter(turn: TurnRun): void;
+  leave(turn: TurnRun): void;
+  /** Resolves when none is left. */
+  idle(): Promise<void>;
+}
+
+export function createTurnCounter(limits: { readonly turnsPerOwner: number; readonly turnsPerProcess: number }): TurnCounter {
+  const running = new Set<TurnRun>();
+  const owners = new Map<string, number>();
+  let waiters: (() => void)[] = [];
+  return {
+    running,
+    check(scope) {
+      const own = owners.get(ownerKey(scope)) ?? 0;
+      if (own >= limits.turnsPerOwner) throw exhausted("of this caller", limits.turnsPerOwner);
+      if (running.size >= limits.turnsPerProcess) throw exhausted("of the process", limits.turnsPerProcess);
+    },
+    enter(turn) {
+      running.add(turn);
+      const key = ownerKey(turn.scope);
+      owners.set(key, (owners.get(key) ?? 0) + 1);
+    },
+    leave(turn) {
+      if (!running.delete(turn)) return;
+      const key = ownerKey(turn.scope);
+      const left = (owners.get(key) ?? 1) - 1;
+      if (left === 0) owners.delete(key);
+      else owners.set(key, left);
+      if (running.size > 0) return;
+      for (const resolve of waiters.splice(0)) resolve();
+    },
+    idle: () => (running.size === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
+  };
+}
+
+const ownerKey = ({ tenant, owner }: Scope): string => `${tenant}\n${owner}`;
+
+function exhausted(whose: string, limit: number): A2AError {
+  return new A2AError("resourceExhausted", `the turns ${whose} that run at once are at the limit of ${limit}`, {
+    retryAfterMs: 1000,
+  });
+}
+
+/** A logger that adds the same fields to everything it is told. */
+export function withFields(logger: Logger, fields: object): Logger {
+  return {
+    debug: (more, message) => logger.debug({ ...fields, ...more }, message),
+    info: (more, message) => logger.info({ ...fields, ...more }, message),
+    warn: (more, message) => logger.warn({ ...fields, ...more }, message),
+    error: (more, message) => logger.error({ ...fields, ...more }, message),
+  };
+}

@@ -1,0 +1,61 @@
+import { A2AError } from "../protocol/errors.js";
+import { TaskState } from "../protocol/model.js";
+import { isStop, isTerminal } from "../protocol/states.js";
+import type { LogRecord } from "./ports.js";
+
+/**
+ * When a send is answered: `stop`: at the first terminal or interrupted state behind its message; `stream`: the same, but
+ * not at AUTH_REQUIRED while the turn lives; `created`: when the task is there; `taken`: when a turn has taken the message.
+ */
+export type SendMode = "stop" | "stream" | "created" | "taken";
+
+export type Verdict = "answer" | { readonly error: A2AError } | undefined;
+
+/** Follows the records of a task on behalf of one send and says when it is answered. */
+export interface SendGate {
+  see(record: LogRecord): Verdict;
+}
+
+/** `armed`: the message of the send was taken already. */
+export function createSendGate(entry: string, mode: SendMode, armed = false): SendGate {
+  let taken = armed;
+  return {
+    see(record) {
+      switch (record.kind) {
+        case "message":
+          if (record.entry !== entry) return undefined;
+          taken = true;
+          return mode === "taken" ? "answer" : undefined;
+        case "turnEnded":
+          return taken ? verdictOf(record) : undefined;
+        case "event":
+          return seeEvent(record, taken, mode);
+        default:
+          return undefined;
+      }
+    },
+  };
+}
+
+function seeEvent(record: LogRecord & { readonly kind: "event" }, taken: boolean, mode: SendMode): Verdict {
+  const state = stateOf(record);
+  if (!taken) return state !== undefined && isTerminal(state) ? { error: endedFirst() } : undefined;
+  if (mode === "created") return "answer";
+  if (state === undefined || !isStop(state)) return undefined;
+  return mode === "stream" && state === TaskState.AUTH_REQUIRED ? undefined : "answer";
+}
+
+function verdictOf({ error }: LogRecord & { readonly kind: "turnEnded" }): Verdict {
+  return error === undefined ? "answer" : { error: new A2AError(error.code, error.message) };
+}
+
+/** The state that a record sets, if it sets one. */
+export function stateOf(record: LogRecord): TaskState | undefined {
+  if (record.kind !== "event" || record.event.payload.case !== "statusUpdate") return undefined;
+  return record.event.payload.value.status?.state;
+}
+
+/** The answer of a message that a task did not take any more. */
+export function endedFirst(): A2AError {
+  return new A2AError("unsupportedOperation", "the task ended before it took the message");
+}

@@ -1,0 +1,111 @@
+import type { Message } from "../protocol/model.js";
+import type { StreamItem } from "../protocol/operations.js";
+import { A2AError } from "../protocol/errors.js";
+import { type Delivery, deliver } from "./claim.js";
+import { eventIdPrefix, parseEventId } from "./event-id.js";
+import { applyRecord, copyTask, emptyTask, foldStored } from "./fold.js";
+import type { LiveTask, RecordObserver } from "./live-task.js";
+import { RecordReader } from "./record-reader.js";
+import { hasInlinePush, openSend, type Register, registerLive, type SendCall, startNew } from "./send.js";
+import { createSendGate } from "./send-gate.js";
+import { streamFrom } from "./subscribe.js";
+import { messageItem, snapshotItem, type StreamStart, TaskStream } from "./task-stream.js";
+import type { TurnStart } from "./turn-run.js";
+
+/**
+ * SendStreamingMessage (spec 3.1.2): a message, or the task and its events until it ends or wants input. A caller that
+ * comes back with the id of an event goes on behind it and starts nothing.
+ */
+export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> {
+  return new TaskStream(async () => {
+    const attached = await attach(call);
+    if (attached !== undefined) return attached;
+    const start = openSend(call);
+    const register = hasInlinePush(call) ? await call.policy.inlinePush(call.request, call.context, call.scope) : undefined;
+    if (start.send.message.taskId === "") return streamNew(call, start, register);
+    const delivery = await deliver(call.runtime, start);
+    if (delivery.kind === "queued") return streamQueued(call, start, delivery, register);
+    registerLive(register, delivery.live);
+    return streamClaimed(call, start, delivery);
+  });
+}
+
+function streamNew(call: SendCall, start: TurnStart, register: Register | undefined): Promise<StreamStart> {
+  return new Promise((resolve, reject) => {
+    const opening = {
+      failed: reject,
+      reply: (message: Message) => resolve({ items: [messageItem(message)] }),
+      live: (live: LiveTask) => live.observers.add(firstSnapshot(call, start, live, resolve, reject)),
+    };
+    startNew(call, start, opening, register);
+  });
+}
+
+// A new task's stream begins with the task up to its first event, whatever was written along with that.
+function firstSnapshot(
+  { runtime, request }: SendCall,
+  start: TurnStart,
+  live: LiveTask,
+  resolve: (from: StreamStart) => void,
+  reject: (error: unknown) => void,
+): RecordObserver {
+  const task = emptyTask(live.id, live.contextId);
+  const observer: RecordObserver = {
+    record(record) {
+      applyRecord(task, record);
+      if (record.kind !== "event") return;
+      live.observers.delete(observer);
+      const { idPrefix, key } = live;
+      const reader = new RecordReader(runtime, live.id, key, record.seq);
+      const { see } = createSendGate(start.entry, "stream", true);
+      const shown = copyTask(task, { historyLength: request.configuration?.historyLength });
+      resolve({ items: [snapshotItem(shown, idPrefix, record.seq)], reader, idPrefix, see });
+    },
+    left: () => reject(live.failure ?? new A2AError("unavailable", "the task could not be created")),
+  };
+  return observer;
+}
+
+// The snapshot is held back until the turn says something: an error before that is the answer of the operation.
+function streamClaimed(
+  { runtime, request }: SendCall,
+  start: TurnStart,
+  { live, start: run }: Delivery & { readonly kind: "claimed" },
+): StreamStart {
+  const { id, key, stored, idPrefix } = live;
+  const historyLength = request.configuration?.historyLength;
+  const held = snapshotItem(copyTask(live.task, { historyLength }), idPrefix, stored);
+  const reader = new RecordReader(runtime, id, key, stored);
+  const { see } = createSendGate(start.entry, "stream", true);
+  run();
+  return { items: [], held, reader, idPrefix, see };
+}
+
+// A send that waits in the inbox sees the running turn too: the task as it was before the message was put, then all events.
+function streamQueued(
+  { runtime, request }: SendCall,
+  start: TurnStart,
+  { before }: Delivery & { readonly kind: "queued" },
+  register: Register | undefined,
+): StreamStart {
+  const { key, id, seq, incarnation } = before.head;
+  register?.({ key, id, seq });
+  const idPrefix = eventIdPrefix(id, incarnation);
+  const { see } = createSendGate(start.entry, "stream");
+  const reader = new RecordReader(runtime, id, key, seq);
+  const task = foldStored(before, { historyLength: request.configuration?.historyLength });
+  return { items: [snapshotItem(task, idPrefix, seq)], reader, idPrefix, see };
+}
+
+async function attach({ runtime, context, scope, request }: SendCall): Promise<StreamStart | undefined> {
+  const position = context.after === undefined ? undefined : parseEventId(context.after);
+  if (position === undefined) return undefined;
+  const head = await runtime.store.head(scope, position.taskId);
+  if (head === undefined) return undefined;
+  return streamFrom(runtime, scope, head, {
+    after: position,
+    see: createSendGate("", "stream", true).see,
+    untilIdle: true,
+    historyLength: request.configuration?.historyLength,
+  });
+}

@@ -1,0 +1,169 @@
+import type { Scope, ServerContext } from "../protocol/context.js";
+import { A2AError, invalidParams } from "../protocol/errors.js";
+import type { Message, SendMessageRequest, SendMessageResponse } from "../protocol/model.js";
+import { deliver } from "./claim.js";
+import { copyTask } from "./fold.js";
+import type { LiveTask } from "./live-task.js";
+import type { LogRecord } from "./ports.js";
+import { readTask } from "./read-task.js";
+import { RecordReader } from "./record-reader.js";
+import type { Runtime } from "./runtime.js";
+import { createSendGate, endedFirst, type SendGate } from "./send-gate.js";
+import { SendWait, taskResponse } from "./send-wait.js";
+import type { Opening, TurnStart } from "./turn-run.js";
+
+/** Tells the push store of an inline configuration, once its task has a key. */
+export type Register = (task: { readonly key: number; readonly id: string; readonly seq: number }) => void;
+
+/** What a send may ask for, as the request handler knows it. */
+export interface SendPolicy {
+  /** Throws `contentTypeNotSupported` for parts that the agent does not take. */
+  checkParts(message: Message): void;
+  /** Checks the inline push configuration of a send. */
+  inlinePush(request: SendMessageRequest, context: ServerContext, scope: Scope): Promise<Register>;
+}
+
+/** One send: its call, and whom it belongs to. */
+export interface SendCall {
+  readonly runtime: Runtime;
+  readonly policy: SendPolicy;
+  readonly request: SendMessageRequest;
+  readonly context: ServerContext;
+  readonly scope: Scope;
+}
+
+/** SendMessage (spec 3.1.1): answers at the first stop behind the message, or as soon as there is a task when told so. */
+export async function sendMessage(call: SendCall): Promise<SendMessageResponse> {
+  const { runtime, request } = call;
+  const start = openSend(call);
+  const register = hasInlinePush(call) ? await call.policy.inlinePush(request, call.context, call.scope) : undefined;
+  const historyLength = request.configuration?.historyLength;
+  const immediately = request.configuration?.returnImmediately === true;
+  if (start.send.message.taskId === "") {
+    const gate = createSendGate(start.entry, immediately ? "created" : "stop");
+    const wait = new SendWait(gate, historyLength);
+    startNew(call, start, wait, register);
+    return settled(call, wait, gate);
+  }
+  const delivery = await deliver(runtime, start);
+  const { taskId } = start.send.message;
+  if (delivery.kind === "claimed") {
+    const { live } = delivery;
+    registerLive(register, live);
+    const task = immediately ? copyTask(live.task, { historyLength }) : undefined;
+    const gate = createSendGate(start.entry, "stop", true);
+    const wait = new SendWait(gate, historyLength);
+    if (task === undefined) wait.live(live);
+    delivery.start();
+    return task === undefined ? settled(call, wait, gate) : taskResponse(task);
+  }
+  const { key, seq } = delivery.before.head;
+  register?.({ key, id: taskId, seq });
+  const reader = new RecordReader(runtime, taskId, key, seq);
+  const gate = createSendGate(start.entry, immediately ? "taken" : "stop");
+  const answered = follow(call, reader, gate);
+  if (!immediately) return answered;
+  return withdrawLate(runtime, key, start.entry, answered).finally(() => reader.close());
+}
+
+async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<SendMessageResponse> {
+  const outcome = await wait.outcome;
+  if ("live" in outcome) {
+    // Another process has taken the task over: what becomes of it stands in the log.
+    const { id, key, stored } = outcome.live;
+    return follow(call, new RecordReader(call.runtime, id, key, stored), gate);
+  }
+  return outcome;
+}
+
+// Reads the log until the send is answered, or its caller has gone. The message stays with the task in any case.
+async function follow({ runtime, request, context, scope }: SendCall, reader: RecordReader, gate: SendGate): Promise<SendMessageResponse> {
+  const leave = (): void => reader.close();
+  context.signal.addEventListener("abort", leave, { once: true });
+  try {
+    for (;;) {
+      const records = await reader.next();
+      if (typeof records === "string") throw context.signal.aborted ? context.signal.reason : endedFirst();
+      for (const record of records) {
+        const verdict = gate.see(record);
+        if (verdict === undefined) continue;
+        if (verdict !== "answer") throw verdict.error;
+        const historyLength = request.configuration?.historyLength;
+        return taskResponse((await readTask(runtime, scope, reader.taskId, { historyLength })).task);
+      }
+    }
+  } finally {
+    reader.close();
+    context.signal.removeEventListener("abort", leave);
+  }
+}
+
+// A send that shall not wait is answered when its message was taken; one that nobody takes in time is taken back.
+async function withdrawLate<T>(runtime: Runtime, key: number, entry: string, answered: Promise<T>): Promise<T> {
+  const { clock, limits, store } = runtime;
+  let cancel = (): void => {};
+  const late = new Promise<"late">((resolve) => {
+    cancel = clock.after(limits.inboxWaitMs, () => resolve("late"));
+  });
+  try {
+    const first = await Promise.race([answered, late]);
+    if (first !== "late") return first;
+    if (!(await store.withdraw(key, entry))) return await answered;
+    answered.catch(() => {});
+    throw new A2AError("unsupportedOperation", `the task took no message within ${limits.inboxWaitMs} ms`);
+  } finally {
+    cancel();
+  }
+}
+
+/** True for a send that brings a push configuration along. */
+export function hasInlinePush({ request }: SendCall): boolean {
+  return request.configuration?.taskPushNotificationConfig !== undefined;
+}
+
+/** All checks that need no store, and what the turn is started with. */
+export function openSend({ runtime, policy, request, context, scope }: SendCall): TurnStart {
+  const { message, configuration, metadata } = request;
+  if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
+  policy.checkParts(message);
+  const { principal, extensions } = context;
+  const send = { message, configuration, metadata, extensions };
+  return { cause: "message", attempt: 1, principal, scope, entry: runtime.newId(), send };
+}
+
+/** Starts the turn of a message that names no task. Throws `resourceExhausted` over the limits of turns. */
+export function startNew(call: SendCall, start: TurnStart, opening: Opening, register: Register | undefined): void {
+  const { runtime, context } = call;
+  runtime.turns.check(start.scope);
+  runtime.startTurn(start, {
+    taskId: runtime.newId(),
+    contextId: start.send.message.contextId || runtime.newId(),
+    version: context.version,
+    opening: register === undefined ? opening : registering(opening, register),
+  });
+}
+
+/** Registers an inline push configuration with a task that was just claimed. */
+export function registerLive(register: Register | undefined, { key, id, stored }: LiveTask): void {
+  if (key !== undefined) register?.({ key, id, seq: stored });
+}
+
+// An inline push configuration is registered with the first write of its task, and hears of all that follows.
+function registering(opening: Opening, register: Register): Opening {
+  return {
+    reply: (message) => opening.reply(message),
+    failed: (error) => opening.failed(error),
+    live: (live) => {
+      const observer = {
+        record: (record: LogRecord): void => {
+          if (record.kind !== "event") return;
+          live.observers.delete(observer);
+          if (live.key !== undefined) register({ key: live.key, id: live.id, seq: record.seq });
+        },
+        left: (): void => {},
+      };
+      live.observers.add(observer);
+      opening.live(live);
+    },
+  };
+}

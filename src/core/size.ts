@@ -1,0 +1,57 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
+import type { Message, Part, StreamResponse } from "../protocol/model.js";
+
+// About how many bytes something takes, for limits: cheap, and never far off for what is large.
+
+const overhead = 48;
+
+export function sizeOfEvent(event: StreamResponse): number {
+  const { payload } = event;
+  if (payload.case === "artifactUpdate") {
+    return 2 * overhead + sizeOfJson(payload.value.metadata) + sizeOfParts(payload.value.artifact?.parts ?? []);
+  }
+  if (payload.case === "statusUpdate") {
+    const message = payload.value.status?.message;
+    return 2 * overhead + sizeOfJson(payload.value.metadata) + (message === undefined ? 0 : sizeOfMessage(message));
+  }
+  return overhead;
+}
+
+export function sizeOfMessage(message: Message): number {
+  return 3 * overhead + sizeOfJson(message.metadata) + sizeOfParts(message.parts);
+}
+
+function sizeOfParts(parts: readonly Part[]): number {
+  let size = 0;
+  for (const part of parts) size += overhead + sizeOfJson(part.metadata) + sizeOfContent(part);
+  return size;
+}
+
+function sizeOfContent({ content }: Part): number {
+  if (content.case === "text" || content.case === "url" || content.case === "raw") return content.value.length;
+  return content.case === "data" ? sizeOfValue(content.value) : 0;
+}
+
+function sizeOfValue(value: Value): number {
+  const { kind } = value;
+  if (kind.case === "stringValue") return 8 + kind.value.length;
+  if (kind.case === "structValue") {
+    return Object.entries(kind.value.fields).reduce((sum, [key, each]) => sum + 8 + key.length + sizeOfValue(each), 8);
+  }
+  if (kind.case !== "listValue") return 8;
+  return kind.value.values.reduce((sum, each) => sum + sizeOfValue(each), 8);
+}
+
+function sizeOfJson(value: JsonValue | undefined): number {
+  if (value === undefined) return 0;
+  if (typeof value === "string") return 8 + value.length;
+  if (typeof value !== "object" || value === null) return 8;
+  let size = 8;
+  if (Array.isArray(value)) {
+    for (const each of value) size += sizeOfJson(each);
+    return size;
+  }
+  for (const [key, each] of Object.entries(value)) size += 8 + key.length + sizeOfJson(each);
+  return size;
+}

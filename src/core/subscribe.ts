@@ -1,0 +1,74 @@
+import type { Scope, ServerContext } from "../protocol/context.js";
+import { A2AError, taskNotFound } from "../protocol/errors.js";
+import type { SubscribeToTaskRequest } from "../protocol/model.js";
+import type { StreamItem } from "../protocol/operations.js";
+import { isTerminal } from "../protocol/states.js";
+import { type EventPosition, eventIdPrefix, parseEventId } from "./event-id.js";
+import type { Head } from "./ports.js";
+import { readTask } from "./read-task.js";
+import { RecordReader } from "./record-reader.js";
+import type { Runtime } from "./runtime.js";
+import { stateOf } from "./send-gate.js";
+import { snapshotItem, type StreamStart, TaskStream } from "./task-stream.js";
+
+/**
+ * SubscribeToTask (spec 3.1.6): the task, then every event until it ends. With the id of an event that the caller has
+ * seen there is no snapshot but all that came after it, also on a finished task.
+ */
+export function subscribeToTask(
+  runtime: Runtime,
+  request: SubscribeToTaskRequest,
+  context: ServerContext,
+  scope: Scope,
+): AsyncIterable<StreamItem> {
+  return new TaskStream(async () => {
+    const head = await runtime.store.head(scope, request.id);
+    if (head === undefined) throw taskNotFound(request.id);
+    if (context.after === undefined && isTerminal(head.state)) {
+      throw new A2AError("unsupportedOperation", "the task has ended: there is nothing to subscribe to", {
+        metadata: { taskId: request.id },
+      });
+    }
+    const after = context.after === undefined ? undefined : parseEventId(context.after);
+    return streamFrom(runtime, scope, head, { after, see: untilTerminal });
+  });
+}
+
+export interface StreamFromOptions {
+  readonly after: EventPosition | undefined;
+  readonly see: StreamStart["see"];
+  readonly untilIdle?: boolean | undefined;
+  readonly historyLength?: number | undefined;
+}
+
+/**
+ * A stream from a position, or from a fresh snapshot when there is no such position: it is of another task or
+ * incarnation, beyond the head, or compacted away. Never an error, never a wait.
+ */
+export async function streamFrom(
+  runtime: Runtime,
+  scope: Scope,
+  head: Head,
+  { after, see, untilIdle, historyLength }: StreamFromOptions,
+): Promise<StreamStart> {
+  const idPrefix = eventIdPrefix(head.id, head.incarnation);
+  const restart = async (): Promise<StreamStart> => {
+    const now = await readTask(runtime, scope, head.id, { historyLength });
+    const items = [snapshotItem(now.task, now.idPrefix, now.seq)];
+    if (isTerminal(now.state)) return { items };
+    const reader = new RecordReader(runtime, now.id, now.key, now.seq);
+    return { items, reader, idPrefix: now.idPrefix, see, untilIdle };
+  };
+  if (after === undefined || !isPositionIn(after, head)) return restart();
+  const reader = new RecordReader(runtime, head.id, head.key, after.seq);
+  return { items: [], reader, idPrefix, see, untilIdle, restart };
+}
+
+function isPositionIn({ taskId, incarnation, seq }: EventPosition, head: Head): boolean {
+  return taskId === head.id && incarnation === head.incarnation && seq <= head.seq;
+}
+
+const untilTerminal: StreamStart["see"] = (record) => {
+  const state = stateOf(record);
+  return state !== undefined && isTerminal(state) ? "answer" : undefined;
+};

@@ -1,0 +1,152 @@
+import type { StreamItem } from "../protocol/operations.js";
+import type { Message, StreamResponse, Task } from "../protocol/model.js";
+import { eventId } from "./event-id.js";
+import type { LogRecord } from "./ports.js";
+import type { ReadResult, RecordReader } from "./record-reader.js";
+import type { Verdict } from "./send-gate.js";
+
+/** Where a stream begins. */
+export interface StreamStart {
+  /** What is there at once: a message, or the snapshot. */
+  readonly items: readonly StreamItem[];
+  /** Shown with the first event that follows, unless an error comes first. */
+  readonly held?: StreamItem | undefined;
+  /** `undefined` when the items are all. */
+  readonly reader?: RecordReader | undefined;
+  readonly idPrefix?: string | undefined;
+  /** Says after each record whether the stream ends with it. */
+  readonly see?: ((record: LogRecord) => Verdict) | undefined;
+  /** Ends when everything was read and nobody runs the task. */
+  readonly untilIdle?: boolean | undefined;
+  /** Begins anew when the log no longer reaches back to the reader. */
+  readonly restart?: (() => Promise<StreamStart>) | undefined;
+}
+
+/**
+ * The events of one task as a stream: an iterator with a buffer of what was read in one go, so that a reader that keeps up
+ * pays for one wake-up and not for one per event. Ends quietly when it is left.
+ */
+export class TaskStream implements AsyncIterableIterator<StreamItem> {
+  #start: (() => Promise<StreamStart>) | undefined;
+  #from: StreamStart | undefined;
+  #held: StreamItem | undefined;
+  #buffer: StreamItem[] = [];
+  #index = 0;
+  #ended = false;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(start: () => Promise<StreamStart>) {
+    this.#start = start;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<StreamItem, undefined>> {
+    const ready = this.#buffer[this.#index];
+    if (ready === undefined) return this.#read();
+    this.#index++;
+    return Promise.resolve({ done: false, value: ready });
+  }
+
+  /** What can be had without waiting, taken out; so that a binding can write it in one go. */
+  takeReady(): readonly StreamItem[] {
+    const ready = this.#index === 0 ? this.#buffer : this.#buffer.slice(this.#index);
+    this.#buffer = [];
+    this.#index = 0;
+    return ready;
+  }
+
+  async return(): Promise<IteratorResult<StreamItem, undefined>> {
+    this.#finish();
+    return { done: true, value: undefined };
+  }
+
+  async #read(): Promise<IteratorResult<StreamItem, undefined>> {
+    this.#buffer = [];
+    this.#index = 0;
+    while (this.#buffer.length === 0) {
+      if (this.#failure !== undefined) {
+        const { error } = this.#failure;
+        this.#failure = undefined;
+        this.#finish();
+        throw error;
+      }
+      if (this.#ended) return { done: true, value: undefined };
+      await this.#fill();
+    }
+    this.#index = 1;
+    return { done: false, value: this.#buffer[0] as StreamItem };
+  }
+
+  async #fill(): Promise<void> {
+    try {
+      const start = this.#start;
+      if (start !== undefined) {
+        this.#start = undefined;
+        return this.#begin(await start());
+      }
+      const { reader, untilIdle, restart } = this.#from ?? {};
+      if (reader === undefined) return this.#finish();
+      const result = await reader.next(untilIdle);
+      if (result !== "compacted") return this.#take(result);
+      reader.close();
+      if (restart === undefined) return this.#finish();
+      this.#begin(await restart());
+    } catch (error) {
+      this.#finish();
+      throw error;
+    }
+  }
+
+  #begin(from: StreamStart): void {
+    // Left while it was being opened: nothing may stay behind.
+    if (this.#ended) return from.reader?.close();
+    this.#from = from;
+    this.#held = from.held;
+    this.#buffer.push(...from.items);
+    if (from.reader === undefined) this.#ended = true;
+  }
+
+  #take(result: Exclude<ReadResult, "compacted">): void {
+    if (typeof result === "string") {
+      this.#showHeld();
+      return this.#finish();
+    }
+    for (const record of result) {
+      const verdict = this.#from?.see?.(record);
+      if (record.kind === "event") {
+        this.#showHeld();
+        this.#buffer.push({ response: record.event, id: eventId(this.#from?.idPrefix ?? "", record.seq) });
+      }
+      if (verdict === undefined) continue;
+      if (verdict !== "answer") this.#failure = verdict;
+      else this.#showHeld();
+      return this.#finish();
+    }
+  }
+
+  #showHeld(): void {
+    if (this.#held === undefined) return;
+    this.#buffer.push(this.#held);
+    this.#held = undefined;
+  }
+
+  #finish(): void {
+    this.#ended = true;
+    this.#held = undefined;
+    this.#from?.reader?.close();
+  }
+}
+
+/** The stream item of a snapshot: its id is that of the last record folded in. */
+export function snapshotItem(task: Task, idPrefix: string, seq: number): StreamItem {
+  const response: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } };
+  return { response, id: eventId(idPrefix, seq) };
+}
+
+/** The stream item of a message: it has no id, since there is nothing to come back to. */
+export function messageItem(message: Message): StreamItem {
+  return { response: { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "message", value: message } } };
+}

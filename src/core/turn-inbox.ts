@@ -1,0 +1,152 @@
+import type { Message } from "../protocol/model.js";
+import { type Draft, type LiveTask, messageDraft } from "./live-task.js";
+import type { Head, Hint, InboxEntry, QueuedSend } from "./ports.js";
+import { sizeOfMessage } from "./size.js";
+import type { TurnRun } from "./turn-run.js";
+import type { Watcher } from "./watch.js";
+
+interface Receiver {
+  readonly resolve: (message: Message) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** A turn's view of its task's inbox: hears of cancels, hands messages to `receive`, and ends the turn when nothing waits. */
+export class TurnInbox implements Watcher {
+  readonly #run: TurnRun;
+  #live: LiveTask | undefined;
+  #receiver: Receiver | undefined;
+  #checking = false;
+  #again = false;
+  #closed = false;
+
+  constructor(run: TurnRun) {
+    this.#run = run;
+  }
+
+  get taskId(): string {
+    return this.#run.taskId;
+  }
+
+  get key(): number | undefined {
+    return this.#live?.key;
+  }
+
+  watch(live: LiveTask): void {
+    this.#live = live;
+    this.#run.runtime.watch.add(this);
+  }
+
+  wake(kind: Hint["kind"]): void {
+    if (kind === "inbox") this.#look();
+  }
+
+  check(head: Head): void {
+    const live = this.#live;
+    if (live === undefined || this.#closed) return;
+    if (head.epoch > live.epoch && head.holder !== this.#run.runtime.instance) this.#run.abort("OwnershipLost");
+    else if (head.inboxPut !== live.inboxPut) this.#look();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#run.runtime.watch.delete(this);
+  }
+
+  /** Waits for the next message and takes it. One at a time. */
+  async receive(): Promise<Message> {
+    const refusal = this.#run.refusal();
+    if (refusal !== undefined) throw refusal;
+    if (this.#receiver !== undefined) throw new TypeError("a turn receives one message at a time");
+    const live = this.#run.ensureTask();
+    if (live.closed) throw new TypeError("the task has ended: no message will come");
+    await live.flushed();
+    const taken = new Promise<Message>((resolve, reject) => {
+      this.#receiver = { resolve, reject };
+    });
+    this.#look();
+    try {
+      return await this.#run.orAborted(taken);
+    } finally {
+      this.#receiver = undefined;
+    }
+  }
+
+  /**
+   * Ends the turn in a state that is not terminal, unless something waits: then a cancel ends the task, and a message
+   * starts the next turn in the same write.
+   */
+  async endTurn(live: LiveTask, ended: Draft): Promise<void> {
+    await live.flushed();
+    for (;;) {
+      const result = await live.exclusive([ended], 0, { end: { inboxPut: live.inboxPut } });
+      if (result !== "inboxMoved") return;
+      const [first, ...rest] = await this.#read(live);
+      if (first === undefined) continue;
+      if (first.kind === "cancel") return this.#run.cancelNow();
+      const entry = [first, ...rest].find((each) => each.send !== undefined);
+      if (entry?.send !== undefined && (await this.#nextTurn(live, ended, entry, entry.send))) return;
+    }
+  }
+
+  async #nextTurn(live: LiveTask, ended: Draft, entry: InboxEntry, send: QueuedSend): Promise<boolean> {
+    const { runtime, scope } = this.#run;
+    const turn = live.turn + 1;
+    const drafts: Draft[] = [
+      { ...ended },
+      { kind: "turnStarted", turn, attempt: 1, cause: "message" },
+      messageDraft(live, entry.id, send.message),
+    ];
+    const result = await live.exclusive(drafts, sizeOfMessage(send.message), { claim: { turn }, takes: [entry.id] });
+    if (result !== "stored") return result === "fenced";
+    const principal = runtime.principals.get(entry.id) ?? { ...scope };
+    runtime.principals.delete(entry.id);
+    runtime.startTurn({ cause: "message", attempt: 1, principal, scope, entry: entry.id, send }, { live });
+    return true;
+  }
+
+  #look(): void {
+    if (this.#checking) {
+      this.#again = true;
+      return;
+    }
+    this.#checking = true;
+    void this.#lookNow();
+  }
+
+  async #lookNow(): Promise<void> {
+    try {
+      do {
+        this.#again = false;
+        await this.#handle();
+      } while (this.#again && !this.#closed);
+    } catch (error) {
+      // The poll looks again.
+      this.#run.runtime.logger.warn({ taskId: this.taskId, error }, "the inbox could not be read");
+    } finally {
+      this.#checking = false;
+    }
+  }
+
+  async #handle(): Promise<void> {
+    const live = this.#live;
+    if (live?.key === undefined || this.#closed || live.closed) return;
+    const entries = await this.#read(live);
+    if (this.#closed) return;
+    if (entries.some((entry) => entry.kind === "cancel")) return this.#run.abort("Canceled");
+    const entry = entries.find((each) => each.send !== undefined);
+    const receiver = this.#receiver;
+    if (receiver === undefined || entry?.send === undefined) return;
+    this.#receiver = undefined;
+    if (await this.#run.take(live, entry, entry.send)) return receiver.resolve(entry.send.message);
+    this.#receiver = receiver;
+    this.#again = true;
+  }
+
+  // The count is remembered only when nothing waits, so that a turn does not end over a message that it has seen.
+  async #read(live: LiveTask): Promise<readonly InboxEntry[]> {
+    if (live.key === undefined) return [];
+    const { entries, inboxPut } = await this.#run.runtime.store.inbox(live.key);
+    if (entries.length === 0) live.inboxPut = inboxPut;
+    return entries;
+  }
+}

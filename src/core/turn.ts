@@ -1,0 +1,116 @@
+import type { Principal } from "../protocol/context.js";
+import type { AgentEvent } from "../protocol/events.js";
+import type { Logger } from "../protocol/logger.js";
+import type { Message, SendMessageConfiguration, Task } from "../protocol/model.js";
+import { textOf } from "../protocol/parts.js";
+import type { Turn } from "./agent.js";
+import { foldStored } from "./fold.js";
+import type { TurnCause } from "./ports.js";
+import { withFields } from "./runtime.js";
+import type { TurnRun } from "./turn-run.js";
+
+const maxReferences = 16;
+
+/** What the agent sees of its turn. Members are made when they are asked for, so that destructuring pays for what it takes. */
+export function createTurn(run: TurnRun): Turn {
+  return new AgentTurn(run);
+}
+
+class AgentTurn implements Turn {
+  readonly #run: TurnRun;
+
+  constructor(run: TurnRun) {
+    this.#run = run;
+  }
+
+  get message(): Message {
+    return this.#run.message;
+  }
+
+  get text(): string {
+    return textOf(this.#run.message.parts);
+  }
+
+  get task(): Task | undefined {
+    return this.#run.before;
+  }
+
+  get taskId(): string {
+    return this.#run.taskId;
+  }
+
+  get contextId(): string {
+    return this.#run.contextId;
+  }
+
+  get configuration(): SendMessageConfiguration | undefined {
+    return this.#run.start.send.configuration;
+  }
+
+  get metadata(): Message["metadata"] {
+    return this.#run.start.send.metadata;
+  }
+
+  get extensions(): readonly string[] {
+    return this.#run.start.send.extensions;
+  }
+
+  get principal(): Principal {
+    return this.#run.start.principal;
+  }
+
+  get tenant(): string {
+    return this.#run.scope.tenant;
+  }
+
+  get attempt(): number {
+    return this.#run.start.attempt;
+  }
+
+  get cause(): TurnCause {
+    return this.#run.start.cause;
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal;
+  }
+
+  get logger(): Logger {
+    return withFields(this.#run.runtime.logger, { taskId: this.taskId, contextId: this.contextId });
+  }
+
+  get emit(): (event: AgentEvent) => Promise<void> {
+    return async (event) => this.#run.emit(event);
+  }
+
+  get flush(): () => Promise<void> {
+    return async () => this.#run.live?.flushed();
+  }
+
+  get receive(): () => Promise<Message> {
+    return () => this.#run.inbox.receive();
+  }
+
+  get ask(): (event: AgentEvent) => Promise<Message> {
+    return async (event) => {
+      await this.#run.emit(event);
+      return this.#run.inbox.receive();
+    };
+  }
+
+  get history(): Turn["history"] {
+    return async ({ last } = {}) => {
+      const history = this.#run.live?.task.history ?? [this.#run.message];
+      return last === undefined ? [...history] : history.slice(Math.max(0, history.length - last));
+    };
+  }
+
+  get references(): Turn["references"] {
+    return async () => {
+      const { runtime, scope, message } = this.#run;
+      const ids = [...new Set(message.referenceTaskIds)].slice(0, maxReferences);
+      const stored = await Promise.all(ids.map((id) => runtime.store.read(scope, id)));
+      return stored.filter((each) => each !== undefined).map((each) => foldStored(each));
+    };
+  }
+}

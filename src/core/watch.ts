@@ -1,0 +1,110 @@
+import type { Clock, Head, Hint, Signals, TaskStore } from "./ports.js";
+
+/** Somebody who wants to know when a task moves. Waking is cheap and may be in vain. */
+export interface Watcher {
+  readonly taskId: string;
+  /** The store's key, once the task has one. */
+  readonly key: number | undefined;
+  /** The task may have new records, or something new in its inbox. */
+  wake(hint: Hint["kind"]): void;
+  /** What the store says of the task, once a poll. */
+  check(head: Head): void;
+}
+
+/** Wakes whoever watches a task: by hints, and by one poll for all watched tasks, which repairs hints that were lost. */
+export interface Watch {
+  add(watcher: Watcher): void;
+  delete(watcher: Watcher): void;
+  /** The task has moved in this process. Its watchers are woken once, after the current macrotask. */
+  moved(taskId: string): void;
+  close(): void;
+}
+
+export interface WatchOptions {
+  readonly store: TaskStore;
+  readonly signals: Signals;
+  readonly clock: Clock;
+  readonly pollMs: number;
+  /** Hears of polls that failed. */
+  readonly onError: (error: unknown) => void;
+}
+
+export function createWatch(options: WatchOptions): Watch {
+  const { store, signals, clock, pollMs, onError } = options;
+  const watchers = new Map<string, Set<Watcher>>();
+  const moved = new Set<string>();
+  let scheduled = false;
+  let cancelPoll: (() => void) | undefined;
+  let closed = false;
+
+  const wake = (taskId: string, kind: Hint["kind"]): void => {
+    for (const watcher of watchers.get(taskId) ?? []) watcher.wake(kind);
+  };
+
+  const unsubscribe = signals.subscribe((hint) => wake(hint.taskId, hint.kind));
+
+  const wakeMoved = (): void => {
+    scheduled = false;
+    const ids = [...moved];
+    moved.clear();
+    for (const id of ids) wake(id, "moved");
+  };
+
+  const poll = async (): Promise<void> => {
+    cancelPoll = undefined;
+    const keys = keysOf(watchers);
+    try {
+      if (keys.length > 0) {
+        for (const head of await store.heads(keys)) {
+          for (const watcher of watchers.get(head.id) ?? []) watcher.check(head);
+        }
+      }
+    } catch (error) {
+      onError(error);
+    }
+    schedulePoll();
+  };
+
+  const schedulePoll = (): void => {
+    if (closed || cancelPoll !== undefined || watchers.size === 0) return;
+    cancelPoll = clock.after(pollMs, () => void poll());
+  };
+
+  return {
+    add(watcher) {
+      const known = watchers.get(watcher.taskId);
+      if (known === undefined) watchers.set(watcher.taskId, new Set([watcher]));
+      else known.add(watcher);
+      schedulePoll();
+    },
+    delete(watcher) {
+      const known = watchers.get(watcher.taskId);
+      known?.delete(watcher);
+      if (known?.size === 0) watchers.delete(watcher.taskId);
+    },
+    moved(taskId) {
+      if (!watchers.has(taskId)) return;
+      moved.add(taskId);
+      if (scheduled) return;
+      scheduled = true;
+      setImmediate(wakeMoved);
+    },
+    close() {
+      closed = true;
+      cancelPoll?.();
+      unsubscribe();
+    },
+  };
+}
+
+function keysOf(watchers: ReadonlyMap<string, ReadonlySet<Watcher>>): number[] {
+  const keys: number[] = [];
+  for (const set of watchers.values()) {
+    for (const { key } of set) {
+      if (key === undefined) continue;
+      keys.push(key);
+      break;
+    }
+  }
+  return keys;
+}

@@ -1,0 +1,68 @@
+import type {
+  Message as AnyMessage,
+  DescEnum,
+  DescField,
+  DescMessage,
+  DescOneof,
+  JsonObject,
+  JsonValue,
+} from "@bufbuild/protobuf";
+import { getOption, hasOption } from "@bufbuild/protobuf";
+import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.js";
+
+// Messages seen through their descriptor: what the reader, the writer and the validation share.
+
+/** A message whose fields are named at run time. */
+export type DynamicMessage = AnyMessage & { [field: string]: unknown };
+
+/** The member that is set in a oneof, as protobuf-es holds it. */
+export interface OneofValue {
+  readonly case: string | undefined;
+  readonly value?: unknown;
+}
+
+/** Opens a message for access by field name. */
+export function dynamic(message: AnyMessage): DynamicMessage {
+  return message as DynamicMessage;
+}
+
+export function isJsonObject(json: JsonValue | undefined): json is JsonObject {
+  return typeof json === "object" && json !== null && !Array.isArray(json);
+}
+
+/** True for a field that `google.api.field_behavior` calls REQUIRED (spec 1.6). */
+export function isRequired(field: DescField): boolean {
+  return hasOption(field, field_behavior) && getOption(field, field_behavior).includes(FieldBehavior.REQUIRED);
+}
+
+/** Fields and oneofs are told apart by their kind: `desc.members` holds both. */
+export function isOneof(member: DescField | DescOneof): member is DescOneof {
+  return member.kind === "oneof";
+}
+
+/** The words of an enum that mean something, for a description: all but the 0 of "unspecified". */
+export function wordsOf(desc: DescEnum): string {
+  const words = desc.values.filter(({ number }) => number !== 0).map(({ name }) => name);
+  return words.length === 1 ? words.join() : `one of ${words.join(", ")}`;
+}
+
+/** Calls `compile` once per message type. */
+export function perMessageType<T>(compile: (desc: DescMessage) => T): (desc: DescMessage) => T {
+  const compiled = new WeakMap<DescMessage, T>();
+  return (desc) => {
+    const known = compiled.get(desc);
+    if (known !== undefined) return known;
+    const made = compile(desc);
+    compiled.set(desc, made);
+    return made;
+  };
+}
+
+/** Sets an own property, also one named `__proto__`, which an assignment would take for the prototype. */
+export function setOwn<T>(target: { [key: string]: T }, key: string, value: T): void {
+  if (key !== "__proto__") {
+    target[key] = value;
+    return;
+  }
+  Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
+}

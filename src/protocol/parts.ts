@@ -1,0 +1,59 @@
+import { fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { Part } from "./model.js";
+
+/** What goes with a part of any kind (spec 4.1.6). */
+export interface PartOptions {
+  readonly mediaType?: string | undefined;
+  readonly filename?: string | undefined;
+  readonly metadata?: JsonObject | undefined;
+}
+
+/** What a message or an artifact may be made of: a text, one part, or several. */
+export type Content = string | Part | readonly Part[];
+
+/** A text part. Without a media type it is plain text. */
+export function text(value: string, options?: PartOptions): Part {
+  return part({ case: "text", value }, options);
+}
+
+/** A part with any JSON value. Default media type: `application/json`. */
+export function data(value: JsonValue, options: PartOptions = {}): Part {
+  return part({ case: "data", value: fromJson(ValueSchema, value) }, { mediaType: "application/json", ...options });
+}
+
+/** A file: its bytes, or the URL that it can be had from. */
+export function file(source: Uint8Array | URL | string, options?: PartOptions): Part {
+  if (source instanceof Uint8Array) return part({ case: "raw", value: new Uint8Array(source) }, options);
+  return part({ case: "url", value: String(source) }, options);
+}
+
+/** The parts of a content. Throws a `TypeError` for an empty list, since a message and an artifact need one part. */
+export function partsOf(content: Content): Part[] {
+  if (typeof content === "string") return [text(content)];
+  if (!isList(content)) return [content];
+  if (content.length === 0) throw new TypeError("content needs one part or more");
+  return [...content];
+}
+
+/** The text parts of a message, joined. */
+export function textOf(parts: readonly Part[]): string {
+  const [first] = parts;
+  if (parts.length === 1 && first !== undefined) return first.content.case === "text" ? first.content.value : "";
+  return parts.map((each) => (each.content.case === "text" ? each.content.value : "")).join("");
+}
+
+function isList(content: Part | readonly Part[]): content is readonly Part[] {
+  return Array.isArray(content);
+}
+
+function part(content: Part["content"], options: PartOptions | undefined): Part {
+  const made: Part = {
+    $typeName: "lf.a2a.v1.Part",
+    content,
+    filename: options?.filename ?? "",
+    mediaType: options?.mediaType ?? "",
+  };
+  if (options?.metadata !== undefined) made.metadata = options.metadata;
+  return made;
+}

@@ -1,0 +1,55 @@
+import { type ArtifactOptions, artifact, artifactEvent, artifactKey, type KeyedArtifactEvent } from "./events.js";
+import { text } from "./parts.js";
+
+export interface StreamTextOptions extends Omit<ArtifactOptions, "append" | "lastChunk"> {
+  /** Media type of the text. Default: none, which reads as plain text. */
+  readonly mediaType?: string | undefined;
+}
+
+/**
+ * One artifact from a model's token stream: a chunk for each string, closed by an empty one with `lastChunk`.
+ * Empty strings are left out, a surrogate pair is never cut, and without any text there is no artifact.
+ */
+export async function* streamText(
+  chunks: AsyncIterable<string> | Iterable<string>,
+  options: StreamTextOptions = {},
+): AsyncGenerator<KeyedArtifactEvent, void, undefined> {
+  const key = {};
+  const { mediaType, ...rest } = options;
+  let held = "";
+  let started = false;
+  const chunk = (value: string, lastChunk: boolean): KeyedArtifactEvent => {
+    const part = text(value, { mediaType });
+    if (!started) {
+      started = true;
+      return keyed(artifact(part, { ...rest, lastChunk }), key, options.artifactId);
+    }
+    const made = {
+      $typeName: "lf.a2a.v1.Artifact" as const,
+      artifactId: options.artifactId ?? "",
+      name: "",
+      description: "",
+      parts: [part],
+      extensions: [],
+    };
+    return keyed(artifactEvent(made, true, lastChunk), key, options.artifactId);
+  };
+  for await (const piece of chunks) {
+    const value = held + piece;
+    held = endsInHighSurrogate(value) ? value.slice(-1) : "";
+    const whole = held === "" ? value : value.slice(0, -1);
+    if (whole !== "") yield chunk(whole, false);
+  }
+  // A half pair at the very end is no character: it becomes the replacement character instead of an invalid string.
+  if (held !== "") yield chunk("\ufffd", false);
+  if (started) yield chunk("", true);
+}
+
+function keyed(event: KeyedArtifactEvent, key: object, artifactId: string | undefined): KeyedArtifactEvent {
+  return artifactId === undefined ? { ...event, [artifactKey]: key } : event;
+}
+
+function endsInHighSurrogate(value: string): boolean {
+  const code = value.charCodeAt(value.length - 1);
+  return code >= 0xd800 && code <= 0xdbff;
+}

@@ -1,0 +1,40 @@
+import { Readable } from "node:stream";
+import type { Context, Middleware } from "koa";
+import { bodyTimeoutDefaultMs } from "../binding/body-error.js";
+import type { HttpEndpoint, HttpReply } from "../binding/http.js";
+import { mount } from "../binding/mount.js";
+import { parsedBodyOf } from "../binding/node-body.js";
+import { NodeRequest } from "../binding/node-request.js";
+
+export interface KoaMiddlewareOptions {
+  /** Path that the endpoint is mounted at, within what the app already cut off. Default: `/`. */
+  readonly path?: string | undefined;
+  /** How long a request's body may take to arrive, in milliseconds. Default: 30,000. */
+  readonly bodyTimeoutMs?: number | undefined;
+}
+
+/**
+ * Serves an endpoint in a Koa app; paths that are not its own go on to `next`. Mount it before a body parser: one that
+ * ran before is made do with, and a body that it read and kept nowhere is an internal error.
+ */
+export function koaMiddleware(endpoint: HttpEndpoint, options: KoaMiddlewareOptions = {}): Middleware {
+  const { path = "/", bodyTimeoutMs = bodyTimeoutDefaultMs } = options;
+  const mounted = mount(path, endpoint);
+  return async (ctx, next) => {
+    const target = { path: ctx.path, query: ctx.querystring };
+    const parsed = parsedBodyOf(ctx.request);
+    const reply = await mounted(new NodeRequest(ctx.req, ctx.res, { ...target, bodyTimeoutMs, parsed }));
+    if (reply === undefined) await next();
+    else give(ctx, reply);
+  };
+}
+
+function give(ctx: Context, { status, headers, body }: HttpReply): void {
+  for (const [name, value] of Object.entries(headers)) ctx.set(name, value);
+  if (body === undefined) ctx.body = null;
+  else if (typeof body === "string") ctx.body = body;
+  else if (body instanceof Uint8Array) ctx.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  else ctx.body = Readable.from(body, { objectMode: true, highWaterMark: 1 });
+  // After the body, which sets a status of its own; and its type must not replace what the endpoint said.
+  ctx.status = status;
+}

@@ -1,0 +1,89 @@
+/**
+ * Applies writes and gives one result for each, in their order. An `Error` among the results fails that write alone;
+ * throwing or rejecting fails all of them.
+ */
+export type Flush<W, R> = (writes: readonly W[]) => readonly (R | Error)[] | Promise<readonly (R | Error)[]>;
+
+/** Lets writes that wait on each other travel together. */
+export interface GroupCommit<W, R> {
+  /** Flushes at once when nothing is in flight, else with all others when the flight is back. */
+  write(write: W): Promise<R>;
+  /** Resolves when nothing is in flight and nothing waits. */
+  drain(): Promise<void>;
+}
+
+export interface GroupCommitOptions {
+  /** Writes of one flight; more wait for the next. Default: 1,000. */
+  readonly maxWrites?: number | undefined;
+}
+
+interface Waiting<W, R> {
+  readonly write: W;
+  resolve(result: R): void;
+  reject(error: unknown): void;
+}
+
+/** Makes a group commit. At most one flight is in the air; a flush that answers without a promise is none. */
+export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommitOptions = {}): GroupCommit<W, R> {
+  const { maxWrites = 1_000 } = options;
+  let waiting: Waiting<W, R>[] = [];
+  let flight: Promise<void> | undefined;
+
+  function take(): Waiting<W, R>[] {
+    const batch = waiting.length <= maxWrites ? waiting : waiting.slice(0, maxWrites);
+    waiting = waiting.length <= maxWrites ? [] : waiting.slice(maxWrites);
+    return batch;
+  }
+
+  function launch(): void {
+    while (flight === undefined && waiting.length > 0) {
+      const batch = take();
+      try {
+        const results = flush(batch.map(({ write }) => write));
+        if ("then" in results) flight = results.then(...landings(batch));
+        else settle(batch, results);
+      } catch (error) {
+        fail(batch, error);
+      }
+    }
+  }
+
+  /** What to do when a flight is back. The next one leaves before anybody hears of this one. */
+  function landings(batch: readonly Waiting<W, R>[]) {
+    const land = (tell: () => void): void => {
+      flight = undefined;
+      tell();
+      launch();
+    };
+    return [
+      (results: readonly (R | Error)[]) => land(() => settle(batch, results)),
+      (error: unknown) => land(() => fail(batch, error)),
+    ] as const;
+  }
+
+  return {
+    write: (write) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ write, resolve, reject });
+        launch();
+      }),
+    async drain() {
+      while (flight !== undefined) await flight;
+    },
+  };
+}
+
+function settle<W, R>(batch: readonly Waiting<W, R>[], results: readonly (R | Error)[]): void {
+  if (results.length !== batch.length) {
+    fail(batch, new Error(`a flush of ${batch.length} writes gave ${results.length} results`));
+    return;
+  }
+  results.forEach((result, index) => {
+    if (result instanceof Error) batch[index]?.reject(result);
+    else batch[index]?.resolve(result);
+  });
+}
+
+function fail<W, R>(batch: readonly Waiting<W, R>[], error: unknown): void {
+  for (const { reject } of batch) reject(error);
+}

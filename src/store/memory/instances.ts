@@ -1,0 +1,88 @@
+import type { Clock } from "../../core/ports.js";
+import type { TaskEntry } from "./task-entry.js";
+
+/** A process that runs turns, until it expires. */
+export interface Instance {
+  readonly name: string;
+  readonly expiresAt: number;
+}
+
+interface Holder extends Instance {
+  expiresAt: number;
+  readonly held: Set<TaskEntry>;
+}
+
+const expired = Number.NEGATIVE_INFINITY;
+
+/** Who runs which task. An instance that nobody registered counts as expired. */
+export class Instances {
+  readonly #clock: Clock;
+  readonly #holders = new Map<string, Holder>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  renew(name: string, ttlMs: number): void {
+    this.#forgetIdle();
+    this.#holder(name).expiresAt = this.#clock.now() + ttlMs;
+  }
+
+  retire(name: string): void {
+    const holder = this.#holders.get(name);
+    if (holder !== undefined) holder.expiresAt = expired;
+    this.#forgetIdle();
+  }
+
+  /** Hands a task to an instance; `""` leaves it with nobody. */
+  assign(entry: TaskEntry, name: string): void {
+    const before = entry.holder;
+    if ((before?.name ?? "") === name) return;
+    if (before !== undefined) this.#release(entry, before);
+    if (name === "") return;
+    const holder = this.#holder(name);
+    holder.held.add(entry);
+    entry.holder = holder;
+  }
+
+  orphans(limit: number): TaskEntry[] {
+    const now = this.#clock.now();
+    const found: TaskEntry[] = [];
+    for (const holder of this.#holders.values()) {
+      if (now < holder.expiresAt) continue;
+      for (const entry of holder.held) {
+        if (found.length >= limit) return found;
+        found.push(entry);
+      }
+    }
+    return found;
+  }
+
+  clear(): void {
+    this.#holders.clear();
+  }
+
+  #holder(name: string): Holder {
+    let holder = this.#holders.get(name);
+    if (holder === undefined) {
+      holder = { name, expiresAt: expired, held: new Set() };
+      this.#holders.set(name, holder);
+    }
+    return holder;
+  }
+
+  #release(entry: TaskEntry, { name }: Instance): void {
+    const holder = this.#holders.get(name);
+    holder?.held.delete(entry);
+    entry.holder = undefined;
+    if (holder?.held.size === 0 && holder.expiresAt === expired) this.#holders.delete(name);
+  }
+
+  /** Instances come and go with processes: those that are over and hold nothing are not kept. */
+  #forgetIdle(): void {
+    const now = this.#clock.now();
+    for (const holder of this.#holders.values()) {
+      if (holder.held.size === 0 && holder.expiresAt <= now) this.#holders.delete(holder.name);
+    }
+  }
+}

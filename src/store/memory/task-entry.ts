@@ -1,0 +1,128 @@
+import type { Head, InboxEntry, LogRecord, NewTask, StoredTask } from "../../core/ports.js";
+import type { Scope } from "../../protocol/context.js";
+import type { Task, TaskState } from "../../protocol/model.js";
+import type { Instance } from "./instances.js";
+import type { Shelf } from "./task-index.js";
+
+/** About what a task costs beside its records and its snapshot: its head, and its places in the indexes. */
+const entryBytes = 1024;
+
+/** What a new task will be counted as. */
+export function bytesOf({ bytes, snapshot }: NewTask): number {
+  return entryBytes + bytes + (snapshot?.bytes ?? 0);
+}
+
+const noRecords: readonly LogRecord[] = Object.freeze([]);
+const nothingWaits: readonly InboxEntry[] = Object.freeze([]);
+
+/** A task as the memory store holds it. Records, snapshots and inboxes are kept as they were given and never changed. */
+export class TaskEntry {
+  readonly key: number;
+  readonly id: string;
+  readonly contextId: string;
+  readonly scope: Scope;
+  readonly incarnation: string;
+  readonly version: string;
+  /** The lists that it stands in. */
+  readonly shelves: readonly [Shelf, Shelf];
+  seq = 0;
+  epoch = 1;
+  turn = 1;
+  holder: Instance | undefined;
+  state: TaskState;
+  statusTime: number;
+  inboxPut = 0;
+  inbox = nothingWaits;
+  /** Terminal, and held by nobody: may be dropped. */
+  finished: boolean = false;
+  #log: LogRecord[] = [];
+  /** Number of the last record that is no longer in the log. */
+  #base = 0;
+  #logBytes = 0;
+  #snapshot: StoredTask["snapshot"];
+  #snapshotBytes = 0;
+
+  constructor(task: NewTask, born: Pick<Head, "key" | "incarnation"> & Pick<TaskEntry, "shelves">) {
+    this.key = born.key;
+    this.id = task.id;
+    this.contextId = task.contextId;
+    this.scope = task.scope;
+    this.incarnation = born.incarnation;
+    this.version = task.version;
+    this.shelves = born.shelves;
+    this.state = task.status.state;
+    this.statusTime = task.status.time;
+  }
+
+  get bytes(): number {
+    return entryBytes + this.#logBytes + this.#snapshotBytes;
+  }
+
+  get logBytes(): number {
+    return this.#logBytes;
+  }
+
+  isIn(scope: Scope): boolean {
+    return this.scope.tenant === scope.tenant && this.scope.owner === scope.owner;
+  }
+
+  /** Adds records that are numbered from `seq + 1`. */
+  push(records: readonly LogRecord[], bytes: number): void {
+    for (const record of records) this.#log.push(record);
+    this.seq += records.length;
+    this.#logBytes += bytes;
+  }
+
+  setSnapshot(task: Task, bytes: number): void {
+    this.#snapshot = { seq: this.seq, task };
+    this.#snapshotBytes = bytes;
+  }
+
+  clearInbox(): void {
+    this.inbox = nothingWaits;
+  }
+
+  /** Drops the records that the snapshot has folded in. */
+  compact(): void {
+    if (this.#snapshot === undefined || this.#snapshot.seq === this.#base) return;
+    const rest = this.#log.slice(this.#snapshot.seq - this.#base);
+    // What a single record takes is not known; after the last status of a task next to nothing follows.
+    this.#logBytes = Math.round((this.#logBytes * rest.length) / this.#log.length);
+    this.#log = rest;
+    this.#base = this.#snapshot.seq;
+  }
+
+  head(now: number): Head {
+    return {
+      key: this.key,
+      id: this.id,
+      contextId: this.contextId,
+      scope: this.scope,
+      incarnation: this.incarnation,
+      seq: this.seq,
+      epoch: this.epoch,
+      holder: this.holder?.name ?? "",
+      holderLive: this.holder !== undefined && now < this.holder.expiresAt,
+      state: this.state,
+      statusTime: this.statusTime,
+      inboxPut: this.inboxPut,
+      turn: this.turn,
+      version: this.version,
+    };
+  }
+
+  stored(now: number): StoredTask {
+    const head = this.head(now);
+    const snapshot = this.#snapshot;
+    return { head, snapshot, records: this.#slice(snapshot?.seq ?? 0, this.#log.length) };
+  }
+
+  recordsAfter(after: number, limit: number): readonly LogRecord[] | "compacted" {
+    return after < this.#base ? "compacted" : this.#slice(after, limit);
+  }
+
+  #slice(after: number, limit: number): readonly LogRecord[] {
+    const from = after - this.#base;
+    return from >= this.#log.length ? noRecords : this.#log.slice(from, from + limit);
+  }
+}

@@ -1,0 +1,236 @@
+import { randomUUID } from "node:crypto";
+import { systemClock } from "../../core/clock.js";
+import type {
+  Append,
+  AppendResult,
+  Clock,
+  Head,
+  InboxEntry,
+  ListPage,
+  ListQuery,
+  LogRecord,
+  NewTask,
+  PutResult,
+  StoredTask,
+  TaskStore,
+} from "../../core/ports.js";
+import type { Scope } from "../../protocol/context.js";
+import { A2AError } from "../../protocol/errors.js";
+import { isTerminal } from "../../protocol/states.js";
+import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit.js";
+import { putEntry, withoutEntries } from "./inbox.js";
+import { Instances } from "./instances.js";
+import { type MemoryTaskStoreOptions, resolveLimits } from "./options.js";
+import { Retention } from "./retention.js";
+import { bytesOf, TaskEntry } from "./task-entry.js";
+import { TaskIndex } from "./task-index.js";
+
+/**
+ * Keeps tasks in the memory of the process, as the objects that they were given as. What is not finished is never
+ * dropped: `create` rejects with `resourceExhausted` when there is no room left.
+ */
+export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): TaskStore {
+  return new MemoryTaskStore(options);
+}
+
+class MemoryTaskStore implements TaskStore {
+  readonly #clock: Clock;
+  readonly #incarnation: string;
+  readonly #byId = new Map<string, TaskEntry>();
+  readonly #byKey = new Map<number, TaskEntry>();
+  readonly #index = new TaskIndex();
+  readonly #instances: Instances;
+  readonly #retention: Retention;
+  readonly #creates: GroupCommit<NewTask, Head>;
+  readonly #appends: GroupCommit<Append, AppendResult>;
+  #lastKey = 0;
+  #closed: boolean = false;
+
+  constructor(options: MemoryTaskStoreOptions) {
+    const { clock = systemClock, incarnation = randomUUID().slice(0, 8), beforeFlush } = options;
+    this.#clock = clock;
+    this.#incarnation = incarnation;
+    this.#instances = new Instances(clock);
+    this.#retention = new Retention(resolveLimits(options), clock, (entry) => this.#drop(entry));
+    this.#creates = createGroupCommit(flushOf((task) => this.#create(task), beforeFlush));
+    this.#appends = createGroupCommit(flushOf((write) => this.#append(write), beforeFlush));
+  }
+
+  create(task: NewTask): Promise<Head> {
+    return this.#closed ? Promise.reject(closedError()) : this.#creates.write(task);
+  }
+
+  append(write: Append): Promise<AppendResult> {
+    return this.#closed ? Promise.reject(closedError()) : this.#appends.write(write);
+  }
+
+  async read(scope: Scope, id: string): Promise<StoredTask | undefined> {
+    return this.#find(scope, id)?.stored(this.#clock.now());
+  }
+
+  async head(scope: Scope, id: string): Promise<Head | undefined> {
+    return this.#find(scope, id)?.head(this.#clock.now());
+  }
+
+  async recordsAfter(key: number, after: number, limit: number) {
+    const entry = this.#entry(key);
+    if (entry === undefined) return undefined;
+    const records = entry.recordsAfter(after, limit);
+    return records === "compacted" ? records : { head: entry.head(this.#clock.now()), records };
+  }
+
+  async heads(keys: readonly number[]): Promise<readonly Head[]> {
+    const now = this.#clock.now();
+    return keys.flatMap((key) => this.#entry(key)?.head(now) ?? []);
+  }
+
+  async list(scope: Scope, query: ListQuery): Promise<ListPage> {
+    this.#assertOpen();
+    const now = this.#clock.now();
+    const { entries, total, more } = this.#index.list(scope, query);
+    return { tasks: entries.map((entry) => entry.stored(now)), total, more };
+  }
+
+  async put(key: number, item: InboxEntry, maxMessages: number): Promise<PutResult> {
+    const entry = this.#entry(key);
+    // Only finished tasks are dropped, so one that is gone has ended.
+    if (entry === undefined || isTerminal(entry.state)) return "ended";
+    if (entry.holder === undefined) return "idle";
+    const inbox = putEntry(entry.inbox, item, maxMessages);
+    if (inbox === undefined) return "full";
+    if (inbox !== entry.inbox) entry.inboxPut += 1;
+    entry.inbox = inbox;
+    return "stored";
+  }
+
+  async inbox(key: number) {
+    const entry = this.#entry(key);
+    return { entries: entry?.inbox ?? [], inboxPut: entry?.inboxPut ?? 0 };
+  }
+
+  async withdraw(key: number, entryId: string): Promise<boolean> {
+    const entry = this.#entry(key);
+    if (entry === undefined) return false;
+    const waited = entry.inbox.length;
+    entry.inbox = withoutEntries(entry.inbox, [entryId]);
+    return entry.inbox.length < waited;
+  }
+
+  async renew(instance: string, ttlMs: number): Promise<void> {
+    this.#assertOpen();
+    this.#instances.renew(instance, ttlMs);
+  }
+
+  async retire(instance: string): Promise<void> {
+    this.#assertOpen();
+    this.#instances.retire(instance);
+  }
+
+  async orphans(limit: number): Promise<readonly Head[]> {
+    this.#assertOpen();
+    const now = this.#clock.now();
+    return this.#instances.orphans(limit).map((entry) => entry.head(now));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([this.#creates.drain(), this.#appends.drain()]);
+    this.#retention.close();
+    this.#instances.clear();
+    this.#index.clear();
+    this.#byId.clear();
+    this.#byKey.clear();
+  }
+
+  #create(task: NewTask): Head {
+    if (this.#byId.has(task.id)) throw new A2AError("internalError", `a task with the id ${task.id} exists`);
+    assertNumbered(task.records, 0);
+    this.#retention.admit(bytesOf(task));
+    const { id, contextId, scope } = task;
+    this.#lastKey += 1;
+    const shelves = this.#index.shelves(scope, contextId);
+    const entry = new TaskEntry(task, { key: this.#lastKey, incarnation: this.#incarnation, shelves });
+    this.#byId.set(id, entry);
+    this.#byKey.set(entry.key, entry);
+    this.#index.add(entry);
+    this.#instances.assign(entry, task.holder);
+    this.#apply(entry, task, 0);
+    return entry.head(this.#clock.now());
+  }
+
+  #append(write: Append): AppendResult {
+    const entry = this.#byKey.get(write.key);
+    if (entry === undefined || entry.epoch !== write.epoch || entry.seq !== write.seq) return "fenced";
+    const { claim, end, status } = write;
+    const terminal = isTerminal(status?.state ?? entry.state);
+    if (end !== undefined && !terminal && end.inboxPut !== entry.inboxPut) return "inboxMoved";
+    assertNumbered(write.records, entry.seq);
+    if (claim !== undefined) {
+      entry.epoch += 1;
+      entry.turn = claim.turn;
+      this.#instances.assign(entry, claim.holder);
+    }
+    this.#apply(entry, write, entry.bytes);
+    return "stored";
+  }
+
+  #apply(entry: TaskEntry, write: NewTask | Append, bytesBefore: number): void {
+    const { records, bytes, status, snapshot, takes, end } = write;
+    entry.push(records, bytes);
+    if (snapshot !== undefined) entry.setSnapshot(snapshot.task, snapshot.bytes);
+    if (status !== undefined) this.#index.setStatus(entry, status.state, Math.max(status.time, entry.statusTime));
+    if (takes !== undefined) entry.inbox = withoutEntries(entry.inbox, takes);
+    if (end !== undefined) this.#instances.assign(entry, "");
+    this.#retention.written(entry, entry.bytes - bytesBefore);
+    if (!isTerminal(entry.state)) return;
+    entry.clearInbox();
+    if (entry.holder === undefined && !entry.finished) this.#retention.finish(entry);
+  }
+
+  #find(scope: Scope, id: string): TaskEntry | undefined {
+    this.#assertOpen();
+    const entry = this.#byId.get(id);
+    return entry?.isIn(scope) === true ? entry : undefined;
+  }
+
+  #entry(key: number): TaskEntry | undefined {
+    this.#assertOpen();
+    return this.#byKey.get(key);
+  }
+
+  #drop(entry: TaskEntry): void {
+    this.#byId.delete(entry.id);
+    this.#byKey.delete(entry.key);
+    this.#index.delete(entry);
+    this.#instances.assign(entry, "");
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw closedError();
+  }
+}
+
+function closedError(): A2AError {
+  return new A2AError("unavailable", "the task store is closed");
+}
+
+/** Applies writes in memory, each by itself: one that throws fails alone. */
+function flushOf<W, R>(apply: (write: W) => R, beforeFlush: MemoryTaskStoreOptions["beforeFlush"]): Flush<W, R> {
+  const applyAll = (writes: readonly W[]): (R | Error)[] =>
+    writes.map((write) => {
+      try {
+        return apply(write);
+      } catch (error) {
+        return error instanceof Error ? error : new Error("a write failed", { cause: error });
+      }
+    });
+  if (beforeFlush === undefined) return applyAll;
+  return (writes) => beforeFlush(writes.length)?.then(() => applyAll(writes)) ?? applyAll(writes);
+}
+
+function assertNumbered(records: readonly LogRecord[], after: number): void {
+  const first = records[0]?.seq ?? after + 1;
+  const last = records.at(-1)?.seq ?? after;
+  if (first === after + 1 && last === after + records.length) return;
+  throw new A2AError("internalError", `records ${first} to ${last} do not follow ${after} without a gap`);
+}

@@ -1,0 +1,91 @@
+import type { Message as AnyMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { dynamic, isJsonObject, type OneofValue } from "../../protocol/dynamic.js";
+import { A2AError, invalidParams } from "../../protocol/errors.js";
+import { readJson } from "../../protocol/json-reader.js";
+import { writeJson } from "../../protocol/json-writer.js";
+import { StreamResponseSchema } from "../../protocol/model.js";
+import { type Operation, type OperationName, operations } from "../../protocol/operations.js";
+import { validate } from "../../protocol/validate.js";
+import type { ValidationLimits } from "../../protocol/validation-limits.js";
+import { mergeViolations } from "../../protocol/violations.js";
+import type { OperationCodec, StreamReader, StreamWriter } from "../codec.js";
+import { encodeOnce } from "../encode-once.js";
+
+// The JSON of 1.0, which both JSON bindings share. The model is that of 1.0, so the codec is the identity.
+
+/** JSON codecs of all operations. */
+export function jsonCodecs(limits: ValidationLimits): (operation: Operation) => OperationCodec {
+  const codecs = new Map(operations.map((operation) => [operation.name, codecOf(operation, limits)]));
+  return ({ name }) => {
+    const codec = codecs.get(name);
+    if (codec === undefined) throw new TypeError(`no operation ${name}`);
+    return codec;
+  };
+}
+
+function codecOf({ name, input, output }: Operation, limits: ValidationLimits): OperationCodec {
+  const finish = replyWriters[name];
+  return {
+    readRequest(json) {
+      const { message, violations } = readJson(input, json, { maxDepth: limits.jsonDepthMax });
+      const missing = validate(input, message, limits, { isRead: true });
+      if (violations.length > 0 || missing.length > 0) throw invalidParams(...mergeViolations(violations, missing));
+      return message;
+    },
+    writeRequest: (request) => writeJson(input, request),
+    readReply(json) {
+      // Only the empty reply of a delete may be missing altogether (D-20).
+      if ((json ?? undefined) === undefined && output.fields.length > 0) throw unreadable(name, "it is missing");
+      const { message, violations } = readJson(output, json, { lenient: true });
+      const [first] = violations;
+      if (first !== undefined) throw unreadable(name, `${first.field} ${first.description}`);
+      if (!hasPayload(message)) throw unreadable(name, "it holds nothing that this version knows");
+      return message;
+    },
+    writeReply(reply, request) {
+      const json = writeJson(output, reply);
+      return finish === undefined ? json : finish(json, request);
+    },
+  };
+}
+
+// With `includeArtifacts` each task says what artifacts it has, also when it has none.
+const replyWriters: { readonly [K in OperationName]?: (json: JsonObject, request: AnyMessage) => JsonObject } = {
+  listTasks(json, request) {
+    const tasks = json["tasks"];
+    if (dynamic(request)["includeArtifacts"] !== true || !Array.isArray(tasks)) return json;
+    for (const task of tasks) {
+      if (isJsonObject(task)) task["artifacts"] ??= [];
+    }
+    return json;
+  },
+};
+
+// Replies that are one of several things have to be one of those that we know.
+function hasPayload(message: AnyMessage): boolean {
+  const payload = dynamic(message)["payload"] as OneofValue | undefined;
+  return payload === undefined || payload.case !== undefined;
+}
+
+function unreadable(operation: OperationName, reason: string): A2AError {
+  return new A2AError("invalidAgentResponse", `the agent's answer to ${operation} cannot be read: ${reason}`);
+}
+
+const textOf = encodeOnce((response) => JSON.stringify(writeJson(StreamResponseSchema, response)));
+
+/** Server end of a stream. It keeps nothing, so one serves all streams. */
+export const jsonStreamWriter: StreamWriter<string> = {
+  write: (item) => [{ payload: textOf(item), id: item.id }],
+};
+
+/** Client end of a stream. An event of a kind that this version does not know is passed over. */
+export const jsonStreamReader: StreamReader<JsonValue> = {
+  read(json, id) {
+    const { message, violations } = readJson(StreamResponseSchema, json, { lenient: true });
+    const [first] = violations;
+    if (first !== undefined) {
+      throw new A2AError("invalidAgentResponse", `an event cannot be read: ${first.field} ${first.description}`);
+    }
+    return message.payload.case === undefined ? [] : [{ response: message, id }];
+  },
+};

@@ -1,0 +1,127 @@
+import { toBinary } from "@bufbuild/protobuf";
+import { expect, it } from "vitest";
+import { buildCard, namedInputModes, type RunningCapabilities } from "../../src/card/build.js";
+import { CardError } from "../../src/card/check.js";
+import type { Mounted } from "../../src/card/mounts.js";
+import type { CardOptions } from "../../src/card/options.js";
+import { AgentCardSchema } from "../../src/protocol/model.js";
+import { writeCard } from "../../src/version/v1.0/card.js";
+
+const options: CardOptions = { name: "Port Planner 2", description: "Plans berths", version: "3.1.0" };
+const mounted: readonly Mounted[] = [
+  { binding: "JSONRPC", url: "https://port.example/json-rpc", version: "1.0" },
+  { binding: "GRPC", url: "port.example:443", version: "1.0", tenant: "north" },
+];
+const capabilities: RunningCapabilities = { streaming: true, pushNotifications: true, authentication: true };
+
+const build = (more: Partial<CardOptions> = {}, running: Partial<RunningCapabilities> = {}) =>
+  buildCard({ options: { ...options, ...more }, mounted, capabilities: { ...capabilities, ...running } });
+
+it("makes a whole card of a name, a description and a version", () => {
+  expect(writeCard(build())).toEqual({
+    name: "Port Planner 2",
+    description: "Plans berths",
+    version: "3.1.0",
+    supportedInterfaces: [
+      { url: "https://port.example/json-rpc", protocolBinding: "JSONRPC", protocolVersion: "1.0" },
+      { url: "port.example:443", protocolBinding: "GRPC", protocolVersion: "1.0", tenant: "north" },
+    ],
+    capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: false },
+    defaultInputModes: ["text/plain"],
+    defaultOutputModes: ["text/plain"],
+    skills: [
+      { id: "port-planner-2", name: "Port Planner 2", description: "Plans berths", tags: ["port", "planner", "2"] },
+    ],
+  });
+});
+
+it("gives a name without letters a skill all the same", () => {
+  expect(build({ name: "!!" }).skills[0]).toMatchObject({ id: "agent", tags: ["agent"] });
+});
+
+it("hands on everything that the author said", () => {
+  const said = {
+    provider: { organization: "Port Authority", url: "https://port.example" },
+    documentationUrl: "https://port.example/docs",
+    iconUrl: "https://port.example/icon.svg",
+    skills: [
+      {
+        id: "tug",
+        name: "Tugs",
+        description: "Orders tugs",
+        tags: ["tug"],
+        examples: ["One tug"],
+        inputModes: ["text/csv"],
+        outputModes: ["image/png"],
+      },
+    ],
+    defaultInputModes: ["application/json"],
+    defaultOutputModes: ["text/markdown"],
+  };
+  const extensions = [
+    { uri: "urn:port:geo:v1", description: "Positions", required: true, params: { algs: ["ES256"] } },
+  ];
+  expect(writeCard(build({ ...said, extensions }))).toMatchObject({ ...said, capabilities: { extensions } });
+});
+
+it("does not change with the options that it was made of", () => {
+  const params = { limit: 1 };
+  const tags = ["tug"];
+  const card = build({
+    extensions: [{ uri: "urn:a:b", params }],
+    skills: [{ id: "tug", name: "Tugs", description: "Orders tugs", tags }],
+  });
+  const before = toBinary(AgentCardSchema, card);
+  params.limit = 2;
+  tags.push("late");
+  expect(toBinary(AgentCardSchema, card)).toEqual(before);
+});
+
+it.each([
+  ["what runs", {}, {}, { streaming: true, pushNotifications: true }],
+  ["nothing that does not run", {}, { pushNotifications: false }, { streaming: true, pushNotifications: false }],
+  ["nothing that the author turned off", { capabilities: { streaming: false } }, {}, { streaming: false }],
+  ["an extended card when there is one", { extended: {} }, {}, { extendedAgentCard: true }],
+])("declares %s", (_, more, running, expected) => {
+  expect(build(more, running).capabilities).toMatchObject(expected);
+});
+
+it.each([
+  [
+    "push that is off",
+    { capabilities: { pushNotifications: true } },
+    { pushNotifications: false },
+    /pushNotifications is true, but .* `push`/,
+  ],
+  ["streams that no binding has", { capabilities: { streaming: true } }, { streaming: false }, /streaming is true/],
+  ["an extended card for strangers", { extended: {} }, { authentication: false }, /card\.extended .* `authenticate`/],
+])("refuses to declare %s", (_, more, running, message) => {
+  expect(() => build(more, running)).toThrow(message);
+});
+
+it("tells all problems at once", () => {
+  const broken = () =>
+    buildCard({
+      options: { ...options, name: "", capabilities: { pushNotifications: true } },
+      mounted: [],
+      capabilities: { ...capabilities, pushNotifications: false },
+    });
+  expect(broken).toThrow(CardError);
+  expect(broken).toThrow(
+    /3 problems:\n- card\.name .*\n- card\.capabilities\.pushNotifications .*\n- the agent is mounted on no binding/,
+  );
+});
+
+const skill = { id: "a", name: "A", description: "A", tags: ["a"] };
+
+it.each([
+  ["none, when the author named none", { skills: [skill] }, undefined],
+  ["those of the card", { defaultInputModes: ["text/csv"] }, ["text/csv"]],
+  [
+    "those of a skill beside the default",
+    { skills: [{ ...skill, inputModes: ["text/csv"] }] },
+    ["text/plain", "text/csv"],
+  ],
+])("knows the input modes to insist on: %s", (_, more, expected) => {
+  expect(namedInputModes({ ...options, ...more })).toEqual(expected);
+});

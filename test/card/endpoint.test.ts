@@ -1,0 +1,159 @@
+import { createHash } from "node:crypto";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { expect, it } from "vitest";
+import { buildCard } from "../../src/card/build.js";
+import { cardEndpoint } from "../../src/card/endpoint.js";
+import { createPlaces, type Place, type UrlOptions } from "../../src/card/urls.js";
+import type { Version } from "../../src/version/codec.js";
+import { readCard, writeCard } from "../../src/version/v1.0/card.js";
+import { v1 } from "../../src/version/v1.0/v1.js";
+import { listen } from "./ask.js";
+
+const newest = v1;
+/** A version whose cards are told apart from the newest. */
+const older: Version = {
+  name: "0.3",
+  writeCard: (card) => ({ ...writeCard(card), protocolVersion: "0.3.0" }),
+  readCard,
+};
+
+function cardAt({ base }: Place) {
+  return buildCard({
+    options: { name: "Port Planner", description: "Plans berths", version: "3.1.0" },
+    mounted: [{ binding: "JSONRPC", url: `${base}/json-rpc`, version: "1.0" }],
+    capabilities: { streaming: true, pushNotifications: false, authentication: false },
+  });
+}
+
+interface Served {
+  readonly urls?: UrlOptions;
+  readonly versions?: readonly [Version, ...Version[]];
+}
+
+function serve({ urls = {}, versions = [newest] }: Served = {}) {
+  const made: string[] = [];
+  const endpoint = cardEndpoint({
+    cardAt: (place) => {
+      made.push(place.base);
+      return cardAt(place);
+    },
+    places: createPlaces(urls, () => ({ origin: "http://127.0.0.1:1" })),
+    versions,
+    cacheMaxAgeSeconds: 300,
+    lastModified: new Date("2026-03-04T05:06:07.890Z"),
+  });
+  return { made, endpoint };
+}
+
+const urlIn = (body: string): unknown =>
+  (JSON.parse(body) as { supportedInterfaces: JsonObject[] }).supportedInterfaces[0]?.["url"];
+
+it.each(["/.well-known/agent-card.json", "/.well-known/agent.json"])("serves the card at %s", async (path) => {
+  await using server = await listen(serve().endpoint);
+  const { status, headers, body } = await server.ask({ path });
+  expect(status).toBe(200);
+  expect(headers).toMatchObject({
+    "content-type": "application/json",
+    "content-length": String(Buffer.byteLength(body)),
+    "cache-control": "public, max-age=300",
+    "last-modified": "Wed, 04 Mar 2026 05:06:07 GMT",
+    etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`,
+  });
+  expect(headers.vary).toBeUndefined();
+  const base = `http://127.0.0.1:${server.port}`;
+  expect(JSON.parse(body)).toEqual(writeCard(cardAt({ base, grpc: "" })));
+});
+
+it("answers HEAD with the headers of GET and nothing else", async () => {
+  await using server = await listen(serve().endpoint);
+  const { date: _, ...get } = (await server.ask()).headers;
+  const { status, headers, body } = await server.ask({ method: "HEAD" });
+  expect(status).toBe(200);
+  expect(headers).toMatchObject(get);
+  expect(body).toBe("");
+});
+
+it.each(["GET", "HEAD"])("answers %s with 304 to who has the card already", async (method) => {
+  await using server = await listen(serve().endpoint);
+  const { headers } = await server.ask();
+  const { etag = "" } = headers;
+  const again = await server.ask({ method, headers: { "If-None-Match": `"x", W/${etag}` } });
+  expect(again).toMatchObject({ status: 304, body: "" });
+  expect(again.headers).toMatchObject({
+    etag,
+    "cache-control": "public, max-age=300",
+    "last-modified": headers["last-modified"],
+  });
+  expect(again.headers["content-type"]).toBeUndefined();
+  const since = { "If-Modified-Since": String(headers["last-modified"]) };
+  expect((await server.ask({ method, headers: since })).status).toBe(304);
+});
+
+it.each(["POST", "PUT", "DELETE", "PATCH"])("refuses %s and says what is allowed", async (method) => {
+  await using server = await listen(serve().endpoint);
+  const { status, headers } = await server.ask({ method });
+  expect(status).toBe(405);
+  expect(headers.allow).toBe("GET, HEAD");
+});
+
+it.each(["/", "/.well-known/agent-card.json/", "/.well-known/agent-card", "/x/.well-known/agent-card.json"])(
+  "leaves %s to others",
+  async (path) => {
+    await using server = await listen(serve().endpoint);
+    expect((await server.ask({ path })).status).toBe(404);
+  },
+);
+
+it("names each caller the host that it has asked for, under a tag of its own", async () => {
+  await using server = await listen(serve().endpoint);
+  const one = await server.ask({ headers: { Host: "one.example" } });
+  const two = await server.ask({ headers: { Host: "two.example:81" } });
+  expect([urlIn(one.body), urlIn(two.body)]).toEqual(["http://one.example/json-rpc", "http://two.example:81/json-rpc"]);
+  expect(one.headers.etag).not.toBe(two.headers.etag);
+});
+
+it("refuses a host that cannot be one, unless the public URL is known", async () => {
+  await using open = await listen(serve().endpoint);
+  const headers = { Host: "evil.example/x" };
+  expect(await open.ask({ headers })).toMatchObject({ status: 400, body: expect.not.stringContaining("evil") });
+  await using known = await listen(serve({ urls: { publicUrl: "https://port.example" } }).endpoint);
+  expect(urlIn((await known.ask({ headers })).body)).toBe("https://port.example/json-rpc");
+});
+
+it("tells caches which headers of a trusted proxy its answer depends on", async () => {
+  await using server = await listen(serve({ urls: { trustProxy: ["127.0.0.1"] } }).endpoint);
+  const { headers, body } = await server.ask({
+    headers: { "X-Forwarded-Proto": "https", "X-Forwarded-Host": "port.example" },
+  });
+  expect(urlIn(body)).toBe("https://port.example/json-rpc");
+  expect(headers.vary).toBe("Forwarded, X-Forwarded-Host, X-Forwarded-Prefix, X-Forwarded-Proto");
+});
+
+it.each([
+  [undefined, false],
+  ["1.0", false],
+  ["0.3", true],
+  ["0.3.0", true],
+  ["7.1", false],
+  ["garbage", false],
+])("a caller that says version %s gets the older card: %s", async (version, isOlder) => {
+  await using server = await listen(serve({ versions: [newest, older] }).endpoint);
+  const { headers, body } = await server.ask({ headers: version === undefined ? {} : { "A2A-Version": version } });
+  expect("protocolVersion" in (JSON.parse(body) as object)).toBe(isOlder);
+  expect(headers.vary).toBe("A2A-Version");
+});
+
+it("encodes the card once for each place, and keeps no more than 16 places", async () => {
+  const { made, endpoint } = serve();
+  await using server = await listen(endpoint);
+  const ask = (host: string) => server.ask({ headers: { Host: host } });
+  await ask("known.example");
+  for (let index = 0; index < 15; index += 1) await ask(`stranger-${index}.example`);
+  await ask("known.example");
+  expect(made).toHaveLength(16);
+  await ask("stranger-15.example");
+  await ask("known.example");
+  expect(made).toHaveLength(17);
+  await ask("stranger-0.example");
+  expect(made).toHaveLength(18);
+});

@@ -1,0 +1,26 @@
+import { expect, it } from "vitest";
+import { mountedAt, mountsOf } from "../../src/card/mounts.js";
+import type { Version } from "../../src/version/codec.js";
+import { v1 } from "../../src/version/v1.0/v1.js";
+
+/** A version that has JSON-RPC alone, as the oldest have. */
+const oldest: Version = { name: "0.1", jsonRpc: v1.jsonRpc, writeCard: v1.writeCard, readCard: v1.readCard };
+
+it("lists each binding in each version that has it, in the order asked for", () => {
+  expect(mountsOf(["grpc", "json-rpc", "http-json"], [v1, oldest])).toEqual([
+    { binding: "GRPC", version: "1.0", path: "" },
+    { binding: "JSONRPC", version: "1.0", path: "/json-rpc" },
+    { binding: "JSONRPC", version: "0.1", path: "/json-rpc" },
+    { binding: "HTTP+JSON", version: "1.0", path: "/http-json" },
+  ]);
+});
+
+it("reaches HTTP bindings at a path below the base, and gRPC at a host and a port", () => {
+  const place = { base: "https://port.example/agent", grpc: "port.example:443" };
+  const mounted = mountedAt(mountsOf(["json-rpc", "grpc", "connect"], [v1]), place);
+  expect(mounted.map(({ url }) => url)).toEqual([
+    "https://port.example/agent/json-rpc",
+    "port.example:443",
+    "https://port.example/agent",
+  ]);
+});

@@ -1,0 +1,69 @@
+import { expect, it } from "vitest";
+import { type Caller, forwardedBy, type TrustProxy } from "../../src/card/proxy.js";
+
+const inner = "10.0.0.1";
+const outer = "10.0.0.2";
+const stranger = "203.0.113.9";
+
+function read(trust: TrustProxy, headers: Readonly<Record<string, string>>, remoteAddress: string | undefined = inner) {
+  const caller: Caller = { secure: false, remoteAddress, header: (name) => headers[name] };
+  return forwardedBy(trust)(caller);
+}
+
+it.each([
+  ["nobody is trusted", false, inner],
+  ["the peer is a stranger", ["10.0.0.0/8"], stranger],
+  ["the peer's address is unknown", ["10.0.0.0/8"], ""],
+  ["the peer is of the other family", ["::/0"], inner],
+] as const)("believes nothing when %s", (_, trust, from) => {
+  expect(read(trust, { "x-forwarded-host": "port.example" }, from)).toBeUndefined();
+});
+
+it("passes over what a stranger wrote before the trusted proxy did", () => {
+  const headers = {
+    "x-forwarded-for": `198.51.100.1, ${stranger}`,
+    "x-forwarded-host": "evil.example, port.example",
+    "x-forwarded-proto": "HTTP, HTTPS",
+  };
+  expect(read(["10.0.0.0/8"], headers)).toEqual({ host: "port.example", proto: "https", prefix: undefined });
+});
+
+it("follows trusted proxies to the outermost of them", () => {
+  const headers = { "x-forwarded-for": `${stranger}, ${outer}`, "x-forwarded-host": "port.example, inside.example" };
+  expect(read(["10.0.0.0/8"], headers)?.host).toBe("port.example");
+  expect(read([inner], headers)?.host).toBe("inside.example");
+});
+
+it("takes the one value that a proxy set for all of them", () => {
+  const headers = { "x-forwarded-for": `${stranger}, ${outer}`, "x-forwarded-host": "port.example" };
+  expect(read(["10.0.0.0/8"], headers)?.host).toBe("port.example");
+});
+
+it("takes the first value when every peer is trusted", () => {
+  expect(read(true, { "x-forwarded-host": "port.example, inside.example" })?.host).toBe("port.example");
+});
+
+it.each([
+  ["host=port.example;proto=https", { host: "port.example", proto: "https" }],
+  ['for="[2001:db8::1]:4711";Host="port.example:8443";Proto=https', { host: "port.example:8443", proto: "https" }],
+  [`for=198.51.100.1;host=evil.example, for=${stranger};host=port.example`, { host: "port.example" }],
+  [`for=${stranger};host=port.example, for="${outer}:80";host=inside.example`, { host: "port.example" }],
+  [`for=${stranger};host=port.example, for=${outer}`, { host: "port.example" }],
+  ['by="a, b; host=evil.example";host=port.example', { host: "port.example" }],
+  ["for=unknown", {}],
+  ['host="port.example', {}],
+  ["", {}],
+])("reads `Forwarded: %s`", (forwarded, expected) => {
+  expect(read(["10.0.0.0/8"], { forwarded })).toEqual(expected);
+});
+
+it("asks `Forwarded` only when no X-Forwarded header says the same", () => {
+  const headers = { forwarded: "host=evil.example", "x-forwarded-host": "port.example" };
+  expect(read(true, headers)?.host).toBe("port.example");
+});
+
+it("does not read headers that are longer than any route", () => {
+  const quotes = '"\\'.repeat(20_000);
+  expect(read(true, { forwarded: `host=port.example;x=${quotes}` })?.host).toBeUndefined();
+  expect(read(true, { "x-forwarded-host": `${"a,".repeat(20_000)}port.example` })?.host).toBeUndefined();
+});

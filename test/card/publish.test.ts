@@ -1,0 +1,104 @@
+import { expect, it } from "vitest";
+import type { Mount } from "../../src/card/mounts.js";
+import type { CardOptions } from "../../src/card/options.js";
+import { type PublishOptions, publishCard } from "../../src/card/publish.js";
+import { A2AError } from "../../src/protocol/errors.js";
+import { v1 } from "../../src/version/v1.0/v1.js";
+import { listen } from "./ask.js";
+
+const rpc: Mount = { binding: "JSONRPC", version: "1.0", path: "/json-rpc" };
+const grpc: Mount = { binding: "GRPC", version: "1.0", path: "" };
+const skill = { id: "tug", name: "Tugs", description: "Orders tugs", tags: ["tug"] };
+
+function publish(card: Partial<CardOptions> = {}, more: Partial<PublishOptions> = {}) {
+  let now = Date.parse("2026-03-04T05:06:07Z");
+  return publishCard({
+    card: { name: "Port Planner", description: "Plans berths", version: "3.1.0", ...card },
+    capabilities: { streaming: true, pushNotifications: false, authentication: true },
+    versions: [v1],
+    urls: {},
+    listening: () => ({ origin: "http://127.0.0.1:8080" }),
+    now: () => (now += 1000),
+    ...more,
+  });
+}
+
+const caller = (host: string) => ({
+  secure: true,
+  remoteAddress: undefined,
+  header: (name: string) => (name === "host" ? host : undefined),
+});
+
+it("tells problems of the card and of the addresses at once", () => {
+  const broken = () => publish({ name: "" }, { urls: { publicUrl: "port.example" } });
+  expect(broken).toThrow(/2 problems:\n- card\.name is empty.*\n- publicUrl must be an absolute URL/);
+});
+
+it("lists what is mounted at the agent's own address, or at the caller's", () => {
+  const published = publish();
+  published.mount([grpc, { ...rpc, tenant: "north" }]);
+  const urls = (from?: string) =>
+    published.card(from === undefined ? undefined : caller(from)).supportedInterfaces.map(({ url }) => url);
+  expect(urls()).toEqual(["127.0.0.1:8080", "http://127.0.0.1:8080/json-rpc"]);
+  expect(urls("port.example")).toEqual(["port.example:443", "https://port.example/json-rpc"]);
+  expect(urls("no host")).toEqual(urls());
+  expect(published.card().supportedInterfaces[1]?.tenant).toBe("north");
+});
+
+it("serves nothing before something is mounted, and a fresh card when that changes", async () => {
+  const published = publish({ cacheMaxAgeSeconds: 0 });
+  await using server = await listen(published.endpoint);
+  expect((await server.ask()).status).toBe(404);
+  published.mount([rpc]);
+  const before = await server.ask();
+  published.mount([rpc, grpc]);
+  const after = await server.ask({ headers: { "If-None-Match": String(before.headers.etag) } });
+  expect(after.status).toBe(200);
+  expect(JSON.parse(after.body)).toMatchObject({
+    supportedInterfaces: [{ protocolBinding: "JSONRPC" }, { protocolBinding: "GRPC" }],
+  });
+  expect(after.headers["last-modified"]).not.toBe(before.headers["last-modified"]);
+  expect(after.headers["cache-control"]).toBe("public, max-age=0");
+});
+
+it.each([
+  ["nothing", [], /mounted on no binding/],
+  ["one interface twice", [rpc, rpc], /mounted twice/],
+])("refuses to be mounted on %s, and stays as it was", (_, mounts, message) => {
+  const published = publish();
+  published.mount([grpc]);
+  expect(() => published.mount(mounts)).toThrow(message);
+  expect(published.card().supportedInterfaces).toHaveLength(1);
+});
+
+it("has no extended card when the author gave none", () => {
+  expect(publish().extended).toBeUndefined();
+});
+
+it("shows a known caller more, at the address that it asked", async () => {
+  const published = publish({ extended: { skills: [skill] } });
+  published.mount([rpc]);
+  const card = await published.extended?.({ owner: "ann" }, caller("port.example"));
+  expect(card?.skills.map(({ id }) => id)).toEqual(["port-planner", "tug"]);
+  expect(card?.supportedInterfaces[0]?.url).toBe("https://port.example/json-rpc");
+});
+
+it("shows each caller what the author's function says", async () => {
+  const { extended } = publish({
+    extended: async ({ owner }) => (owner === "ann" ? { description: `For ${owner}` } : undefined),
+  });
+  expect((await extended?.({ owner: "ann" }))?.description).toBe("For ann");
+  await expect(extended?.({ owner: "bob" })).rejects.toMatchObject({ code: "extendedAgentCardNotConfigured" });
+});
+
+it("hands on the refusal of the author's function, and refuses what contradicts itself", async () => {
+  const denied = new A2AError("permissionDenied", "staff only");
+  const { extended } = publish({
+    extended: ({ owner }) => {
+      if (owner === "bob") throw denied;
+      return { skills: [{ ...skill, tags: [] }] };
+    },
+  });
+  await expect(extended?.({ owner: "bob" })).rejects.toBe(denied);
+  await expect(extended?.({ owner: "ann" })).rejects.toThrow(/card\.extended\.skills\[0\]\.tags is empty/);
+});

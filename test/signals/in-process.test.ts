@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { type Logger, silentLogger } from "../../src/protocol/logger.js";
+import { inProcessSignals, processSignals } from "../../src/signals/in-process.js";
+import { signalsContract } from "../contract/signals.js";
+
+const suite = { describe, it };
+
+signalsContract(suite, "of a process", async () => {
+  const signals = inProcessSignals();
+  return { here: signals, there: signals };
+});
+
+signalsContract(suite, "that all handlers share", async () => ({ here: processSignals, there: processSignals }));
+
+describe("hints within a process", () => {
+  it("come while they are published", () => {
+    const signals = inProcessSignals();
+    const heard: string[] = [];
+    signals.subscribe(({ taskId }) => heard.push(taskId));
+    signals.publish({ kind: "moved", taskId: "t" });
+    expect(heard).toEqual(["t"]);
+  });
+
+  it("do not reach a listener that an earlier one has ended, nor one that it has just added", () => {
+    const signals = inProcessSignals();
+    const heard: string[] = [];
+    signals.subscribe(() => {
+      end();
+      signals.subscribe(() => heard.push("new"));
+    });
+    const end = signals.subscribe(() => heard.push("ended"));
+    signals.publish({ kind: "moved", taskId: "t" });
+    expect(heard).toEqual([]);
+  });
+
+  it("say to the log what a listener threw", () => {
+    const said: object[] = [];
+    const logger: Logger = { ...silentLogger, error: (fields) => said.push(fields) };
+    const signals = inProcessSignals({ logger });
+    const error = new Error("broken");
+    signals.subscribe(() => {
+      throw error;
+    });
+    const hint = { kind: "moved", taskId: "t" } as const;
+    signals.publish(hint);
+    expect(said).toEqual([{ error, hint }]);
+  });
+});

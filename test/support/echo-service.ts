@@ -1,0 +1,62 @@
+import { create } from "@bufbuild/protobuf";
+import type { Service } from "../../src/binding/service.js";
+import type { ServerContext } from "../../src/protocol/context.js";
+import { A2AError } from "../../src/protocol/errors.js";
+import { MessageSchema, Role, type SendMessageRequest, TaskState } from "../../src/protocol/model.js";
+import { type Operations, operations, type ReplyOf, type StreamItem } from "../../src/protocol/operations.js";
+
+type Handler = Operations<ServerContext>;
+
+/** A request handler of a few operations; each of the others is refused. */
+export function handlerOf(served: Partial<Handler>): Handler {
+  const refused = operations.map(({ name }) => [
+    name,
+    () => {
+      throw new A2AError("unsupportedOperation", `${name} is not served`);
+    },
+  ]);
+  return { ...Object.fromEntries(refused), ...served };
+}
+
+/** The answer of an agent that repeats what it was told. */
+export function echo(request: SendMessageRequest): ReplyOf<"sendMessage"> {
+  const parts = request.message?.parts ?? [];
+  return {
+    $typeName: "lf.a2a.v1.SendMessageResponse",
+    payload: { case: "message", value: create(MessageSchema, { messageId: "reply", role: Role.AGENT, parts }) },
+  };
+}
+
+/** A status event whose state and number can be told apart. */
+export function statusItem(number: number, state = TaskState.WORKING): StreamItem {
+  return {
+    response: {
+      $typeName: "lf.a2a.v1.StreamResponse",
+      payload: {
+        case: "statusUpdate",
+        value: {
+          $typeName: "lf.a2a.v1.TaskStatusUpdateEvent",
+          taskId: "t",
+          contextId: `c${number}`,
+          status: { $typeName: "lf.a2a.v1.TaskStatus", state },
+        },
+      },
+    },
+    id: String(number),
+  };
+}
+
+/** A service over a handler, open to everybody unless told otherwise. */
+export function serviceOf(handler: Partial<Handler>, changes: Partial<Service> = {}): Service {
+  return {
+    handler: handlerOf(handler),
+    limits: { contentMaxBytes: 4 * 1024 * 1024, jsonBodyMaxBytes: 6 * 1024 * 1024, keepAliveMs: 15_000 },
+    versions: ["1.0"],
+    strictVersions: false,
+    authenticate: () => ({ owner: "somebody" }),
+    extensions: (requested) => requested.filter((uri) => uri.startsWith("urn:known")),
+    enter: () => () => {},
+    publicError: (error) => (error instanceof A2AError ? error : new A2AError("internalError", "internal error")),
+    ...changes,
+  };
+}

@@ -1,0 +1,54 @@
+import type { RequestListener } from "../../src/binding/connection.js";
+import { defaultListenerLimits, type ListenerLimits } from "../../src/binding/connection.js";
+import { createGrpcTransport, type GrpcTransport } from "../../src/binding/grpc/client.js";
+import { createGrpcEngine } from "../../src/binding/grpc/listener.js";
+import { createGrpcServer, type GrpcServer } from "../../src/binding/grpc/server.js";
+import { createListener, type Listener, type ListenerOptions } from "../../src/binding/listener.js";
+import type { Service } from "../../src/binding/service.js";
+import { silentLogger } from "../../src/protocol/logger.js";
+import { v1 } from "../../src/version/v1.0/v1.js";
+
+export interface GrpcAgent {
+  readonly port: number;
+  readonly address: string;
+  readonly grpc: GrpcServer;
+  readonly listener: Listener;
+  readonly client: GrpcTransport;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface GrpcAgentOptions {
+  readonly http?: RequestListener;
+  readonly limits?: Partial<ListenerLimits>;
+  readonly tls?: ListenerOptions["tls"];
+  readonly bodyTimeoutMs?: number;
+}
+
+/** The face of 1.0. */
+export const face = v1.grpc ?? missing();
+
+/** A service over gRPC on a port of its own, with a client connected to it. */
+export async function grpcAgent(service: Service, options: GrpcAgentOptions = {}): Promise<GrpcAgent> {
+  const limits = { ...defaultListenerLimits, ...options.limits };
+  const grpc = createGrpcServer({ faces: [face], service, bodyTimeoutMs: options.bodyTimeoutMs });
+  const http2 = await createGrpcEngine({ grpc, http: options.http, limits, logger: silentLogger });
+  const { http, tls } = options;
+  const listener = await createListener({ host: "127.0.0.1", port: 0, http, http2, limits, tls });
+  const address = `127.0.0.1:${listener.port}`;
+  const client = createGrpcTransport({ address, face });
+  return {
+    port: listener.port,
+    address,
+    grpc,
+    listener,
+    client,
+    [Symbol.asyncDispose]: async () => {
+      client.close();
+      await listener.close();
+    },
+  };
+}
+
+function missing(): never {
+  throw new TypeError("1.0 has no gRPC");
+}

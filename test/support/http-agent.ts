@@ -1,0 +1,122 @@
+import { createServer, type IncomingHttpHeaders, request as nodeRequest, type Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { connect } from "node:net";
+import type { HttpEndpoint } from "../../src/binding/http.js";
+import { createHttpJsonTransport } from "../../src/binding/http-json/client.js";
+import { httpJsonEndpoint } from "../../src/binding/http-json/server.js";
+import { createJsonRpcTransport } from "../../src/binding/json-rpc/client.js";
+import { jsonRpcEndpoint } from "../../src/binding/json-rpc/server.js";
+import { anyOf, mount } from "../../src/binding/mount.js";
+import { type NodeListenerOptions, nodeListener } from "../../src/binding/node-listener.js";
+import type { Service } from "../../src/binding/service.js";
+import type { CallOptions } from "../../src/protocol/context.js";
+import type { Operations } from "../../src/protocol/operations.js";
+import { v1 } from "../../src/version/v1.0/v1.js";
+
+export const rpcFace = v1.jsonRpc ?? missing();
+export const httpFace = v1.httpJson ?? missing();
+
+export const httpBindings = ["json-rpc", "http-json"] as const;
+
+export interface HttpServer {
+  readonly url: string;
+  readonly port: number;
+  readonly server: Server;
+  /** Faults that reached the listener. */
+  readonly faults: unknown[];
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** An endpoint on a port of its own. */
+export async function serveEndpoint(endpoint: HttpEndpoint, options: NodeListenerOptions = {}): Promise<HttpServer> {
+  const faults: unknown[] = [];
+  return serveHttp(createServer(nodeListener(endpoint, { onError: (fault) => faults.push(fault), ...options })), faults);
+}
+
+export async function serveHttp(server: Server, faults: unknown[] = []): Promise<HttpServer> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    server,
+    faults,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Both JSON bindings of a service, as an endpoint. */
+export function endpointOf(service: Service): HttpEndpoint {
+  return anyOf([
+    mount("/json-rpc", jsonRpcEndpoint({ faces: [rpcFace], service })),
+    mount("/http-json", httpJsonEndpoint({ faces: [httpFace], service })),
+  ]);
+}
+
+export interface HttpAgent extends HttpServer {
+  readonly clients: { readonly [B in (typeof httpBindings)[number]]: Operations<CallOptions> };
+}
+
+/** A service over both JSON bindings on a port of its own, with clients of both. */
+export async function httpAgent(service: Service, options: NodeListenerOptions = {}): Promise<HttpAgent> {
+  const served = await serveEndpoint(endpointOf(service), options);
+  const clients = {
+    "json-rpc": createJsonRpcTransport({ url: `${served.url}/json-rpc`, face: rpcFace }),
+    "http-json": createHttpJsonTransport({ url: `${served.url}/http-json`, face: httpFace }),
+  };
+  return { ...served, clients };
+}
+
+export interface RawReply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+export interface RawCall {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Uint8Array;
+}
+
+/** One HTTP/1.1 call with exactly the headers given. */
+export function rawCall(url: string, { method = "POST", headers = {}, body }: RawCall): Promise<RawReply> {
+  return new Promise((resolve, reject) => {
+    const request = nodeRequest(url, { method, headers, agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+      response.on("error", reject);
+    });
+    request.on("error", reject);
+    request.end(body);
+  });
+}
+
+/** A POST of JSON. */
+export function postJson(url: string, body: unknown, headers: Record<string, string> = {}): Promise<RawReply> {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return rawCall(url, { headers: { "Content-Type": "application/json", ...headers }, body: text });
+}
+
+/** A bare TCP connection to a server, for what no HTTP client would send. */
+export async function bareSocket(port: number): Promise<Socket & { readonly received: () => string }> {
+  const socket = connect(port, "127.0.0.1");
+  let text = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  socket.on("error", () => {});
+  await new Promise((resolve) => socket.once("connect", resolve));
+  return Object.assign(socket, { received: () => text });
+}
+
+function missing(): never {
+  throw new TypeError("1.0 has no such binding");
+}

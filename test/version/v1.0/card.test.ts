@@ -1,0 +1,68 @@
+import { expect, it } from "vitest";
+import { readCard, writeCard } from "../../../src/version/v1.0/card.js";
+
+const https = "https://port.example";
+
+const full = {
+  name: "Port Planner",
+  description: "Plans berths, pilots and tugs",
+  version: "3.1.0",
+  supportedInterfaces: [
+    { url: `${https}/rpc`, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
+    { url: "grpc.port.example:443", protocolBinding: "GRPC", protocolVersion: "1.0" },
+    { url: `${https}/api`, protocolBinding: "HTTP+JSON", tenant: "north", protocolVersion: "1.0" },
+  ],
+  provider: { organization: "Port Authority", url: https },
+  documentationUrl: `${https}/docs`,
+  iconUrl: "",
+  capabilities: {
+    streaming: false,
+    extensions: [{ uri: `${https}/ext/v1`, required: true, params: { algs: ["ES256"], none: null } }],
+  },
+  securitySchemes: {
+    key: { apiKeySecurityScheme: { location: "header", name: "X-Port-Key" } },
+    cert: { mtlsSecurityScheme: {} },
+    m2m: {
+      oauth2SecurityScheme: { flows: { clientCredentials: { tokenUrl: `${https}/t`, scopes: { read: "Read" } } } },
+    },
+  },
+  securityRequirements: [{ schemes: { m2m: { list: ["read"] } } }, { schemes: { key: {}, cert: {} } }],
+  defaultInputModes: ["text/plain"],
+  defaultOutputModes: [],
+  skills: [{ id: "tug", name: "Tugs", description: "", tags: [], securityRequirements: [{}] }],
+  signatures: [{ protected: "eyJhbGciOiJFUzI1NiJ9", signature: "c2ln", header: { note: "x" } }],
+};
+
+it("writes a card as it was read, required members also when they are empty", () => {
+  expect(writeCard(readCard(full))).toEqual(full);
+});
+
+const smallest = { supportedInterfaces: [{ url: "http://a.example", protocolBinding: "JSONRPC" }] };
+
+it("reads an interface that names no version as one of this version", () => {
+  expect(readCard(smallest).supportedInterfaces[0]?.protocolVersion).toBe("1.0");
+});
+
+it("reads what can be read of a card with broken members", () => {
+  const broken = {
+    ...smallest,
+    name: 7,
+    capabilities: { streaming: "yes", pushNotifications: true },
+    skills: "none",
+    news: 1,
+  };
+  const card = readCard(broken);
+  expect(card).toMatchObject({ name: "", skills: [], capabilities: { pushNotifications: true } });
+});
+
+it("leaves out interfaces that cannot be called", () => {
+  const supportedInterfaces = [{ url: "" }, { url: "http://b.example" }, 7, ...smallest.supportedInterfaces];
+  expect(readCard({ supportedInterfaces }).supportedInterfaces.map(({ url }) => url)).toEqual(["http://a.example"]);
+});
+
+it.each([[undefined], [null], ["card"], [[]], [{}], [{ supportedInterfaces: [{}] }]])(
+  "takes %j for no card",
+  (json) => {
+    expect(() => readCard(json)).toThrow(expect.objectContaining({ code: "invalidAgentResponse" }));
+  },
+);

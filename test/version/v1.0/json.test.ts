@@ -1,0 +1,152 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { A2AError } from "../../../src/protocol/errors.js";
+import { type Operation, operationOf } from "../../../src/protocol/operations.js";
+import type { HttpJsonFace, JsonRpcFace, Version } from "../../../src/version/codec.js";
+import { v1 } from "../../../src/version/v1.0/v1.js";
+import { matchRoute } from "../../support/match-route.js";
+import { type Answer, fullCard, httpExamples, rpcExamples, webhookExamples } from "./wire-examples.js";
+
+const { jsonRpc, httpJson } = facesOf(v1);
+
+describe("JSON-RPC examples of 1.0", () => {
+  it.each(rpcExamples.filter(({ params }) => !isInvalid(params)))("$id $method is read and written back", (example) => {
+    const operation = jsonRpc.methods.get(example.method);
+    if (operation === undefined) throw new Error(`no method ${example.method}`);
+    const codec = jsonRpc.codec(operation);
+    const request = codec.readRequest(example.params);
+    expect(codec.writeRequest(request)).toEqual(example.params ?? {});
+    expectAnswer(jsonRpc, operation, example, example.params ?? {});
+  });
+});
+
+describe("HTTP+JSON examples of 1.0", () => {
+  it.each(httpExamples.filter(({ call }) => !call.includes("RUNNING")))(
+    "$id $call is read and written back",
+    (example) => {
+      const { operation, fields, query, hasBody } = matchRoute(httpJson.routes, example.call);
+      const json = { ...(hasBody ? example.body : httpJson.readQuery(operation, query)), ...fields };
+      const request = httpJson.codec(operation).readRequest(json);
+      const written = httpJson.codec(operation).writeRequest(request) as JsonObject;
+      expect(httpJson.codec(operation).readRequest(written)).toEqual(request);
+      if (hasBody) expect(written).toEqual({ ...example.body, ...fields });
+      expectAnswer(httpJson, operation, example, json);
+    },
+  );
+
+  it.each(webhookExamples)("$id $body is read and written back", ({ body }) => {
+    expect(throughStream(httpJson, operationOf("subscribeToTask"), body)).toEqual(body);
+  });
+});
+
+describe("replies of 1.0", () => {
+  const listTasks = jsonRpc.codec(operationOf("listTasks"));
+  const page = {
+    tasks: [{ id: "t", status: { state: "TASK_STATE_WORKING" } }],
+    nextPageToken: "",
+    pageSize: 50,
+    totalSize: 1,
+  };
+
+  it("say that a task has no artifacts when artifacts were asked for", () => {
+    const request = listTasks.readRequest({ includeArtifacts: true });
+    const [task] = page.tasks;
+    expect(listTasks.writeReply(listTasks.readReply(page), request)).toEqual({
+      ...page,
+      tasks: [{ ...task, artifacts: [] }],
+    });
+  });
+
+  it.each([{}, { includeArtifacts: false }])("leave artifacts out for %j", (params) => {
+    expect(listTasks.writeReply(listTasks.readReply(page), listTasks.readRequest(params))).toEqual(page);
+  });
+
+  it.each([undefined, null, {}])("of a delete may be %j", (json) => {
+    const codec = jsonRpc.codec(operationOf("deleteTaskPushNotificationConfig"));
+    expect(codec.writeReply(codec.readReply(json), codec.readRequest({ taskId: "t", id: "p" }))).toEqual({});
+  });
+
+  it("may have words and members that we do not know", () => {
+    const codec = jsonRpc.codec(operationOf("getTask"));
+    const reply = codec.readReply({ id: "t", status: { state: "TASK_STATE_PAUSED" }, mood: "good" });
+    expect(codec.writeReply(reply, reply)).toEqual({ id: "t", status: { state: "TASK_STATE_UNSPECIFIED" } });
+  });
+
+  it.each([
+    ["sendMessage", undefined],
+    ["sendMessage", {}],
+    ["sendMessage", { task: { id: 7 } }],
+    ["getTask", []],
+    ["listTasks", "no"],
+  ] as const)("of %s that are %j are an invalidAgentResponse", (name, json) => {
+    const read = () => jsonRpc.codec(operationOf(name)).readReply(json as JsonValue | undefined);
+    expect(read).toThrow(expect.objectContaining({ code: "invalidAgentResponse" }));
+  });
+});
+
+describe("streams of 1.0", () => {
+  const operation = operationOf("subscribeToTask");
+  const reader = jsonRpc.readStream(operation);
+  const event = { statusUpdate: { taskId: "t", contextId: "c", status: { state: "TASK_STATE_WORKING" } } };
+
+  it("carry the id of an event", () => {
+    const [item] = reader.read(event, "id-7");
+    if (item === undefined) throw new Error("no item");
+    expect(jsonRpc.writeStream(operation, item.response).write(item)).toEqual([
+      { payload: JSON.stringify(event), id: "id-7" },
+    ]);
+  });
+
+  it("encode an event once for every reader, over both bindings", () => {
+    const [item] = reader.read(event, undefined);
+    if (item === undefined || item.response.payload.case !== "statusUpdate") throw new Error("no item");
+    const [first] = jsonRpc.writeStream(operation, item.response).write(item);
+    // A change after the first writing shows that the text is not made again.
+    item.response.payload.value.taskId = "changed";
+    expect(httpJson.writeStream(operation, item.response).write({ ...item })[0]?.payload).toBe(first?.payload);
+  });
+
+  it("pass over an event of a kind that we do not know", () => {
+    expect(reader.read({ mood: { good: true } }, "id-8")).toEqual([]);
+  });
+
+  it("fail on an event that cannot be read", () => {
+    expect(() => reader.read({ task: { history: 1 } }, undefined)).toThrow(A2AError);
+  });
+});
+
+it("reads and writes a card with everything in it (E-33)", () => {
+  const codec = jsonRpc.codec(operationOf("getExtendedAgentCard"));
+  expect(codec.writeReply(codec.readReply(fullCard), codec.readRequest(undefined))).toEqual(fullCard);
+});
+
+function expectAnswer(
+  face: JsonRpcFace | HttpJsonFace,
+  operation: Operation,
+  answer: Answer,
+  params: JsonObject,
+): void {
+  const codec = face.codec(operation);
+  if (answer.result !== undefined) {
+    const reply = codec.readReply(answer.result);
+    expect(codec.writeReply(reply, codec.readRequest(params))).toEqual(answer.result);
+  }
+  for (const event of answer.events ?? []) expect(throughStream(face, operation, event)).toEqual(event);
+}
+
+function throughStream(face: JsonRpcFace | HttpJsonFace, operation: Operation, event: JsonObject): JsonValue {
+  const [item] = face.readStream(operation).read(event, undefined);
+  if (item === undefined) throw new Error("the event was passed over");
+  const [written] = face.writeStream(operation, item.response).write(item);
+  return JSON.parse(written?.payload ?? "null") as JsonValue;
+}
+
+// E-26 shows requests that are refused.
+function isInvalid(params: JsonObject | undefined): boolean {
+  return JSON.stringify(params ?? {}).includes('"parts":[]');
+}
+
+function facesOf(version: Version): { jsonRpc: JsonRpcFace; httpJson: HttpJsonFace } {
+  if (version.jsonRpc === undefined || version.httpJson === undefined) throw new Error("1.0 has both JSON bindings");
+  return { jsonRpc: version.jsonRpc, httpJson: version.httpJson };
+}
