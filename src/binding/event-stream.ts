@@ -68,7 +68,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   #taker: ((piece: Piece) => void) | undefined;
   #text = "";
   #source: "idle" | "reading" = "idle";
-  #flushing = false;
+  #plan: "none" | "handOver" = "none";
   #phase: "live" | "over" = "live";
   #quietTicks = 0;
 
@@ -124,7 +124,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     if (result.done === true) {
       this.#finish();
       this.#opening()?.resolve();
-      this.#flush();
+      this.#handOver();
       return;
     }
     try {
@@ -142,15 +142,28 @@ export class EventStream implements AsyncIterableIterator<string> {
   #goOn(): void {
     if (this.#taker === undefined) return;
     if (this.#text.length >= pieceMaxLength) {
-      this.#flush();
+      // A subscription that is never short of events must not keep the event loop to itself.
+      inNextTurn(this.#handOver);
       return;
     }
-    if (this.#text !== "" && !this.#flushing) {
-      this.#flushing = true;
-      afterMicrotasks(this.#flushLater);
+    if (this.#text !== "" && this.#plan === "none") {
+      this.#plan = "handOver";
+      afterMicrotasks(this.#handOverSoon);
     }
     this.#read();
   }
+
+  readonly #handOverSoon = (): void => {
+    this.#plan = "none";
+    if (this.#text !== "" && this.#text.length < pieceMaxLength) this.#handOver();
+  };
+
+  /** Gives what there is to whoever waits for it: text, or after all of it the end. */
+  readonly #handOver = (): void => {
+    if (this.#taker === undefined) return;
+    if (this.#text !== "") this.#hand(this.#take());
+    else if (this.#phase === "over") this.#hand(end);
+  };
 
   readonly #onFailure = (error: unknown): void => {
     this.#source = "idle";
@@ -162,18 +175,8 @@ export class EventStream implements AsyncIterableIterator<string> {
       return;
     }
     this.#text += this.#form.writeFailure(error);
-    this.#flush();
+    this.#handOver();
   };
-
-  readonly #flushLater = (): void => {
-    this.#flushing = false;
-    if (this.#text !== "") this.#flush();
-  };
-
-  #flush(): void {
-    if (this.#taker === undefined) return;
-    this.#hand(this.#text === "" ? end : this.#take());
-  }
 
   #take(): Piece {
     const value = this.#text;
@@ -214,11 +217,14 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#quietTicks += 1;
     if (this.#quietTicks < 2 || this.#taker === undefined || this.#text !== "") return;
     this.#text = comment;
-    this.#flush();
+    this.#handOver();
   }
 }
 
 function ignore(): void {}
+
+const inNextTurn: (run: () => void) => void =
+  typeof setImmediate === "function" ? (run) => void setImmediate(run) : (run) => void setTimeout(run, 0);
 
 /** Runs when the microtask queue is empty: by then all that was ready in this turn of the event loop has come. */
 const afterMicrotasks: (run: () => void) => void =

@@ -9,36 +9,43 @@ const burstMs = 1;
 /** The kernel's end of a turn: accepts an event, at once (`undefined`) or when the promise resolves. */
 type Emit = (event: AgentEvent) => Promise<void> | undefined;
 
-/** Runs an agent to its end. `alive` is asked before each step, so that a turn that was cut off is not pumped on. */
-export async function runAgent(agent: Agent, turn: Turn, emit: Emit, alive: () => boolean): Promise<void> {
+/** What a running agent needs of its turn. */
+export interface Kernel {
+  emit: Emit;
+  /** False once the turn was cut off: then it is not pumped on. */
+  alive(): boolean;
+  /** Why the turn was told to stop, told once. */
+  refusal(): unknown;
+}
+
+/** Runs an agent to its end. */
+export async function runAgent(agent: Agent, turn: Turn, kernel: Kernel): Promise<void> {
   const result: AgentResult = agent(turn);
-  const last = isIterable(result) ? await pump(result[Symbol.asyncIterator](), emit, alive) : await result;
-  if (last !== undefined && last !== null && alive()) await emit(last);
+  const last = isIterable(result) ? await pump(result[Symbol.asyncIterator](), kernel) : await result;
+  if (last !== undefined && last !== null && kernel.alive()) await kernel.emit(last);
 }
 
 type Step = IteratorResult<AgentEvent, unknown>;
 
-async function pump(
-  iterator: AsyncIterator<AgentEvent, unknown>,
-  emit: Emit,
-  alive: () => boolean,
-): Promise<AgentEvent | undefined> {
+async function pump(iterator: AsyncIterator<AgentEvent, unknown>, kernel: Kernel): Promise<AgentEvent | undefined> {
   const breath = createBreath();
   let step: Step = await iterator.next();
   while (step.done !== true) {
-    let failure: { readonly reason: unknown } | undefined;
+    let reason: unknown;
     try {
-      const accepted = emit(step.value);
+      const accepted = kernel.emit(step.value);
       if (accepted !== undefined) await accepted;
-    } catch (reason) {
-      failure = { reason };
+    } catch (error) {
+      reason = error;
     }
-    if (!alive()) {
+    if (breath.due()) await breath.take();
+    if (!kernel.alive()) {
       void leave(iterator);
       return undefined;
     }
-    if (breath.due()) await breath.take();
-    step = failure === undefined ? await iterator.next() : await throwInto(iterator, failure.reason);
+    // Told to stop while it waited here: the `yield` throws, instead of letting it run to its next one.
+    reason ??= kernel.refusal();
+    step = reason === undefined ? await iterator.next() : await throwInto(iterator, reason);
   }
   return step.value as AgentEvent | undefined;
 }

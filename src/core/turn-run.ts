@@ -117,7 +117,7 @@ export class TurnRun {
 
   async #run(): Promise<void> {
     try {
-      await runAgent(this.runtime.agent, createTurn(this), (event) => this.emit(event), () => !this.#concluded);
+      await runAgent(this.runtime.agent, createTurn(this), this);
     } catch (error) {
       return this.#conclude({ error });
     }
@@ -139,6 +139,11 @@ export class TurnRun {
     const { live, prelude } = this.#open(false);
     const stored = live.add([...prelude, { kind: "event", event: normal.event }], bytes + prelude.length * recordBytes);
     return normal.lastChunk ? stored : undefined;
+  }
+
+  /** False once the turn has ended, or was cut off. */
+  alive(): boolean {
+    return !this.#concluded;
   }
 
   /** Why nothing is accepted now: told once after an abort, and always after the turn was cut off. */

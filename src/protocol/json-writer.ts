@@ -19,6 +19,7 @@ import {
   perMessageType,
   setOwn,
 } from "./dynamic.js";
+import { scalarOf } from "./json-scalars.js";
 import { valueToJson } from "./json-struct.js";
 import { formatTimestamp } from "./timestamp.js";
 
@@ -62,6 +63,7 @@ function oneofWriter({ localName, fields }: DescOneof): WriteMember {
 
 function fieldWriter(field: DescField): WriteMember {
   const { localName, jsonName } = field;
+  if (field.fieldKind === "scalar" && field.scalar !== ScalarType.BYTES) return plainWriter(field);
   const write = valueWriter(field);
   const isWritten = isRequired(field) ? isPresent : isSetBy(field);
   return (message, json) => {
@@ -70,15 +72,31 @@ function fieldWriter(field: DescField): WriteMember {
   };
 }
 
+// Most fields are strings, numbers and booleans: one comparison says whether they are written.
+function plainWriter(field: DescField & { readonly fieldKind: "scalar" }): WriteMember {
+  const { localName, jsonName } = field;
+  const hasPresence = isRequired(field) || field.proto.proto3Optional;
+  const unset = hasPresence ? undefined : scalarOf(field.scalar).zero;
+  return (message, json) => {
+    const value = message[localName];
+    if (value !== unset) json[jsonName] = value as JsonValue;
+  };
+}
+
 function isPresent(value: unknown): boolean {
   return value !== undefined;
 }
 
+interface Countable {
+  readonly length: number;
+}
+
 function isSetBy(field: DescField): (value: unknown) => boolean {
-  if (field.fieldKind === "list") return (value) => (value as readonly unknown[]).length > 0;
+  if (field.fieldKind === "list" || field.scalar === ScalarType.BYTES)
+    return (value) => (value as Countable).length > 0;
   if (field.fieldKind === "map") return (value) => Object.keys(value as object).length > 0;
   if (field.fieldKind === "message" || field.proto.proto3Optional) return isPresent;
-  return (value) => value !== 0 && value !== "" && value !== false;
+  return (value) => value !== 0;
 }
 
 function valueWriter(field: DescField): WriteValue {

@@ -34,14 +34,24 @@ export function underIndex(violations: Violations, from: number, index: number):
   }
 }
 
-/** Joins two lists; what is said of a field or of its inside in the first is not said again of the field. */
+/** Joins two lists. Where the first finds fault with a field, the second is not heard on it and what lies inside of it. */
 export function mergeViolations(
   first: readonly FieldViolation[],
   second: readonly FieldViolation[],
 ): readonly FieldViolation[] {
   if (first.length === 0) return second;
-  const fresh = second.filter(({ field }) => !first.some((known) => known.field === field));
+  const fresh = second.filter(({ field }) => !first.some((known) => isWithin(field, known.field)));
   return [...first, ...fresh].slice(0, violationsMax);
+}
+
+function isWithin(field: string, outer: string): boolean {
+  if (outer === "" || field === outer) return true;
+  return field.startsWith(outer) && (field[outer.length] === "." || field[outer.length] === "[");
+}
+
+/** One sentence for a violation; one of the whole message has no field. */
+export function violationText({ field, description }: FieldViolation): string {
+  return field === "" ? description : `${field} ${description}`;
 }
 
 /** "must be a string, not a number". */

@@ -13,6 +13,8 @@ import { writeJson } from "../../src/protocol/json-writer.js";
 const states =
   "must be one of TASK_STATE_SUBMITTED, TASK_STATE_WORKING, TASK_STATE_COMPLETED, TASK_STATE_FAILED, TASK_STATE_CANCELED, TASK_STATE_INPUT_REQUIRED, TASK_STATE_REJECTED, TASK_STATE_AUTH_REQUIRED";
 
+import { binaryDepthMax, defaultValidationLimits } from "../../src/protocol/validation-limits.js";
+
 describe("a bad member", () => {
   it.each<[JsonValue, string, string]>([
     [[], "", "must be an object, not an array"],
@@ -154,6 +156,14 @@ describe("depth", () => {
   it("can be limited further", () => {
     expect(readJson(PartSchema, { data: [[1]] }, { maxDepth: 3 }).violations).toEqual([]);
     expect(readJson(PartSchema, { data: [[[1]]] }, { maxDepth: 3 }).violations).toHaveLength(1);
+  });
+
+  it("is the same in binary", () => {
+    const recursionLimit = binaryDepthMax(defaultValidationLimits);
+    const { message } = readJson(SendMessageRequestSchema, { metadata: nested(63) });
+    expect(
+      fromBinary(SendMessageRequestSchema, toBinary(SendMessageRequestSchema, message), { recursionLimit }),
+    ).toEqual(message);
   });
 
   it("of a member that is ignored does not matter", () => {

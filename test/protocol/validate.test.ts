@@ -120,6 +120,11 @@ it("names a field once when both reading and validating find it wrong, and every
   ]);
 });
 
+it("does not ask for what should be inside of a field that is no object", () => {
+  const violations = violationsOf(() => v1.jsonRpc?.codec(operationOf("sendMessage")).readRequest({ message: "hi" }));
+  expect(violations).toEqual([{ field: "message", description: "must be an object, not a string" }]);
+});
+
 it("takes limits of one's own", () => {
   const request = create(SendMessageRequestSchema, { message: { messageId: "long", role: 1, parts: [{ content: { case: "text", value: "x" } }] } });
   expect(validate(SendMessageRequestSchema, request)).toEqual([]);

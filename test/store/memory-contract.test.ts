@@ -7,10 +7,15 @@ import { createVirtualClock } from "../support/virtual-clock.js";
 
 const suite = { describe, it };
 
-taskStoreContract(suite, "in memory", async () => {
-  const clock = createVirtualClock();
-  return { store: memoryTaskStore({ clock }), advance: (ms) => clock.advance(ms) };
-});
+taskStoreContract(
+  suite,
+  "in memory",
+  async () => {
+    const clock = createVirtualClock();
+    return { store: memoryTaskStore({ clock }), advance: (ms) => clock.advance(ms) };
+  },
+  300,
+);
 
 taskStoreContract(
   suite,

@@ -30,7 +30,10 @@ export interface HttpServer {
 /** An endpoint on a port of its own. */
 export async function serveEndpoint(endpoint: HttpEndpoint, options: NodeListenerOptions = {}): Promise<HttpServer> {
   const faults: unknown[] = [];
-  return serveHttp(createServer(nodeListener(endpoint, { onError: (fault) => faults.push(fault), ...options })), faults);
+  return serveHttp(
+    createServer(nodeListener(endpoint, { onError: (fault) => faults.push(fault), ...options })),
+    faults,
+  );
 }
 
 export async function serveHttp(server: Server, faults: unknown[] = []): Promise<HttpServer> {

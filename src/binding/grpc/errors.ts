@@ -11,8 +11,14 @@ export function errorToStatus(error: A2AError): StatusObject {
   return { code: errorTable[error.code].grpc, details: statusMessage(error), metadata };
 }
 
+export interface ReceivedStatus {
+  readonly code: number;
+  readonly details: string;
+  readonly metadata: Metadata;
+}
+
 /** Reads a gRPC status: by the reason in its details, else by its number. Never throws. */
-export function errorFromStatus(status: Pick<StatusObject, "code" | "details" | "metadata">): A2AError {
+export function errorFromStatus(status: ReceivedStatus): A2AError {
   const [details] = status.metadata.get(detailsKey);
   const bytes = typeof details === "object" ? details : new Uint8Array(0);
   return errorFromStatusBytes(bytes, status.details, codeByStatus[status.code] ?? "internalError");

@@ -68,6 +68,7 @@ function shareStreams(server: Http2Server, { grpc, http }: GrpcEngineOptions): v
       requests.emit("stream", stream, headers, ...rest);
       return;
     }
+    if (isEndless(headers["grpc-timeout"])) delete headers["grpc-timeout"];
     const loading = grpc.prepare(headers[":path"] ?? "");
     if (loading === undefined) return serveGrpc(stream, headers, ...rest);
     loading.then(
@@ -80,4 +81,13 @@ function shareStreams(server: Http2Server, { grpc, http }: GrpcEngineOptions): v
 /** gRPC-Web is HTTP. */
 function isGrpc(contentType: string | undefined): boolean {
   return contentType?.startsWith("application/grpc") === true && !contentType.startsWith("application/grpc-web");
+}
+
+const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000 };
+
+/** A time limit of weeks is none; grpc-js counts in 32 bits and would take it for one that has passed. */
+function isEndless(timeout: string | string[] | undefined): boolean {
+  if (typeof timeout !== "string") return false;
+  const unit = unitMs[timeout.at(-1) ?? ""];
+  return unit !== undefined && Number.parseInt(timeout, 10) * unit >= 2 ** 31;
 }

@@ -1,29 +1,49 @@
-import { type DescFile, toBinary } from "@bufbuild/protobuf";
-import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { type DescFile, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { type DescriptorProto, type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { Server } from "@grpc/grpc-js";
+import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.js";
 import type { GrpcFace } from "../../version/codec.js";
 import { asBuffer } from "./method.js";
 
-/** `grpc.reflection.v1` and `v1alpha`, so that tools list and call us without our proto files. */
+/**
+ * `grpc.reflection.v1` and `v1alpha`, so that tools list, describe and call us without our proto files, and read the
+ * details of our errors.
+ */
 export async function addReflection(server: Server, faces: readonly GrpcFace[]): Promise<void> {
-  const [{ ReflectionService }, { service: health }] = await Promise.all([
-    import("@grpc/reflection"),
-    import("grpc-health-check"),
-  ]);
-  const files = new Map<string, DescFile>();
+  const [{ ReflectionService }, health] = await Promise.all([import("@grpc/reflection"), healthFiles()]);
+  const files = new Map<string, FileDescriptorProto>();
   for (const { service } of faces) collect(service.file, files);
-  const fileDescriptorProtos = [...files.values()].map((file) =>
-    asBuffer(toBinary(FileDescriptorProtoSchema, file.proto)),
+  collect(file_google_rpc_error_details, files);
+  const fileDescriptorProtos = [...files.values(), ...health].map((file) =>
+    asBuffer(toBinary(FileDescriptorProtoSchema, file)),
   );
   // The package reads nothing but the files, from whatever definition holds some.
-  const ours = { format: "Protocol Buffer 3 EnumDescriptorProto" as const, type: {}, fileDescriptorProtos };
-  const healthTypes = Object.fromEntries(Object.values(health).map((method) => [method.path, method.requestType]));
-  new ReflectionService({ ours, ...healthTypes }).addToServer(server);
+  const all = { format: "Protocol Buffer 3 EnumDescriptorProto" as const, type: {}, fileDescriptorProtos };
+  new ReflectionService({ all }).addToServer(server);
 }
 
 /** A file and everything that it imports. */
-function collect(file: DescFile, files: Map<string, DescFile>): void {
+function collect(file: DescFile, files: Map<string, FileDescriptorProto>): void {
   if (files.has(file.name)) return;
-  files.set(file.name, file);
+  files.set(file.name, file.proto);
   for (const dependency of file.dependencies) collect(dependency, files);
+}
+
+async function healthFiles(): Promise<readonly FileDescriptorProto[]> {
+  const { service } = await import("grpc-health-check");
+  const encoded = service["Check"]?.requestType.fileDescriptorProtos ?? [];
+  return encoded.map((bytes) => {
+    const file = fromBinary(FileDescriptorProtoSchema, bytes);
+    for (const message of file.messageType) nameMapEntries(message);
+    return file;
+  });
+}
+
+/** The loader of that package leaves "Entry" off the names of map entries, and strict readers refuse the file. */
+function nameMapEntries(message: DescriptorProto): void {
+  for (const entry of message.nestedType) {
+    if (entry.options?.mapEntry !== true || entry.name.endsWith("Entry")) continue;
+    for (const field of message.field) if (field.typeName === entry.name) field.typeName += "Entry";
+    entry.name += "Entry";
+  }
 }

@@ -7,7 +7,7 @@ import { StreamResponseSchema } from "../../protocol/model.js";
 import { type Operation, type OperationName, operations } from "../../protocol/operations.js";
 import { validate } from "../../protocol/validate.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
-import { mergeViolations } from "../../protocol/violations.js";
+import { mergeViolations, violationText } from "../../protocol/violations.js";
 import type { OperationCodec, StreamReader, StreamWriter } from "../codec.js";
 import { encodeOnce } from "../encode-once.js";
 
@@ -38,7 +38,7 @@ function codecOf({ name, input, output }: Operation, limits: ValidationLimits): 
       if ((json ?? undefined) === undefined && output.fields.length > 0) throw unreadable(name, "it is missing");
       const { message, violations } = readJson(output, json, { lenient: true });
       const [first] = violations;
-      if (first !== undefined) throw unreadable(name, `${first.field} ${first.description}`);
+      if (first !== undefined) throw unreadable(name, violationText(first));
       if (!hasPayload(message)) throw unreadable(name, "it holds nothing that this version knows");
       return message;
     },
@@ -84,7 +84,7 @@ export const jsonStreamReader: StreamReader<JsonValue> = {
     const { message, violations } = readJson(StreamResponseSchema, json, { lenient: true });
     const [first] = violations;
     if (first !== undefined) {
-      throw new A2AError("invalidAgentResponse", `an event cannot be read: ${first.field} ${first.description}`);
+      throw new A2AError("invalidAgentResponse", `an event cannot be read: ${violationText(first)}`);
     }
     return message.payload.case === undefined ? [] : [{ response: message, id }];
   },

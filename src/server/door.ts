@@ -1,0 +1,121 @@
+import type { CallHead, Service } from "../binding/service.js";
+import type { Binding, Principal } from "../protocol/context.js";
+import { A2AError } from "../protocol/errors.js";
+import type { Logger } from "../protocol/logger.js";
+import type { DoorLimits } from "./limits.js";
+
+/** What `authenticate` is given: the headers or the metadata of a call, before a byte of its body is read. */
+export interface Caller {
+  readonly binding: Binding;
+  /** A header or metadata value; names are compared without case. */
+  header(name: string): string | undefined;
+}
+
+/**
+ * Says who is asking. Whatever it throws refuses the call: an `A2AError` as it says, anything else as
+ * `unauthenticated`, with the reason in the log only.
+ */
+export type Authenticate = (caller: Caller) => Principal | Promise<Principal>;
+
+export interface DoorOptions {
+  readonly authenticate: Authenticate | undefined;
+  readonly extensions: readonly { readonly uri: string; readonly required?: boolean | undefined }[];
+  readonly limits: DoorLimits;
+  readonly logger: Logger;
+  readonly newId: () => string;
+}
+
+/** The door before the handler: who may come in, and how much at once. */
+export interface Door extends Pick<Service, "authenticate" | "extensions" | "enter" | "publicError"> {
+  /** From now on new work is refused. */
+  close(): void;
+  /** Calls that are in. */
+  readonly inside: number;
+}
+
+/** The one caller of an agent that asks nobody who they are. */
+export const anonymous: Principal = { owner: "anonymous" };
+
+export function createDoor({ authenticate, extensions, limits, logger, newId }: DoorOptions): Door {
+  const known = new Set(extensions.map(({ uri }) => uri));
+  const required = extensions.filter((extension) => extension.required === true).map(({ uri }) => uri);
+  const streams = new Map<string, number>();
+  let openStreams = 0;
+  let bytesInFlight = 0;
+  let inside = 0;
+  let closed = false;
+
+  const enterStream = (key: string | undefined): void => {
+    const own = key === undefined ? 0 : (streams.get(key) ?? 0);
+    if (own >= limits.streamsPerPrincipal) throw tooMany("resourceExhausted", "streams of this caller", limits.streamsPerPrincipal);
+    if (openStreams >= limits.streamsPerProcess) throw tooMany("unavailable", "open streams", limits.streamsPerProcess);
+    openStreams++;
+    if (key !== undefined) streams.set(key, own + 1);
+  };
+  const leaveStream = (key: string | undefined): void => {
+    openStreams--;
+    if (key === undefined) return;
+    const left = (streams.get(key) ?? 1) - 1;
+    if (left === 0) streams.delete(key);
+    else streams.set(key, left);
+  };
+
+  return {
+    get inside() {
+      return inside;
+    },
+    close() {
+      closed = true;
+    },
+    authenticate: authenticate === undefined ? () => anonymous : (head) => identify(authenticate, head, logger),
+    extensions(requested) {
+      const missing = required.find((uri) => !requested.includes(uri));
+      if (missing !== undefined) {
+        throw new A2AError("extensionSupportRequired", `the extension ${missing} has to be activated`, {
+          metadata: { uri: missing },
+        });
+      }
+      return requested.length === 0 ? requested : requested.filter((uri) => known.has(uri));
+    },
+    enter(call) {
+      if (closed) throw new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
+      if (bytesInFlight + call.bytes > limits.inFlightMaxBytes) throw tooMany("unavailable", "bytes in flight", limits.inFlightMaxBytes);
+      const key = authenticate === undefined ? undefined : `${call.principal.tenant ?? ""}\n${call.principal.owner}`;
+      if (call.streams) enterStream(key);
+      bytesInFlight += call.bytes;
+      inside++;
+      let left = false;
+      return () => {
+        if (left) return;
+        left = true;
+        inside--;
+        bytesInFlight -= call.bytes;
+        if (call.streams) leaveStream(key);
+      };
+    },
+    publicError(error) {
+      if (error instanceof A2AError) return error;
+      const reference = newId();
+      logger.error({ reference, error }, "an operation failed");
+      return new A2AError("internalError", `internal error (reference ${reference})`, { metadata: { reference } });
+    },
+  };
+}
+
+async function identify(authenticate: Authenticate, { binding, header }: CallHead, logger: Logger): Promise<Principal> {
+  let principal: Principal;
+  try {
+    principal = await authenticate({ binding, header: (name) => header(name.toLowerCase()) });
+  } catch (error) {
+    if (error instanceof A2AError) throw error;
+    logger.info({ error }, "a caller was refused");
+    throw new A2AError("unauthenticated", "authentication is required", { cause: error });
+  }
+  if (typeof principal?.owner === "string" && principal.owner !== "") return principal;
+  logger.error({}, "authenticate gave no principal with an owner: the call is refused");
+  throw new A2AError("unauthenticated", "authentication is required");
+}
+
+function tooMany(code: "resourceExhausted" | "unavailable", what: string, limit: number): A2AError {
+  return new A2AError(code, `the ${what} are at the limit of ${limit}`, { retryAfterMs: 1000 });
+}

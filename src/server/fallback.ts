@@ -1,0 +1,46 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Logger } from "../protocol/logger.js";
+import type { ServeOptions } from "./options.js";
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/**
+ * Answers what is not the protocol's: `/healthz`, `/readyz`, and the user's own Koa app. Koa is loaded with the first
+ * such request, so that an agent that is only called does not pay for it.
+ */
+export function createFallback(app: ServeOptions["app"], ready: () => boolean, logger: Logger): Handle {
+  let loading: Promise<Handle> | undefined;
+  return (request, response) => {
+    loading ??= load(app, ready);
+    loading.then(
+      (handle) => handle(request, response),
+      (error: unknown) => {
+        logger.error({ error }, "the app could not be loaded");
+        response.statusCode = 500;
+        response.end("internal error\n");
+      },
+    );
+  };
+}
+
+async function load(app: ServeOptions["app"], ready: () => boolean): Promise<Handle> {
+  const [{ default: Koa }, { default: Router }] = await Promise.all([import("koa"), import("@koa/router")]);
+  const own = new Koa();
+  const health = new Router();
+  health.get("/healthz", (ctx) => {
+    ctx.body = { status: "ok" };
+  });
+  health.get("/readyz", (ctx) => {
+    ctx.status = ready() ? 200 : 503;
+    ctx.body = { status: ready() ? "ready" : "draining" };
+  });
+  own.use(health.routes()).use(health.allowedMethods());
+  if (app === undefined) return own.callback();
+  const theirs = app.callback() as Handle;
+  own.use((ctx) => {
+    // Their app writes the response itself, with its own error handling.
+    ctx.respond = false;
+    return theirs(ctx.req, ctx.res);
+  });
+  return own.callback();
+}

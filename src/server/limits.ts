@@ -1,0 +1,39 @@
+import { type ListenerLimits, defaultListenerLimits } from "../binding/connection.js";
+import type { BindingLimits } from "../binding/service.js";
+import { type CoreLimits, defaultCoreLimits } from "../core/limits.js";
+import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
+
+/** Limits of the door: what all calls of the process may take together. */
+export interface DoorLimits extends BindingLimits {
+  /** Bytes of requests that are being read or worked on. Default: 256 MiB; more is `unavailable`. */
+  readonly inFlightMaxBytes: number;
+  /** Open streams of one principal. Default: 1,000. Callers that nobody knows share the limit of the process. */
+  readonly streamsPerPrincipal: number;
+  /** Open streams of the process. Default: 20,000. */
+  readonly streamsPerProcess: number;
+}
+
+/** Every limit of a server, each with its own name. See docs/limits.md. */
+export type Limits = DoorLimits & ListenerLimits & CoreLimits & ValidationLimits;
+
+export const defaultLimits: Limits = {
+  ...defaultListenerLimits,
+  ...defaultCoreLimits,
+  ...defaultValidationLimits,
+  contentMaxBytes: 4 << 20,
+  jsonBodyMaxBytes: 6 << 20,
+  keepAliveMs: 15_000,
+  inFlightMaxBytes: 256 << 20,
+  streamsPerPrincipal: 1000,
+  streamsPerProcess: 20_000,
+};
+
+/** Fills in the defaults. Throws a `TypeError` for a limit that does not exist or is no number. */
+export function resolveLimits(given: Partial<Limits> = {}): Limits {
+  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  for (const [name, value] of set) {
+    if (!(name in defaultLimits)) throw new TypeError(`limits.${name} is not a limit: see docs/limits.md`);
+    if (typeof value !== "number" || !(value >= 0)) throw new TypeError(`limits.${name} must be a number from 0 on`);
+  }
+  return { ...defaultLimits, ...(Object.fromEntries(set) as Partial<Limits>) };
+}

@@ -1,0 +1,73 @@
+import type { TlsOptions } from "node:tls";
+import type { CorsOptions } from "../binding/cors.js";
+import type { CardOptions } from "../card/options.js";
+import type { TrustProxy } from "../card/proxy.js";
+import type { Agent } from "../core/agent.js";
+import type { Clock, PushStore, Signals, TaskStore } from "../core/ports.js";
+import type { Binding } from "../protocol/context.js";
+import type { Logger } from "../protocol/logger.js";
+import type { PushAllow } from "../push/policy.js";
+import type { Authenticate } from "./door.js";
+import type { Limits } from "./limits.js";
+
+/** What an agent is made of, wherever it is mounted. */
+export interface AgentOptions {
+  /** Name, description and version are enough; the rest is filled in from what really runs. */
+  readonly card: CardOptions;
+  /** A function of a turn: an async generator of events, or an async function. */
+  readonly agent: Agent;
+  /** Bindings to mount, in the order of preference that the card shows. Default: JSON-RPC, gRPC, HTTP+JSON. Connect and gRPC-Web answer in any case; named here the card lists them too. */
+  readonly bindings?: readonly Binding[] | undefined;
+  /** Says who is asking. Default: nobody is asked, and all callers share the same tasks. */
+  readonly authenticate?: Authenticate | undefined;
+  /** Tenants that exist. Default: none. */
+  readonly tenants?: readonly string[] | undefined;
+  /** Where tasks live. Default: in memory, lost with the process. */
+  readonly store?: TaskStore | undefined;
+  /** Push notifications, and which addresses they may call. Default: off. */
+  readonly push?: PushOptions | undefined;
+  /** Hints between handlers that share a store. Default: within the process. */
+  readonly signals?: Signals | undefined;
+  readonly logger?: Logger | undefined;
+  readonly limits?: Partial<Limits> | undefined;
+  readonly versions?: { readonly strict?: boolean | undefined } | undefined;
+  /** Lets pages of other origins call the agent. Default: off. */
+  readonly cors?: CorsOptions | undefined;
+  /** Where the agent's base lies from outside: `https://agents.example/port`. Default: what each request says. */
+  readonly publicUrl?: string | undefined;
+  /** `host:port` of gRPC from outside. Default: that of the public URL. */
+  readonly publicGrpc?: string | undefined;
+  /** Proxies whose forwarding headers are believed: all, or those in a list of CIDR blocks. Default: none. */
+  readonly trustProxy?: TrustProxy | undefined;
+  /** Path below which everything lies: `/agent`. Default: none. */
+  readonly basePath?: string | undefined;
+  /** Default: the machine's time. */
+  readonly clock?: Clock | undefined;
+}
+
+export interface PushOptions {
+  /** `"public"`: addresses of the internet; `"loopback"`: this machine; or a list of hosts and CIDR blocks. */
+  readonly allow: PushAllow;
+  /** Default: in memory. */
+  readonly store?: PushStore | undefined;
+}
+
+/** An agent, and the port it is served on. */
+export interface ServeOptions extends AgentOptions {
+  /** 0 takes a free one. Default: 41241. */
+  readonly port?: number | undefined;
+  /** Default: 127.0.0.1. Another one needs `authenticate`, or `anonymous: "shared"`. */
+  readonly host?: string | undefined;
+  /** Says aloud that whoever reaches the host shares all tasks with everybody else. */
+  readonly anonymous?: "shared" | undefined;
+  /** A port for gRPC alone. Default: gRPC shares the port. */
+  readonly grpcPort?: number | undefined;
+  /** Key, certificate and the like. Default: no TLS. */
+  readonly tls?: TlsOptions | undefined;
+  /** A Koa app that answers whatever is not the protocol's. Default: health checks alone. */
+  readonly app?: { callback(): (request: never, response: never) => unknown } | undefined;
+  /** How long turns may go on when the server closes. Default: 10 s. */
+  readonly drainMs?: number | undefined;
+  /** Closes the server on SIGTERM and SIGINT, then ends the process. Default: false. */
+  readonly handleSignals?: boolean | undefined;
+}

@@ -1,0 +1,158 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { isIP } from "node:net";
+import type { RequestListener } from "../binding/connection.js";
+import { createListener, type Listener } from "../binding/listener.js";
+import { nodeListener } from "../binding/node-listener.js";
+import type { AgentCard } from "../protocol/model.js";
+import { type ComposedAgent, composeAgent } from "./agent.js";
+import { createFallback } from "./fallback.js";
+import type { ServeOptions } from "./options.js";
+
+/** A server that listens. */
+export interface Server {
+  /** Where the agent's base lies: `http://127.0.0.1:41241`. */
+  readonly url: string;
+  readonly port: number;
+  /** gRPC's port; the same one unless it has its own. */
+  readonly grpcPort: number;
+  /** The card as somebody at `url` sees it. */
+  readonly card: AgentCard;
+  /**
+   * Refuses new work, lets streams and turns end for up to `drainMs`, aborts what is left, and closes. Calling it again
+   * waits for the same end.
+   */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const defaultPort = 41241;
+const defaultDrainMs = 10_000;
+
+/**
+ * Serves an agent on one port: JSON-RPC, HTTP+JSON and gRPC over HTTP/1.1, HTTP/2 and, with `tls`, TLS. Rejects when the
+ * card contradicts itself, the port is taken, or the host is open to strangers without anybody having said so.
+ */
+export async function serve(options: ServeOptions): Promise<Server> {
+  const { port = defaultPort, host = "127.0.0.1", tls, grpcPort, drainMs = defaultDrainMs } = options;
+  assertGuarded(options, host);
+  const scheme = tls === undefined ? "http" : "https";
+  let bound = { port, grpcPort };
+  const origin = (): string => `${scheme}://${hostInUrl(host)}:${bound.port}`;
+  const agent = await composeAgent(options, () => ({ origin: origin(), grpcPort: bound.grpcPort }));
+  if (options.store === undefined) agent.logger.info({}, "tasks are kept in memory and are lost with the process");
+  const ready = { value: true };
+  const http = createHttp(options, agent, ready);
+  const listeners = await listen(options, agent, http, host);
+  bound = { port: listeners.main.port, grpcPort: listeners.grpc?.port };
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing ??= shutDown(agent, listeners, ready, drainMs);
+    return closing;
+  };
+  if (options.handleSignals === true) closeOnSignals(close, agent);
+  return {
+    url: origin() + (options.basePath ?? ""),
+    port: bound.port,
+    grpcPort: bound.grpcPort ?? bound.port,
+    get card() {
+      return agent.card.card();
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function createHttp(options: ServeOptions, agent: ComposedAgent, ready: { readonly value: boolean }): RequestListener {
+  const { bodyTimeoutMs } = agent.limits;
+  const onError = (error: unknown): void => agent.logger.error({ error }, "a request could not be answered");
+  const protocol = nodeListener(agent.endpoint, { bodyTimeoutMs, onError });
+  const fallback = createFallback(options.app, () => ready.value, agent.logger);
+  return (request, response) =>
+    protocol(request, response, () => fallback(request as IncomingMessage, response as ServerResponse));
+}
+
+interface Listeners {
+  readonly main: Listener;
+  readonly grpc: Listener | undefined;
+  setServing(serving: boolean): void;
+}
+
+async function listen(options: ServeOptions, agent: ComposedAgent, http: RequestListener, host: string): Promise<Listeners> {
+  const { port = defaultPort, grpcPort, tls } = options;
+  const { limits, logger, service, versions, bindings } = agent;
+  const base = { host, tls, limits };
+  try {
+    if (!bindings.includes("grpc")) {
+      return { main: await createListener({ ...base, port, http }), grpc: undefined, setServing: () => {} };
+    }
+    // What is not mounted is not loaded.
+    const [{ createGrpcServer }, { createGrpcEngine }] = await Promise.all([
+      import("../binding/grpc/server.js"),
+      import("../binding/grpc/listener.js"),
+    ]);
+    const faces = versions.flatMap((version) => version.grpc ?? []);
+    const { bodyTimeoutMs, streamsPerConnection } = limits;
+    const grpc = createGrpcServer({ faces, service, bodyTimeoutMs, streamsPerConnection });
+    const setServing = (serving: boolean): void => grpc.setServing(serving);
+    if (grpcPort === undefined) {
+      const http2 = await createGrpcEngine({ grpc, http, limits, logger });
+      return { main: await createListener({ ...base, port, http, http2 }), grpc: undefined, setServing };
+    }
+    const main = await createListener({ ...base, port, http });
+    const http2 = await createGrpcEngine({ grpc, limits, logger });
+    return { main, grpc: await createListener({ ...base, port: grpcPort, http2 }), setServing };
+  } catch (error) {
+    await agent.dispose();
+    throw portTaken(error, port, host);
+  }
+}
+
+async function shutDown(agent: ComposedAgent, listeners: Listeners, ready: { value: boolean }, drainMs: number): Promise<void> {
+  ready.value = false;
+  listeners.setServing(false);
+  agent.door.close();
+  const sockets = Promise.all([listeners.main.drain(drainMs + agent.limits.graceMs), listeners.grpc?.drain(drainMs + agent.limits.graceMs)]);
+  await agent.handler.drain(drainMs);
+  await agent.dispose();
+  // Turns have ended and their answers are written: what is still open waits for nothing.
+  await Promise.all([listeners.main.close(), listeners.grpc?.close()]);
+  await sockets;
+}
+
+function closeOnSignals(close: () => Promise<void>, { logger }: ComposedAgent): void {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => {
+      logger.info({ signal }, "closing");
+      close().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          logger.error({ error }, "the server could not be closed");
+          process.exit(1);
+        },
+      );
+    });
+  }
+}
+
+// Anybody who reaches the port could read everybody's tasks: that is said aloud, or not done.
+function assertGuarded({ authenticate, anonymous }: ServeOptions, host: string): void {
+  if (authenticate !== undefined || anonymous === "shared" || isLoopback(host)) return;
+  throw new TypeError(
+    `host ${host} can be reached from other machines: give \`authenticate\`, or say \`anonymous: "shared"\` to let all callers share all tasks`,
+  );
+}
+
+function isLoopback(host: string): boolean {
+  if (host === "localhost" || host === "::1") return true;
+  return isIP(host) === 4 && host.startsWith("127.");
+}
+
+function hostInUrl(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "localhost";
+  return isIP(host) === 6 ? `[${host}]` : host;
+}
+
+function portTaken(error: unknown, port: number, host: string): unknown {
+  if (!(error instanceof Error) || !("code" in error) || error.code !== "EADDRINUSE") return error;
+  return new Error(`port ${port} on ${host} is taken: choose another one with \`port\``, { cause: error });
+}

@@ -1,0 +1,139 @@
+import { globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { rules } from "./support/architecture.js";
+import { parseSource } from "./support/source-file.js";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const paths = globSync("src/**/*.ts", { cwd: root }).map((path) => path.replaceAll("\\", "/"));
+const files = paths.map((path) => parseSource(path, readFileSync(`${root}/${path}`, "utf8")));
+
+describe("the source", () => {
+  it("is there", () => {
+    expect(paths).toContain("src/core/ports.ts");
+    expect(files.flatMap(({ imports }) => imports).length).toBeGreaterThan(files.length);
+  });
+
+  it.each(Object.entries(rules))("keeps to its architecture: %s", (_, rule) => {
+    const breaches = rule(files).map(({ path, line, rule }) => `${path}:${line} ${rule}`);
+    expect(breaches, breaches.join("\n")).toEqual([]);
+  });
+});
+
+/** Made-up files, and the breaches that each rule must find in them. */
+const samples: readonly {
+  readonly rule: keyof typeof rules;
+  readonly files: Readonly<Record<string, string>>;
+  readonly found: readonly string[];
+}[] = [
+  {
+    rule: "imports point to the left",
+    files: {
+      "src/protocol/a.ts": 'import type {\n  B,\n} from "../core/b.js";\nimport { C } from "../../gen/c.js";',
+      "src/core/a.ts": 'import { x } from "./b.js";\nexport { y } from "../binding/y.js";',
+      "src/store/sql/a.ts": 'import { x } from "../../core/ports.js";\nimport { y } from "../../core/turn.js";',
+      "src/binding/http-json/a.ts": 'import { C } from "../../../gen/c.js";',
+      "src/binding/grpc/a.ts": 'import { C } from "../../../gen/c.js";\nimport { b } from "../http.js";',
+      "src/client/a.ts": 'const later = () => import("../server/serve.js");',
+      "src/card/a.ts": 'import { serve } from "../index.js";',
+      "src/unheard-of/a.ts": 'import { x } from "../protocol/x.js";',
+      "src/index.ts": 'export { serve } from "./server/serve.js";\nexport { main } from "./cli/main.js";',
+      "src/cli/a.ts": 'const text = `import { x } from "../server/x.js"`;\n// import { y } from "../index.js";',
+    },
+    found: [
+      "src/protocol/a.ts:1",
+      "src/core/a.ts:2",
+      "src/store/sql/a.ts:2",
+      "src/binding/http-json/a.ts:1",
+      "src/client/a.ts:1",
+      "src/card/a.ts:1",
+      "src/unheard-of/a.ts:1",
+      "src/index.ts:2",
+    ],
+  },
+  {
+    rule: "packages stay in their room",
+    files: {
+      "src/server/a.ts":
+        'import Koa from "koa";\nimport { Server } from "@grpc/grpc-js";\nimport "@nats-io/transport-node";',
+      "src/core/a.ts": 'import type { Context } from "koa";\nimport { DatabaseSync } from "node:sqlite";',
+      "src/binding/grpc/a.ts": 'import * as grpc from "@grpc/grpc-js";\nimport { x } from "@connectrpc/connect";',
+      "src/store/sql/a.ts": 'import pg from "pg";\nimport { Kysely } from "kysely";',
+    },
+    found: ["src/server/a.ts:2", "src/server/a.ts:3", "src/core/a.ts:1", "src/core/a.ts:2", "src/binding/grpc/a.ts:2"],
+  },
+  {
+    rule: "no cycle of imports",
+    files: {
+      "src/core/a.ts": 'import { b } from "./b.js";',
+      "src/core/b.ts": 'import { z } from "./z.js";\nimport { c } from "./c.js";',
+      "src/core/c.ts":
+        'import { a } from "./a.js";\nimport type { B } from "./b.js";\nconst b = () => import("./b.js");',
+    },
+    found: ["src/core/c.ts:1"],
+  },
+  {
+    rule: "versions are named in their room",
+    files: {
+      "src/core/a.ts":
+        'const old = "0.3";\n// "1.0" may stand in comments\nconst rpc = "2.0"; const own = "1.0.0";\nf(`0.2.6`);',
+      "src/binding/a.ts": "if (request.httpVersion === \"1.0\") close();\nconst divided = a / b; const v = '1.0';",
+      "src/version/v1.0/a.ts": 'const version = "1.0";',
+    },
+    found: ["src/core/a.ts:1", "src/core/a.ts:4", "src/binding/a.ts:2"],
+  },
+  {
+    rule: "files are small",
+    files: { "src/core/a.ts": "\n".repeat(400), "src/core/b.ts": "\n".repeat(401) },
+    found: ["src/core/b.ts:401"],
+  },
+  {
+    rule: "folders are flat and names alike",
+    files: { "src/a/b/c.ts": "", "src/a/b/c/d.ts": "", "src/a/camelCase.ts": "", "src/a/v1.0/e-f.ts": "" },
+    found: ["src/a/b/c/d.ts:1", "src/a/camelCase.ts:1"],
+  },
+  {
+    rule: "no console",
+    files: {
+      "src/core/a.ts": 'const text = "console.log";\nconsole.log(text);\nmy.console.log(/console.x/);',
+      "src/cli/a.ts": "console.log(1);",
+    },
+    found: ["src/core/a.ts:2"],
+  },
+  {
+    rule: "no any",
+    files: {
+      "src/core/a.ts":
+        'let a: any;\nconst b = x as any;\nconst c: Map<string, any> = d;\nAbortSignal.any([]); // any\nf("any", company);',
+    },
+    found: ["src/core/a.ts:1", "src/core/a.ts:2", "src/core/a.ts:3"],
+  },
+];
+
+describe("the architecture test", () => {
+  it.each(samples)("finds the offending lines: $rule", ({ rule, files, found }) => {
+    const parsed = Object.entries(files).map(([path, source]) => parseSource(path, source));
+    expect(rules[rule](parsed).map(({ path, line }) => `${path}:${line}`)).toEqual(found);
+  });
+
+  it("has a sample for each rule", () => {
+    expect(new Set(samples.map(({ rule }) => rule))).toEqual(new Set(Object.keys(rules)));
+  });
+
+  it("reads templates with holes, escapes, regular expressions and divisions", () => {
+    const source = [
+      `const a = \`x \${f({ b: \`y \${c}\` })} // no comment\`;`,
+      'const d = /["/\\]`]/g.test(e) ? 4 / 2 : "\\"";',
+      "const g = (h / 2) /* comment */ + i; // `",
+      "return /'/;",
+    ].join("\n");
+    const { bareLines, strings } = parseSource("src/core/a.ts", source);
+    expect(bareLines.map((line) => line.replace(/ +/g, " "))).toEqual([
+      "const a = f({ b: c }) ;",
+      "const d = .test(e) ? 4 / 2 : ;",
+      "const g = (h / 2) + i; ",
+      "return ;",
+    ]);
+    expect(strings.map(({ line, text }) => `${line} ${text}`)).toContain('2 \\"');
+  });
+});

@@ -1,0 +1,108 @@
+import { Server, ServerCredentials, type sendUnaryData } from "@grpc/grpc-js";
+import { expect, it } from "vitest";
+import { targetOf } from "../../../src/binding/grpc/address.js";
+import { createGrpcTransport } from "../../../src/binding/grpc/client.js";
+import { operations } from "../../../src/protocol/operations.js";
+import { echo, serviceOf } from "../../support/echo-service.js";
+import { face, grpcAgent } from "../../support/grpc-agent.js";
+import { itemsOf } from "../../support/items.js";
+import { getTask, hello } from "../../support/requests.js";
+
+it.each([
+  ["localhost:50051", "localhost:50051"],
+  ["http://a.example", "a.example:80"],
+  ["https://a.example/some/path?x=1", "a.example:443"],
+  ["GRPCS://[::1]:9/", "[::1]:9"],
+  ["grpc://[::1]", "[::1]:80"],
+])("dials %s at %s", (address, target) => {
+  expect(targetOf(address)).toBe(target);
+});
+
+it("sends its version, headers and binary metadata with each call", async () => {
+  const seen: (string | undefined)[] = [];
+  await using agent = await grpcAgent(
+    serviceOf(
+      { sendMessage: async (request) => echo(request) },
+      {
+        authenticate: ({ header }) => {
+          seen.push(...["a2a-version", "x-both", "x-own", "x-bin", "last-event-id"].map(header));
+          return { owner: "o" };
+        },
+      },
+    ),
+  );
+  const client = createGrpcTransport({ address: agent.address, face, headers: { "X-Both": "shared", "x-own": "no" } });
+  await client.sendMessage(hello, { headers: { "X-Own": "yes", "x-bin": "AQI=" } });
+  await client.sendMessage(hello, {});
+  client.close();
+  expect(seen).toEqual(["1.0", "shared", "yes", "AQI=", undefined, "1.0", "shared", "no", undefined, undefined]);
+});
+
+it("fails at once when its signal has aborted before", async () => {
+  await using agent = await grpcAgent(serviceOf({}));
+  const signal = AbortSignal.abort(new Error("too late"));
+  await expect(agent.client.getTask(getTask, { signal })).rejects.toThrow("too late");
+  await expect(itemsOf(agent.client.sendStreamingMessage(hello, { signal }))).rejects.toThrow("too late");
+});
+
+it("says unavailable when nobody listens", async () => {
+  const client = createGrpcTransport({ address: "127.0.0.1:1", face });
+  await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "unavailable" });
+  await expect(itemsOf(client.sendStreamingMessage(hello, {}))).rejects.toMatchObject({ code: "unavailable" });
+  client.close();
+});
+
+it("keeps its time limit against a server that says nothing", async () => {
+  await using agent = await grpcAgent(serviceOf({ getTask: () => new Promise(() => {}) }));
+  const call = agent.client.getTask(getTask, { timeoutMs: 50 });
+  await expect(call).rejects.toMatchObject({ code: "deadlineExceeded" });
+});
+
+it("refuses an operation that its version does not have", async () => {
+  const few = { ...face, methods: new Map([...face.methods].slice(0, 1)) };
+  const client = createGrpcTransport({ address: "127.0.0.1:1", face: few });
+  await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "unsupportedOperation" });
+  await expect(
+    itemsOf(client.subscribeToTask({ $typeName: "lf.a2a.v1.SubscribeToTaskRequest", tenant: "", id: "t" }, {})),
+  ).rejects.toMatchObject({ code: "unsupportedOperation" });
+  client.close();
+});
+
+it("has every operation of the table", async () => {
+  const client = createGrpcTransport({ address: "127.0.0.1:1", face });
+  expect(Object.keys(client).sort()).toEqual([...operations.map(({ name }) => name), "close"].sort());
+  client.close();
+});
+
+/** A server that answers everything with the same bytes. */
+async function broken(bytes: Buffer): Promise<{ address: string } & Disposable> {
+  const server = new Server();
+  const pass = (value: Buffer): Buffer => value;
+  server.register(
+    "/lf.a2a.v1.A2AService/GetTask",
+    (_: unknown, answer: sendUnaryData<Buffer>) => answer(null, bytes),
+    pass,
+    pass,
+    "unary",
+  );
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error instanceof Error ? reject(error) : resolve(bound),
+    );
+  });
+  return { address: `127.0.0.1:${port}`, [Symbol.dispose]: () => server.forceShutdown() };
+}
+
+it("calls a reply that cannot be read an invalid agent response", async () => {
+  using server = await broken(Buffer.from([0x0a, 0xff]));
+  const client = createGrpcTransport({ address: server.address, face });
+  await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "invalidAgentResponse" });
+  client.close();
+});
+
+it("refuses a reply over its limit", async () => {
+  using server = await broken(Buffer.alloc(2000));
+  const client = createGrpcTransport({ address: server.address, face, replyMaxBytes: 1000 });
+  await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "resourceExhausted" });
+  client.close();
+});

@@ -1,0 +1,199 @@
+import { gzipSync } from "node:zlib";
+import { toBinary } from "@bufbuild/protobuf";
+import { expect, it } from "vitest";
+import type { CallHead } from "../../../src/binding/service.js";
+import type { ServerContext } from "../../../src/protocol/context.js";
+import { A2AError } from "../../../src/protocol/errors.js";
+import { SendMessageRequestSchema } from "../../../src/protocol/model.js";
+import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
+import { grpcAgent } from "../../support/grpc-agent.js";
+import { frame, rawSession } from "../../support/grpc-raw.js";
+import { itemsOf } from "../../support/items.js";
+import { hello } from "../../support/requests.js";
+
+const helloFrame = frame(toBinary(SendMessageRequestSchema, hello));
+
+/** An agent that notes the contexts that its operations are called with. */
+function noting() {
+  const contexts: ServerContext[] = [];
+  const service = serviceOf({
+    sendMessage: async (request, context) => {
+      contexts.push(context);
+      return echo(request);
+    },
+    async *sendStreamingMessage(_, context) {
+      contexts.push(context);
+      yield statusItem(1);
+    },
+  });
+  return { contexts, service };
+}
+
+it("hands the operation who calls, how, and what the caller asked for", async () => {
+  const { contexts, service } = noting();
+  await using agent = await grpcAgent({
+    ...service,
+    authenticate: ({ header }) => ({ owner: String(header("x-me")) }),
+  });
+  const headers = { "X-Me": "ann" };
+  await agent.client.sendMessage(hello, { headers, extensions: ["urn:known:a", "urn:other"], after: "e-7" });
+  expect(contexts[0]).toMatchObject({
+    principal: { owner: "ann" },
+    binding: "grpc",
+    version: "1.0",
+    extensions: ["urn:known:a"],
+    after: "e-7",
+  });
+});
+
+it.each(["SendMessage", "SendStreamingMessage"])("names the active extensions before the reply of %s", async (rpc) => {
+  await using agent = await grpcAgent(noting().service);
+  using raw = rawSession(agent.port);
+  const active = await raw.call(rpc, helloFrame, { "a2a-extensions": "urn:known:a, urn:other,urn:known:b" });
+  expect(active.headers["a2a-extensions"]).toBe("urn:known:a,urn:known:b");
+  const none = await raw.call(rpc, helloFrame);
+  expect(none.headers["a2a-extensions"]).toBeUndefined();
+  expect([active.status, none.status]).toEqual([0, 0]);
+});
+
+it.each([
+  ["0.3", 9],
+  ["2.0", 9],
+  ["nonsense", 9],
+  ["1.0", 0],
+  ["1.0.7", 0],
+  ["", 0],
+])("a declared version %j is answered with status %i", async (version, status) => {
+  await using agent = await grpcAgent(noting().service);
+  using raw = rawSession(agent.port);
+  expect((await raw.call("SendMessage", helloFrame, { "a2a-version": version })).status).toBe(status);
+});
+
+it("asks who calls before the message is there, and reads none of it when it is refused", async () => {
+  const heads: CallHead[] = [];
+  const { contexts, service } = noting();
+  await using agent = await grpcAgent({
+    ...service,
+    authenticate: async (head) => {
+      heads.push(head);
+      throw new A2AError("unauthenticated", "a token is needed");
+    },
+  });
+  using raw = rawSession(agent.port);
+  // The request stays open: not a byte of its body is ever sent.
+  const refused = await raw.call("SendMessage", undefined, { authorization: "Bearer nobody" });
+  expect(refused.status).toBe(16);
+  expect(heads[0]?.header("authorization")).toBe("Bearer nobody");
+  const garbage = await raw.call("SendMessage", frame(Buffer.from("garbage")));
+  expect(garbage.status).toBe(16);
+  expect(contexts).toEqual([]);
+});
+
+it.each([
+  ["bytes that are no message", frame(Buffer.from([0x0a, 0xff])), 3, /no lf\.a2a\.v1\.SendMessageRequest message/],
+  ["a wrong wire type", frame(Buffer.from([0x08, 0x01])), 3, /./],
+  ["text that is no UTF-8", frame(Buffer.from([0x0a, 0x04, 0x0a, 0x02, 0xc3, 0x28])), 3, /./],
+  ["a message without its required fields", frame(Buffer.alloc(0)), 3, /message is required/],
+  ["no message", Buffer.alloc(0), 3, /no request message/],
+  ["two messages", Buffer.concat([helloFrame, helloFrame]), 3, /more than one/],
+  ["a frame over the limit", Buffer.from([0, 0x00, 0x50, 0, 0]), 8, /4194304/],
+  ["a compressed frame that is not", Buffer.concat([Buffer.from([1]), helloFrame.subarray(1)]), 13, /./],
+])("%s is an error that says so", async (_, body, status, message) => {
+  const { contexts, service } = noting();
+  await using agent = await grpcAgent(service);
+  using raw = rawSession(agent.port);
+  for (const rpc of ["SendMessage", "SendStreamingMessage"]) {
+    const { headers, trailers, status: seen } = await raw.call(rpc, body, { "grpc-encoding": "gzip" });
+    expect(seen).toBe(status);
+    expect(decodeURIComponent(String(trailers["grpc-message"] ?? headers["grpc-message"]))).toMatch(message);
+  }
+  expect(contexts).toEqual([]);
+  expect((await raw.call("SendMessage", helloFrame)).status).toBe(0);
+});
+
+it("reads a compressed message, and refuses one that grows over the limit", async () => {
+  await using agent = await grpcAgent(noting().service);
+  using raw = rawSession(agent.port);
+  const compressed = (bytes: Uint8Array): Buffer => {
+    const framed = frame(gzipSync(bytes));
+    framed[0] = 1;
+    return framed;
+  };
+  const gzip = { "grpc-encoding": "gzip" };
+  expect((await raw.call("SendMessage", compressed(helloFrame.subarray(5)), gzip)).status).toBe(0);
+  expect((await raw.call("SendMessage", compressed(Buffer.alloc(8 * 1024 * 1024)), gzip)).status).toBe(8);
+});
+
+it("answers an RPC that it does not have with UNIMPLEMENTED", async () => {
+  await using agent = await grpcAgent(noting().service);
+  using raw = rawSession(agent.port);
+  expect((await raw.call("NoSuchThing", helloFrame)).status).toBe(12);
+});
+
+it("gives up on a message that does not arrive in time", async () => {
+  await using agent = await grpcAgent(noting().service, { bodyTimeoutMs: 50 });
+  using raw = rawSession(agent.port);
+  expect((await raw.call("SendMessage", undefined)).status).toBe(4);
+});
+
+it.each([
+  ["100m", 4],
+  ["1000H", 0],
+  ["99999999H", 0],
+])("keeps a time limit of %s", async (timeout, status) => {
+  await using agent = await grpcAgent(
+    serviceOf({
+      sendMessage: (request, { signal }) =>
+        timeout === "100m"
+          ? new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
+          : Promise.resolve(echo(request)),
+    }),
+  );
+  using raw = rawSession(agent.port);
+  expect((await raw.call("SendMessage", helloFrame, { "grpc-timeout": timeout })).status).toBe(status);
+});
+
+it.each(["unavailable", "resourceExhausted"] as const)("refuses a call that is counted out as %s", async (code) => {
+  const { contexts, service } = noting();
+  const enter = () => {
+    throw new A2AError(code, "no more for now", { retryAfterMs: 2000 });
+  };
+  await using agent = await grpcAgent({ ...service, enter });
+  await expect(agent.client.sendMessage(hello, {})).rejects.toMatchObject({ code, retryAfterMs: 2000 });
+  expect(contexts).toEqual([]);
+});
+
+it("counts each call in with its size and out when it is over, however it ends", async () => {
+  let inside = 0;
+  const seen: unknown[] = [];
+  const over: Promise<void>[] = [];
+  const { service } = noting();
+  await using agent = await grpcAgent({
+    ...service,
+    enter: (call) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      over.push(promise);
+      seen.push({ ...call });
+      inside += 1;
+      let counted = true;
+      return () => {
+        if (counted) inside -= 1;
+        counted = false;
+        resolve();
+      };
+    },
+  });
+  await agent.client.sendMessage(hello, {});
+  await itemsOf(agent.client.sendStreamingMessage(hello, {}));
+  await expect(
+    agent.client.getTask({ $typeName: "lf.a2a.v1.GetTaskRequest", tenant: "", id: "t" }, {}),
+  ).rejects.toThrow();
+  await Promise.all(over);
+  expect(inside).toBe(0);
+  const principal = { owner: "somebody" };
+  expect(seen).toEqual([
+    { principal, bytes: helloFrame.length - 5, streams: false },
+    { principal, bytes: helloFrame.length - 5, streams: true },
+    { principal, bytes: 3, streams: false },
+  ]);
+});

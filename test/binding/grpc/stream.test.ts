@@ -1,0 +1,149 @@
+import { expect, it } from "vitest";
+import { A2AError } from "../../../src/protocol/errors.js";
+import type { StreamItem } from "../../../src/protocol/operations.js";
+import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
+import { grpcAgent } from "../../support/grpc-agent.js";
+import { itemsOf } from "../../support/items.js";
+import { hello } from "../../support/requests.js";
+
+const responses = (items: readonly StreamItem[]) => items.map(({ response }) => response);
+
+it("brings every event in order, however many are ready at once", async () => {
+  await using agent = await grpcAgent(
+    serviceOf({
+      async *sendStreamingMessage() {
+        for (let number = 0; number < 3000; number++) yield statusItem(number);
+      },
+    }),
+  );
+  const seen = responses(await itemsOf(agent.client.sendStreamingMessage(hello, {})));
+  expect(seen).toEqual(Array.from({ length: 3000 }, (_, number) => statusItem(number).response));
+});
+
+it("ends a stream without events", async () => {
+  await using agent = await grpcAgent(serviceOf({ async *sendStreamingMessage() {} }));
+  expect(await itemsOf(agent.client.sendStreamingMessage(hello, {}))).toEqual([]);
+});
+
+it("brings the events before an error, then the error", async () => {
+  await using agent = await grpcAgent(
+    serviceOf({
+      async *sendStreamingMessage() {
+        yield statusItem(1);
+        yield statusItem(2);
+        throw new A2AError("unsupportedOperation", "that was all");
+      },
+    }),
+  );
+  const seen: StreamItem[] = [];
+  const reading = (async () => {
+    for await (const item of agent.client.sendStreamingMessage(hello, {})) seen.push(item);
+  })();
+  await expect(reading).rejects.toMatchObject({ code: "unsupportedOperation", message: "that was all" });
+  expect(responses(seen)).toEqual(responses([statusItem(1), statusItem(2)]));
+});
+
+/** An endless stream that counts what is taken from it, and tells when it is released. */
+function endless() {
+  const ended = Promise.withResolvers<void>();
+  const state = { taken: 0, ended: ended.promise };
+  const stream = async function* (): AsyncGenerator<StreamItem> {
+    try {
+      for (;;) {
+        state.taken += 1;
+        yield statusItem(state.taken);
+      }
+    } finally {
+      ended.resolve();
+    }
+  };
+  return { state, stream };
+}
+
+it("stops reading the subscription of a peer that does not read, and nothing else", async () => {
+  const { state, stream } = endless();
+  await using agent = await grpcAgent(
+    serviceOf({ sendStreamingMessage: stream, sendMessage: async (request) => echo(request) }),
+  );
+  const slow = agent.client.sendStreamingMessage(hello, {})[Symbol.asyncIterator]();
+  await slow.next();
+  let before = -1;
+  while (before !== state.taken) {
+    before = state.taken;
+    // Each answer shows that the connection lives while the stream on it waits.
+    for (let call = 0; call < 20; call++) await agent.client.sendMessage(hello, {});
+  }
+  const stopped = state.taken;
+  for (let read = 0; read < stopped; read++) await slow.next();
+  expect((await slow.next()).value.response).toEqual(statusItem(stopped + 2).response);
+  expect(state.taken).toBeGreaterThan(stopped);
+  await slow.return?.();
+  await state.ended;
+});
+
+it.each(["return", "abort", "deadline"] as const)(
+  "releases the subscription of a caller that leaves by %s",
+  async (how) => {
+    const { state, stream } = endless();
+    const left = Promise.withResolvers<unknown>();
+    await using agent = await grpcAgent(
+      serviceOf({
+        sendStreamingMessage(_, { signal }) {
+          signal.addEventListener("abort", () => left.resolve(signal.reason));
+          return stream();
+        },
+      }),
+    );
+    const controller = new AbortController();
+    const timeoutMs = how === "deadline" ? 100 : undefined;
+    const reading = (async () => {
+      for await (const _ of agent.client.sendStreamingMessage(hello, { signal: controller.signal, timeoutMs })) {
+        if (how === "return") return "returned";
+        if (how === "abort") controller.abort(new Error("enough"));
+      }
+      return "ended";
+    })();
+    const outcome = await reading.catch((error: unknown) => error);
+    if (how === "return") expect(outcome).toBe("returned");
+    if (how === "abort") expect(outcome).toMatchObject({ message: "enough" });
+    if (how === "deadline") expect(outcome).toMatchObject({ code: "deadlineExceeded" });
+    await state.ended;
+    const reason = await left.promise;
+    if (how === "deadline") expect(reason).toMatchObject({ code: "deadlineExceeded" });
+  },
+);
+
+it("releases a subscription that is waiting for its next event when the caller leaves", async () => {
+  const left = Promise.withResolvers<void>();
+  await using agent = await grpcAgent(
+    serviceOf({
+      async *sendStreamingMessage(_, { signal }) {
+        yield statusItem(1);
+        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        left.resolve();
+      },
+    }),
+  );
+  for await (const _ of agent.client.sendStreamingMessage(hello, {})) break;
+  await left.promise;
+});
+
+it("tells a unary operation that its caller has left", async () => {
+  const started = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<void>();
+  await using agent = await grpcAgent(
+    serviceOf({
+      sendMessage: (request, { signal }) => {
+        signal.addEventListener("abort", () => left.resolve());
+        started.resolve();
+        return left.promise.then(() => echo(request));
+      },
+    }),
+  );
+  const controller = new AbortController();
+  const call = agent.client.sendMessage(hello, { signal: controller.signal });
+  await started.promise;
+  controller.abort(new Error("never mind"));
+  await expect(call).rejects.toThrow("never mind");
+  await left.promise;
+});

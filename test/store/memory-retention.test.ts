@@ -1,0 +1,179 @@
+import { describe, expect, it } from "vitest";
+import type { Head, TaskStore } from "../../src/core/ports.js";
+import { TaskState } from "../../src/protocol/model.js";
+import { memoryTaskStore } from "../../src/store/memory/task-store.js";
+import { alice, appendTo, event, events, newTask, status, taskAt } from "../contract/fixtures.js";
+import { createVirtualClock } from "../support/virtual-clock.js";
+
+const kibibyte = 1024;
+const { COMPLETED, INPUT_REQUIRED } = TaskState;
+
+/** A task with one record that is finished by a second. */
+async function finish(store: TaskStore, bytes: number): Promise<Head> {
+  const head = await store.create(newTask({ bytes: 0 }));
+  const { snapshot: _, ...done } = status(COMPLETED, 2_000, 2);
+  const snapshot = { task: taskAt(2), bytes: 10 };
+  expect(await store.append(appendTo(head, { ...done, snapshot, bytes, end: { inboxPut: 0 } }))).toBe("stored");
+  return head;
+}
+
+async function whatIsLeft(store: TaskStore, heads: readonly Head[]): Promise<number[]> {
+  const left = await store.heads(heads.map(({ key }) => key));
+  return left.map(({ key }) => heads.findIndex((head) => head.key === key));
+}
+
+describe("a memory task store that is full", () => {
+  it("drops finished tasks, the oldest first, to take a new one", async () => {
+    const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
+    const heads = [];
+    for (let index = 0; index < 6; index += 1) heads.push(await finish(store, 10 * kibibyte));
+    expect(await whatIsLeft(store, heads)).toEqual([2, 3, 4, 5]);
+    const [first] = heads;
+    expect(first && (await store.read(alice, first.id))).toBeUndefined();
+    expect(first && (await store.recordsAfter(first.key, 0, 1))).toBeUndefined();
+    expect((await store.list(alice, { limit: 10 })).total).toBe(4);
+    await store.close();
+  });
+
+  it("never drops a task that is not finished, and refuses a new one when there is no room left", async () => {
+    const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
+    const held = await store.create(newTask({ bytes: 20 * kibibyte }));
+    const asking = { state: INPUT_REQUIRED, time: 1 };
+    const idle = await store.create(newTask({ bytes: 20 * kibibyte, status: asking, end: { inboxPut: 0 } }));
+    const terminalButHeld = await store.create(newTask({ bytes: kibibyte, status: { state: COMPLETED, time: 1 } }));
+    const finished = await finish(store, 100);
+    await expect(store.create(newTask({ bytes: 6 * kibibyte }))).rejects.toMatchObject({ code: "resourceExhausted" });
+    expect(await whatIsLeft(store, [held, idle, terminalButHeld, finished])).toEqual([0, 1, 2, 3]);
+    await store.create(newTask({ bytes: 5 * kibibyte }));
+    expect(await whatIsLeft(store, [held, idle, terminalButHeld, finished])).toEqual([0, 1, 2]);
+    await store.close();
+  });
+
+  it("takes every write to a task that it has, and keeps that task", async () => {
+    const store = memoryTaskStore({ maxBytes: 20 * kibibyte });
+    const old = await finish(store, 100);
+    const head = await finish(store, 100 * kibibyte);
+    expect(await whatIsLeft(store, [old, head])).toEqual([1]);
+    const next = await store.create(newTask());
+    expect(await whatIsLeft(store, [head, next])).toEqual([1]);
+    await store.close();
+  });
+
+  it("keeps a finished task that a late write makes too large", async () => {
+    const store = memoryTaskStore({ maxBytes: 20 * kibibyte });
+    const head = await finish(store, 100);
+    expect(await store.append(appendTo({ ...head, seq: 2 }, { bytes: 100 * kibibyte }))).toBe("stored");
+    expect(await whatIsLeft(store, [head])).toEqual([0]);
+    await store.close();
+  });
+
+  it.each([
+    { first: "the logs", finishedLogMaxBytes: 25 * kibibyte },
+    { first: "the tasks", finishedLogMaxBytes: 1_000 * kibibyte },
+  ])(
+    "has as much room after many have come and gone as at first, when $first go first",
+    async ({ finishedLogMaxBytes }) => {
+      const clock = createVirtualClock();
+      const limits = { clock, maxBytes: 50 * kibibyte, finishedLogMs: 1_000, finishedLogMaxBytes };
+      const store = memoryTaskStore(limits);
+      for (let round = 0; round < 30; round += 1) {
+        const head = await finish(store, round * kibibyte);
+        await store.append(appendTo({ ...head, seq: 2 }, { bytes: 10 * round }));
+        if (round % 4 === 3) await clock.advance(1_000);
+      }
+      const kept = async (used: TaskStore): Promise<number> => {
+        for (let count = 0; count < 60; count += 1) await finish(used, 100);
+        return (await used.list(alice, { limit: 1 })).total;
+      };
+      const room = async (used: TaskStore): Promise<number> => {
+        for (let count = 0; ; count += 1) {
+          const created = await used.create(newTask({ bytes: kibibyte })).catch(() => undefined);
+          if (created === undefined) return count;
+        }
+      };
+      const fresh = memoryTaskStore(limits);
+      expect(await kept(store)).toBe(await kept(fresh));
+      expect(await room(store)).toBe(await room(fresh));
+      await fresh.close();
+      await store.close();
+    },
+  );
+
+  it("keeps as many tasks after thousands as after a few", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ maxBytes: 100 * kibibyte, clock });
+    const totals = new Set<number>();
+    for (let index = 0; index < 5_000; index += 1) {
+      await finish(store, 100);
+      if (index % 500 === 499) totals.add((await store.list(alice, { limit: 1 })).total);
+    }
+    // A task of these takes its head and 110 bytes.
+    expect([...totals]).toEqual([90]);
+    expect(clock.pending().length).toBe(1);
+    await store.close();
+  });
+});
+
+describe("the log of a finished task", () => {
+  it("goes after its time, and the snapshot stays", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock, finishedLogMs: 1_000 });
+    const first = await finish(store, 100);
+    await clock.advance(600);
+    const second = await finish(store, 100);
+    await clock.advance(399);
+    expect(await store.recordsAfter(first.key, 0, 10)).toMatchObject({ records: events(0, 2) });
+    await clock.advance(1);
+    expect(await store.recordsAfter(first.key, 0, 10)).toBe("compacted");
+    expect(await store.recordsAfter(first.key, 1, 10)).toBe("compacted");
+    expect(await store.recordsAfter(first.key, 2, 10)).toMatchObject({ records: [] });
+    expect(await store.read(alice, first.id)).toMatchObject({ snapshot: { seq: 2, task: taskAt(2) }, records: [] });
+    expect(await store.recordsAfter(second.key, 0, 10)).toMatchObject({ records: events(0, 2) });
+    await clock.advance(600);
+    expect(await store.recordsAfter(second.key, 0, 10)).toBe("compacted");
+    expect(clock.pending()).toEqual([]);
+    await store.close();
+  });
+
+  it("goes before its time when all such logs take too much, the oldest first", async () => {
+    const store = memoryTaskStore({ finishedLogMaxBytes: 25 * kibibyte });
+    const heads = [];
+    for (let index = 0; index < 4; index += 1) heads.push(await finish(store, 10 * kibibyte));
+    const logs = await Promise.all(heads.map(({ key }) => store.recordsAfter(key, 0, 10)));
+    expect(logs.map((log) => log === "compacted")).toEqual([true, true, false, false]);
+    await store.close();
+  });
+
+  it("makes room when it goes", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock, maxBytes: 50 * kibibyte, finishedLogMs: 1_000 });
+    const heads = [];
+    for (let index = 0; index < 10; index += 1) {
+      heads.push(await finish(store, 10 * kibibyte));
+      await clock.advance(1_000);
+    }
+    expect(await whatIsLeft(store, heads)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    await store.close();
+  });
+
+  it("keeps what no snapshot has folded in", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock, finishedLogMs: 1_000 });
+    const head = await store.create(newTask());
+    await store.append(appendTo(head, status(COMPLETED, 2_000, 2)));
+    await store.append(appendTo({ ...head, seq: 2 }, { end: { inboxPut: 0 } }));
+    await clock.advance(1_000);
+    expect(await store.recordsAfter(head.key, 1, 10)).toBe("compacted");
+    expect(await store.recordsAfter(head.key, 2, 10)).toMatchObject({ records: [event(3)] });
+    await store.close();
+  });
+
+  it("of an unfinished task stays, however old it is", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock, finishedLogMs: 1_000 });
+    const head = await store.create(newTask({ snapshot: { task: taskAt(1), bytes: 10 }, end: { inboxPut: 0 } }));
+    await clock.advance(1_000_000);
+    expect(await store.recordsAfter(head.key, 0, 10)).toMatchObject({ records: events(0, 1) });
+    await store.close();
+  });
+});

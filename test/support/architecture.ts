@@ -1,0 +1,161 @@
+import { posix } from "node:path";
+import type { SourceFile } from "./source-file.js";
+
+/** A rule that a file breaks, with the offending line. */
+export interface Breach {
+  readonly path: string;
+  readonly line: number;
+  readonly rule: string;
+}
+
+type Rule = (files: readonly SourceFile[]) => Breach[];
+
+const vocabulary = ["protocol"];
+const ports = ["protocol", "core/ports.ts", "core/clock.ts"];
+const left = ["protocol", "version", "core", "store", "signals", "push", "auth", "telemetry", "card", "binding"];
+
+/** What each room may import beside itself: rooms, or single files of a room. `""` are the entry points. */
+const allowedImports: Readonly<Record<string, readonly string[]>> = {
+  protocol: ["gen"],
+  version: ["gen", ...vocabulary],
+  core: vocabulary,
+  store: ports,
+  signals: ports,
+  push: [...ports, "version"],
+  auth: vocabulary,
+  telemetry: vocabulary,
+  // The card is an endpoint of the HTTP seam.
+  card: ["protocol", "version", "binding/http.ts"],
+  binding: ["protocol", "version"],
+  "binding/grpc": ["gen", "protocol", "version", "binding"],
+  server: left,
+  client: ["protocol", "version", "auth", "telemetry", "card", "binding"],
+  gateway: [...left, "server", "client"],
+  inspector: [...left, "server", "client"],
+  cli: [...left, "server", "client", "gateway", "inspector"],
+  "": [...left, "server", "client", "gateway"],
+};
+
+/** Packages that one room alone may know. */
+const packageHomes = [
+  { packages: /^(?:@grpc\/|grpc-)/, home: "src/binding/grpc/" },
+  { packages: /^@connectrpc\//, home: "src/binding/connect/" },
+  { packages: /^(?:@koa\/|koa\b)/, home: "src/server/" },
+  { packages: /^(?:kysely|pg|pg-.*|node:sqlite)(?:\/|$)/, home: "src/store/sql/" },
+  { packages: /^(?:@nats-io\/|nats(?:\/|$))/, home: "src/signals/" },
+];
+
+/** As versions are spelt on the wire: 1.0 and the releases of 0.x. Others, such as "2.0" of JSON-RPC, are something else. */
+const protocolVersion = /^v?(?:1\.0|0\.[123](?:\.\d+)?)$/;
+
+const maxLines = 400;
+const maxDepth = 2;
+const fileName = /^[a-z0-9]+(?:[-.][a-z0-9]+)*\.ts$/;
+
+/** Every rule about the source as a whole. */
+export const rules = {
+  "imports point to the left": arrows,
+  "packages stay in their room": packages,
+  "no cycle of imports": cycles,
+  "versions are named in their room": perLine(
+    ({ path }) => !path.startsWith("src/version/"),
+    ({ strings, bareLines }) =>
+      strings
+        // The version of HTTP is spelt alike.
+        .filter(({ text, line }) => protocolVersion.test(text) && !/httpVersion/.test(bareLines[line - 1] ?? ""))
+        .map(({ text, line }) => ({ line, rule: `${text} is a protocol version: it belongs to version/` })),
+  ),
+  "files are small": perLine(
+    () => true,
+    ({ lines }) => (lines.length - 1 > maxLines ? [{ line: maxLines + 1, rule: `more than ${maxLines} lines` }] : []),
+  ),
+  "folders are flat and names alike": perLine(
+    () => true,
+    ({ path }) => {
+      const [, ...folders] = path.split("/");
+      const name = folders.pop() ?? "";
+      const said = [];
+      if (folders.length > maxDepth) said.push({ line: 1, rule: `deeper than ${maxDepth} folders` });
+      if (!fileName.test(name)) said.push({ line: 1, rule: `${name} is not kebab-case` });
+      return said;
+    },
+  ),
+  "no console": matching(/(?<![.\w$])console\./, "console. outside of cli", ({ path }) => !path.startsWith("src/cli/")),
+  "no any": matching(/(?<![.\w$])any(?![\w$])(?!\??\s*[(:]\s)/, "the type any"),
+} as const satisfies Record<string, Rule>;
+
+function perLine(
+  applies: (file: SourceFile) => boolean,
+  check: (file: SourceFile) => { line: number; rule: string }[],
+): Rule {
+  return (files) => files.filter(applies).flatMap((file) => check(file).map((said) => ({ path: file.path, ...said })));
+}
+
+function matching(pattern: RegExp, rule: string, applies: (file: SourceFile) => boolean = () => true): Rule {
+  return perLine(applies, ({ bareLines }) =>
+    bareLines.flatMap((text, index) => (pattern.test(text) ? [{ line: index + 1, rule }] : [])),
+  );
+}
+
+function arrows(files: readonly SourceFile[]): Breach[] {
+  return files.flatMap(({ path, imports }) =>
+    imports.flatMap(({ line, specifier }) => {
+      if (!specifier.startsWith(".")) return [];
+      const target = resolveImport(path, specifier);
+      const room = roomOf(path);
+      const allowed = allowedImports[subroomOf(path)] ?? allowedImports[room];
+      if (allowed === undefined)
+        return [{ path, line: 1, rule: `the room ${room} has no place in the order of rooms` }];
+      if (target === "src/index.ts") return [{ path, line, rule: "imports the entry point instead of the file" }];
+      const isAllowed = target.startsWith("gen/")
+        ? allowed.includes("gen")
+        : (roomOf(target) === room && room !== "") ||
+          allowed.some((name) => name === roomOf(target) || `src/${name}` === target);
+      return isAllowed ? [] : [{ path, line, rule: `${room} may not import ${target}` }];
+    }),
+  );
+}
+
+function packages(files: readonly SourceFile[]): Breach[] {
+  return files.flatMap(({ path, imports }) =>
+    imports.flatMap(({ line, specifier }) =>
+      packageHomes
+        .filter(({ packages, home }) => packages.test(specifier) && !path.startsWith(home))
+        .map(({ home }) => ({ path, line, rule: `${specifier} belongs to ${home}` })),
+    ),
+  );
+}
+
+/** Cycles of what is loaded: types are gone by then, and `import()` comes later. */
+function cycles(files: readonly SourceFile[]): Breach[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const done = new Set<string>();
+  const found: Breach[] = [];
+  const visit = (path: string, trail: readonly string[]): void => {
+    if (done.has(path)) return;
+    for (const { line, specifier, kind } of byPath.get(path)?.imports ?? []) {
+      if (kind !== "value" || !specifier.startsWith(".")) continue;
+      const target = resolveImport(path, specifier);
+      const start = [...trail, path].indexOf(target);
+      if (start < 0) visit(target, [...trail, path]);
+      else found.push({ path, line, rule: `closes a cycle: ${[...trail, path].slice(start).join(" → ")} → ${target}` });
+    }
+    done.add(path);
+  };
+  for (const { path } of files) visit(path, []);
+  return found;
+}
+
+function resolveImport(from: string, specifier: string): string {
+  return posix.join(posix.dirname(from), specifier).replace(/\.js$/, ".ts");
+}
+
+/** First folder below `src`; `""` for the files that lie in `src` itself. */
+function roomOf(path: string): string {
+  const [, room = "", ...rest] = path.split("/");
+  return rest.length === 0 ? "" : room;
+}
+
+function subroomOf(path: string): string {
+  return path.split("/").slice(1, 3).join("/");
+}

@@ -1,0 +1,66 @@
+import { create } from "@bufbuild/protobuf";
+import type { Service } from "../../src/binding/service.js";
+import { TaskPushNotificationConfigSchema, TaskSchema } from "../../src/protocol/model.js";
+import { type OperationName, operationOf } from "../../src/protocol/operations.js";
+import { echo, serviceOf, statusItem } from "./echo-service.js";
+import { httpAgent, type RawReply, rawCall } from "./http-agent.js";
+
+export interface Called {
+  readonly name: OperationName;
+  readonly request: unknown;
+}
+
+/** An agent over both JSON bindings that notes what it was called with. */
+export async function recordingAgent(changes: Partial<Service> = {}) {
+  const called: Called[] = [];
+  const task = (name: OperationName) => async (request: { readonly id: string }) => {
+    called.push({ name, request });
+    return create(TaskSchema, { id: request.id });
+  };
+  const config = (name: OperationName) => async (request: { readonly taskId: string; readonly id: string }) => {
+    called.push({ name, request });
+    const { taskId, id } = request;
+    return create(TaskPushNotificationConfigSchema, { taskId, id, url: "https://x.example" });
+  };
+  const empty = (name: OperationName) => async (request: unknown) => {
+    called.push({ name, request });
+    return create(operationOf(name).output) as never;
+  };
+  const service = serviceOf(
+    {
+      sendMessage: async (request) => {
+        called.push({ name: "sendMessage", request });
+        return echo(request);
+      },
+      async *subscribeToTask(request) {
+        called.push({ name: "subscribeToTask", request });
+        yield statusItem(1);
+      },
+      getTask: task("getTask"),
+      cancelTask: task("cancelTask"),
+      listTasks: empty("listTasks"),
+      getExtendedAgentCard: empty("getExtendedAgentCard"),
+      createTaskPushNotificationConfig: config("createTaskPushNotificationConfig"),
+      getTaskPushNotificationConfig: config("getTaskPushNotificationConfig"),
+      listTaskPushNotificationConfigs: empty("listTaskPushNotificationConfigs"),
+      deleteTaskPushNotificationConfig: empty("deleteTaskPushNotificationConfig"),
+    },
+    changes,
+  );
+  const served = await httpAgent(service);
+  return Object.assign(served, { called, base: `${served.url}/http-json` });
+}
+
+/** One call of HTTP+JSON, written as `GET /tasks`. */
+export const json = { "Content-Type": "application/json" };
+
+export function ask(
+  base: string,
+  call: string,
+  body?: unknown,
+  headers: Record<string, string> = json,
+): Promise<RawReply> {
+  const [method = "", path = ""] = call.split(" ");
+  const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+  return rawCall(base + path, { method, headers, ...(text === undefined ? {} : { body: text }) });
+}

@@ -1,0 +1,13 @@
+import { create } from "@bufbuild/protobuf";
+import { Role, SendMessageRequestSchema } from "../../src/protocol/model.js";
+import { operationOf, type RequestOf } from "../../src/protocol/operations.js";
+
+/** A message with one word. */
+export const hello: RequestOf<"sendMessage"> = create(SendMessageRequestSchema, {
+  message: { messageId: "m", role: Role.USER, parts: [{ content: { case: "text", value: "hello" } }] },
+});
+
+export const getTask: RequestOf<"getTask"> = {
+  ...(create(operationOf("getTask").input) as RequestOf<"getTask">),
+  id: "t",
+};
