@@ -14,12 +14,15 @@ export async function* readEventStream(
   failure: (cause: unknown) => unknown,
 ): AsyncGenerator<readonly EventSourceMessage[], void, undefined> {
   let events: EventSourceMessage[] = [];
+  const tooLong = (): never => {
+    throw new A2AError("contentTooLarge", `an event is over the limit of ${eventMaxLength} characters`);
+  };
   const parser = createParser({
+    // Counts what waits for its end; an event that came whole is measured when it is there.
     maxBufferSize: eventMaxLength,
-    onEvent: (event) => events.push(event),
+    onEvent: (event) => (event.data.length > eventMaxLength ? tooLong() : events.push(event)),
     onError: ({ type }) => {
-      if (type !== "max-buffer-size-exceeded") return;
-      throw new A2AError("contentTooLarge", `an event is over the limit of ${eventMaxLength} characters`);
+      if (type === "max-buffer-size-exceeded") tooLong();
     },
   });
   const decoder = new TextDecoder();

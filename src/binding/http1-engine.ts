@@ -47,8 +47,8 @@ export function createHttp1Engine(http: RequestListener, limits: ListenerLimits)
 }
 
 /** For a port without HTTP. */
-export const refuseHttp: RequestListener = (_request, response) => {
+export const refuseHttp: RequestListener = (request, response) => {
   response.statusCode = 505;
-  response.setHeader("connection", "close");
+  if (request.httpVersionMajor === 1) response.setHeader("connection", "close");
   response.end();
 };

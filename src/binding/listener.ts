@@ -3,7 +3,7 @@ import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from
 import { defaultListenerLimits, type ListenerLimits, type RequestListener } from "./connection.js";
 import { createHttp1Engine, refuseHttp } from "./http1-engine.js";
 import { createHttp2Engine, type Http2Engine } from "./http2-engine.js";
-import { sniff } from "./sniff.js";
+import { createSniffer, type HttpProtocol } from "./sniff.js";
 
 export interface ListenerOptions {
   readonly port: number;
@@ -35,7 +35,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
   const limits = { ...defaultListenerLimits, ...options.limits };
   const http1 = createHttp1Engine(options.http ?? refuseHttp, limits);
   const http2 = options.http2 ?? createHttp2Engine(options.http ?? refuseHttp, limits);
-  const hand = (socket: Socket, protocol: "http1" | "http2"): void => {
+  const hand = (socket: Socket, protocol: HttpProtocol): void => {
     if (protocol === "http1") {
       http1.accept(socket);
       return;
@@ -44,14 +44,16 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     socket.allowHalfOpen = false;
     http2.accept(socket);
   };
+  const sniffer = createSniffer(limits.headerTimeoutMs, hand);
   const server =
     options.tls === undefined
-      ? createTcpServer(socketOptions, (socket) =>
-          sniff(socket, limits.headerTimeoutMs, (protocol) => hand(socket, protocol)),
-        )
-      : createTls(options.tls, limits, hand);
+      ? createTcpServer(socketOptions, sniffer.take)
+      : createTls(options.tls, limits.headerTimeoutMs, hand);
   const sockets = keepSockets(server);
-  const { port, address } = await listening(server, options);
+  const { port, address } = await listening(server, options).catch((error: unknown) => {
+    http1.close();
+    throw error;
+  });
 
   let ended: Promise<void> | undefined;
   const stop = (): Promise<void> => {
@@ -67,6 +69,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
   };
   const drain = async (ms: number): Promise<void> => {
     const done = stop();
+    sniffer.drain();
     http1.drain();
     http2.drain();
     const late = Promise.withResolvers<void>();
@@ -82,12 +85,12 @@ const socketOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true, kee
 
 function createTls(
   tls: TlsOptions,
-  limits: ListenerLimits,
-  hand: (socket: TLSSocket, protocol: "http1" | "http2") => void,
+  handshakeTimeout: number,
+  hand: (socket: TLSSocket, protocol: HttpProtocol) => void,
 ): NetServer {
   const server = createTlsServer({
     minVersion: "TLSv1.2",
-    handshakeTimeout: limits.headerTimeoutMs,
+    handshakeTimeout,
     ...socketOptions,
     ...tls,
     ALPNProtocols: ["h2", "http/1.1"],

@@ -68,9 +68,12 @@ interface WholeReply {
  */
 function writeDuringUpload(req: NodeIncoming, res: NodeResponse, { status, headers, body }: WholeReply): void {
   if ("stream" in res) {
-    // NO_ERROR tells an HTTP/2 peer that the answer stands and the rest is not wanted (RFC 9113, 8.1).
+    // NO_ERROR tells an HTTP/2 peer that the answer stands and the rest is not wanted (RFC 9113, 8.1). It is the stream
+    // that says when the answer is out: the response waits for the peer as well.
+    const { stream } = res;
+    stream.once("finish", () => stream.close(0));
     res.writeHead(status, headers);
-    res.end(body, () => res.stream.close(0));
+    res.end(body);
     return;
   }
   const length = contentLength(req);

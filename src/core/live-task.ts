@@ -9,9 +9,10 @@ import { eventIdPrefix } from "./event-id.js";
 import { applyRecord, copyTask, emptyTask, foldStored } from "./fold.js";
 import type { CoreLimits } from "./limits.js";
 import type { AppendResult, Clock, LogRecord, Signals, StoredTask, TaskStore } from "./ports.js";
+import { createRecentItems, type RecentItems } from "./recent-items.js";
 import { createTail, type Tail } from "./tail.js";
 import type { Watch } from "./watch.js";
-import { settleWrite, type Write } from "./write.js";
+import { attempt, type Outcome, retry, type Write } from "./write.js";
 
 /** A record that has no number yet. */
 export type Draft = Unnumbered<LogRecord>;
@@ -42,20 +43,15 @@ interface Extras {
   readonly claim?: { readonly turn: number } | undefined;
 }
 
-interface Batch {
+/** Records that travel in one write. */
+interface Flight {
   readonly drafts: Draft[];
   bytes: number;
-  extras: Extras;
-  readonly stored: Promise<void>;
-  readonly settle: { resolve(): void; reject(reason: unknown): void };
-}
-
-interface Exclusive {
-  readonly drafts: readonly Draft[];
-  readonly bytes: number;
-  readonly extras: Extras;
-  readonly resolve: (result: AppendResult) => void;
-  readonly reject: (reason: unknown) => void;
+  extras: Extras | undefined;
+  /** Takes no further records. */
+  readonly alone: boolean;
+  landed: { readonly resolve: (result: AppendResult) => void; readonly reject: (reason: unknown) => void } | undefined;
+  promise: Promise<AppendResult> | undefined;
 }
 
 /**
@@ -70,6 +66,7 @@ export class LiveTask {
   /** The fold of what is stored. */
   readonly task: Task;
   readonly tail: Tail = createTail();
+  readonly recent: RecentItems = createRecentItems();
   readonly observers = new Set<RecordObserver>();
   key: number | undefined;
   incarnation = "";
@@ -86,10 +83,9 @@ export class LiveTask {
   /** Why, when it was not the end of the turn. */
   failure: unknown;
   readonly #deps: LiveTaskDeps;
-  #batch: Batch | undefined;
-  readonly #exclusives: Exclusive[] = [];
-  #running = false;
-  #roomWaiters: (() => void)[] = [];
+  readonly #pending: Flight[] = [];
+  #flying = false;
+  #waiters: (() => void)[] = [];
   #logBytes = 0;
   #snapshotBytes = 0;
   #taskBytes = 0;
@@ -111,136 +107,136 @@ export class LiveTask {
     this.task = emptyTask(this.id, this.contextId);
   }
 
-  /**
-   * Accepts records, which travel in one write: at once when nothing is in flight, else with the next flight. The
-   * promise resolves when they are stored.
-   */
-  add(drafts: readonly Draft[], bytes: number, extras?: Extras): Promise<void> {
-    if (this.closed) throw this.failure ?? new TurnAborted("OwnershipLost");
-    this.#taskBytes += bytes;
-    this.#batch ??= newBatch();
-    const batch = this.#batch;
-    batch.drafts.push(...drafts);
-    batch.bytes += bytes;
-    if (extras !== undefined) batch.extras = { ...batch.extras, ...extras };
+  /** Accepts records, which travel in one write: at once when nothing is in flight, else with the next flight. */
+  add(drafts: readonly Draft[], bytes: number): void {
+    this.#accept(drafts, bytes);
     this.#kick();
-    return batch.stored;
   }
 
-  /** Whether an event of this size still fits the task. */
-  fits(bytes: number): boolean {
-    return this.#taskBytes + bytes <= this.#deps.limits.taskMaxBytes;
+  /** The same for what has to be stored before the turn goes on; the promise resolves then. */
+  addStored(drafts: readonly Draft[], bytes: number, extras?: Extras): Promise<void> {
+    const flight = this.#accept(drafts, bytes);
+    if (extras !== undefined) flight.extras = { ...flight.extras, ...extras };
+    const stored = landing(flight);
+    this.#kick();
+    // Only a write that ends a turn can be refused by its inbox, and that is one of its own.
+    return stored.then(noop);
+  }
+
+  /** A write of its own, behind everything accepted so far; the caller learns whether it was refused. */
+  exclusive(drafts: readonly Draft[], bytes: number, extras: Extras): Promise<AppendResult> {
+    if (this.closed) return Promise.reject(this.failure ?? new TurnAborted("OwnershipLost"));
+    const flight: Flight = { drafts: [...drafts], bytes, extras, alone: true, landed: undefined, promise: undefined };
+    this.#pending.push(flight);
+    const result = landing(flight);
+    this.#kick();
+    return result;
+  }
+
+  /** Counts the content of an event, which may be less than before when it replaces some. False when it is too much. */
+  grow(bytes: number): boolean {
+    if (this.#taskBytes + bytes > this.#deps.limits.taskMaxBytes) return false;
+    this.#taskBytes += bytes;
+    return true;
   }
 
   /** Resolves when everything accepted so far is stored. */
   async flushed(): Promise<void> {
-    while (this.#batch !== undefined || this.#running) {
-      if (this.#batch !== undefined) await this.#batch.stored;
-      else await new Promise<void>((resolve) => this.#roomWaiters.push(resolve));
-    }
+    while (this.#flying) await this.#nextLanding();
     if (this.failure !== undefined) throw this.failure;
   }
 
   /** `undefined` while there is room to be ahead of the store, else a promise of it. */
   room(): Promise<void> | undefined {
-    const batch = this.#batch;
-    if (batch === undefined) return undefined;
+    const last = this.#pending.at(-1);
+    if (last === undefined) return undefined;
     const { batchMaxEvents, batchMaxBytes } = this.#deps.limits;
-    return batch.drafts.length >= batchMaxEvents || batch.bytes >= batchMaxBytes
-      ? new Promise((resolve) => this.#roomWaiters.push(resolve))
-      : undefined;
-  }
-
-  /** A write of its own, behind everything accepted so far; the caller learns whether it was refused. */
-  exclusive(drafts: readonly Draft[], bytes: number, extras: Extras): Promise<AppendResult> {
-    return new Promise((resolve, reject) => {
-      if (this.closed) return reject(this.failure ?? new TurnAborted("OwnershipLost"));
-      this.#exclusives.push({ drafts, bytes, extras, resolve, reject });
-      this.#kick();
-    });
+    const full = last.drafts.length >= batchMaxEvents || last.bytes >= batchMaxBytes || this.#pending.length > 2;
+    return full ? this.#nextLanding() : undefined;
   }
 
   /** Gives the task up without a word to the store: somebody else writes it, or the store is gone. */
   abandon(reason: unknown): void {
     if (this.closed) return;
-    this.closed = true;
     this.failure = reason;
-    this.#batch?.settle.reject(reason);
-    this.#batch = undefined;
-    for (const { reject } of this.#exclusives.splice(0)) reject(reason);
-    this.#release();
+    this.#close(reason);
+  }
+
+  #accept(drafts: readonly Draft[], bytes: number): Flight {
+    if (this.closed) throw this.failure ?? new TurnAborted("OwnershipLost");
+    let flight = this.#pending.at(-1);
+    if (flight === undefined || flight.alone) {
+      flight = { drafts: [], bytes: 0, extras: undefined, alone: false, landed: undefined, promise: undefined };
+      this.#pending.push(flight);
+    }
+    for (const draft of drafts) flight.drafts.push(draft);
+    flight.bytes += bytes;
+    return flight;
   }
 
   #kick(): void {
-    if (this.#running) return;
-    this.#running = true;
-    void this.#run();
+    if (this.#flying) return;
+    this.#flying = true;
+    void this.#fly();
   }
 
-  async #run(): Promise<void> {
-    while (!this.closed) {
-      const batch = this.#batch;
-      if (batch !== undefined) {
-        this.#batch = undefined;
-        await this.#writeBatch(batch);
-        this.#wakeRoom();
-        continue;
+  // One flight after the other. The common case awaits the store and nothing else.
+  async #fly(): Promise<void> {
+    for (;;) {
+      const flight = this.closed ? undefined : this.#pending.shift();
+      if (flight === undefined) break;
+      const write = this.#number(flight);
+      try {
+        this.#land(flight, write, await this.#write(write));
+      } catch (error) {
+        flight.landed?.reject(error);
+        this.abandon(error);
       }
-      const exclusive = this.#exclusives.shift();
-      if (exclusive === undefined) break;
-      await this.#writeExclusive(exclusive);
+      this.#wake();
     }
-    this.#running = false;
-    this.#wakeRoom();
+    this.#flying = false;
+    this.#wake();
   }
 
-  async #writeBatch(batch: Batch): Promise<void> {
-    try {
-      const result = await this.#write(batch.drafts, batch.bytes, batch.extras);
-      // A batch that ends a turn does so in a terminal state, which no inbox can hold up.
-      if (result !== "stored") throw new TurnAborted("OwnershipLost");
-      batch.settle.resolve();
-    } catch (error) {
-      batch.settle.reject(error);
-      this.abandon(error);
-    }
+  #write(write: Write): Promise<Outcome> {
+    return attempt(this.#deps, write).catch((error: unknown) => retry(this.#deps, write, error));
   }
 
-  async #writeExclusive({ drafts, bytes, extras, resolve, reject }: Exclusive): Promise<void> {
-    try {
-      const result = await this.#write(drafts, bytes, extras);
-      if (result === "fenced") this.abandon(new TurnAborted("OwnershipLost"));
-      resolve(result);
-    } catch (error) {
-      reject(error);
-      this.abandon(error);
-    }
-  }
-
-  async #write(drafts: readonly Draft[], bytes: number, extras: Extras): Promise<AppendResult> {
-    const records = drafts.map((draft, index) => Object.assign(draft, { seq: this.stored + index + 1 }) as LogRecord);
+  #number({ drafts, bytes, extras }: Flight): Write {
+    let { stored: seq } = this;
+    const records: LogRecord[] = [];
+    for (const draft of drafts) records.push(Object.assign(draft, { seq: ++seq }) as LogRecord);
     const status = this.#stamp(records);
-    const ends = extras.end !== undefined;
-    const write: Write = {
+    const snapshot = this.#snapshot(records, bytes, extras?.end !== undefined && status !== undefined && isTerminal(status.state));
+    return {
       task: this,
       fence: { key: this.key, epoch: this.epoch, seq: this.stored },
       holder: this.#deps.instance,
-      claim: extras.claim,
-      body: { records, bytes, status, end: extras.end, takes: extras.takes, snapshot: this.#snapshot(records, bytes, status, ends) },
+      claim: extras?.claim,
+      body: { records, bytes, status, end: extras?.end, takes: extras?.takes, snapshot },
     };
-    const { result, head } = await settleWrite(this.#deps, write);
-    if (result !== "stored") return result;
-    if (head !== undefined) {
-      this.key = head.key;
-      this.#identify(head.incarnation);
-      this.epoch = head.epoch;
-      this.turn = head.turn;
-    } else if (extras.claim !== undefined) {
-      this.epoch++;
-      this.turn = extras.claim.turn;
+  }
+
+  #land(flight: Flight, { body, claim }: Write, { result, head }: Outcome): void {
+    if (result === "fenced" || (result === "inboxMoved" && !flight.alone)) {
+      const lost = new TurnAborted("OwnershipLost");
+      if (flight.alone) flight.landed?.resolve(result);
+      else flight.landed?.reject(lost);
+      return this.abandon(lost);
     }
-    this.#publish(records, bytes, ends);
-    return result;
+    if (result === "stored") {
+      if (head !== undefined) {
+        this.key = head.key;
+        this.#identify(head.incarnation);
+        this.epoch = head.epoch;
+        this.turn = head.turn;
+      } else if (claim !== undefined) {
+        this.epoch++;
+        this.turn = claim.turn;
+      }
+      this.#publish(body.records, body.bytes, body.end !== undefined);
+    }
+    flight.landed?.resolve(result);
   }
 
   // Sets the time of each status: now, but never before the last one. Gives the last status of the write.
@@ -259,9 +255,8 @@ export class LiveTask {
 
   // A snapshot goes along when the log has outgrown the last one, and with the end of the task: then a read costs at
   // most twice the task, and its cost is spread over the events that made it necessary.
-  #snapshot(records: readonly LogRecord[], bytes: number, status: Write["body"]["status"], ends: boolean): Write["body"]["snapshot"] {
+  #snapshot(records: readonly LogRecord[], bytes: number, finished: boolean): Write["body"]["snapshot"] {
     this.#logBytes += bytes;
-    const finished = ends && status !== undefined && isTerminal(status.state);
     if (!finished && this.#logBytes < Math.max(this.#snapshotBytes, 64 << 10)) return undefined;
     const task = copyTask(this.task);
     for (const record of records) applyRecord(task, record);
@@ -277,24 +272,27 @@ export class LiveTask {
       for (const observer of this.observers) observer.record(record, this.task);
     }
     this.tail.push(records, bytes);
-    if (ends) {
-      this.closed = true;
-      this.failure = undefined;
-      this.#release();
-    }
+    if (ends) this.#close(new TurnAborted("OwnershipLost"));
     this.#deps.watch.moved(this.id);
     this.#deps.signals.publish({ kind: "moved", taskId: this.id });
   }
 
-  #release(): void {
-    this.#wakeRoom();
+  #close(reason: unknown): void {
+    this.closed = true;
+    for (const flight of this.#pending.splice(0)) flight.landed?.reject(reason);
+    this.#wake();
     const observers = [...this.observers];
     this.observers.clear();
     for (const observer of observers) observer.left();
   }
 
-  #wakeRoom(): void {
-    for (const resolve of this.#roomWaiters.splice(0)) resolve();
+  #nextLanding(): Promise<void> {
+    return new Promise((resolve) => this.#waiters.push(resolve));
+  }
+
+  #wake(): void {
+    if (this.#waiters.length === 0) return;
+    for (const resolve of this.#waiters.splice(0)) resolve();
   }
 
   #identify(incarnation: string): void {
@@ -303,15 +301,15 @@ export class LiveTask {
   }
 }
 
-function newBatch(): Batch {
-  let settle: Batch["settle"] = { resolve: () => {}, reject: () => {} };
-  const stored = new Promise<void>((resolve, reject) => {
-    settle = { resolve, reject };
+// The promise of a flight is made when somebody wants it, which for a chunk of an artifact nobody does.
+function landing(flight: Flight): Promise<AppendResult> {
+  flight.promise ??= new Promise((resolve, reject) => {
+    flight.landed = { resolve, reject };
   });
-  // Whoever needs to know awaits it; a batch of chunks that fails is heard of by the next event.
-  stored.catch(() => {});
-  return { drafts: [], bytes: 0, extras: {}, stored, settle };
+  return flight.promise;
 }
+
+const noop = (): void => {};
 
 /** The error of a turn whose next event would not fit any more. */
 export function tooLarge(what: string, maxBytes: number): A2AError {

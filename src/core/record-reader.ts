@@ -1,6 +1,8 @@
-import type { Head, LogRecord } from "./ports.js";
-import type { Runtime } from "./runtime.js";
+import type { StreamItem } from "../protocol/operations.js";
 import { isTerminal } from "../protocol/states.js";
+import type { Head, LogRecord } from "./ports.js";
+import { streamItem } from "./recent-items.js";
+import type { Runtime } from "./runtime.js";
 import type { Watcher } from "./watch.js";
 
 const pageRecords = 256;
@@ -62,6 +64,11 @@ export class RecordReader implements Watcher {
       if (!this.#dirty && !this.#closed) await this.#wait();
     }
     return "ended";
+  }
+
+  /** The stream item of a record that was just read. */
+  itemOf(record: LogRecord & { readonly kind: "event" }, idPrefix: string): StreamItem {
+    return this.#runtime.live.get(this.taskId)?.recent.of(record, idPrefix) ?? streamItem(record, idPrefix);
   }
 
   // Empty: up to date with the turn of this process. `undefined`: the store has to be asked.

@@ -1,21 +1,29 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
-import type { Message, Part, StreamResponse } from "../protocol/model.js";
+import type { Message, Part, StreamResponse, Task } from "../protocol/model.js";
 
 // About how many bytes something takes, for limits: cheap, and never far off for what is large.
 
-const overhead = 48;
+const overhead = 16;
 
+/** The content of an event. */
 export function sizeOfEvent(event: StreamResponse): number {
   const { payload } = event;
   if (payload.case === "artifactUpdate") {
-    return 2 * overhead + sizeOfJson(payload.value.metadata) + sizeOfParts(payload.value.artifact?.parts ?? []);
+    return sizeOfJson(payload.value.metadata) + sizeOfParts(payload.value.artifact?.parts ?? []);
   }
   if (payload.case === "statusUpdate") {
     const message = payload.value.status?.message;
-    return 2 * overhead + sizeOfJson(payload.value.metadata) + (message === undefined ? 0 : sizeOfMessage(message));
+    return sizeOfJson(payload.value.metadata) + (message === undefined ? 0 : sizeOfMessage(message));
   }
-  return overhead;
+  return 0;
+}
+
+/** What an event takes out of the task by replacing it: an artifact of the same id. */
+export function replacedBytes(task: Task, { payload }: StreamResponse): number {
+  if (payload.case !== "artifactUpdate" || payload.value.append) return 0;
+  const known = task.artifacts.find(({ artifactId }) => artifactId === payload.value.artifact?.artifactId);
+  return known === undefined ? 0 : sizeOfParts(known.parts);
 }
 
 export function sizeOfMessage(message: Message): number {

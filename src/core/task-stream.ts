@@ -66,38 +66,37 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
   async #read(): Promise<IteratorResult<StreamItem, undefined>> {
     this.#buffer = [];
     this.#index = 0;
-    while (this.#buffer.length === 0) {
-      if (this.#failure !== undefined) {
-        const { error } = this.#failure;
-        this.#failure = undefined;
-        this.#finish();
-        throw error;
+    try {
+      while (this.#buffer.length === 0) {
+        if (this.#failure !== undefined) throw this.#failure.error;
+        if (this.#ended) return { done: true, value: undefined };
+        if (this.#start !== undefined) {
+          await this.#open(this.#start);
+          continue;
+        }
+        const result = await this.#from?.reader?.next(this.#from.untilIdle);
+        if (result === "compacted") await this.#openAgain();
+        else this.#take(result ?? "ended");
       }
-      if (this.#ended) return { done: true, value: undefined };
-      await this.#fill();
+    } catch (error) {
+      this.#failure = undefined;
+      this.#finish();
+      throw error;
     }
     this.#index = 1;
     return { done: false, value: this.#buffer[0] as StreamItem };
   }
 
-  async #fill(): Promise<void> {
-    try {
-      const start = this.#start;
-      if (start !== undefined) {
-        this.#start = undefined;
-        return this.#begin(await start());
-      }
-      const { reader, untilIdle, restart } = this.#from ?? {};
-      if (reader === undefined) return this.#finish();
-      const result = await reader.next(untilIdle);
-      if (result !== "compacted") return this.#take(result);
-      reader.close();
-      if (restart === undefined) return this.#finish();
-      this.#begin(await restart());
-    } catch (error) {
-      this.#finish();
-      throw error;
-    }
+  async #open(start: () => Promise<StreamStart>): Promise<void> {
+    this.#start = undefined;
+    this.#begin(await start());
+  }
+
+  async #openAgain(): Promise<void> {
+    this.#from?.reader?.close();
+    const restart = this.#from?.restart;
+    if (restart === undefined) this.#finish();
+    else await this.#open(restart);
   }
 
   #begin(from: StreamStart): void {
@@ -118,7 +117,8 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
       const verdict = this.#from?.see?.(record);
       if (record.kind === "event") {
         this.#showHeld();
-        this.#buffer.push({ response: record.event, id: eventId(this.#from?.idPrefix ?? "", record.seq) });
+        const item = this.#from?.reader?.itemOf(record, this.#from.idPrefix ?? "");
+        if (item !== undefined) this.#buffer.push(item);
       }
       if (verdict === undefined) continue;
       if (verdict !== "answer") this.#failure = verdict;

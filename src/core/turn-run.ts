@@ -10,7 +10,7 @@ import { type Identity, normalizeEvent, statusUpdate } from "./normalize.js";
 import type { InboxEntry, QueuedSend, TurnCause } from "./ports.js";
 import { runAgent } from "./run-agent.js";
 import type { Runtime } from "./runtime.js";
-import { sizeOfEvent, sizeOfMessage } from "./size.js";
+import { replacedBytes, sizeOfEvent, sizeOfMessage } from "./size.js";
 import { createTurn } from "./turn.js";
 import { TurnInbox } from "./turn-inbox.js";
 
@@ -137,8 +137,11 @@ export class TurnRun {
     if (normal.kind === "status") return this.#emitStatus(normal.state, normal.event);
     const bytes = this.#sized(normal.event);
     const { live, prelude } = this.#open(false);
-    const stored = live.add([...prelude, { kind: "event", event: normal.event }], bytes + prelude.length * recordBytes);
-    return normal.lastChunk ? stored : undefined;
+    const drafts: readonly Draft[] = [...prelude, { kind: "event", event: normal.event }];
+    const size = bytes + drafts.length * recordBytes;
+    if (normal.lastChunk) return live.addStored(drafts, size);
+    live.add(drafts, size);
+    return undefined;
   }
 
   /** False once the turn has ended, or was cut off. */
@@ -187,7 +190,7 @@ export class TurnRun {
   /** The task, made now if there is none yet: a turn that waits for a message must be there to be sent one. */
   ensureTask(): LiveTask {
     const { live, prelude } = this.#open(true);
-    if (prelude.length > 0) void live.add(prelude, prelude.length * recordBytes);
+    if (prelude.length > 0) live.add(prelude, prelude.length * recordBytes);
     return live;
   }
 
@@ -208,7 +211,7 @@ export class TurnRun {
     if (this.#concluded || this.#closed || !this.#silent) return;
     this.#silent = false;
     const { live, prelude } = this.#open(false);
-    if (prelude.length > 0) void live.add(prelude, prelude.length * recordBytes);
+    if (prelude.length > 0) live.add(prelude, prelude.length * recordBytes);
   }
 
   // The live task, and what has to be written before the next event: how the task began, or that it is worked on again.
@@ -257,18 +260,18 @@ export class TurnRun {
     this.#stopped = isStop(state);
     live.state = state;
     const drafts: Draft[] = [...prelude, { kind: "event", event }];
-    const size = bytes + prelude.length * recordBytes;
-    if (!isTerminal(state)) return live.add(drafts, size);
+    const size = bytes + drafts.length * recordBytes;
+    if (!isTerminal(state)) return live.addStored(drafts, size);
     this.#closed = true;
     drafts.push({ kind: "turnEnded" });
-    return live.add(drafts, size, { end: { inboxPut: 0 } });
+    return live.addStored(drafts, size, { end: { inboxPut: 0 } });
   }
 
   #sized(event: StreamResponse): number {
     const { eventMaxBytes, taskMaxBytes } = this.runtime.limits;
     const bytes = sizeOfEvent(event);
     if (bytes > eventMaxBytes) throw tooLarge("the event", eventMaxBytes);
-    if (this.live?.fits(bytes) === false) throw tooLarge("the task", taskMaxBytes);
+    if (this.live?.grow(bytes - replacedBytes(this.live.task, event)) === false) throw tooLarge("the task", taskMaxBytes);
     return bytes;
   }
 

@@ -80,22 +80,19 @@ class AgentTurn implements Turn {
   }
 
   get emit(): (event: AgentEvent) => Promise<void> {
-    return async (event) => this.#run.emit(event);
+    return (event) => unattended(emit(this.#run, event));
   }
 
   get flush(): () => Promise<void> {
-    return async () => this.#run.live?.flushed();
+    return () => unattended(flush(this.#run));
   }
 
   get receive(): () => Promise<Message> {
-    return () => this.#run.inbox.receive();
+    return () => unattended(this.#run.inbox.receive());
   }
 
   get ask(): (event: AgentEvent) => Promise<Message> {
-    return async (event) => {
-      await this.#run.emit(event);
-      return this.#run.inbox.receive();
-    };
+    return (event) => unattended(ask(this.#run, event));
   }
 
   get history(): Turn["history"] {
@@ -113,4 +110,23 @@ class AgentTurn implements Turn {
       return stored.filter((each) => each !== undefined).map((each) => foldStored(each));
     };
   }
+}
+
+async function emit(run: TurnRun, event: AgentEvent): Promise<void> {
+  await run.emit(event);
+}
+
+async function flush(run: TurnRun): Promise<void> {
+  await run.live?.flushed();
+}
+
+async function ask(run: TurnRun, event: AgentEvent): Promise<Message> {
+  await run.emit(event);
+  return run.inbox.receive();
+}
+
+// An agent may emit from a callback without waiting: a refusal that nobody hears must not end the process.
+function unattended<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
 }

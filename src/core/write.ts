@@ -13,7 +13,8 @@ export interface Write {
   readonly body: Omit<Append, "key" | "epoch" | "seq" | "claim">;
 }
 
-interface Outcome {
+/** What became of a write. */
+export interface Outcome {
   readonly result: AppendResult;
   /** Set when the task was created. */
   readonly head?: Head | undefined;
@@ -23,18 +24,10 @@ const firstPauseMs = 20;
 const maxPauseMs = 2000;
 
 /**
- * Brings a write to the store, and through failures of it: retried until `storeRetryMs` has passed, then the last error
- * is thrown. After a failure nobody knows whether the write took effect, so the head is asked first.
+ * Brings a write through failures of the store: tried again until `storeRetryMs` has passed, then the last error is
+ * thrown. After a failure nobody knows whether the write took effect, so the head is asked first.
  */
-export async function settleWrite(deps: LiveTaskDeps, write: Write): Promise<Outcome> {
-  try {
-    return await attempt(deps, write);
-  } catch (error) {
-    return retry(deps, write, error);
-  }
-}
-
-async function retry(deps: LiveTaskDeps, write: Write, first: unknown): Promise<Outcome> {
+export async function retry(deps: LiveTaskDeps, write: Write, first: unknown): Promise<Outcome> {
   const { clock, logger, limits } = deps;
   const until = clock.now() + limits.storeRetryMs;
   let error = first;
@@ -51,16 +44,16 @@ async function retry(deps: LiveTaskDeps, write: Write, first: unknown): Promise<
   }
 }
 
-async function attempt({ store }: LiveTaskDeps, write: Write): Promise<Outcome> {
-  const { task, fence, holder, claim, body } = write;
+/** Brings a write to the store. */
+export async function attempt({ store }: LiveTaskDeps, { task, fence, holder, claim, body }: Write): Promise<Outcome> {
   const { key, epoch, seq } = fence;
-  if (key === undefined) {
-    const { status = { state: TaskState.SUBMITTED, time: 0 }, ...rest } = body;
-    const { id, contextId, scope, version } = task;
-    return { result: "stored", head: await store.create({ ...rest, status, id, contextId, scope, version, holder }) };
+  if (key !== undefined) {
+    const claimed = claim === undefined ? undefined : { holder, turn: claim.turn };
+    return { result: await store.append({ ...body, key, epoch, seq, claim: claimed }) };
   }
-  const claimed = claim === undefined ? undefined : { holder, turn: claim.turn };
-  return { result: await store.append({ ...body, key, epoch, seq, claim: claimed }) };
+  const { status = { state: TaskState.SUBMITTED, time: 0 }, ...rest } = body;
+  const { id, contextId, scope, version } = task;
+  return { result: "stored", head: await store.create({ ...rest, status, id, contextId, scope, version, holder }) };
 }
 
 // We are the only writer of our epoch, so a head that stands where our write would have put it was put there by it.

@@ -142,7 +142,8 @@ function assertGuarded({ authenticate, anonymous }: ServeOptions, host: string):
   );
 }
 
-function isLoopback(host: string): boolean {
+/** True for addresses that only this machine reaches. */
+export function isLoopback(host: string): boolean {
   if (host === "localhost" || host === "::1") return true;
   return isIP(host) === 4 && host.startsWith("127.");
 }

@@ -1,55 +1,134 @@
 import { type Message as AnyMessage, create, equals } from "@bufbuild/protobuf";
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallOptions, ServerContext } from "../../src/protocol/context.js";
 import { A2AError, errorCodes } from "../../src/protocol/errors.js";
-import { SendMessageRequestSchema, SendMessageResponseSchema, TaskSchema } from "../../src/protocol/model.js";
 import {
   invokeStream,
   invokeUnary,
+  type Operation,
   type Operations,
   operations,
   type StreamItem,
 } from "../../src/protocol/operations.js";
-import { arbitraryMessage } from "../support/arbitrary-message.js";
 import { echo, serviceOf, statusItem } from "../support/echo-service.js";
 import { httpAgent, httpBindings } from "../support/http-agent.js";
+import { itemsOf } from "../support/items.js";
 import { validRequest } from "../support/valid-request.js";
 
-const rows = httpBindings.flatMap((binding) =>
-  operations.map((operation) => ({ binding, operation, name: operation.name })),
-);
+const send = validRequest("sendMessage");
 
-describe.each(httpBindings)("every operation over %s", (binding) => {
-  it.each(rows.filter((row) => row.binding === binding))(
-    "$name carries its request and its reply",
-    async ({ operation }) => {
-      const seen: AnyMessage[] = [];
-      const reply = operation.name === "sendMessage" ? echo(validRequest("sendMessage")) : create(operation.output);
-      const handler = {
-        [operation.name]: operation.streams
-          ? async function* (request: AnyMessage): AsyncGenerator<StreamItem> {
-              seen.push(request);
-              yield statusItem(1);
-              yield statusItem(2);
-            }
-          : async (request: AnyMessage) => {
-              seen.push(request);
-              return reply;
-            },
-      } as Partial<Operations<ServerContext>>;
-      await using served = await httpAgent(serviceOf(handler));
-      const request = validRequest(operation.name);
-      const client = served.clients[binding];
-      if (operation.streams) {
-        const items = await Array.fromAsync(invokeStream<CallOptions>(client, operation, request, {}));
-        expect(items).toEqual([statusItem(1), statusItem(2)]);
-      } else {
-        const answer = await invokeUnary<CallOptions>(client, operation, request, {});
-        expect(equals(operation.output, answer, reply)).toBe(true);
-      }
-      expect(seen).toHaveLength(1);
-      expect(equals(operation.input, seen[0] ?? create(operation.input), request)).toBe(true);
-    },
-  );
+function replyOf({ name, output }: Operation): AnyMessage {
+  return name === "sendMessage" ? echo(send) : create(output);
+}
+
+/** A handler of one operation that notes its requests. */
+function recording(operation: Operation, seen: AnyMessage[]): Partial<Operations<ServerContext>> {
+  async function* stream(request: AnyMessage): AsyncGenerator<StreamItem> {
+    seen.push(request);
+    yield statusItem(1);
+    yield statusItem(2);
+  }
+  const unary = async (request: AnyMessage): Promise<AnyMessage> => {
+    seen.push(request);
+    return replyOf(operation);
+  };
+  return { [operation.name]: operation.streams ? stream : unary };
+}
+
+describe.each(httpBindings)("over %s", (binding) => {
+  it.each(operations)("$name carries its request and its reply", async (operation) => {
+    const seen: AnyMessage[] = [];
+    await using served = await httpAgent(serviceOf(recording(operation, seen)));
+    const request = validRequest(operation.name);
+    const client = served.clients[binding];
+    if (operation.streams) {
+      const items = await itemsOf(invokeStream<CallOptions>(client, operation, request, {}));
+      expect(items).toEqual([statusItem(1), statusItem(2)]);
+    } else {
+      const answer = await invokeUnary<CallOptions>(client, operation, request, {});
+      expect(equals(operation.output, answer, replyOf(operation))).toBe(true);
+    }
+    expect(seen).toEqual([request]);
+  });
+
+  it.each(errorCodes)("%s goes there and back", async (code) => {
+    const error = new A2AError(code, "just so", {
+      violations: [{ field: "message.parts[0]", description: "is odd" }],
+      metadata: { taskId: "t" },
+      retryAfterMs: 2000,
+      challenge: code === "unauthenticated" || code === "permissionDenied" ? 'Bearer realm="x"' : undefined,
+    });
+    await using served = await httpAgent(serviceOf({ sendMessage: () => Promise.reject(error) }));
+    const got = await served.clients[binding].sendMessage(send, {}).catch((caught: unknown) => caught);
+    expect(got).toBeInstanceOf(A2AError);
+    const { message, violations, metadata, retryAfterMs, challenge } = error;
+    expect(got).toMatchObject({ code, message, violations, metadata, retryAfterMs, challenge });
+  });
+
+  it.each(errorCodes)("%s before the first event is an answer of its own, after it an event", async (code) => {
+    await using served = await httpAgent(
+      serviceOf({
+        async *sendStreamingMessage({ metadata }) {
+          if (metadata?.["late"] === true) yield statusItem(1);
+          throw new A2AError(code, "just so");
+        },
+      }),
+    );
+    const client = served.clients[binding];
+    for (const late of [false, true]) {
+      const items: StreamItem[] = [];
+      const read = async (): Promise<void> => {
+        for await (const item of client.sendStreamingMessage({ ...send, metadata: { late } }, {})) items.push(item);
+      };
+      await expect(read()).rejects.toMatchObject({ code, message: "just so" });
+      expect(items).toEqual(late ? [statusItem(1)] : []);
+    }
+  });
+
+  it("the context of a call says what its options said", async () => {
+    const seen: object[] = [];
+    await using served = await httpAgent(
+      serviceOf(
+        {
+          async *subscribeToTask(_, { binding: came, version, extensions, after, principal }) {
+            seen.push({ came, version, extensions, after, principal });
+            yield statusItem(8);
+          },
+        },
+        { authenticate: ({ header, binding: came }) => ({ owner: `${came} ${header("x-key")} ${header("nothing")}` }) },
+      ),
+    );
+    const options: CallOptions = { extensions: ["urn:known:1", "urn:b"], after: "7", headers: { "X-Key": "k" } };
+    await itemsOf(served.clients[binding].subscribeToTask(validRequest("subscribeToTask"), options));
+    const principal = { owner: `${binding} k undefined` };
+    expect(seen).toEqual([{ came: binding, version: "1.0", extensions: ["urn:known:1"], after: "7", principal }]);
+  });
+
+  it("a deadline that passes is an error that says so", async () => {
+    await using served = await httpAgent(serviceOf({ sendMessage: () => new Promise(() => {}) }));
+    const call = served.clients[binding].sendMessage(send, { timeoutMs: 20 });
+    await expect(call).rejects.toMatchObject({ code: "deadlineExceeded" });
+  });
+
+  it("the reason of an abort is passed on, and the operation is told", async () => {
+    const controller = new AbortController();
+    const told = Promise.withResolvers<void>();
+    await using served = await httpAgent(
+      serviceOf({
+        sendMessage(_, { signal }) {
+          signal.addEventListener("abort", () => told.resolve());
+          controller.abort("enough");
+          return new Promise(() => {});
+        },
+      }),
+    );
+    await expect(served.clients[binding].sendMessage(send, { signal: controller.signal })).rejects.toBe("enough");
+    await told.promise;
+  });
+
+  it("an agent that nobody serves is unavailable", async () => {
+    const served = await httpAgent(serviceOf({}));
+    await served[Symbol.asyncDispose]();
+    await expect(served.clients[binding].sendMessage(send, {})).rejects.toMatchObject({ code: "unavailable" });
+  });
 });

@@ -9,11 +9,10 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { readJson } from "../../src/protocol/json-reader.js";
 import { writeJson } from "../../src/protocol/json-writer.js";
+import { binaryDepthMax, defaultValidationLimits } from "../../src/protocol/validation-limits.js";
 
 const states =
   "must be one of TASK_STATE_SUBMITTED, TASK_STATE_WORKING, TASK_STATE_COMPLETED, TASK_STATE_FAILED, TASK_STATE_CANCELED, TASK_STATE_INPUT_REQUIRED, TASK_STATE_REJECTED, TASK_STATE_AUTH_REQUIRED";
-
-import { binaryDepthMax, defaultValidationLimits } from "../../src/protocol/validation-limits.js";
 
 describe("a bad member", () => {
   it.each<[JsonValue, string, string]>([

@@ -58,3 +58,9 @@ it("writes the number of a state that has no name here", () => {
   const status = fromBinary(a2a.TaskStatusSchema, Uint8Array.of(8, 77));
   expect(writeJson(a2a.TaskStatusSchema, status)).toEqual({ state: 77 });
 });
+
+it("writes a name that would be a prototype as the member that it is", () => {
+  // A part whose data has such a name, which only binary can bring.
+  const part = fromBinary(a2a.PartSchema, Buffer.from("22112a0f0a0d0a095f5f70726f746f5f5f1200", "hex"));
+  expect(JSON.stringify(writeJson(a2a.PartSchema, part))).toBe('{"data":{"__proto__":null}}');
+});

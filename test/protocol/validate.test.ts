@@ -99,6 +99,17 @@ describe("free JSON that came in binary", () => {
   });
 });
 
+it.each([58, 59, 60, 61])("takes %d levels of data in a request over gRPC when it does over JSON", (levels) => {
+  let data: JsonValue = 1;
+  for (let level = 0; level < levels; level++) data = [data];
+  const request = { message: { ...message, parts: [{ data }] } };
+  const operation = operationOf("sendMessage");
+  const wire = readJson(operation.input, request, { maxDepth: 100 }).message;
+  const overJson = violationsOf(() => v1.jsonRpc?.codec(operation).readRequest(request));
+  expect(overJson).toHaveLength(levels > 60 ? 1 : 0);
+  expect(violationsOf(() => v1.grpc?.readRequest(operation, wire))).toEqual(overJson);
+});
+
 it("refuses a number that is no state, and a time out of range", () => {
   const list = operationOf("listTasks");
   const request = create(list.input, { status: 99, statusTimestampAfter: { seconds: 10n ** 15n } } as never);

@@ -34,16 +34,22 @@ async function healthFiles(): Promise<readonly FileDescriptorProto[]> {
   const encoded = service["Check"]?.requestType.fileDescriptorProtos ?? [];
   return encoded.map((bytes) => {
     const file = fromBinary(FileDescriptorProtoSchema, bytes);
-    for (const message of file.messageType) nameMapEntries(message);
+    for (const message of file.messageType) mend(message, `.${file.package}`);
     return file;
   });
 }
 
-/** The loader of that package leaves "Entry" off the names of map entries, and strict readers refuse the file. */
-function nameMapEntries(message: DescriptorProto): void {
-  for (const entry of message.nestedType) {
-    if (entry.options?.mapEntry !== true || entry.name.endsWith("Entry")) continue;
-    for (const field of message.field) if (field.typeName === entry.name) field.typeName += "Entry";
-    entry.name += "Entry";
+/** That package's files name types relatively, and map entries without "Entry"; strict readers refuse both. */
+function mend(message: DescriptorProto, scope: string): void {
+  const inside = new Map(message.enumType.map(({ name }) => [name, `${message.name}.${name}`]));
+  for (const nested of message.nestedType) {
+    const name = nested.options?.mapEntry === true ? `${nested.name}Entry` : nested.name;
+    inside.set(nested.name, `${message.name}.${name}`);
+    nested.name = name;
+    mend(nested, scope);
+  }
+  for (const field of message.field) {
+    const { typeName } = field;
+    if (typeName !== "" && !typeName.startsWith(".")) field.typeName = `${scope}.${inside.get(typeName) ?? typeName}`;
   }
 }

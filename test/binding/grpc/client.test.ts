@@ -70,7 +70,7 @@ it("refuses an operation that its version does not have", async () => {
 
 it("has every operation of the table", async () => {
   const client = createGrpcTransport({ address: "127.0.0.1:1", face });
-  expect(Object.keys(client).sort()).toEqual([...operations.map(({ name }) => name), "close"].sort());
+  expect(new Set(Object.keys(client))).toEqual(new Set([...operations.map(({ name }) => name), "close"]));
   client.close();
 });
 

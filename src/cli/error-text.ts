@@ -1,0 +1,29 @@
+import { A2AError } from "../protocol/errors.js";
+
+/** An error for people: what happened, each field at fault, and what lies below it. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return `error: ${String(error)}`;
+  const name = error instanceof A2AError ? error.code : "error";
+  const fields = error instanceof A2AError ? error.violations : [];
+  const lines = fields.map(({ field, description }) => `  ${field} ${description}`);
+  const causes = causesOf(error).map((cause) => `  because: ${cause}`);
+  return [`${name}: ${error.message}`, ...lines, ...causes].join("\n");
+}
+
+const maxCauses = 4;
+
+function causesOf(error: Error): string[] {
+  const causes: string[] = [];
+  let cause = error.cause;
+  while (cause instanceof Error && causes.length < maxCauses) {
+    // Of several failed addresses Node names each in an error of its own, and none in the one around them.
+    const told = cause.message || (cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : "");
+    if (told !== "") causes.push(told);
+    cause = cause.cause;
+  }
+  return causes;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,30 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from "commander";
+import { addCall } from "./call.js";
+import { addDemo } from "./demo.js";
+import { errorText } from "./error-text.js";
+import { packageVersion } from "./package-version.js";
+
+// Exit codes: 0 done, 1 failed, 2 asked in a way that nobody understands.
+
+const program = new Command("trivium")
+  .description("Agents on the A2A (Agent2Agent) protocol.")
+  .version(packageVersion())
+  .showHelpAfterError()
+  .exitOverride();
+addDemo(program);
+addCall(program);
+
+// A reader that has seen enough, such as `head`, is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === "EPIPE" ? 0 : 1);
+});
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  // Commander has said what it has to say.
+  const misused = error instanceof CommanderError;
+  if (!misused) process.stderr.write(`${errorText(error)}\n`);
+  process.exitCode = !misused ? 1 : error.exitCode === 0 ? 0 : 2;
+}

@@ -1,0 +1,272 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { expect, it } from "vitest";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import type { ServerContext } from "../../../src/protocol/context.js";
+import { A2AError, errorCodes, errorDomain, errorTable } from "../../../src/protocol/errors.js";
+import { connectAgent, connectErrorOf, webProtocols } from "../../support/connect-agent.js";
+import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
+import { itemsOf } from "../../support/items.js";
+import { getTask, hello } from "../../support/requests.js";
+
+const path = "/lf.a2a.v1.A2AService";
+
+/** An agent that notes the contexts that its operations are called with. */
+function noting() {
+  const contexts: ServerContext[] = [];
+  const service = serviceOf({
+    sendMessage: async (request, context) => {
+      contexts.push(context);
+      return echo(request);
+    },
+    async *sendStreamingMessage(_, context) {
+      contexts.push(context);
+      for (let number = 0; number < 50; number++) yield statusItem(number);
+    },
+  });
+  return { contexts, service };
+}
+
+it.each(webProtocols.flatMap((protocol) => [[protocol, "1.1"] as const, [protocol, "2"] as const]))(
+  "answers and streams over %s on HTTP/%s",
+  async (protocol, httpVersion) => {
+    const { contexts, service } = noting();
+    await using agent = await connectAgent({
+      ...service,
+      authenticate: ({ header }) => ({ owner: header("x-me") ?? "" }),
+    });
+    const client = agent.client(protocol, httpVersion);
+    const headers = {
+      "X-Me": "ann",
+      "A2A-Version": "1.0",
+      "A2A-Extensions": "urn:known:a,urn:b",
+      "Last-Event-ID": "e",
+    };
+    let active: string | null = null;
+    const onHeader = (received: Headers) => {
+      active = received.get("a2a-extensions");
+    };
+    expect(await client.sendMessage(hello, { headers, onHeader })).toEqual(echo(hello));
+    expect(active).toBe("urn:known:a");
+    active = null;
+    const events = await itemsOf(client.sendStreamingMessage(hello, { headers, onHeader }));
+    expect(events).toEqual(Array.from({ length: 50 }, (_, number) => statusItem(number).response));
+    expect(active).toBe("urn:known:a");
+    const seen = {
+      principal: { owner: "ann" },
+      binding: "connect",
+      version: "1.0",
+      extensions: ["urn:known:a"],
+      after: "e",
+    };
+    expect(contexts).toMatchObject([seen, seen]);
+    expect(agent.faults).toEqual([]);
+  },
+);
+
+it.each(errorCodes)("%s keeps its code and details, in an answer and at the end of a stream", async (code) => {
+  const error = new A2AError(code, "nö", {
+    metadata: { taskId: "t" },
+    violations: [{ field: "a.b", description: "is wrong" }],
+    retryAfterMs: 2500,
+  });
+  await using agent = await connectAgent(
+    serviceOf({
+      getTask: () => Promise.reject(error),
+      async *sendStreamingMessage() {
+        yield statusItem(1);
+        throw error;
+      },
+    }),
+  );
+  for (const protocol of webProtocols) {
+    const client = agent.client(protocol);
+    for (const call of [client.getTask(getTask), itemsOf(client.sendStreamingMessage(hello))]) {
+      const thrown = await connectErrorOf(call);
+      expect(thrown).toMatchObject({ code: errorTable[code].grpc, rawMessage: "nö" });
+      expect(thrown.findDetails(ErrorInfoSchema)).toMatchObject([
+        { reason: errorTable[code].reason, domain: errorDomain, metadata: { taskId: "t" } },
+      ]);
+      expect(thrown.findDetails(BadRequestSchema)).toMatchObject([
+        { fieldViolations: [{ field: "a.b", description: "is wrong" }] },
+      ]);
+      expect(thrown.findDetails(RetryInfoSchema)).toMatchObject([{ retryDelay: { seconds: 2n, nanos: 500_000_000 } }]);
+    }
+  }
+});
+
+it("says nothing of what agent code threw", async () => {
+  await using agent = await connectAgent(serviceOf({ sendMessage: () => Promise.reject(new Error("secret")) }));
+  for (const protocol of webProtocols) {
+    const thrown = await connectErrorOf(agent.client(protocol).sendMessage(hello));
+    expect(thrown).toMatchObject({ code: Code.Internal, rawMessage: "internal error" });
+  }
+});
+
+const post = (url: string, rpc: string, contentType: string, body: string | Uint8Array<ArrayBuffer>) =>
+  fetch(`${url}${path}/${rpc}`, { method: "POST", headers: { "content-type": contentType }, body });
+
+const helloJson = '{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hello"}]}}';
+
+it("is called with curl", async () => {
+  await using agent = await connectAgent(noting().service);
+  const answer = await post(agent.url, "SendMessage", "application/json", helloJson);
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("content-length")).not.toBeNull();
+  expect(await answer.json()).toEqual({
+    message: { messageId: "reply", role: "ROLE_AGENT", parts: [{ text: "hello" }] },
+  });
+});
+
+it.each([
+  ["JSON that is none", "application/json", "{", 400, "invalid_argument"],
+  ["a message without its required fields", "application/json", "{}", 400, "invalid_argument"],
+  ["a field of a wrong type", "application/json", '{"message":7}', 400, "invalid_argument"],
+  ["bytes that are no message", "application/proto", "\x0a\xff", 400, "invalid_argument"],
+  ["text that a form may send", "text/plain", helloJson, 415, undefined],
+  ["a form", "application/x-www-form-urlencoded", "a=b", 415, undefined],
+])("refuses %s", async (_, contentType, body, status, code) => {
+  const { contexts, service } = noting();
+  await using agent = await connectAgent(service);
+  const answer = await post(agent.url, "SendMessage", contentType, body);
+  expect(answer.status).toBe(status);
+  const text = await answer.text();
+  if (code !== undefined) expect(JSON.parse(text)).toMatchObject({ code });
+  expect(contexts).toEqual([]);
+  expect(agent.faults).toEqual([]);
+});
+
+it("leaves paths that are not its own to others", async () => {
+  await using agent = await connectAgent(noting().service);
+  expect((await post(agent.url, "NoSuchThing", "application/json", "{}")).status).toBe(404);
+  expect((await fetch(`${agent.url}/`)).status).toBe(404);
+  expect((await fetch(`${agent.url}${path}/SendMessage`)).status).toBe(405);
+});
+
+it("asks who calls before it reads the body", async () => {
+  const { contexts, service } = noting();
+  await using agent = await connectAgent({
+    ...service,
+    authenticate: async () => {
+      throw new A2AError("unauthenticated", "a token is needed", { challenge: "Bearer" });
+    },
+  });
+  const neverEnds = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => {}) });
+  const init = { method: "POST", headers: { "content-type": "application/json" }, body: neverEnds, duplex: "half" };
+  const answer = await fetch(`${agent.url}${path}/SendMessage`, init as RequestInit);
+  expect(answer.status).toBe(401);
+  expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+  expect(await answer.json()).toMatchObject({ code: "unauthenticated", message: "a token is needed" });
+  for (const protocol of webProtocols) {
+    const client = agent.client(protocol);
+    expect(await connectErrorOf(client.sendMessage(hello))).toMatchObject({ code: Code.Unauthenticated });
+    expect(await connectErrorOf(itemsOf(client.sendStreamingMessage(hello)))).toMatchObject({
+      code: Code.Unauthenticated,
+    });
+  }
+  expect(contexts).toEqual([]);
+});
+
+it.each(webProtocols)("refuses a request over the limit on %s", async (protocol) => {
+  const { contexts, service } = noting();
+  const limits = { contentMaxBytes: 1000, jsonBodyMaxBytes: 1500, keepAliveMs: 1000 };
+  await using agent = await connectAgent({ ...service, limits });
+  const big = { ...hello, tenant: "x".repeat(2000) };
+  for (const call of [
+    agent.client(protocol).sendMessage(big),
+    itemsOf(agent.client(protocol).sendStreamingMessage(big)),
+  ]) {
+    const thrown = await connectErrorOf(call);
+    expect(thrown.code).toBe(Code.ResourceExhausted);
+    expect(thrown.rawMessage).toMatch(/1\d00/);
+  }
+  expect(contexts).toEqual([]);
+});
+
+it.each(webProtocols)("refuses another version on %s", async (protocol) => {
+  await using agent = await connectAgent(noting().service);
+  const call = agent.client(protocol).sendMessage(hello, { headers: { "A2A-Version": "0.3" } });
+  expect((await connectErrorOf(call)).code).toBe(Code.FailedPrecondition);
+});
+
+it.each(webProtocols)("stops the stream of a caller that leaves on %s", async (protocol) => {
+  const left = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  await using agent = await connectAgent(
+    serviceOf({
+      async *sendStreamingMessage(_, { signal }) {
+        signal.addEventListener("abort", () => left.resolve());
+        try {
+          yield statusItem(1);
+          await left.promise;
+        } finally {
+          released.resolve();
+        }
+      },
+    }),
+  );
+  for await (const _ of agent.client(protocol).sendStreamingMessage(hello)) break;
+  await left.promise;
+  await released.promise;
+});
+
+it.each(webProtocols)("keeps the time limit of a call on %s", async (protocol) => {
+  const left = Promise.withResolvers<void>();
+  await using agent = await connectAgent(
+    serviceOf({
+      sendMessage: (_, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => {
+            left.resolve();
+            reject(signal.reason);
+          });
+        }),
+    }),
+  );
+  const call = agent.client(protocol).sendMessage(hello, { timeoutMs: 100 });
+  expect((await connectErrorOf(call)).code).toBe(Code.DeadlineExceeded);
+  await left.promise;
+});
+
+it("takes no more from a stream than its reader reads", async () => {
+  let taken = 0;
+  await using agent = await connectAgent(
+    serviceOf({
+      async *sendStreamingMessage() {
+        for (;;) {
+          taken += 1;
+          yield statusItem(taken);
+        }
+      },
+    }),
+  );
+  const answer = await fetch(`${agent.url}${path}/SendStreamingMessage`, {
+    method: "POST",
+    headers: { "content-type": "application/connect+proto" },
+    body: new Uint8Array([0, 0, 0, 0, 0]),
+  });
+  expect(answer.status).toBe(200);
+  await answer.body?.cancel();
+});
+
+it("counts its calls in and out", async () => {
+  let inside = 0;
+  let bytes = 0;
+  const { service } = noting();
+  await using agent = await connectAgent({
+    ...service,
+    enter: (call) => {
+      inside += 1;
+      bytes += call.bytes;
+      return () => {
+        inside -= 1;
+      };
+    },
+  });
+  const client = agent.client("connect json");
+  await client.sendMessage(hello);
+  await itemsOf(client.sendStreamingMessage(hello));
+  await connectErrorOf(client.getTask({ id: "" }));
+  expect(inside).toBe(0);
+  expect(bytes).toBeGreaterThan(100);
+  expect(new ConnectError("x").code).toBe(Code.Unknown);
+});

@@ -1,0 +1,208 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { describe, expect, it } from "vitest";
+import { createHttpJsonTransport } from "../../src/binding/http-json/client.js";
+import { createJsonRpcTransport } from "../../src/binding/json-rpc/client.js";
+import type { CallOptions } from "../../src/protocol/context.js";
+import type { Operations } from "../../src/protocol/operations.js";
+import { httpBindings, httpFace, rpcFace, serveHttp } from "../support/http-agent.js";
+import { itemsOf } from "../support/items.js";
+import { validRequest } from "../support/valid-request.js";
+
+type Clients = { readonly [B in (typeof httpBindings)[number]]: Operations<CallOptions> };
+
+type Answer = (req: IncomingMessage, res: ServerResponse) => void;
+
+const limits = { replyMaxBytes: 10_000, eventMaxLength: 1_000 };
+
+/** Clients of an agent that answers as it likes. */
+async function agent(answer: Answer) {
+  const calls: string[] = [];
+  const server = createServer((req, res) => {
+    calls.push(`${req.method} ${req.url}`);
+    req.resume().on("end", () => answer(req, res));
+  });
+  const served = await serveHttp(server);
+  const clients = {
+    "json-rpc": createJsonRpcTransport({ url: `${served.url}/rpc`, face: rpcFace, ...limits }),
+    "http-json": createHttpJsonTransport({ url: `${served.url}/api/`, face: httpFace, ...limits }),
+  };
+  return Object.assign(served, { calls, clients });
+}
+
+const whole = (status: number, body: unknown, headers: Record<string, string> = {}): Answer => {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return (_, res) => res.writeHead(status, { "Content-Type": "application/json", ...headers }).end(text);
+};
+
+const events = (text: string): Answer => whole(200, text, { "Content-Type": "text/event-stream" });
+
+const task = { id: "t", contextId: "c", status: { state: "TASK_STATE_WORKING" } };
+const getTask = validRequest("getTask");
+const subscribe = { ...validRequest("subscribeToTask"), id: "t", tenant: "" };
+
+describe("an answer over json-rpc", () => {
+  it.each([
+    { what: "another id", answer: whole(200, { jsonrpc: "2.0", id: "other", result: task }) },
+    { what: "no id", answer: whole(200, { result: task }) },
+    { what: "error: null beside the result", answer: whole(200, { id: 1, result: task, error: null }) },
+    { what: "no content type", answer: whole(200, { id: 1, result: task }, { "Content-Type": "" }) },
+    { what: "an unknown member", answer: whole(200, { id: 1, result: { ...task, later: { a: 1 } } }) },
+    { what: "status 201", answer: whole(201, { id: 1, result: task }) },
+  ])("with $what is read", async ({ answer }) => {
+    await using served = await agent(answer);
+    expect(await served.clients["json-rpc"].getTask(getTask, {})).toMatchObject({ id: "t" });
+  });
+
+  const error = { code: -32001, message: "gone" };
+  it.each([
+    { what: "an error with status 200", answer: whole(200, { id: 1, error }), code: "taskNotFound" },
+    { what: "an error with status 500", answer: whole(500, { id: 1, error }), code: "taskNotFound" },
+    {
+      what: "an error with text as data",
+      answer: whole(400, { error: { ...error, data: "x" } }),
+      code: "taskNotFound",
+    },
+    { what: "status 404 and a page", answer: whole(404, "<html>"), code: "methodNotFound" },
+    { what: "status 405", answer: whole(405, ""), code: "methodNotAllowed" },
+    { what: "status 503", answer: whole(503, "busy", { "Retry-After": "3" }), code: "unavailable", retryAfterMs: 3000 },
+    { what: "status 429", answer: whole(429, {}, { "Retry-After": "0" }), code: "resourceExhausted", retryAfterMs: 0 },
+    {
+      what: "status 401",
+      answer: whole(401, "", { "WWW-Authenticate": "Basic" }),
+      code: "unauthenticated",
+      challenge: "Basic",
+    },
+    { what: "status 418", answer: whole(418, ""), code: "invalidAgentResponse" },
+    { what: "a page with status 200", answer: whole(200, "<html>"), code: "invalidAgentResponse" },
+    { what: "nothing with status 200", answer: whole(200, ""), code: "invalidAgentResponse" },
+    { what: "neither result nor error", answer: whole(200, { jsonrpc: "2.0", id: 1 }), code: "invalidAgentResponse" },
+    { what: "a result of another type", answer: whole(200, { id: 1, result: [7] }), code: "invalidAgentResponse" },
+    { what: "too much", answer: whole(200, { id: 1, result: "x".repeat(20_000) }), code: "contentTooLarge" },
+  ])("with $what is $code", async ({ what: _, answer, ...wanted }) => {
+    await using served = await agent(answer);
+    await expect(served.clients["json-rpc"].getTask(getTask, {})).rejects.toMatchObject(wanted);
+  });
+});
+
+describe("an answer over http-json", () => {
+  it.each(["", "{}", "null"])("of %j to a delete is a success", async (body) => {
+    const remove = validRequest("deleteTaskPushNotificationConfig");
+    for (const status of body === "" ? [200, 204] : [200]) {
+      await using served = await agent(whole(status, body));
+      const empty = await served.clients["http-json"].deleteTaskPushNotificationConfig({ ...remove, id: "c" }, {});
+      expect(empty).toEqual({ $typeName: "google.protobuf.Empty" });
+    }
+  });
+
+  it.each([
+    { status: 404, body: "<html>", code: "methodNotFound" },
+    { status: 404, body: { type: "https://a2a-protocol.org/errors/task-not-found", title: "x" }, code: "taskNotFound" },
+    { status: 502, body: "", code: "unavailable" },
+    { status: 200, body: "<html>", code: "invalidAgentResponse" },
+    { status: 200, body: "", code: "invalidAgentResponse" },
+  ])("of $status $body is $code", async ({ status, body, code }) => {
+    await using served = await agent(whole(status, body));
+    await expect(served.clients["http-json"].getTask(getTask, {})).rejects.toMatchObject({ code });
+  });
+
+  it("is limited also where it does not say its length", async () => {
+    await using served = await agent((_, res) => {
+      for (let piece = 0; piece < 20; piece++) res.write(" ".repeat(1_000));
+      res.end("{}");
+    });
+    await expect(served.clients["http-json"].getTask(getTask, {})).rejects.toMatchObject({ code: "contentTooLarge" });
+  });
+
+  it("puts the tenant and the ids into the path", async () => {
+    await using served = await agent(whole(200, task));
+    await served.clients["http-json"].getTask({ ...getTask, historyLength: 2 }, {});
+    expect(served.calls).toEqual(["GET /api/n%C3%B8rth%2Fx/tasks/a%2Fb%3Acancel%3F%C3%A9?historyLength=2"]);
+  });
+
+  it("is not asked for without an id", async () => {
+    await using served = await agent(whole(200, task));
+    const call = served.clients["http-json"].getTask({ ...getTask, id: "" }, {});
+    await expect(call).rejects.toMatchObject({ code: "invalidParams", violations: [{ field: "id" }] });
+    expect(served.calls).toEqual([]);
+  });
+});
+
+describe("a subscription over http-json", () => {
+  const event = events(`data: ${JSON.stringify({ task })}\n\n`);
+  const byVerb = (verbs: { readonly [verb: string]: Answer }): Answer => {
+    return (req, res) => (verbs[req.method ?? ""] ?? whole(405, ""))(req, res);
+  };
+  const both = ["GET /api/tasks/t:subscribe", "POST /api/tasks/t:subscribe"];
+
+  it.each([405, 404])("that GET does not open (%i) is opened by POST", async (status) => {
+    await using served = await agent(byVerb({ GET: whole(status, "no"), POST: event }));
+    const items = await itemsOf(served.clients["http-json"].subscribeToTask(subscribe, {}));
+    expect(items).toHaveLength(1);
+    expect(served.calls).toEqual(both);
+  });
+
+  it.each([
+    { get: whole(404, { error: { status: "NOT_FOUND" } }), post: event, code: "taskNotFound", calls: both.slice(0, 1) },
+    { get: whole(405, ""), post: whole(404, { error: { status: "NOT_FOUND" } }), code: "taskNotFound", calls: both },
+    { get: whole(404, "none"), post: whole(405, ""), code: "methodNotFound", calls: both },
+    { get: whole(400, ""), post: event, code: "invalidParams", calls: both.slice(0, 1) },
+  ])("fails with $code after $calls", async ({ get, post, code, calls }) => {
+    await using served = await agent(byVerb({ GET: get, POST: post }));
+    const read = itemsOf(served.clients["http-json"].subscribeToTask(subscribe, {}));
+    await expect(read).rejects.toMatchObject({ code });
+    expect(served.calls).toEqual(calls);
+  });
+});
+
+describe.each(httpBindings)("a stream over %s", (binding) => {
+  const wrap = (payload: object): string =>
+    JSON.stringify(binding === "json-rpc" ? { jsonrpc: "2.0", id: 1, result: payload } : payload);
+  const one = wrap({ task });
+  const folded = one.replace(",", ",\ndata: ");
+
+  const read = async (served: { readonly clients: Clients }) =>
+    itemsOf(served.clients[binding].subscribeToTask(subscribe, {}));
+
+  it.each([
+    { what: "a name, an id and no space", text: `event: x\nid:7\ndata:${one}\n\n`, ids: ["7"] },
+    { what: "line ends of CR LF", text: `id: 7\r\ndata: ${one}\r\n\r\n`, ids: ["7"] },
+    { what: "comments and retry lines", text: `: hi\n\nretry: 5\n\ndata: ${one}\n\n: bye\n\n`, ids: [undefined] },
+    { what: "folded JSON", text: `data: ${folded}\n\n`, ids: [undefined] },
+    { what: "a last event without its blank line", text: `data: ${one}\n\nid: 8\ndata: ${one}`, ids: [undefined, "8"] },
+    { what: "nothing at all", text: "", ids: [] },
+    {
+      what: "an event of a kind of tomorrow",
+      text: `data: ${wrap({ progress: { at: 1 } })}\n\ndata: ${one}\n\n`,
+      ids: [undefined],
+    },
+  ])("with $what is read", async ({ text, ids }) => {
+    await using served = await agent(events(text));
+    expect((await read(served)).map(({ id }) => id)).toEqual(ids);
+  });
+
+  it("that is one JSON answer is read as one event", async () => {
+    await using served = await agent(whole(200, one));
+    expect(await read(served)).toMatchObject([{ response: { payload: { case: "task", value: { id: "t" } } } }]);
+  });
+
+  it.each([
+    { what: "an event that is no JSON", text: "data: <html>\n\n", code: "invalidAgentResponse" },
+    { what: "an event over the limit", text: `data: ${"x".repeat(2_000)}\n\n`, code: "contentTooLarge" },
+  ])("with $what fails with $code", async ({ text, code }) => {
+    await using served = await agent(events(text));
+    await expect(read(served)).rejects.toMatchObject({ code });
+  });
+
+  it("that is cut off says so behind its last event", async () => {
+    await using served = await agent((_, res) => {
+      res.writeHead(200, { "Content-Type": "text/event-stream" });
+      res.write(`data: ${one}\n\ndata: {"half`, () => res.destroy());
+    });
+    const got: unknown[] = [];
+    const reading = (async () => {
+      for await (const item of served.clients[binding].subscribeToTask(subscribe, {})) got.push(item);
+    })();
+    await expect(reading).rejects.toMatchObject({ code: "unavailable" });
+    expect(got).toHaveLength(1);
+  });
+});

@@ -1,0 +1,100 @@
+import { create, createFileRegistry, fromBinary } from "@bufbuild/protobuf";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { expect, it } from "vitest";
+import { serviceOf } from "../../support/echo-service.js";
+import { grpcAgent } from "../../support/grpc-agent.js";
+import { frame, rawSession } from "../../support/grpc-raw.js";
+
+const check = "/grpc.health.v1.Health/Check";
+
+/** A message with one string field. */
+const text = (field: number, value: string): Buffer =>
+  Buffer.concat([Buffer.from([field * 8 + 2, value.length]), Buffer.from(value)]);
+
+it.each([
+  ["", "0801"],
+  ["lf.a2a.v1.A2AService", "0801"],
+])("tells that %j is serving, and stops to when it is told", async (name, serving) => {
+  await using agent = await grpcAgent(serviceOf({}));
+  using raw = rawSession(agent.port);
+  const ask = () => raw.call("", frame(name === "" ? Buffer.alloc(0) : text(1, name)), { ":path": check });
+  expect((await ask()).body.subarray(5).toString("hex")).toBe(serving);
+  agent.grpc.setServing(false);
+  expect((await ask()).body.subarray(5).toString("hex")).toBe("0802");
+});
+
+it("knows nothing of a service that it does not have", async () => {
+  await using agent = await grpcAgent(serviceOf({}));
+  using raw = rawSession(agent.port);
+  expect((await raw.call("", frame(text(1, "no.Such")), { ":path": check })).status).toBe(5);
+});
+
+it("starts not serving when it was told so before the first question", async () => {
+  await using agent = await grpcAgent(serviceOf({}));
+  agent.grpc.setServing(false);
+  using raw = rawSession(agent.port);
+  expect((await raw.call("", frame(Buffer.alloc(0)), { ":path": check })).body.subarray(5).toString("hex")).toBe(
+    "0802",
+  );
+});
+
+it("needs no credentials for a health check", async () => {
+  await using agent = await grpcAgent(
+    serviceOf(
+      {},
+      {
+        authenticate: () => {
+          throw new Error("asked");
+        },
+      },
+    ),
+  );
+  using raw = rawSession(agent.port);
+  expect((await raw.call("", frame(Buffer.alloc(0)), { ":path": check })).status).toBe(0);
+});
+
+it.each(["v1", "v1alpha"])("lists and describes its services by reflection %s", async (version) => {
+  await using agent = await grpcAgent(serviceOf({}));
+  using raw = rawSession(agent.port);
+  const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
+  const ask = async (question: Buffer) => (await raw.call("", frame(question), { ":path": path })).body.subarray(5);
+  const list = (await ask(text(7, "*"))).toString("latin1");
+  expect(list).toContain("lf.a2a.v1.A2AService");
+  expect(list).toContain("grpc.health.v1.Health");
+  const symbols = ["lf.a2a.v1.A2AService", "grpc.health.v1.Health", "google.rpc.ErrorInfo", "google.protobuf.Struct"];
+  for (const symbol of symbols) {
+    const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: await filesOf(symbol, ask) }));
+    expect(registry.get(symbol)?.typeName).toBe(symbol);
+  }
+});
+
+type Ask = (question: Buffer) => Promise<Buffer>;
+
+/** The file of a symbol behind all that it imports, asked for as tools do. */
+async function filesOf(symbol: string, ask: Ask): Promise<FileDescriptorProto[]> {
+  const known = new Map<string, FileDescriptorProto>();
+  const learn = async (question: Buffer): Promise<FileDescriptorProto | undefined> => {
+    const [first] = fields(await ask(question), 4).flatMap((list) => fields(list, 1));
+    return first === undefined ? undefined : fromBinary(FileDescriptorProtoSchema, first);
+  };
+  const take = async (file: FileDescriptorProto | undefined): Promise<void> => {
+    if (file === undefined || known.has(file.name)) return;
+    for (const name of file.dependency) if (!known.has(name)) await take(await learn(text(3, name)));
+    known.set(file.name, file);
+  };
+  await take(await learn(text(4, symbol)));
+  return [...known.values()];
+}
+
+/** What a message holds in one of its fields. */
+function fields(message: Uint8Array, number: number): Uint8Array[] {
+  const reader = new BinaryReader(message);
+  const found: Uint8Array[] = [];
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag();
+    if (field === number) found.push(reader.bytes());
+    else reader.skip(type, field);
+  }
+  return found;
+}

@@ -1,0 +1,15 @@
+import type { HttpEndpoint } from "../../src/binding/http.js";
+import { A2AError } from "../../src/protocol/errors.js";
+
+export const maxBytes = 100_000;
+
+/** Says how many bytes came, or what was wrong with them. */
+export const measure: HttpEndpoint = async (request) => {
+  try {
+    const body = await request.body(maxBytes);
+    return { status: 200, headers: {}, body: String(body.length) };
+  } catch (error) {
+    if (!(error instanceof A2AError)) throw error;
+    return { status: error.code === "contentTooLarge" ? 413 : 400, headers: {}, body: error.code };
+  }
+};
