@@ -1,10 +1,9 @@
 import type { StreamItem } from "../protocol/operations.js";
 import type { WireEvent } from "../version/codec.js";
+import { eventStreamType } from "./media-type.js";
 
 // Server-sent events, the writing end. An `EventStream` reads its subscription only while the socket takes what it gives:
 // one piece of text and one event are the most that wait here.
-
-export const eventStreamType = "text/event-stream";
 
 export const eventStreamHeaders: Readonly<Record<string, string>> = {
   "Content-Type": eventStreamType,
@@ -37,28 +36,18 @@ export interface EventStreamForm {
   readonly keepAliveMs: number;
 }
 
-/**
- * Opens a stream of text pieces. Resolves with its first event (or its end, or after two seconds without either), and
- * rejects when the first event fails, so that an early failure can still get a status of its own. `onLeave` tells it when
- * the reader has gone.
- */
-export async function openEventStream(
-  items: AsyncIterable<StreamItem>,
-  form: EventStreamForm,
-  onLeave: (listener: () => void) => void,
-): Promise<EventStream> {
-  const stream = new EventStream(items, form);
-  onLeave(() => void stream.return());
-  await stream.opened;
-  return stream;
-}
-
 type Piece = IteratorResult<string, undefined>;
 const end: Piece = { done: true, value: undefined };
 
 // By hand and not as a generator: a generator cannot be left while it waits, and costs three turns of the microtask queue
 // for each event.
+
+/** The text of a stream of items, in pieces; it reads its items from the start. */
 export class EventStream implements AsyncIterableIterator<string> {
+  /**
+   * Resolves with the first event, or the end, or after two seconds without either, and rejects when the first event
+   * fails: so an early failure can still get a status of its own.
+   */
   readonly opened: Promise<void>;
   readonly #items: AsyncIterator<StreamItem>;
   readonly #form: EventStreamForm;

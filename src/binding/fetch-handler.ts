@@ -79,7 +79,9 @@ class FetchRequest implements HttpRequest {
   }
 
   onLeave(listener: () => void): void {
-    this.#request.signal.addEventListener("abort", listener, { once: true });
+    const { signal } = this.#request;
+    if (signal.aborted) listener();
+    else signal.addEventListener("abort", listener, { once: true });
   }
 }
 

@@ -1,10 +1,9 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { EventSourceMessage } from "eventsource-parser";
 import { A2AError, type ErrorCode } from "../protocol/errors.js";
-import { eventStreamType } from "./event-stream.js";
 import { readEventStream } from "./event-stream-reader.js";
 import type { Incoming } from "./http-caller.js";
-import { mediaTypeOf } from "./media-type.js";
+import { eventStreamType, mediaTypeOf } from "./media-type.js";
 
 // Reading what an agent answered, within limits.
 

@@ -1,7 +1,7 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import { type Binding, createContext, type OpenContext, type Principal } from "../protocol/context.js";
 import { A2AError, type ErrorCode, errorTable } from "../protocol/errors.js";
-import { invokeStream, type Operation } from "../protocol/operations.js";
+import { invokeStream, invokeUnary, type Operation } from "../protocol/operations.js";
 import {
   extensionsParameter,
   formatExtensions,
@@ -9,7 +9,7 @@ import {
   versionParameter,
 } from "../protocol/service-parameters.js";
 import { declaredVersion } from "../version/detect.js";
-import { type EventStreamForm, eventStreamHeaders, openEventStream } from "./event-stream.js";
+import { EventStream, type EventStreamForm, eventStreamHeaders } from "./event-stream.js";
 import type { HttpReply, HttpRequest } from "./http.js";
 import type { Service } from "./service.js";
 
@@ -74,13 +74,15 @@ export interface HttpCall {
   readonly extensions: readonly string[];
 }
 
-/** The context of a call; its operation is told when the peer leaves. */
-export function openContext(call: HttpCall): OpenContext {
-  const { request, principal, binding, version, extensions } = call;
-  const after = request.header("last-event-id");
-  const context = createContext({ principal, binding, version, extensions, after });
-  request.onLeave(() => context.leave());
-  return context;
+function contextOf({ request, principal, binding, version, extensions }: HttpCall): OpenContext {
+  return createContext({ principal, binding, version, extensions, after: request.header("last-event-id") });
+}
+
+/** Calls an operation that gives one reply; it is told when the peer leaves. */
+export function callUnary(call: HttpCall, operation: Operation, message: AnyMessage): Promise<AnyMessage> {
+  const context = contextOf(call);
+  call.request.onLeave(() => context.leave());
+  return invokeUnary(call.service.handler, operation, message, context);
 }
 
 export type StreamForm = Pick<EventStreamForm, "write" | "writeFailure">;
@@ -95,10 +97,14 @@ export async function streamReply(
   const { service, request, principal, extensions } = call;
   const ended = service.enter({ principal, bytes: 0, streams: true });
   try {
-    const items = invokeStream(service.handler, operation, message, openContext(call));
-    const stream = await openEventStream(items, { ...form, ended, keepAliveMs: service.limits.keepAliveMs }, (leave) =>
-      request.onLeave(leave),
-    );
+    const context = contextOf(call);
+    const items = invokeStream(service.handler, operation, message, context);
+    const stream = new EventStream(items, { ...form, ended, keepAliveMs: service.limits.keepAliveMs });
+    request.onLeave(() => {
+      context.leave();
+      void stream.return();
+    });
+    await stream.opened;
     return { status: 200, headers: withExtensions(eventStreamHeaders, extensions), body: stream };
   } catch (error) {
     ended();

@@ -14,7 +14,7 @@ export interface HttpRequest {
    * when it does not arrive in time.
    */
   body(maxBytes: number): Promise<Uint8Array>;
-  /** Calls back once when the peer has gone before the reply was finished. */
+  /** Calls back once when the peer has gone before the reply was finished; at once when it has already. */
   onLeave(listener: () => void): void;
   /** Where the request came in, for the URLs of the card: scheme, and authority as the peer wrote it. */
   readonly secure: boolean;

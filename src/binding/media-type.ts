@@ -3,6 +3,7 @@ import { a2aMediaType } from "../protocol/service-parameters.js";
 import type { HttpRequest } from "./http.js";
 
 export const jsonMediaType = "application/json";
+export const eventStreamType = "text/event-stream";
 
 /** The media type without its parameters, in lower case. */
 export function mediaTypeOf(value: string | undefined): string {

@@ -25,6 +25,8 @@ export function readNodeBody(req: NodeIncoming, parsed: ParsedBody, limits: Body
   const length = contentLength(req);
   if (length !== undefined && length > limits.maxBytes) return Promise.reject(bodyTooLarge(limits.maxBytes));
   if (req.readableEnded || parsed.rawBody !== undefined) return bodyFromParser(req, parsed, limits.maxBytes);
+  // A stream that was destroyed says nothing any more, not even that it ended.
+  if (req.destroyed) return Promise.reject(bodyCutOff());
   return new Promise((resolve, reject) => new BodyReader(req, limits, resolve, reject));
 }
 

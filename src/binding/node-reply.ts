@@ -1,6 +1,6 @@
 import type { HttpReply } from "./http.js";
 import { contentLength, hasBody, type NodeIncoming } from "./node-body.js";
-import type { NodeResponse } from "./node-request.js";
+import { isGone, type NodeResponse } from "./node-request.js";
 import { type Pieces, PieceWriter } from "./piece-writer.js";
 
 /** An upload that nobody wants is read on for this long and this far, so that its sender sees the answer. */
@@ -17,7 +17,7 @@ export function writeReply(req: NodeIncoming, res: NodeResponse, reply: HttpRepl
     writePieces(res, reply.status, headers, body);
     return;
   }
-  if (isGone(res)) return;
+  if (isGone(res) || res.writableEnded) return;
   if (reply.status !== 204 && reply.status !== 304) {
     headers.push("Content-Length", body === undefined ? "0" : String(Buffer.byteLength(body)));
   }
@@ -31,10 +31,6 @@ export function writeReply(req: NodeIncoming, res: NodeResponse, reply: HttpRepl
 
 function isPieces(body: HttpReply["body"]): body is Pieces {
   return typeof body === "object" && Symbol.asyncIterator in body;
-}
-
-function isGone(res: NodeResponse): boolean {
-  return res.writableEnded || ("stream" in res ? res.stream.destroyed : res.destroyed);
 }
 
 /** Flat pairs, which Node takes as they are. */

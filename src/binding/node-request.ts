@@ -5,6 +5,11 @@ import { type NodeIncoming, type ParsedBody, parsedBodyOf, readNodeBody } from "
 
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
+/** True when nobody reads what is written any more. */
+export function isGone(res: NodeResponse): boolean {
+  return "stream" in res ? res.stream.destroyed : res.destroyed;
+}
+
 /** Where a request points to: the path still encoded, and what stands behind `?`. */
 export interface Target {
   readonly path: string;
@@ -70,6 +75,10 @@ export class NodeRequest implements HttpRequest {
 
   onLeave(listener: () => void): void {
     const res = this.#res;
+    if (isGone(res)) {
+      listener();
+      return;
+    }
     res.once("close", () => {
       if (!res.writableEnded) listener();
     });

@@ -1,11 +1,13 @@
 import { A2AError } from "../protocol/errors.js";
 
-/** An error for people: what happened, each field at fault, and what lies below it. */
+/** An error for people: what happened, the other fields at fault, and what lies below it. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return `error: ${String(error)}`;
   const name = error instanceof A2AError ? error.code : "error";
   const fields = error instanceof A2AError ? error.violations : [];
-  const lines = fields.map(({ field, description }) => `  ${field} ${description}`);
+  const told = fields.map(({ field, description }) => `${field} ${description}`);
+  // The message names the first of them as a rule.
+  const lines = told.filter((each) => !error.message.includes(each)).map((each) => `  ${each}`);
   const causes = causesOf(error).map((cause) => `  because: ${cause}`);
   return [`${name}: ${error.message}`, ...lines, ...causes].join("\n");
 }

@@ -1,4 +1,5 @@
-import type { Artifact, Part, StreamResponse, Task, TaskArtifactUpdateEvent } from "../protocol/model.js";
+import { appendChunk } from "../protocol/artifact-chunks.js";
+import type { Artifact, StreamResponse, Task, TaskArtifactUpdateEvent } from "../protocol/model.js";
 import { TaskState } from "../protocol/model.js";
 import type { LogRecord, StoredTask } from "./ports.js";
 
@@ -58,8 +59,7 @@ function applyArtifact(task: Task, event: TaskArtifactUpdateEvent): void {
     task.artifacts[index] = { ...artifact, parts: [...artifact.parts] };
     return;
   }
-  for (const part of artifact.parts) appendPart(known.parts, part);
-  if (artifact.metadata !== undefined) known.metadata = { ...known.metadata, ...artifact.metadata };
+  appendChunk(known, artifact);
 }
 
 // The artifact that is being written is almost always the last one.
@@ -68,27 +68,6 @@ function indexOf(artifacts: readonly Artifact[], artifactId: string): number {
     if (artifacts[index]?.artifactId === artifactId) return index;
   }
   return -1;
-}
-
-// A chunk of text goes on in the text part before it, so that a stream of tokens is one part and not thousands.
-function appendPart(parts: Part[], part: Part): void {
-  const last = parts.at(-1);
-  if (last === undefined || last.content.case !== "text" || part.content.case !== "text" || !goesOn(last, part)) {
-    parts.push(part);
-    return;
-  }
-  if (part.content.value === "") return;
-  parts[parts.length - 1] = { ...last, content: { case: "text", value: last.content.value + part.content.value } };
-}
-
-function goesOn(last: Part, part: Part): boolean {
-  return (
-    last.mediaType === part.mediaType &&
-    last.filename === "" &&
-    part.filename === "" &&
-    last.metadata === undefined &&
-    part.metadata === undefined
-  );
 }
 
 /** How much of a task a copy holds. */

@@ -233,6 +233,8 @@ export interface PushService {
   check(config: TaskPushNotificationConfig): readonly FieldViolation[];
   /** A registration was added or replaced: what its task does from `cursor` on is to be delivered. */
   added(registration: PushRegistration): void;
+  /** A registration was deleted: nothing more is sent to it. */
+  removed(taskId: string, id: string): void;
 }
 
 /** `moved`: the task has new records. `inbox`: something was put into its inbox. */

@@ -74,6 +74,7 @@ export async function deletePushConfig(
 ): Promise<void> {
   const head = await headOf(runtime, scope, request.taskId);
   await push.store.delete(head.key, request.id);
+  push.removed(head.id, request.id);
 }
 
 /** Checks the configuration that comes with a send, and says how it is registered once the task has a key. */

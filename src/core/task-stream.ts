@@ -30,7 +30,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
   #start: (() => Promise<StreamStart>) | undefined;
   #from: StreamStart | undefined;
   #held: StreamItem | undefined;
-  #buffer: StreamItem[] = [];
+  readonly #buffer: StreamItem[] = [];
   #index = 0;
   #ended = false;
   #failure: { readonly error: unknown } | undefined;
@@ -44,18 +44,8 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
   }
 
   next(): Promise<IteratorResult<StreamItem, undefined>> {
-    const ready = this.#buffer[this.#index];
-    if (ready === undefined) return this.#read();
-    this.#index++;
-    return Promise.resolve({ done: false, value: ready });
-  }
-
-  /** What can be had without waiting, taken out; so that a binding can write it in one go. */
-  takeReady(): readonly StreamItem[] {
-    const ready = this.#index === 0 ? this.#buffer : this.#buffer.slice(this.#index);
-    this.#buffer = [];
-    this.#index = 0;
-    return ready;
+    const ready = this.#shift();
+    return ready === undefined ? this.#read() : Promise.resolve({ done: false, value: ready });
   }
 
   async return(): Promise<IteratorResult<StreamItem, undefined>> {
@@ -64,10 +54,10 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
   }
 
   async #read(): Promise<IteratorResult<StreamItem, undefined>> {
-    this.#buffer = [];
-    this.#index = 0;
     try {
-      while (this.#buffer.length === 0) {
+      for (;;) {
+        const ready = this.#shift();
+        if (ready !== undefined) return { done: false, value: ready };
         if (this.#failure !== undefined) throw this.#failure.error;
         if (this.#ended) return { done: true, value: undefined };
         if (this.#start !== undefined) {
@@ -83,8 +73,15 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
       this.#finish();
       throw error;
     }
-    this.#index = 1;
-    return { done: false, value: this.#buffer[0] as StreamItem };
+  }
+
+  // A stream that waits for its next event keeps nothing of the last one.
+  #shift(): StreamItem | undefined {
+    const item = this.#buffer[this.#index++];
+    if (this.#index < this.#buffer.length) return item;
+    this.#buffer.length = 0;
+    this.#index = 0;
+    return item;
   }
 
   async #open(start: () => Promise<StreamStart>): Promise<void> {
@@ -102,7 +99,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
   #begin(from: StreamStart): void {
     // Left while it was being opened: nothing may stay behind.
     if (this.#ended) return from.reader?.close();
-    this.#from = from;
+    this.#from = { ...from, items: [], held: undefined };
     this.#held = from.held;
     this.#buffer.push(...from.items);
     if (from.reader === undefined) this.#ended = true;

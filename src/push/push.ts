@@ -1,22 +1,91 @@
-import type { Clock, PushService, PushStore, Signals, TaskStore } from "../core/ports.js";
+import type { Clock, PushRegistration, PushService, PushStore, Signals, TaskStore } from "../core/ports.js";
 import type { Logger } from "../protocol/logger.js";
-import type { Version } from "../version/codec.js";
-import type { PushAllow } from "./policy.js";
+import { operationOf } from "../protocol/operations.js";
+import type { StreamWriter, Version } from "../version/codec.js";
+import { createWebhookCaller, type Lookup, systemLookup } from "./call.js";
+import { checkConfig } from "./check.js";
+import type { CourierDeps } from "./courier.js";
+import { createCouriers } from "./couriers.js";
+import { defaultPushLimits, type PushLimits } from "./limits.js";
+import { createPolicy, type PushAllow, type PushPolicy } from "./policy.js";
+import { createSlots } from "./slots.js";
 
 export interface PushDeliveryOptions {
   readonly allow: PushAllow;
-  readonly store?: PushStore | undefined;
+  /** `"event"`: each event of a task, chunks too. Default: each status, and each artifact when it is complete. */
+  readonly every?: "event" | undefined;
+  readonly store: PushStore;
   readonly tasks: TaskStore;
   readonly signals: Signals;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Those that are served, the newest first. */
   readonly versions: readonly Version[];
+  readonly limits?: PushLimits | undefined;
+  /** How names become addresses. Default: as the system does it. */
+  readonly lookup?: Lookup | undefined;
 }
 
 /** Push notifications of one process: what the core asks, and the deliveries behind it. */
 export interface Push {
   readonly service: PushService;
+  /** Sends what is there to be sent for two seconds at most, breaks off what is left, and ends. The stores stay open. */
   close(): Promise<void>;
 }
 
-export function createPush(options: PushDeliveryOptions): Push { throw new Error(String(options.allow)); }
+const graceMs = 2000;
+
+/** Makes the push notifications of a process. Throws a `TypeError` for an `allow` or an `every` that says nothing clear. */
+export function createPush(options: PushDeliveryOptions): Push {
+  const { store, signals, clock, every, allow } = options;
+  if (every !== undefined && every !== "event") throw new TypeError('push.every must be "event", or left out');
+  const policy = createPolicy(allow);
+  const couriers = createCouriers(courierDeps(options, policy));
+  const unsubscribe = signals.subscribe(({ kind, taskId }) => {
+    if (kind === "moved") couriers.wake(taskId);
+  });
+  let closing: Promise<void> | undefined;
+  const shutDown = async (): Promise<void> => {
+    unsubscribe();
+    const ended = couriers.drain();
+    const cancel = clock.after(graceMs, () => couriers.stop());
+    await ended;
+    cancel();
+  };
+  return {
+    service: {
+      store,
+      check: (config) => checkConfig(config, policy),
+      added: (registration) => couriers.added(registration),
+      removed: (taskId, id) => couriers.removed(taskId, id),
+    },
+    close() {
+      closing ??= shutDown();
+      return closing;
+    },
+  };
+}
+
+function courierDeps(options: PushDeliveryOptions, policy: PushPolicy): CourierDeps {
+  const { store, tasks, clock, logger, every, versions, lookup = systemLookup, limits = defaultPushLimits } = options;
+  return {
+    store,
+    tasks,
+    clock,
+    logger,
+    limits,
+    everyEvent: every === "event",
+    slots: createSlots(limits.pushCallsAtOnce),
+    call: createWebhookCaller({ policy, lookup, clock, timeoutMs: limits.pushTimeoutMs }),
+    writer: (registration) => writerOf(versions, registration),
+  };
+}
+
+// A webhook is told what a subscriber of its version is told; when that version is served no more, the newest is spoken.
+function writerOf(versions: readonly Version[], { version, taskId }: PushRegistration): StreamWriter<string> {
+  const spoken = versions.find(({ name }) => name === version) ?? versions[0];
+  const face = spoken?.httpJson ?? spoken?.jsonRpc;
+  if (face === undefined) throw new TypeError(`version ${version} has no JSON`);
+  const request = { $typeName: "lf.a2a.v1.SubscribeToTaskRequest", tenant: "", id: taskId } as const;
+  return face.writeStream(operationOf("subscribeToTask"), request);
+}

@@ -19,6 +19,7 @@ import { type Logger, silentLogger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import { createPush, type Push } from "../push/push.js";
 import { processSignals } from "../signals/in-process.js";
+import { memoryPushStore } from "../store/memory/push-store.js";
 import { memoryTaskStore } from "../store/memory/task-store.js";
 import type { Version } from "../version/codec.js";
 import { createV1 } from "../version/v1.0/v1.js";
@@ -102,7 +103,7 @@ export async function composeAgent(options: AgentOptions, listening: () => Liste
   const makeId = (): string => newId(clock.now());
   const door = createDoor({ authenticate, extensions: card.extensions ?? [], limits, logger, newId: makeId });
   const { capabilities } = published.card();
-  const push = options.push === undefined ? undefined : createPush({ ...options.push, tasks: store, signals, clock, logger, versions });
+  const push = options.push === undefined ? undefined : createPush({ ...options.push, store: options.push.store ?? memoryPushStore(), tasks: store, signals, clock, logger, versions, limits });
   const handler = createRequestHandler({
     agent: options.agent,
     store,

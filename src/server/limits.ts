@@ -2,6 +2,7 @@ import { type ListenerLimits, defaultListenerLimits } from "../binding/connectio
 import type { BindingLimits } from "../binding/service.js";
 import { type CoreLimits, defaultCoreLimits } from "../core/limits.js";
 import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
+import { defaultPushLimits, type PushLimits } from "../push/limits.js";
 
 /** Limits of the door: what all calls of the process may take together. */
 export interface DoorLimits extends BindingLimits {
@@ -14,11 +15,12 @@ export interface DoorLimits extends BindingLimits {
 }
 
 /** Every limit of a server, each with its own name. See docs/limits.md. */
-export type Limits = DoorLimits & ListenerLimits & CoreLimits & ValidationLimits;
+export type Limits = DoorLimits & ListenerLimits & CoreLimits & PushLimits & ValidationLimits;
 
 export const defaultLimits: Limits = {
   ...defaultListenerLimits,
   ...defaultCoreLimits,
+  ...defaultPushLimits,
   ...defaultValidationLimits,
   contentMaxBytes: 4 << 20,
   jsonBodyMaxBytes: 6 << 20,

@@ -48,13 +48,15 @@ export interface AgentOptions {
 export interface PushOptions {
   /** `"public"`: addresses of the internet; `"loopback"`: this machine; or a list of hosts and CIDR blocks. */
   readonly allow: PushAllow;
+  /** `"event"`: each event of a task is sent, chunks too. Default: each status, and each artifact when it is complete. */
+  readonly every?: "event" | undefined;
   /** Default: in memory. */
   readonly store?: PushStore | undefined;
 }
 
 /** An agent, and the port it is served on. */
 export interface ServeOptions extends AgentOptions {
-  /** 0 takes a free one. Default: 41241. */
+  /** 0 takes a free one. Default: `PORT` of the environment, else 41241. */
   readonly port?: number | undefined;
   /** Default: 127.0.0.1. Another one needs `authenticate`, or `anonymous: "shared"`. */
   readonly host?: string | undefined;

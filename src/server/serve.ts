@@ -33,7 +33,7 @@ const defaultDrainMs = 10_000;
  * card contradicts itself, the port is taken, or the host is open to strangers without anybody having said so.
  */
 export async function serve(options: ServeOptions): Promise<Server> {
-  const { port = defaultPort, host = "127.0.0.1", tls, grpcPort, drainMs = defaultDrainMs } = options;
+  const { port = portOfEnvironment(), host = "127.0.0.1", tls, grpcPort, drainMs = defaultDrainMs } = options;
   assertGuarded(options, host);
   const scheme = tls === undefined ? "http" : "https";
   let bound = { port, grpcPort };
@@ -42,7 +42,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   if (options.store === undefined) agent.logger.info({}, "tasks are kept in memory and are lost with the process");
   const ready = { value: true };
   const http = createHttp(options, agent, ready);
-  const listeners = await listen(options, agent, http, host);
+  const listeners = await listen({ ...options, port, host }, agent, http);
   bound = { port: listeners.main.port, grpcPort: listeners.grpc?.port };
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
@@ -77,8 +77,12 @@ interface Listeners {
   setServing(serving: boolean): void;
 }
 
-async function listen(options: ServeOptions, agent: ComposedAgent, http: RequestListener, host: string): Promise<Listeners> {
-  const { port = defaultPort, grpcPort, tls } = options;
+async function listen(
+  options: ServeOptions & { readonly port: number; readonly host: string },
+  agent: ComposedAgent,
+  http: RequestListener,
+): Promise<Listeners> {
+  const { port, host, grpcPort, tls } = options;
   const { limits, logger, service, versions, bindings } = agent;
   const base = { host, tls, limits };
   try {
@@ -151,6 +155,15 @@ export function isLoopback(host: string): boolean {
 function hostInUrl(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "localhost";
   return isIP(host) === 6 ? `[${host}]` : host;
+}
+
+// What hosting platforms say by this variable counts when the program says nothing.
+function portOfEnvironment(): number {
+  const { PORT } = process.env;
+  if (PORT === undefined || PORT === "") return defaultPort;
+  const port = Number(PORT);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new TypeError(`PORT in the environment must be a port from 0 to 65535, not "${PORT}"`);
 }
 
 function portTaken(error: unknown, port: number, host: string): unknown {

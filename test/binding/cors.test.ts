@@ -51,12 +51,15 @@ describe("an answer", () => {
     }
   });
 
-  it.each([{ headers: { Origin: "https://evil.example" } }, { headers: {} }])("to $headers grants nothing", async (init) => {
-    const { status, headers } = await ask({ origins: [page] }, init);
-    expect(status).toBe(200);
-    expect(headers.get("access-control-allow-origin")).toBe(null);
-    expect(headers.get("vary")).toBe("Accept, Origin");
-  });
+  it.each([{ headers: { Origin: "https://evil.example" } }, { headers: {} }])(
+    "to $headers grants nothing",
+    async (init) => {
+      const { status, headers } = await ask({ origins: [page] }, init);
+      expect(status).toBe(200);
+      expect(headers.get("access-control-allow-origin")).toBe(null);
+      expect(headers.get("vary")).toBe("Accept, Origin");
+    },
+  );
 
   it("of nobody stays nobody's", async () => {
     for (const headers of [{ Origin: page }, { Origin: "https://evil.example" }, {}]) {

@@ -13,7 +13,8 @@ const origin = "https://agent.example";
 
 /** Transports whose `fetch` is the handler itself. */
 function inProcess(handle: (request: Request) => Promise<Response>, base = "") {
-  const send = (input: string | URL | Request, init?: RequestInit): Promise<Response> => handle(new Request(input, init));
+  const send = (input: string | URL | Request, init?: RequestInit): Promise<Response> =>
+    handle(new Request(input, init));
   return [
     createJsonRpcTransport({ url: `${origin}${base}/json-rpc`, face: rpcFace, fetch: send }),
     createHttpJsonTransport({ url: `${origin}${base}/http-json`, face: httpFace, fetch: send }),
@@ -123,7 +124,13 @@ it("says what it knows of the request", async () => {
     (request) => ({
       status: 200,
       headers: { "X-Seen": "yes" },
-      body: JSON.stringify([request.path, request.query, request.header("host"), request.secure, request.remoteAddress]),
+      body: JSON.stringify([
+        request.path,
+        request.query,
+        request.header("host"),
+        request.secure,
+        request.remoteAddress,
+      ]),
     }),
     { remoteAddress: () => "192.0.2.1" },
   );

@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import Koa, { type Middleware } from "koa";
 import { expect, it } from "vitest";
-import { koaMiddleware } from "../../src/server/koa-middleware.js";
 import { A2AError } from "../../src/protocol/errors.js";
+import { koaMiddleware } from "../../src/server/koa-middleware.js";
 import { echo, serviceOf, statusItem } from "../support/echo-service.js";
 import { endpointOf, postJson, rawCall, serveHttp } from "../support/http-agent.js";
 import { maxBytes, measure } from "../support/measure.js";
@@ -34,7 +34,8 @@ it("keeps an endpoint's own status and type, also without a body", async () => {
   await using served = await koa(
     koaMiddleware(({ path }) => {
       if (path === "/304") return { status: 304, headers: { ETag: '"x"' }, body: undefined };
-      if (path === "/bytes") return { status: 201, headers: { "Content-Type": "image/x" }, body: new Uint8Array([104, 105]) };
+      if (path === "/bytes")
+        return { status: 201, headers: { "Content-Type": "image/x" }, body: new Uint8Array([104, 105]) };
       return { status: 204, headers: { Allow: "GET" }, body: undefined };
     }),
   );
@@ -97,11 +98,17 @@ it.each([
 });
 
 it("keeps its limit behind a body parser that has none", async () => {
-  await using served = await koa(parser((rawBody) => ({ rawBody })), koaMiddleware(measure));
+  await using served = await koa(
+    parser((rawBody) => ({ rawBody })),
+    koaMiddleware(measure),
+  );
   expect((await rawCall(served.url, { body: "x".repeat(maxBytes + 1) })).status).toBe(413);
 });
 
 it("fails aloud behind a body parser that kept nothing", async () => {
-  await using served = await koa(parser(() => ({})), koaMiddleware(measure));
+  await using served = await koa(
+    parser(() => ({})),
+    koaMiddleware(measure),
+  );
   expect((await rawCall(served.url, { body: "x" })).status).toBe(500);
 });

@@ -12,6 +12,7 @@ export type WebProtocol = (typeof webProtocols)[number];
 
 export interface ConnectAgent {
   readonly url: string;
+  readonly port: number;
   readonly faults: readonly unknown[];
   client(protocol: WebProtocol, httpVersion?: "1.1" | "2"): Client<typeof A2AService>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -26,6 +27,7 @@ export async function connectAgent(service: Service): Promise<ConnectAgent> {
   const url = `http://127.0.0.1:${listener.port}`;
   return {
     url,
+    port: listener.port,
     faults,
     client: (protocol, httpVersion = "1.1") => createClient(A2AService, transport(url, protocol, httpVersion)),
     [Symbol.asyncDispose]: () => listener.close(),

@@ -10,7 +10,7 @@ interface Timer {
 export interface VirtualClock extends Clock {
   /**
    * Turns it on by `ms`. Timers that come due run in their order, each at its time, and what one sets off settles before
-   * the next.
+   * the next: `settled` says when.
    */
   advance(ms: number): Promise<void>;
   /** When timers are due, the soonest first. */
@@ -25,7 +25,7 @@ export async function settle(): Promise<void> {
   for (let round = 0; round < settleRounds; round += 1) await setImmediate();
 }
 
-export function createVirtualClock(start = Date.UTC(2026, 0, 1)): VirtualClock {
+export function createVirtualClock(start = Date.UTC(2026, 0, 1), settled = settle): VirtualClock {
   let now = start;
   let timers: readonly Timer[] = [];
 
@@ -48,11 +48,11 @@ export function createVirtualClock(start = Date.UTC(2026, 0, 1)): VirtualClock {
     },
     async advance(ms) {
       const until = now + ms;
-      await settle();
+      await settled();
       for (let timer = take(until); timer !== undefined; timer = take(until)) {
         now = timer.due;
         timer.run();
-        await settle();
+        await settled();
       }
       now = until;
     },

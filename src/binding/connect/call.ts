@@ -7,41 +7,63 @@ import { extensionsParameter, formatExtensions } from "../../protocol/service-pa
 import { openContext } from "../grpc/admission.js";
 import type { RpcMethod } from "../grpc/method.js";
 import type { HttpRequest } from "../http.js";
+import { expectedBytes } from "../http-door.js";
 import type { Service } from "../service.js";
 import { errorToConnect } from "./errors.js";
 
+export interface ConnectCallOptions {
+  readonly request: HttpRequest;
+  readonly service: Service;
+  readonly method: RpcMethod;
+  readonly bodyMaxBytes: number;
+}
+
 /** One call over Connect or gRPC-Web. What it throws is an error that the library can write. */
 export class ConnectCall {
-  readonly #request: HttpRequest;
-  readonly #service: Service;
-  readonly #method: RpcMethod;
+  readonly #options: ConnectCallOptions;
   #context: OpenContext | undefined;
-  #bytes = 0;
+  #countOut: (() => void) | undefined;
+  #hasBody: boolean = false;
+  #reached: boolean = false;
 
-  constructor(request: HttpRequest, service: Service, method: RpcMethod) {
-    this.#request = request;
-    this.#service = service;
-    this.#method = method;
+  constructor(options: ConnectCallOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the operation was reached. */
+  get reached(): boolean {
+    return this.#reached;
+  }
+
+  /** Whether the body was there and no request was found in it. */
+  get misread(): boolean {
+    return this.#hasBody && !this.#reached;
   }
 
   /** Finds out who calls, before the body is read. */
   async admit(responseHeader: Headers): Promise<void> {
-    const header = (name: string) => this.#request.header(name);
+    if (this.#hasBody) throw this.#public(unreadable(this.#options.method));
+    const { request, service, method, bodyMaxBytes } = this.#options;
+    const header = (name: string) => request.header(name);
     try {
-      const principal = await this.#service.authenticate({ binding: "connect", header });
-      const { version } = this.#method.face;
-      this.#context = openContext(this.#service, { principal, binding: "connect", version, header });
+      const principal = await service.authenticate({ binding: "connect", header });
+      const { version } = method.face;
+      const context = openContext(service, { principal, binding: "connect", version, header });
+      const { extensions } = context;
+      if (extensions.length > 0) responseHeader.set(extensionsParameter, formatExtensions(extensions));
+      const bytes = expectedBytes(request, bodyMaxBytes);
+      this.#countOut = service.enter({ principal, bytes, streams: method.operation.streams });
+      this.#context = context;
     } catch (error) {
       throw this.#public(error);
     }
-    const { extensions } = this.#context;
-    if (extensions.length > 0) responseHeader.set(extensionsParameter, formatExtensions(extensions));
   }
 
-  async *body(maxBytes: number): AsyncGenerator<Uint8Array> {
+  async *body(): AsyncGenerator<Uint8Array> {
+    const { request, bodyMaxBytes } = this.#options;
     try {
-      const bytes = await this.#request.body(maxBytes);
-      this.#bytes = bytes.length;
+      const bytes = await request.body(bodyMaxBytes);
+      this.#hasBody = true;
       yield bytes;
     } catch (error) {
       throw this.#public(error);
@@ -49,11 +71,12 @@ export class ConnectCall {
   }
 
   async unary(wire: AnyMessage, { signal }: HandlerContext): Promise<AnyMessage> {
-    const { face, operation } = this.#method;
+    const { service, method } = this.#options;
+    const { face, operation } = method;
     try {
-      using context = this.#enter(signal);
+      const context = this.#reach(signal);
       const request = face.readRequest(operation, wire);
-      const reply = await invokeUnary(this.#service.handler, operation, request, context.open);
+      const reply = await invokeUnary(service.handler, operation, request, context);
       return face.writeReply(operation, reply, request);
     } catch (error) {
       throw this.#public(error);
@@ -61,39 +84,42 @@ export class ConnectCall {
   }
 
   async *stream(wire: AnyMessage, { signal }: HandlerContext): AsyncGenerator<AnyMessage> {
-    const { face, operation, descriptor } = this.#method;
+    const { service, method } = this.#options;
+    const { face, operation, descriptor } = method;
     try {
-      using context = this.#enter(signal);
+      const context = this.#reach(signal);
       const request = face.readRequest(operation, wire);
       const writer = face.writeStream(operation, request);
-      for await (const item of invokeStream(this.#service.handler, operation, request, context.open)) {
+      for await (const item of invokeStream(service.handler, operation, request, context)) {
         // The library encodes by itself, in JSON perhaps, and so wants messages.
         for (const { payload } of writer.write(item)) yield fromBinary(descriptor.output, payload);
       }
     } catch (error) {
       throw this.#public(error);
+    } finally {
+      this.end();
     }
   }
 
-  /** Counts the call in until it is disposed of; the signal tells that the caller has gone or its deadline passed. */
-  #enter(signal: AbortSignal): Disposable & { readonly open: OpenContext } {
-    const open = this.#context;
-    if (open === undefined) throw new A2AError("unauthenticated", "the caller is not known");
-    const { principal } = open;
-    const { streams } = this.#method.operation;
-    const countOut = this.#service.enter({ principal, bytes: this.#bytes, streams });
-    const leave = (): void => open.leave(signal.reason);
-    signal.addEventListener("abort", leave, { once: true });
-    return {
-      open,
-      [Symbol.dispose]: () => {
-        signal.removeEventListener("abort", leave);
-        countOut();
-      },
-    };
+  /** Counts the call out. */
+  end(): void {
+    this.#countOut?.();
+  }
+
+  /** The signal tells that the caller has gone, that its deadline has passed, or at last that the call is over. */
+  #reach(signal: AbortSignal): OpenContext {
+    this.#reached = true;
+    const context = this.#context;
+    if (context === undefined) throw new A2AError("unauthenticated", "the caller is not known");
+    signal.addEventListener("abort", () => context.leave(signal.reason), { once: true });
+    return context;
   }
 
   #public(error: unknown): Error {
-    return errorToConnect(this.#service.publicError(error));
+    return errorToConnect(this.#options.service.publicError(error));
   }
+}
+
+function unreadable({ descriptor }: RpcMethod): A2AError {
+  return new A2AError("parseError", `the request cannot be read as ${descriptor.input.typeName}`);
 }

@@ -24,19 +24,25 @@ const callKey = createContextKey<ConnectCall | undefined>(undefined);
 function serve(method: RpcMethod, service: Service): (request: HttpRequest) => Promise<HttpReply> {
   const handler = createHandler(method, service.limits);
   return async (request) => {
-    const call = new ConnectCall(request, service, method);
+    const call = new ConnectCall({ request, service, method, bodyMaxBytes: bodyMaxBytes(request, service.limits) });
     const left = new AbortController();
     request.onLeave(() => left.abort());
-    const response = await handler({
-      httpVersion: "1.1",
-      method: request.method,
-      url: `http://localhost${request.path}${request.query === "" ? "" : `?${request.query}`}`,
-      header: headersOf(request),
-      body: call.body(bodyMaxBytes(request, service.limits)),
-      signal: left.signal,
-      contextValues: createContextValues().set(callKey, call),
-    });
-    return replyOf(response, method.operation.streams);
+    const handle = () =>
+      handler({
+        httpVersion: "1.1",
+        method: request.method,
+        url: `http://localhost${request.path}${request.query === "" ? "" : `?${request.query}`}`,
+        header: headersOf(request),
+        body: call.body(),
+        signal: left.signal,
+        contextValues: createContextValues().set(callKey, call),
+      });
+    const response = await handle();
+    if (call.reached && method.operation.streams) return streamReply(response);
+    call.end();
+    // The library takes bytes that are no message for an error of ours; asked again, the call says whose it is.
+    const blamesUs = response.status === 500 || response.status === 200;
+    return wholeReply(call.misread && blamesUs ? await handle() : response);
   };
 }
 
@@ -67,11 +73,8 @@ const isStream = (method: DescMethod): method is DescMethodServerStreaming => me
 
 function bodyMaxBytes(request: HttpRequest, limits: BindingLimits): number {
   const json = request.header("content-type")?.includes("json") === true;
-  return json ? limits.jsonBodyMaxBytes : limits.contentMaxBytes + envelopeBytes;
+  return json ? limits.jsonBodyMaxBytes : limits.contentMaxBytes;
 }
-
-/** Flags and length before each message of gRPC-Web and of Connect's streams. */
-const envelopeBytes = 5;
 
 // What the two protocols read; everything else is read from the request itself.
 const protocolHeaders = [
@@ -96,11 +99,13 @@ function headersOf(request: HttpRequest): Headers {
   return headers;
 }
 
-async function replyOf({ status, header, body }: UniversalServerResponse, streams: boolean): Promise<HttpReply> {
-  const headers = Object.fromEntries(header ?? []);
-  if (streams || body === undefined) return { status, headers, body };
-  const { "content-length": _, ...rest } = headers;
+function streamReply({ status, header, body }: UniversalServerResponse): HttpReply {
+  return { status, headers: Object.fromEntries(header ?? []), body };
+}
+
+async function wholeReply({ status, header, body }: UniversalServerResponse): Promise<HttpReply> {
+  const { "content-length": _, ...headers } = Object.fromEntries(header ?? []);
   const pieces: Uint8Array[] = [];
-  for await (const piece of body) pieces.push(piece);
-  return { status, headers: rest, body: Buffer.concat(pieces) };
+  for await (const piece of body ?? []) pieces.push(piece);
+  return { status, headers, body: Buffer.concat(pieces) };
 }

@@ -16,7 +16,8 @@ export interface Admission {
  * the same. Throws `versionNotSupported` and `extensionSupportRequired`.
  */
 export function openContext(service: Service, { principal, binding, version, header }: Admission): OpenContext {
-  declaredVersion(header(versionParameter), [version], service.strictVersions);
+  // A value that was sent twice reaches us joined by a comma: the first one counts.
+  declaredVersion(header(versionParameter)?.split(",", 1)[0], [version], service.strictVersions);
   const extensions = service.extensions(parseExtensions(header(extensionsParameter)));
   return createContext({ principal, binding, version, extensions, after: header("last-event-id") });
 }

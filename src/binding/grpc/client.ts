@@ -2,9 +2,11 @@ import { type Message as AnyMessage, type DescMessage, fromBinary, toBinary } fr
 import { Client, Metadata, type ServiceError } from "@grpc/grpc-js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
-import { type Operation, type Operations, operations, type StreamItem } from "../../protocol/operations.js";
+import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
 import { extensionsParameter, formatExtensions, versionParameter } from "../../protocol/service-parameters.js";
 import type { GrpcFace } from "../../version/codec.js";
+import { leavable } from "../leavable.js";
+import { createTransport } from "../transport.js";
 import { credentialsOf, type GrpcTls, targetOf } from "./address.js";
 import { errorFromStatus } from "./errors.js";
 import { asBuffer, asBytes, methodsOf, type RpcMethod } from "./method.js";
@@ -34,10 +36,18 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
     "grpc.max_reconnect_backoff_ms": 10_000,
   });
   const metadata = metadataWriter(options);
-  const called = new Map(methodsOf(options.face).map((method) => [method.operation, { ...method, client, metadata }]));
-  const calls: Record<string, unknown> = {};
-  for (const operation of operations) calls[operation.name] = callOf(operation, called.get(operation));
-  return { ...(calls as Operations<CallOptions>), close: () => client.close() };
+  const methods = new Map(methodsOf(options.face).map((method) => [method.operation, { ...method, client, metadata }]));
+  const methodOf = (operation: Operation): CalledMethod => {
+    const method = methods.get(operation);
+    if (method !== undefined) return method;
+    throw new A2AError("unsupportedOperation", `${operation.method} does not exist in this version over gRPC`);
+  };
+  const calls = createTransport({
+    unary: async (operation, request, options) => callUnary(methodOf(operation), request, options),
+    stream: (operation, request, options) =>
+      leavable((left) => callStream(() => methodOf(operation), request, { ...options, left })),
+  });
+  return { ...calls, close: () => client.close() };
 }
 
 /** One RPC as it is called. */
@@ -46,60 +56,56 @@ interface CalledMethod extends RpcMethod {
   readonly metadata: (options: CallOptions) => Metadata;
 }
 
-type AnyCall = (request: AnyMessage, options: CallOptions) => Promise<AnyMessage> | AsyncIterable<StreamItem>;
-
-function callOf(operation: Operation, method: CalledMethod | undefined): AnyCall {
-  if (method !== undefined) return operation.streams ? callStream(method) : callUnary(method);
-  const missing = new A2AError("unsupportedOperation", `${operation.method} does not exist in this version over gRPC`);
-  return operation.streams ? () => failing(missing) : () => Promise.reject(missing);
-}
-
-// biome-ignore lint/correctness/useYield: it fails at its first step.
-async function* failing(error: A2AError): AsyncGenerator<StreamItem> {
-  throw error;
-}
-
-function callUnary({ client, face, operation, path, descriptor, metadata }: CalledMethod): AnyCall {
-  return (request, options) =>
-    new Promise((resolve, reject) => {
-      const { signal } = options;
-      signal?.throwIfAborted();
-      const wire = encode(descriptor.input, face.writeRequest(operation, request));
-      const answered = (error: ServiceError | null, reply?: Uint8Array): void => {
-        signal?.removeEventListener("abort", cancel);
-        try {
-          if (error !== null) throw failureOf(error, signal);
-          resolve(face.readReply(operation, decodeReply(descriptor.output, reply)));
-        } catch (failure) {
-          reject(failure);
-        }
-      };
-      const call = client.makeUnaryRequest(path, same, asBytes, wire, metadata(options), limitsOf(options), answered);
-      const cancel = (): void => call.cancel();
-      signal?.addEventListener("abort", cancel, { once: true });
-    });
-}
-
-function callStream({ client, face, operation, path, descriptor, metadata }: CalledMethod): AnyCall {
-  return async function* (request, options) {
-    const { signal } = options;
+function callUnary(method: CalledMethod, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
+  const { client, face, operation, path, descriptor, metadata } = method;
+  const { signal } = options;
+  return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const wire = encode(descriptor.input, face.writeRequest(operation, request));
-    const call = client.makeServerStreamRequest(path, same, asBytes, wire, metadata(options), limitsOf(options));
-    // The iterator below tells of errors; one that comes after its end has nobody to tell.
-    call.on("error", () => {});
+    const answered = (error: ServiceError | null, reply?: Uint8Array): void => {
+      signal?.removeEventListener("abort", cancel);
+      try {
+        if (error !== null) throw failureOf(error, signal);
+        resolve(face.readReply(operation, decodeReply(descriptor.output, reply)));
+      } catch (failure) {
+        reject(failure);
+      }
+    };
+    const call = client.makeUnaryRequest(path, same, asBytes, wire, metadata(options), limitsOf(options), answered);
     const cancel = (): void => call.cancel();
     signal?.addEventListener("abort", cancel, { once: true });
-    const reader = face.readStream(operation);
-    try {
-      for await (const payload of call) yield* reader.read(decodeReply(descriptor.output, payload), undefined);
-    } catch (error) {
-      throw failureOf(error, signal);
-    } finally {
-      signal?.removeEventListener("abort", cancel);
-      call.cancel();
-    }
-  };
+  });
+}
+
+interface StreamOptions extends CallOptions {
+  /** Aborts when the reader leaves, maybe while it waits for an event. */
+  readonly left: AbortSignal;
+}
+
+async function* callStream(
+  find: () => CalledMethod,
+  request: AnyMessage,
+  options: StreamOptions,
+): AsyncGenerator<StreamItem, void, undefined> {
+  const { client, face, operation, path, descriptor, metadata } = find();
+  const { signal, left } = options;
+  signal?.throwIfAborted();
+  const wire = encode(descriptor.input, face.writeRequest(operation, request));
+  const call = client.makeServerStreamRequest(path, same, asBytes, wire, metadata(options), limitsOf(options));
+  // The iterator below tells of errors; one that comes after its end has nobody to tell.
+  call.on("error", () => {});
+  const cancel = (): void => call.cancel();
+  signal?.addEventListener("abort", cancel, { once: true });
+  left.addEventListener("abort", cancel, { once: true });
+  const reader = face.readStream(operation);
+  try {
+    for await (const payload of call) yield* reader.read(decodeReply(descriptor.output, payload), undefined);
+  } catch (error) {
+    if (!left.aborted) throw failureOf(error, signal);
+  } finally {
+    signal?.removeEventListener("abort", cancel);
+    call.cancel();
+  }
 }
 
 function encode(schema: DescMessage, message: AnyMessage): Buffer {

@@ -5,7 +5,6 @@ import { A2AError } from "../../protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
 import { a2aMediaType } from "../../protocol/service-parameters.js";
 import type { HttpJsonFace } from "../../version/codec.js";
-import { eventStreamType } from "../event-stream.js";
 import { isEventStream, parseAnswer, parseOrNothing, readEvents, readText, withAnswerHeaders } from "../http-answer.js";
 import {
   createSender,
@@ -16,7 +15,7 @@ import {
 } from "../http-caller.js";
 
 import { leavable } from "../leavable.js";
-import { jsonMediaType } from "../media-type.js";
+import { eventStreamType, jsonMediaType } from "../media-type.js";
 import { createTransport } from "../transport.js";
 import { type Address, addressesOf } from "./address.js";
 

@@ -1,17 +1,17 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { A2AError } from "../../protocol/errors.js";
-import { invokeUnary, type Operation } from "../../protocol/operations.js";
+import type { Operation } from "../../protocol/operations.js";
 import type { HttpJsonFace } from "../../version/codec.js";
 import { formatEvent } from "../event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http.js";
 import {
   authenticate,
+  callUnary,
   decodeBody,
   errorHeaders,
   expectedBytes,
   extensionsOf,
   httpStatusOf,
-  openContext,
   parseJson,
   type StreamForm,
   streamReply,
@@ -73,7 +73,7 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
     if (route.operation.streams) {
       return await streamReply(call, route.operation, message, streamForm(service, face, route.operation, message));
     }
-    const reply = await invokeUnary(service.handler, route.operation, message, openContext(call));
+    const reply = await callUnary(call, route.operation, message);
     return jsonReply(request, 200, face.codec(route.operation).writeReply(reply, message), extensions);
   } catch (error) {
     return failure(request, known, service.publicError(error));

@@ -4,7 +4,6 @@ import { isJsonObject } from "../../protocol/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
 import type { JsonRpcFace } from "../../version/codec.js";
-import { eventStreamType } from "../event-stream.js";
 import {
   errorFromHttpStatus,
   isEventStream,
@@ -22,7 +21,7 @@ import {
   type SendHttp,
 } from "../http-caller.js";
 import { leavable } from "../leavable.js";
-import { jsonMediaType } from "../media-type.js";
+import { eventStreamType, jsonMediaType } from "../media-type.js";
 import { createTransport } from "../transport.js";
 
 export interface JsonRpcTransportOptions extends HttpTransportOptions {

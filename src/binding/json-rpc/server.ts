@@ -1,17 +1,17 @@
 import { A2AError } from "../../protocol/errors.js";
-import { invokeUnary, type Operation } from "../../protocol/operations.js";
+import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcFace } from "../../version/codec.js";
 import { pickFace } from "../../version/detect.js";
 import { formatEvent } from "../event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http.js";
 import {
   authenticate,
+  callUnary,
   decodeBody,
   errorHeaders,
   expectedBytes,
   extensionsOf,
   httpStatusOf,
-  openContext,
   type StreamForm,
   streamReply,
   versionOf,
@@ -79,7 +79,7 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     const { extensions } = known;
     const call = { service, request, binding: "json-rpc", principal, version: face.version, extensions } as const;
     if (operation.streams) return await streamReply(call, operation, message, rpcForm(rpc, known, operation, message));
-    const reply = await invokeUnary(service.handler, operation, message, openContext(call));
+    const reply = await callUnary(call, operation, message);
     const result = JSON.stringify(face.codec(operation).writeReply(reply, message));
     return {
       status: 200,

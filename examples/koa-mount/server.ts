@@ -1,0 +1,20 @@
+// An agent inside a Koa app that exists: its other routes stay what they are.
+import Koa from "koa";
+import { artifact, createAgent } from "trivium";
+
+const agent = await createAgent({
+  card: { name: "Shouter", description: "Says it louder", version: "1.0.0" },
+  async *agent({ text }) {
+    yield artifact(text.toUpperCase());
+  },
+});
+
+const app = new Koa();
+app.use(await agent.koa());
+app.use((ctx) => {
+  ctx.body = "the shop's own page";
+});
+const server = app.listen(Number(process.env["PORT"] ?? 8080), "127.0.0.1", () => {
+  const address = server.address();
+  console.log(`The shop listens at http://127.0.0.1:${typeof address === "object" ? address?.port : address}`);
+});

@@ -1,0 +1,19 @@
+// A model's token stream is one artifact: `streamText` makes it of any async iterable of strings.
+import { setTimeout as sleep } from "node:timers/promises";
+import { serve, streamText, working } from "trivium";
+
+async function* model(prompt: string, signal: AbortSignal): AsyncGenerator<string> {
+  for (const word of `You said ${prompt}. I have nothing to add.`.split(/(?<= )/)) {
+    await sleep(20, undefined, { signal });
+    yield word;
+  }
+}
+
+const server = await serve({
+  card: { name: "Talker", description: "Streams an answer word by word", version: "1.0.0" },
+  async *agent({ text, signal }) {
+    yield working();
+    yield* streamText(model(text, signal), { name: "answer" });
+  },
+});
+console.log(`Talker listens at ${server.url}`);

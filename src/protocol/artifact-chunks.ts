@@ -1,0 +1,30 @@
+import type { Artifact, Part } from "./model.js";
+
+/**
+ * Adds a chunk to the artifact that it goes on with, in place (spec 4.2.2). Parts are shared with the chunk and never
+ * changed; a chunk of text goes on in the text part before it, so that a stream of tokens is one part and not thousands.
+ */
+export function appendChunk(artifact: Artifact, chunk: Artifact): void {
+  for (const part of chunk.parts) appendPart(artifact.parts, part);
+  if (chunk.metadata !== undefined) artifact.metadata = { ...artifact.metadata, ...chunk.metadata };
+}
+
+function appendPart(parts: Part[], part: Part): void {
+  const last = parts.at(-1);
+  if (last === undefined || last.content.case !== "text" || part.content.case !== "text" || !goesOn(last, part)) {
+    parts.push(part);
+    return;
+  }
+  if (part.content.value === "") return;
+  parts[parts.length - 1] = { ...last, content: { case: "text", value: last.content.value + part.content.value } };
+}
+
+function goesOn(last: Part, part: Part): boolean {
+  return (
+    last.mediaType === part.mediaType &&
+    last.filename === "" &&
+    part.filename === "" &&
+    last.metadata === undefined &&
+    part.metadata === undefined
+  );
+}

@@ -1,0 +1,54 @@
+import type { FieldViolation } from "../protocol/errors.js";
+import type { TaskPushNotificationConfig } from "../protocol/model.js";
+import type { PushPolicy } from "./policy.js";
+
+/** What is wrong with a configuration, field by field: with a URL that no webhook has, or may not have here, and with text that would break a header. */
+export function checkConfig(config: TaskPushNotificationConfig, policy: PushPolicy): readonly FieldViolation[] {
+  const { url, token, authentication } = config;
+  const faults: readonly (readonly [field: string, description: string | undefined])[] = [
+    ["url", urlFault(url, policy)],
+    ["token", headerFault(token)],
+    ["authentication.scheme", authentication === undefined ? undefined : schemeFault(authentication.scheme)],
+    ["authentication.credentials", headerFault(authentication?.credentials ?? "")],
+  ];
+  return faults.flatMap(([field, description]) => (description === undefined ? [] : [{ field, description }]));
+}
+
+/** Faults in the text of a URL, the first of which is named. A parser would mend most of them in silence. */
+const urlFaults: readonly { readonly has: (text: string) => boolean; readonly description: string }[] = [
+  { has: (text) => !/^https?:\/\//i.test(text), description: "must be an absolute http or https URL" },
+  { has: (text) => /[\p{Cc}\s\\]/u.test(text), description: "must not hold spaces, backslashes or control characters" },
+  { has: (text) => text.includes("#"), description: "must not have a fragment" },
+  { has: (text) => /^\w+:\/\/[^/?]*@/.test(text), description: "must not hold a user name or a password" },
+  { has: (text) => /^\w+:\/\/(?:[/?:]|$)/.test(text), description: "must name a host" },
+  { has: (text) => !isPort(portOf(text)), description: "must have a port from 1 to 65535, or none" },
+  { has: (text) => !URL.canParse(text), description: "is not a valid URL" },
+];
+
+function urlFault(text: string, policy: PushPolicy): string | undefined {
+  const fault = urlFaults.find(({ has }) => has(text));
+  if (fault !== undefined) return fault.description;
+  if (policy.host(new URL(text).hostname) === "forbidden") return "names a host that this agent does not call";
+  return undefined;
+}
+
+function portOf(text: string): string {
+  return /^\w+:\/\/[^/?]*:(\d*)(?:[/?]|$)/.exec(text)?.[1] ?? "";
+}
+
+function isPort(port: string): boolean {
+  return port === "" || (Number(port) > 0 && Number(port) < 65536);
+}
+
+const schemePattern = /^[\w!#$%&'*+.^`|~-]+$/;
+
+function schemeFault(scheme: string): string | undefined {
+  return schemePattern.test(scheme) ? undefined : "must be the name of an HTTP authentication scheme";
+}
+
+// A header is Latin-1 in one line, and spaces at its ends get lost on the way.
+function headerFault(text: string): string | undefined {
+  if (/\p{Cc}/u.test(text)) return "must not hold line breaks or control characters";
+  if (/[\u0100-\uffff]/.test(text)) return "must not hold characters that a header cannot carry";
+  return text.trim() === text ? undefined : "must not begin or end with a space";
+}

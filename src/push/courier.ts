@@ -1,0 +1,253 @@
+import { setImmediate } from "node:timers/promises";
+import type { Clock, LogRecord, PushRegistration, PushStore, TaskStore } from "../core/ports.js";
+import type { Logger } from "../protocol/logger.js";
+import type { StreamResponse } from "../protocol/model.js";
+import { isTerminal } from "../protocol/states.js";
+import type { StreamWriter, WireEvent } from "../version/codec.js";
+import type { CallOutcome, CallWebhook } from "./call.js";
+import { joinChunks, pageRecords } from "./join-chunks.js";
+import type { PushLimits } from "./limits.js";
+import { type Plan, planArtifacts, planEvents } from "./plan.js";
+import type { Slots } from "./slots.js";
+
+/** What all couriers of a process share. */
+export interface CourierDeps {
+  readonly store: PushStore;
+  readonly tasks: TaskStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: PushLimits;
+  readonly slots: Slots;
+  readonly call: CallWebhook;
+  /** Makes the writer of the bodies of one webhook. */
+  readonly writer: (registration: PushRegistration) => StreamWriter<string>;
+  readonly everyEvent: boolean;
+}
+
+const storePauseMs = 1000;
+const retryGrowth = 4;
+
+class Stopped extends Error {}
+
+/**
+ * Brings what a task does to one webhook, in order, one event at a time. It is a position in the log and a wake-up: it
+ * keeps no events, so a webhook that is slow or away costs nobody but itself.
+ */
+export class Courier {
+  readonly key: number;
+  readonly taskId: string;
+  readonly id: string;
+  /** Resolves when it has ended: with its task, with its configuration, or because it was told to. */
+  readonly done: Promise<void>;
+  /** Number of the last record that it has seen. */
+  position: number;
+  /** Set when it does nothing more: who registers anew needs a new one. */
+  finished = false;
+  readonly #deps: CourierDeps;
+  readonly #scope: PushRegistration["scope"];
+  /** Up to here nothing is told. */
+  readonly #from: number;
+  readonly #plan: Plan;
+  #writer: StreamWriter<string>;
+  /** Ends everything. */
+  readonly #stop = new AbortController();
+  /** Ends waiting: calls go on. */
+  readonly #hurry = new AbortController();
+  #dirty: boolean = true;
+  #wakeUp = (): void => {};
+
+  constructor(deps: CourierDeps, registration: PushRegistration) {
+    this.#deps = deps;
+    this.key = registration.key;
+    this.taskId = registration.taskId;
+    this.id = registration.config.id;
+    this.#scope = registration.scope;
+    this.#from = registration.cursor;
+    this.#writer = deps.writer(registration);
+    this.#plan = deps.everyEvent ? planEvents : planArtifacts();
+    // An artifact may have begun before: what leads up to the cursor is read as well, and not told.
+    this.position = deps.everyEvent ? registration.cursor : 0;
+    this.done = this.#run();
+  }
+
+  /** The configuration was replaced. It goes on where it stands, so that nothing is lost in between. */
+  replace(registration: PushRegistration): void {
+    this.#writer = this.#deps.writer(registration);
+    this.wake();
+  }
+
+  /** The task may have new records. */
+  wake(): void {
+    this.#dirty = true;
+    this.#wakeUp();
+  }
+
+  /** Sends what the log holds, waits for nothing more, and ends. */
+  drain(): void {
+    this.#hurry.abort(new Stopped());
+    this.wake();
+  }
+
+  /** Ends now: a call that is under way is broken off. */
+  stop(): void {
+    this.finished = true;
+    this.#stop.abort(new Stopped());
+    this.drain();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      do await this.#woken();
+      while (await this.#readOn());
+    } catch (error) {
+      if (!(error instanceof Stopped)) {
+        this.#deps.logger.error({ taskId: this.taskId, id: this.id, error }, "push deliveries have ended early");
+      }
+    } finally {
+      this.finished = true;
+    }
+  }
+
+  async #woken(): Promise<void> {
+    while (!this.#dirty) {
+      this.#hurry.signal.throwIfAborted();
+      await new Promise<void>((resolve) => {
+        this.#wakeUp = resolve;
+      });
+    }
+    // Off the turn's path; and the hints of one moment are one look.
+    await setImmediate();
+    this.#stop.signal.throwIfAborted();
+    this.#dirty = false;
+  }
+
+  // Deals with the log up to its end. False when there is nothing more to do, ever.
+  async #readOn(): Promise<boolean> {
+    for (;;) {
+      const page = await this.#ask(() => this.#deps.tasks.recordsAfter(this.key, this.position, pageRecords));
+      if (page === undefined) return this.#finish();
+      if (page === "compacted") {
+        if (!(await this.#tellTask())) return false;
+        continue;
+      }
+      for (const record of page.records) {
+        if (record.seq > this.position && !(await this.#deal(record))) return false;
+      }
+      if (page.records.length > 0 && this.position < page.head.seq) continue;
+      return isTerminal(page.head.state) ? this.#finish() : true;
+    }
+  }
+
+  // False when the configuration is gone.
+  async #deal(record: LogRecord): Promise<boolean> {
+    const due = this.#plan(record);
+    this.position = record.seq;
+    if (due.length === 0 || record.seq <= this.#from) return true;
+    for (const each of due) {
+      const event =
+        each.kind === "event" ? each.event : await this.#ask(() => joinChunks(this.#deps.tasks, this.key, each.run));
+      const told = event === undefined ? await this.#tellTask() : await this.#deliver(event);
+      if (!told) return false;
+    }
+    await this.#advance();
+    return true;
+  }
+
+  // When the log no longer holds what is to be told, the task itself says it. False when the configuration is gone.
+  async #tellTask(): Promise<boolean> {
+    const stored = await this.#ask(() => this.#deps.tasks.read(this.#scope, this.taskId));
+    // The next look finds that it is gone.
+    if (stored?.snapshot === undefined) return stored === undefined;
+    const { task, seq } = stored.snapshot;
+    this.position = Math.max(this.position, seq);
+    if (seq <= this.#from) return true;
+    const told = await this.#deliver({ $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } });
+    if (told) await this.#advance();
+    return told;
+  }
+
+  // False when the configuration is gone.
+  async #deliver(event: StreamResponse): Promise<boolean> {
+    for (const { payload } of this.#write(event)) {
+      if (!(await this.#send(payload))) return false;
+    }
+    return true;
+  }
+
+  #write(response: StreamResponse): readonly WireEvent<string>[] {
+    try {
+      return this.#writer.write({ response });
+    } catch (error) {
+      this.#deps.logger.error(
+        { taskId: this.taskId, id: this.id, error },
+        "an event could not be written for a webhook",
+      );
+      return [];
+    }
+  }
+
+  // False when the configuration is gone; an event that the webhook does not take is given up.
+  async #send(body: string): Promise<boolean> {
+    const { limits, slots, logger } = this.#deps;
+    let pauseMs = limits.pushRetryMs;
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await slots.run(this.#stop.signal, () => this.#attempt(body));
+      if (outcome === "gone") return false;
+      if (outcome.kind === "taken") return true;
+      this.#stop.signal.throwIfAborted();
+      if (outcome.kind === "refused" || attempt >= limits.pushAttempts) {
+        const fields = { taskId: this.taskId, id: this.id, attempt, reason: outcome.reason };
+        logger.warn(fields, "a webhook did not take an event, it was given up");
+        return true;
+      }
+      await this.#pause(pauseMs);
+      pauseMs *= retryGrowth;
+    }
+  }
+
+  // The configuration is read for each attempt: it may have been replaced, or deleted by another process.
+  async #attempt(body: string): Promise<CallOutcome | "gone"> {
+    const registration = await this.#ask(() => this.#deps.store.get(this.key, this.id));
+    if (registration === undefined) return "gone";
+    return this.#deps.call(registration.config, body, this.#stop.signal);
+  }
+
+  #advance(): Promise<void> {
+    return this.#ask(() => this.#deps.store.advance(this.key, this.id, this.position));
+  }
+
+  async #finish(): Promise<false> {
+    this.finished = true;
+    await this.#ask(() => this.#deps.store.delete(this.key, this.id));
+    return false;
+  }
+
+  // A store that fails is asked again until it answers.
+  async #ask<T>(question: () => Promise<T>): Promise<T> {
+    for (;;) {
+      this.#stop.signal.throwIfAborted();
+      try {
+        return await question();
+      } catch (error) {
+        this.#deps.logger.warn({ taskId: this.taskId, id: this.id, error }, "push deliveries wait for the store");
+      }
+      await this.#pause(storePauseMs);
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#hurry;
+    signal.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        cancel();
+        reject(signal.reason);
+      };
+      const cancel = this.#deps.clock.after(ms, () => {
+        signal.removeEventListener("abort", leave);
+        resolve();
+      });
+      signal.addEventListener("abort", leave, { once: true });
+    });
+  }
+}

@@ -1,0 +1,44 @@
+import type { TaskStore } from "../core/ports.js";
+import { appendChunk } from "../protocol/artifact-chunks.js";
+import type { StreamResponse, TaskArtifactUpdateEvent } from "../protocol/model.js";
+import type { ChunkRun } from "./plan.js";
+
+/** How many records are read at a time. */
+export const pageRecords = 64;
+
+/**
+ * Reads a run of chunks and makes one event of it: it appends if the first one does, and is the last if the last one is.
+ * An only chunk is given as it is. `undefined`: the log does not hold them any more.
+ */
+export async function joinChunks(tasks: TaskStore, key: number, run: ChunkRun): Promise<StreamResponse | undefined> {
+  let only: StreamResponse | undefined;
+  let joined: TaskArtifactUpdateEvent | undefined;
+  let after = run.first - 1;
+  while (after < run.last) {
+    const page = await tasks.recordsAfter(key, after, Math.min(pageRecords, run.last - after));
+    if (page === undefined || page === "compacted" || page.records.length === 0) return undefined;
+    for (const record of page.records) {
+      after = record.seq;
+      if (record.kind !== "event" || record.event.payload.case !== "artifactUpdate") continue;
+      const chunk = record.event.payload.value;
+      if (chunk.artifact?.artifactId !== run.artifactId) continue;
+      if (joined === undefined) joined = copyOf(chunk);
+      else add(joined, chunk);
+      only = record.seq === run.first ? record.event : undefined;
+    }
+  }
+  if (only !== undefined || joined === undefined) return only;
+  return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "artifactUpdate", value: joined } };
+}
+
+// What `add` changes is copied, the rest is shared with the log.
+function copyOf(chunk: TaskArtifactUpdateEvent): TaskArtifactUpdateEvent {
+  const { artifact } = chunk;
+  return artifact === undefined ? { ...chunk } : { ...chunk, artifact: { ...artifact, parts: [...artifact.parts] } };
+}
+
+function add(joined: TaskArtifactUpdateEvent, { artifact, lastChunk, metadata }: TaskArtifactUpdateEvent): void {
+  if (joined.artifact !== undefined && artifact !== undefined) appendChunk(joined.artifact, artifact);
+  if (metadata !== undefined) joined.metadata = { ...joined.metadata, ...metadata };
+  joined.lastChunk = lastChunk;
+}

@@ -1,0 +1,89 @@
+import type { LogRecord } from "../core/ports.js";
+import type { StreamResponse, TaskArtifactUpdateEvent } from "../protocol/model.js";
+import { isStop } from "../protocol/states.js";
+
+// What a webhook is told, and when: decided record by record, by the positions of the log alone. So it can be worked out
+// again from the log at any time, and nothing of the task has to be kept.
+
+/** An artifact, or a run of it: the chunks of this id among the records `first` to `last`. */
+export interface ChunkRun {
+  readonly artifactId: string;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** What is to be sent: an event as it is, or the one that says what a run of chunks says. */
+export type Due =
+  | { readonly kind: "event"; readonly event: StreamResponse }
+  | { readonly kind: "chunks"; readonly run: ChunkRun };
+
+/** Sees each record of a task's log once, in order, and says what is to be sent now. */
+export type Plan = (record: LogRecord) => readonly Due[];
+
+const nothing: readonly Due[] = [];
+
+/** Each event of the task, chunks too. */
+export const planEvents: Plan = (record) =>
+  record.kind === "event" ? [{ kind: "event", event: record.event }] : nothing;
+
+/**
+ * Each status, and each artifact as a whole: at its `lastChunk`; when the event behind its only one does not append to it;
+ * else when it is replaced or the turn stops. An artifact that grows after it was sent is sent again, as a whole.
+ */
+export function planArtifacts(): Plan {
+  /** Where each artifact begins. */
+  const firsts = new Map<string, number>();
+  /** The last event, when it began an artifact and did not end it. */
+  let single: ChunkRun | undefined;
+  /** Artifacts that were appended to since they were last sent. */
+  const growing = new Map<string, ChunkRun>();
+
+  const settle = (all: boolean): ChunkRun[] => {
+    const runs = [...(all ? growing.values() : []), ...(single === undefined ? [] : [single])];
+    if (all) growing.clear();
+    single = undefined;
+    return runs;
+  };
+
+  const append = (artifactId: string, first: number, seq: number): ChunkRun[] => {
+    const runs = single?.artifactId === artifactId ? [] : settle(false);
+    single = undefined;
+    growing.set(artifactId, { artifactId, first, last: seq });
+    return runs;
+  };
+
+  const begin = (artifactId: string, seq: number): ChunkRun[] => {
+    const replaced = growing.get(artifactId);
+    growing.delete(artifactId);
+    const runs = [...(replaced === undefined ? [] : [replaced]), ...settle(false)];
+    firsts.set(artifactId, seq);
+    single = { artifactId, first: seq, last: seq };
+    return runs;
+  };
+
+  const end = (artifactId: string): ChunkRun[] => {
+    const run = growing.get(artifactId);
+    growing.delete(artifactId);
+    return run === undefined ? settle(false) : [run];
+  };
+
+  const seeArtifact = (seq: number, event: TaskArtifactUpdateEvent): readonly Due[] => {
+    const id = event.artifact?.artifactId ?? "";
+    const first = event.append ? firsts.get(id) : undefined;
+    const runs = first === undefined ? begin(id, seq) : append(id, first, seq);
+    if (event.lastChunk) runs.push(...end(id));
+    return runs.length === 0 ? nothing : runs.map(chunksDue);
+  };
+
+  return (record) => {
+    if (record.kind === "turnEnded") return settle(true).map(chunksDue);
+    if (record.kind !== "event") return nothing;
+    const { payload } = record.event;
+    if (payload.case === "artifactUpdate") return seeArtifact(record.seq, payload.value);
+    const state = payload.case === "statusUpdate" ? payload.value.status?.state : undefined;
+    const runs = settle(state !== undefined && isStop(state));
+    return [...runs.map(chunksDue), { kind: "event", event: record.event }];
+  };
+}
+
+const chunksDue = (run: ChunkRun): Due => ({ kind: "chunks", run });

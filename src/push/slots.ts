@@ -1,0 +1,52 @@
+/** Turns of which only so many are taken at a time; who has to wait is served in the order of asking. */
+export interface Slots {
+  /** Runs with a slot. Rejects with the signal's reason when it aborts before there was one. */
+  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+}
+
+export function createSlots(count: number): Slots {
+  const waiting = new Set<() => void>();
+  let free = count;
+
+  const take = (signal: AbortSignal): Promise<void> => {
+    signal.throwIfAborted();
+    if (free > 0) {
+      free -= 1;
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        waiting.delete(enter);
+        reject(signal.reason);
+      };
+      const enter = (): void => {
+        signal.removeEventListener("abort", leave);
+        resolve();
+      };
+      waiting.add(enter);
+      signal.addEventListener("abort", leave, { once: true });
+    });
+  };
+
+  // A slot goes from hand to hand, so that nobody who comes late gets in between.
+  const give = (): void => {
+    const [next] = waiting;
+    if (next === undefined) {
+      free += 1;
+      return;
+    }
+    waiting.delete(next);
+    next();
+  };
+
+  return {
+    async run(signal, work) {
+      await take(signal);
+      try {
+        return await work();
+      } finally {
+        give();
+      }
+    },
+  };
+}

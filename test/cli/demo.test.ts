@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { shell, startDemo, trivium } from "../support/command.js";
+
+describe("trivium demo", () => {
+  it("prints where its card and its interfaces are, as the card says", async () => {
+    await using demo = await startDemo();
+    const response = await fetch(`${demo.url}/.well-known/agent-card.json`);
+    const card = (await response.json()) as { supportedInterfaces: { url: string; protocolBinding: string }[] };
+    expect(demo.greeting).toContain(`${demo.url}/.well-known/agent-card.json\n`);
+    expect(card.supportedInterfaces.map((each) => each.protocolBinding)).toEqual(["JSONRPC", "GRPC", "HTTP+JSON"]);
+    for (const { url, protocolBinding } of card.supportedInterfaces) {
+      expect(demo.greeting).toMatch(new RegExp(`^ *${protocolBinding.replace("+", "\\+")} +${url}$`, "m"));
+    }
+  });
+
+  it("prints commands that work as printed", async () => {
+    await using demo = await startDemo();
+    const cache = mkdtempSync(join(tmpdir(), "trivium-npm-"));
+    const commands = demo.greeting.match(/^ +(?:curl|npx) .*$/gm) ?? [];
+    expect(commands.map((command) => command.trim().split(" ")[0])).toEqual(["curl", "npx", "curl"]);
+    try {
+      for (const command of commands) {
+        // A cache of its own: npx keeps a link to the folder that it was run in. Nothing has to be fetched for it.
+        const env = { npm_config_cache: cache, npm_config_offline: "true" };
+        const { code, stdout, stderr } = await shell(command, env);
+        expect({ command, code, stderr: code === 0 ? "" : stderr }).toEqual({ command, code: 0, stderr: "" });
+        expect(stdout).toContain("# Text analysis");
+        expect(stdout).toContain("TASK_STATE_COMPLETED");
+      }
+    } finally {
+      rmSync(cache, { recursive: true });
+    }
+  });
+
+  it.each(["SIGTERM", "SIGINT"] as const)("closes on %s and exits with 0", async (signal) => {
+    await using demo = await startDemo();
+    expect(await demo.stop(signal)).toBe(0);
+    expect(demo.log()).toContain('"closing"');
+    await expect(fetch(demo.url)).rejects.toThrow();
+  });
+
+  it("takes the port and the level of its log from the environment", async () => {
+    await using demo = await startDemo([], { PORT: "0", LOG_LEVEL: "silent" });
+    expect(demo.port).toBeGreaterThan(0);
+    expect(await demo.stop()).toBe(0);
+    expect(demo.log()).toBe("");
+  });
+
+  it("says in one sentence that the port is taken", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => taken.once("listening", resolve));
+    const { port } = taken.address() as { readonly port: number };
+    const { code, stdout, stderr } = await trivium(["demo", "--port", String(port), "--log-level", "silent"]);
+    taken.close();
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toBe(`error: port ${port} on 127.0.0.1 is taken: choose another one with --port\n`);
+  });
+
+  it("listens beyond this machine only when told that callers share tasks", async () => {
+    const args = ["--host", "0.0.0.0", "--port", "0"];
+    expect(await trivium(["demo", ...args])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "error: other machines can reach host 0.0.0.0: say --anonymous to let all callers share all tasks\n",
+    });
+    await using demo = await startDemo([...args, "--anonymous"]);
+    expect((await fetch(`${demo.url}/healthz`)).status).toBe(200);
+  });
+
+  it("says in one sentence that a host cannot be listened on", async () => {
+    const { code, stderr } = await trivium(["demo", "--host", "127.0.0.1.invalid", "--anonymous", "--port", "0"], {
+      env: { LOG_LEVEL: "silent" },
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^error: .*127\.0\.0\.1\.invalid\n$/);
+  });
+});

@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { root, trivium } from "../support/command.js";
+
+const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { readonly version: string };
+
+describe("trivium", () => {
+  it("says its version", async () => {
+    expect(await trivium(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+  });
+
+  it.each([
+    { args: ["--help"], told: ["demo", "call"] },
+    { args: ["demo", "--help"], told: ["--port", "--host", "--anonymous", "PORT", "LOG_LEVEL"] },
+    { args: ["call", "--help"], told: ["--binding", "--header", "--timeout", "--extension", "--last-event-id"] },
+  ])("explains itself on stdout: $args", async ({ args, told }) => {
+    const { code, stdout, stderr } = await trivium(args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const word of told) expect(stdout).toContain(word);
+  });
+
+  it.each([
+    { args: [], told: "Commands:" },
+    { args: ["dance"], told: "unknown command 'dance'" },
+    { args: ["demo", "--colour"], told: "unknown option '--colour'" },
+    { args: ["demo", "--port", "65536"], told: "A port is a number from 0 to 65535." },
+    { args: ["demo", "--log-level", "loud"], told: "Allowed choices are" },
+    { args: ["call"], told: "missing required argument 'url'" },
+    { args: ["call", "nowhere", "GetTask"], told: "nowhere is neither an http(s) URL nor the host:port of gRPC" },
+    { args: ["call", "http://127.0.0.1", "Dance"], told: "The operations are SendMessage," },
+    { args: ["call", "http://127.0.0.1", "GetTask", "{id}"], told: "the request is no JSON" },
+    { args: ["call", "http://127.0.0.1", "GetTask", "--binding", "soap"], told: "Allowed choices are json-rpc" },
+    { args: ["call", "127.0.0.1:1", "GetTask", "--binding", "json-rpc"], told: "json-rpc needs an http(s) URL" },
+    { args: ["call", "http://127.0.0.1", "GetTask", "--header", "no"], told: "It takes name:value." },
+    { args: ["call", "http://127.0.0.1", "GetTask", "--timeout", "0"], told: "whole number of milliseconds" },
+  ])("answers what it does not understand with its usage on stderr: $args", async ({ args, told }) => {
+    const { code, stdout, stderr } = await trivium(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(told);
+    expect(stderr).toContain("Usage: trivium");
+  });
+});

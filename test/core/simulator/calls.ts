@@ -1,0 +1,75 @@
+import { createContext, type ServerContext } from "../../../src/protocol/context.js";
+import {
+  type CancelTaskRequest,
+  type GetTaskRequest,
+  type ListTasksRequest,
+  Role,
+  type SendMessageRequest,
+  type SubscribeToTaskRequest,
+} from "../../../src/protocol/model.js";
+import { text } from "../../../src/protocol/parts.js";
+
+export function callContext(after?: string): ServerContext {
+  const principal = { owner: "alice" };
+  return createContext({ principal, binding: "json-rpc", version: "1.0", extensions: [], after });
+}
+
+export interface SendOptions {
+  readonly messageId: string;
+  readonly script: number;
+  readonly taskId?: string | undefined;
+  readonly immediately?: boolean | undefined;
+  readonly historyLength?: number | undefined;
+}
+
+export function sendRequest({
+  messageId,
+  script,
+  taskId = "",
+  immediately = false,
+  historyLength,
+}: SendOptions): SendMessageRequest {
+  return {
+    $typeName: "lf.a2a.v1.SendMessageRequest",
+    tenant: "",
+    message: {
+      $typeName: "lf.a2a.v1.Message",
+      messageId,
+      contextId: "",
+      taskId,
+      role: Role.USER,
+      parts: [text(`${script}`)],
+      extensions: [],
+      referenceTaskIds: [],
+    },
+    configuration: {
+      $typeName: "lf.a2a.v1.SendMessageConfiguration",
+      acceptedOutputModes: [],
+      returnImmediately: immediately,
+      ...(historyLength === undefined ? {} : { historyLength }),
+    },
+  };
+}
+
+export const subscribeRequest = (id: string): SubscribeToTaskRequest => ({
+  $typeName: "lf.a2a.v1.SubscribeToTaskRequest",
+  tenant: "",
+  id,
+});
+
+export const getRequest = (id: string): GetTaskRequest => ({ $typeName: "lf.a2a.v1.GetTaskRequest", tenant: "", id });
+
+export const cancelRequest = (id: string): CancelTaskRequest => ({
+  $typeName: "lf.a2a.v1.CancelTaskRequest",
+  tenant: "",
+  id,
+});
+
+export const listRequest = (pageToken = ""): ListTasksRequest => ({
+  $typeName: "lf.a2a.v1.ListTasksRequest",
+  tenant: "",
+  contextId: "",
+  status: 0,
+  pageSize: 3,
+  pageToken,
+});

@@ -1,0 +1,127 @@
+import { parseEventId } from "../../../src/core/event-id.js";
+import { TaskState } from "../../../src/protocol/model.js";
+import type { StreamItem } from "../../../src/protocol/operations.js";
+import { isStop, isTerminal } from "../../../src/protocol/states.js";
+import { digestOf, shortDigestOf } from "./digest.js";
+import type { Journal, TaskHistory } from "./journal.js";
+
+/** What a follower may expect of its stream. */
+export interface FollowerOptions {
+  /** Id of the message of a send, whose stream ends with the answer. */
+  readonly messageId?: string | undefined;
+  readonly withoutHistory?: boolean | undefined;
+  /** Logs may be compacted away: then a new snapshot stands for what was missed. */
+  readonly snapshotsAgain: boolean;
+}
+
+/** By which operation a stream was opened; `attached`: a send that came back with an id. */
+type Way = "send" | "subscription" | "attached";
+
+/**
+ * What one subscriber gets, held against the log: the snapshot is the task at its position, then comes every event behind
+ * it, in order, none twice and none missing, also over several streams that go on from the last id.
+ */
+export class Follower {
+  taskId = "";
+  /** Number of the last record that was seen; 0 before the first item. */
+  position = 0;
+  lastId: string | undefined;
+  /** A message was the whole answer. */
+  replied = false;
+  readonly #journal: Journal;
+  readonly #options: FollowerOptions;
+  #way: Way;
+  #beganAt = 0;
+
+  constructor(journal: Journal, options: FollowerOptions) {
+    this.#journal = journal;
+    this.#options = options;
+    this.#way = options.messageId === undefined ? "subscription" : "send";
+  }
+
+  /** Goes on from the last id with another stream. */
+  again(way: Way): void {
+    this.#way = way;
+    this.#beganAt = this.position;
+  }
+
+  see({ response, id }: StreamItem): void {
+    const { payload } = response;
+    if (payload.case === "message") {
+      if (this.position > 0) this.#fail("a message in the midst of a stream");
+      this.replied = true;
+      return;
+    }
+    const position = id === undefined ? undefined : parseEventId(id);
+    if (position === undefined) return this.#fail("an event without an id");
+    const history = this.#journal.tasks.get(position.taskId);
+    if (history === undefined) return this.#fail(`task ${position.taskId} was shown and never stored`);
+    if (this.taskId !== "" && this.taskId !== history.id) return this.#fail(`an event of ${history.id}`);
+    this.taskId = history.id;
+    this.lastId = id;
+    if (payload.case === "task") this.#snapshot(history, position.seq, payload.value);
+    else this.#event(history, position.seq, response);
+    this.position = position.seq;
+  }
+
+  /** The stream has ended by itself. */
+  ended(): void {
+    if (this.replied) return;
+    const history = this.#journal.tasks.get(this.taskId);
+    if (history === undefined) return this.#fail("the stream ended without an item");
+    const next = this.#journal.eventAfter(history, this.position);
+    const end = this.#endOf(history);
+    // A send that came back behind its answer ends when nothing goes on.
+    if (end === undefined && this.#way === "attached") return;
+    if (end === undefined) return this.#fail(`the stream ended at ${this.position}, where nothing ends`);
+    if (next !== undefined && next.seq <= end)
+      this.#fail(`the stream ended at ${this.position}, before event ${next.seq}`);
+    if (this.position > end) this.#fail(`the stream went on to ${this.position} behind its end at ${end}`);
+  }
+
+  // The record with which the stream has to end; `undefined` when there is none yet.
+  #endOf({ records, states }: TaskHistory): number | undefined {
+    const taken = this.#journal.taken.get(this.#options.messageId ?? "")?.seq;
+    const from = { send: taken, attached: this.#beganAt, subscription: undefined }[this.#way];
+    for (let seq = (from ?? 0) + 1; seq <= records.length; seq++) {
+      const record = records[seq - 1];
+      const state = states[seq] ?? TaskState.UNSPECIFIED;
+      if (record?.kind === "turnEnded" && from !== undefined) return seq;
+      if (record?.kind !== "event" || record.event.payload.case !== "statusUpdate") continue;
+      if (isTerminal(state)) return seq;
+      if (from !== undefined && isStop(state) && state !== TaskState.AUTH_REQUIRED) return seq;
+    }
+    return undefined;
+  }
+
+  #snapshot(history: TaskHistory, seq: number, task: Parameters<typeof digestOf>[0]): void {
+    if (this.position > 0 && !this.#options.snapshotsAgain)
+      this.#fail(`a second snapshot, at ${seq} after ${this.position}`);
+    if (seq < this.position) this.#fail(`a snapshot at ${seq}, ${this.position} was seen`);
+    const stored = history.digests[seq];
+    const same =
+      this.#options.withoutHistory === true
+        ? digestMatchesShort(stored, shortDigestOf(task))
+        : stored === digestOf(task);
+    if (!same) this.#fail(`the snapshot at ${seq} is not what was stored`);
+    this.#beganAt = seq;
+  }
+
+  #event(history: TaskHistory, seq: number, response: StreamItem["response"]): void {
+    if (this.position === 0) this.#fail("a stream that begins with no snapshot");
+    const expected = this.#journal.eventAfter(history, this.position);
+    if (expected === undefined) this.#fail(`event ${seq} was shown and never stored`);
+    else if (expected.seq !== seq) this.#fail(`event ${seq} after ${this.position}, where ${expected.seq} follows`);
+    else if (expected.event !== response) this.#fail(`event ${seq} is not the one that was stored`);
+  }
+
+  #fail(what: string): void {
+    this.#journal.fail(`${this.taskId} for ${this.#options.messageId ?? "a subscriber"}: ${what}`);
+  }
+}
+
+/** Whether a whole digest is that of a task of which only the rest was shown. */
+export function digestMatchesShort(whole: string | undefined, short: string): boolean {
+  const [status, , ...artifacts] = whole?.split("|") ?? [];
+  return [status, ...artifacts].join("|") === short;
+}

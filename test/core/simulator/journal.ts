@@ -1,0 +1,136 @@
+import { applyRecord, emptyTask } from "../../../src/core/fold.js";
+import type { Append, Head, LogRecord, NewTask } from "../../../src/core/ports.js";
+import { type Task, type TaskArtifactUpdateEvent, TaskState } from "../../../src/protocol/model.js";
+import { isTerminal } from "../../../src/protocol/states.js";
+import { digestOf, freeze } from "./digest.js";
+
+/** What became of one task, write by write, as the store applied it. */
+export interface TaskHistory {
+  readonly id: string;
+  readonly key: number;
+  readonly records: LogRecord[];
+  readonly task: Task;
+  /** How the task looked after each record; `[0]` before the first. */
+  readonly digests: string[];
+  readonly states: TaskState[];
+  /** Who wrote in each epoch. */
+  readonly writers: string[];
+  statusTime: number;
+  turnOpen: boolean;
+  /** Number of the last chunk of the turn: an agent of the simulator counts its chunks. */
+  chunk: number;
+}
+
+/** Writes down what the store did, and checks while it does so what must hold for every write. */
+export class Journal {
+  readonly tasks = new Map<string, TaskHistory>();
+  readonly violations: string[] = [];
+  /** By the id of the message: where it was taken. */
+  readonly taken = new Map<string, { readonly task: string; readonly seq: number; readonly entry: string }>();
+  readonly #byKey = new Map<number, TaskHistory>();
+  readonly #withdrawn = new Set<string>();
+
+  fail(what: string): void {
+    this.violations.push(what);
+  }
+
+  created(process: string, write: NewTask, { id, key }: Head): void {
+    const history: TaskHistory = {
+      id,
+      key,
+      records: [],
+      task: emptyTask(id, write.contextId),
+      digests: [digestOf(emptyTask(id, write.contextId))],
+      states: [TaskState.UNSPECIFIED],
+      writers: ["", process],
+      statusTime: 0,
+      turnOpen: false,
+      chunk: -1,
+    };
+    this.tasks.set(id, history);
+    this.#byKey.set(key, history);
+    this.#write(history, write);
+  }
+
+  appended(process: string, write: Append): void {
+    const history = this.#byKey.get(write.key);
+    if (history === undefined) return this.fail(`a write to a task that nobody made: ${write.key}`);
+    if (write.seq !== history.records.length) this.fail(`${history.id}: a write at ${write.seq} was let through`);
+    const current = history.writers.length - 1;
+    if (write.epoch !== current) this.fail(`${history.id}: a write of epoch ${write.epoch} in epoch ${current}`);
+    if (write.claim !== undefined) history.writers.push(process);
+    else if (history.writers[current] !== process) {
+      this.fail(`${history.id}: ${process} writes in the epoch ${current} of ${history.writers[current]}`);
+    }
+    this.#write(history, write);
+  }
+
+  withdrawn(entry: string): void {
+    this.#withdrawn.add(entry);
+    for (const taken of this.taken.values()) {
+      if (taken.entry === entry) this.fail(`${taken.task}: a message was taken and withdrawn as well`);
+    }
+  }
+
+  /** The first event behind a position. */
+  eventAfter({ records }: TaskHistory, seq: number): (LogRecord & { readonly kind: "event" }) | undefined {
+    for (let index = seq; index < records.length; index++) {
+      const record = records[index];
+      if (record?.kind === "event") return record;
+    }
+    return undefined;
+  }
+
+  #write(history: TaskHistory, { records, snapshot, status }: NewTask | Append): void {
+    const { id } = history;
+    if (isTerminal(history.states.at(-1) ?? TaskState.UNSPECIFIED)) this.fail(`${id}: a write behind the end`);
+    for (const record of records) this.#record(history, record);
+    const state = history.states.at(-1);
+    if (status !== undefined && status.state !== state)
+      this.fail(`${id}: the head says ${status.state}, the log ${state}`);
+    if (snapshot === undefined) return;
+    freeze(snapshot.task);
+    if (digestOf(snapshot.task) !== history.digests.at(-1))
+      this.fail(`${id}: the snapshot is not what the log adds up to`);
+  }
+
+  #record(history: TaskHistory, record: LogRecord): void {
+    const { id, records, states, task } = history;
+    if (record.seq !== records.length + 1) this.fail(`${id}: record ${record.seq} follows ${records.length}`);
+    freeze(record);
+    records.push(record);
+    applyRecord(task, record);
+    history.digests.push(digestOf(task));
+    states.push(states.at(-1) ?? TaskState.UNSPECIFIED);
+    if (record.kind === "event") return this.#event(history, record);
+    if (record.kind === "message") return this.#message(history, record);
+    const open = record.kind === "turnStarted";
+    if (open === history.turnOpen)
+      this.fail(`${id}: ${record.kind} at ${record.seq}, with the turn before ${open ? "open" : "ended"}`);
+    history.turnOpen = open;
+    history.chunk = -1;
+  }
+
+  #event(history: TaskHistory, { event }: LogRecord & { readonly kind: "event" }): void {
+    if (event.payload.case === "artifactUpdate") return this.#chunk(history, event.payload.value);
+    if (event.payload.case !== "statusUpdate") return;
+    const { status } = event.payload.value;
+    const time = Number(status?.timestamp?.seconds ?? 0) * 1000 + (status?.timestamp?.nanos ?? 0) / 1e6;
+    if (time < history.statusTime) this.fail(`${history.id}: the time of a status runs backwards`);
+    history.statusTime = time;
+    history.states[history.states.length - 1] = status?.state ?? TaskState.UNSPECIFIED;
+  }
+
+  #chunk(history: TaskHistory, { artifact }: TaskArtifactUpdateEvent): void {
+    const [step = 0, index = 0] = `${artifact?.parts[0]?.content.value}`.split(/[.;]/).map(Number);
+    const chunk = step * 1000 + index;
+    if (chunk <= history.chunk) this.fail(`${history.id}: chunk ${chunk} was stored behind chunk ${history.chunk}`);
+    if (Number.isFinite(chunk)) history.chunk = chunk;
+  }
+
+  #message({ id }: TaskHistory, { entry, message, seq }: LogRecord & { readonly kind: "message" }): void {
+    if (this.#withdrawn.has(entry)) this.fail(`${id}: a message was withdrawn and taken as well`);
+    if (this.taken.has(message.messageId)) this.fail(`${id}: message ${message.messageId} was taken twice`);
+    this.taken.set(message.messageId, { task: id, seq, entry });
+  }
+}

@@ -1,0 +1,65 @@
+import type { CoreLimits } from "../../../src/core/limits.js";
+import type { Random } from "./random.js";
+
+/** What a world is up against: each seed has only some of it, so that every part is met alone and with others. */
+export interface Weather {
+  /** How likely a store call takes its time, and at most how long, in virtual milliseconds. */
+  readonly slow: number;
+  readonly slowMs: number;
+  /** How likely a store call fails, before its effect, after it, or with the effect still to come. */
+  readonly failing: number;
+  /** The store cannot be reached at all now and then, for longer than a turn waits. */
+  readonly outages: boolean;
+  readonly hintsLost: number;
+  readonly hintsDoubled: number;
+  readonly hintMs: number;
+  readonly crashes: boolean;
+  readonly pauses: boolean;
+  /** The clocks of processes differ by so much. */
+  readonly skewMs: number;
+  /** Logs of finished tasks go early, so that late readers find them compacted. */
+  readonly shortLogs: boolean;
+  readonly processes: number;
+  readonly clients: number;
+}
+
+export function drawWeather(random: Random): Weather {
+  const some = (probability: number, most: number): number => (random.chance(probability) ? random.next() * most : 0);
+  return {
+    slow: some(0.6, 0.7),
+    slowMs: random.pick([2, 30, 400]),
+    failing: some(0.4, 0.15),
+    outages: random.chance(0.15),
+    hintsLost: random.chance(0.1) ? 1 : some(0.4, 0.8),
+    hintsDoubled: some(0.3, 0.5),
+    hintMs: random.pick([0, 0, 20, 700]),
+    crashes: random.chance(0.3),
+    pauses: random.chance(0.3),
+    skewMs: random.chance(0.3) ? random.int(1, 3000) : 0,
+    shortLogs: random.chance(0.15),
+    processes: random.pick([1, 2, 2, 3]),
+    clients: random.int(1, 5),
+  };
+}
+
+/** True when nothing can come between a message and its turn. */
+export function isFair({ failing, outages, crashes, pauses }: Weather): boolean {
+  return failing === 0 && !outages && !crashes && !pauses;
+}
+
+/** Limits that a short life meets. */
+export function drawLimits(random: Random): Partial<CoreLimits> {
+  return {
+    batchMaxEvents: random.pick([1, 2, 8, 64]),
+    inboxMaxMessages: random.pick([1, 2, 16]),
+    inboxWaitMs: 2000,
+    taskAfterMs: random.pick([20, 300]),
+    graceMs: 1000,
+    storeRetryMs: 3000,
+    turnDeadlineMs: random.chance(0.2) ? 3000 : undefined,
+    heartbeatMs: 1000,
+    instanceTtlMs: 4000,
+    pollMs: 500,
+    historyMaxMessages: random.chance(0.1) ? 4 : 1000,
+  };
+}

@@ -1,0 +1,128 @@
+import type { CoreLimits } from "../../../src/core/limits.js";
+import type { TaskStore } from "../../../src/core/ports.js";
+import { createRequestHandler } from "../../../src/core/request-handler.js";
+import { type Logger, silentLogger } from "../../../src/protocol/logger.js";
+import { isTerminal } from "../../../src/protocol/states.js";
+import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
+import type { Immediates } from "../../support/immediates.js";
+import { createVirtualClock, type VirtualClock } from "../../support/virtual-clock.js";
+import { scriptedAgent } from "./agent.js";
+import { FaultyStore } from "./faulty-store.js";
+import { Journal } from "./journal.js";
+import { createBus } from "./lossy-signals.js";
+import { Process } from "./process.js";
+import { createRandom, type Random } from "./random.js";
+import { drawLimits, drawWeather, type Weather } from "./weather.js";
+
+/** What a send came to. */
+export type SendOutcome = "open" | "answered" | "replied" | "refused" | "unknown";
+
+/** Everything that one seed makes: processes on one store, the hints between them, and what was seen of all that. */
+export class World {
+  readonly time: VirtualClock;
+  readonly random: Random;
+  readonly weather: Weather;
+  readonly limits: Partial<CoreLimits>;
+  readonly journal = new Journal();
+  readonly store: TaskStore;
+  /** Which processes run the agent on a task. */
+  readonly running = new Map<string, Process[]>();
+  readonly sends = new Map<string, SendOutcome>();
+  /** Calls that have not been answered. */
+  readonly open = new Set<string>();
+  /** Tasks that clients know of. */
+  readonly known: string[] = [];
+  readonly lines: string[] = [];
+  calm = false;
+  readonly #bus: ReturnType<typeof createBus>;
+  readonly #traced: boolean;
+  #processes: { readonly process: Process; readonly store: FaultyStore }[] = [];
+  #lastId = 0;
+  #born = 0;
+
+  constructor(seed: number, immediates: Immediates, traced: boolean) {
+    this.random = createRandom(seed);
+    this.#traced = traced;
+    this.time = createVirtualClock(Date.UTC(2026, 0, 1), () => immediates.settle());
+    this.weather = drawWeather(this.random.fork());
+    this.limits = drawLimits(this.random.fork());
+    const finishedLogMs = this.weather.shortLogs ? 700 : 3_600_000;
+    this.store = memoryTaskStore({ clock: this.time, incarnation: "i", finishedLogMs });
+    this.#bus = createBus(this.time, this.random.fork(), this.weather);
+    for (let index = 0; index < this.weather.processes; index++) this.start();
+  }
+
+  get processes(): readonly Process[] {
+    return this.#processes.map(({ process }) => process);
+  }
+
+  trace(what: () => string): void {
+    if (this.#traced) this.lines.push(`${this.time.now() - Date.UTC(2026, 0, 1)} ${what()}`);
+  }
+
+  newId(prefix: string): string {
+    return `${prefix}${(++this.#lastId).toString(36).padStart(4, "0")}`;
+  }
+
+  /** Starts a process. */
+  start(): void {
+    const { time, random, weather, journal } = this;
+    const name = `P${++this.#born}`;
+    const process = new Process(name, time, random.int(0, weather.skewMs));
+    const store = new FaultyStore({ ...this, store: this.store }, process, random.fork());
+    if (this.calm) store.calm();
+    this.#processes.push({ process, store });
+    process.handler = createRequestHandler({
+      agent: scriptedAgent(process, journal, this.running),
+      store,
+      signals: this.#bus.of(process),
+      clock: process.clock,
+      logger: this.#logger(name),
+      newId: () => this.newId(`${name}-`),
+      limits: this.limits,
+    });
+  }
+
+  kill(process: Process): void {
+    this.trace(() => `${process.name} dies`);
+    process.die();
+    this.#processes = this.#processes.filter((each) => each.process !== process);
+  }
+
+  /** Cuts a process off the store, or lets it through again. */
+  cut(process: Process, out: boolean): void {
+    this.trace(() => `${process.name} ${out ? "loses" : "finds"} the store`);
+    for (const each of this.#processes) if (each.process === process) each.store.out = out;
+  }
+
+  /** From now on all goes well. */
+  becalm(): void {
+    this.trace(() => "calm");
+    this.calm = true;
+    this.#bus.calm();
+    for (const { process, store } of this.#processes) {
+      store.calm();
+      process.resume();
+    }
+    while (this.#processes.length < this.weather.processes) this.start();
+  }
+
+  async settled(ms: number): Promise<void> {
+    await this.time.advance(ms);
+  }
+
+  /** Tasks that have not ended. */
+  unfinished(): readonly string[] {
+    return [...this.journal.tasks.values()].filter(({ states }) => !isTerminal(states.at(-1) ?? 0)).map(({ id }) => id);
+  }
+
+  #logger(name: string): Logger {
+    if (!this.#traced) return silentLogger;
+    const log = (fields: object, message: string): void =>
+      this.trace(
+        () =>
+          `${name} ${message} ${JSON.stringify(fields, (_, value) => (value instanceof Error ? `${value}` : value))}`,
+      );
+    return { debug: log, info: log, warn: log, error: log };
+  }
+}

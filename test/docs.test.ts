@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { errorCodes, errorTable } from "../src/protocol/errors.js";
+import { defaultLimits } from "../src/server/limits.js";
+
+const read = (file: string): string => readFileSync(file, "utf8");
+
+function written(name: string, value: number | undefined): string {
+  if (value === undefined) return "none";
+  if (name.endsWith("Ms")) return `${value / 1000} s`;
+  if (!name.endsWith("Bytes")) return value.toLocaleString("en");
+  return value >= 1 << 20 ? `${value / (1 << 20)} MiB` : `${value / 1024} KiB`;
+}
+
+describe("the documents", () => {
+  it.each(Object.entries(defaultLimits))("docs/limits.md has the limit %s with its default", (name, value) => {
+    const row = new RegExp(`^\\| \`${name}\` \\| (.*?) \\| (.+?) \\|$`, "m").exec(read("docs/limits.md"));
+    expect(row?.[1]).toBe(written(name, value));
+    expect(row?.[2]).not.toBe("");
+  });
+
+  it.each(errorCodes)("docs/errors.md has the error %s as the table says it", (code) => {
+    const { reason, jsonRpc, grpc, http } = errorTable[code];
+    expect(read("docs/errors.md")).toContain(`| \`${code}\` | \`${reason}\` | ${jsonRpc} | ${grpc} | ${http} |`);
+  });
+
+  it("every link of the README and of docs/ leads to a file", () => {
+    for (const [file, base] of [["README.md", ""], ...docs()] as const) {
+      for (const [, target = ""] of read(file).matchAll(/\]\((?!https?:)([^)#]+)/g)) {
+        expect(() => read(`${base}${target}`), `${file} → ${target}`).not.toThrow(/ENOENT/);
+      }
+    }
+  });
+});
+
+function docs(): [string, string][] {
+  const names = [...read("README.md").matchAll(/\(docs\/([\w-]+\.md)\)/g)].map(([, name]) => name);
+  return names.map((name) => [`docs/${name}`, "docs/"]);
+}

@@ -1,0 +1,199 @@
+import { artifact, authRequired, completed, inputRequired, rejected, reply, streamText, working } from "trivium";
+import { expect, it } from "vitest";
+import {
+  errorOf,
+  lineOf,
+  linesOf,
+  opened,
+  readUntil,
+  requestOf,
+  say,
+  stateOf,
+  taskOf,
+  textIn,
+} from "../support/say.js";
+import { overEveryWire } from "../support/serve-agent.js";
+
+const subscribe = (id: string) => requestOf("subscribeToTask", { id });
+
+overEveryWire((start) => {
+  it("the stream of a reply is one message, then its end", async () => {
+    await using served = await start({ agent: async () => reply("pong") });
+    expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual(['message "pong"']);
+  });
+
+  it("the stream of a task begins with the task, then gives every event in order, then ends", async () => {
+    await using served = await start({
+      async *agent() {
+        yield working();
+        yield artifact("a", { artifactId: "x" });
+        yield artifact("b", { artifactId: "x", append: true });
+        yield artifact("c", { artifactId: "x", append: true, lastChunk: true });
+        yield artifact("whole", { artifactId: "y" });
+        yield completed();
+      },
+    });
+    expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual([
+      "task SUBMITTED",
+      "status WORKING",
+      'artifact x "a"',
+      'artifact x "b" append',
+      'artifact x "c" append last',
+      'artifact y "whole"',
+      "status COMPLETED",
+    ]);
+  });
+
+  it.each([
+    ["REJECTED", () => rejected("no")],
+    ["INPUT_REQUIRED", () => inputRequired("more?")],
+  ])("a stream whose first event is %s ends with it", async (state, event) => {
+    await using served = await start({ agent: async () => event() });
+    expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual(["task SUBMITTED", `status ${state}`]);
+  });
+
+  it("the stream stays open at AUTH_REQUIRED while the agent waits for the credential", async () => {
+    const granted = Promise.withResolvers<void>();
+    await using served = await start({
+      async *agent() {
+        yield authRequired("grant it at https://login.example");
+        await granted.promise;
+        yield working();
+        yield completed();
+      },
+    });
+    const stream = await opened(served.client.sendStreamingMessage(say("x"), {}));
+    const [waiting] = await readUntil(stream.iterator, () => true);
+    expect(waiting && lineOf(waiting)).toBe("status AUTH_REQUIRED");
+    granted.resolve();
+    expect(await stream.rest()).toEqual(["status WORKING", "status COMPLETED"]);
+  });
+
+  it("a stream of an agent that leaves the task at AUTH_REQUIRED ends there", async () => {
+    await using served = await start({ agent: async () => authRequired("log in") });
+    expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual([
+      "task SUBMITTED",
+      "status AUTH_REQUIRED",
+    ]);
+  });
+
+  it("each event is on its way before the next one is made", async () => {
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    await using served = await start({
+      async *agent() {
+        yield working();
+        await gates[0].promise;
+        yield artifact("half", { artifactId: "x" });
+        await gates[1].promise;
+      },
+    });
+    const stream = await opened(served.client.sendStreamingMessage(say("x"), {}));
+    await readUntil(stream.iterator, (line) => line === "status WORKING");
+    gates[0].resolve();
+    await readUntil(stream.iterator, (line) => line === 'artifact x "half"');
+    gates[1].resolve();
+    expect(await stream.rest()).toEqual(["status COMPLETED"]);
+  });
+
+  it("subscribers who come at any time see the task as it is, then the same events in the same order", async () => {
+    const steps = Array.from({ length: 6 }, () => Promise.withResolvers<void>());
+    await using served = await start({
+      async *agent() {
+        for (const [index, step] of steps.entries()) {
+          await step.promise;
+          yield artifact(`${index}`, { artifactId: "x", append: index > 0 });
+        }
+      },
+    });
+    const configuration = { returnImmediately: true };
+    const { id } = taskOf(await served.client.sendMessage(say("x", { configuration }), {}));
+    const streams = [];
+    for (const [index, step] of steps.entries()) {
+      const late = await opened(served.client.subscribeToTask(subscribe(id), {}));
+      const have = textIn(taskOf(late.first.response).artifacts[0]?.parts);
+      expect(have).toBe("012345".slice(0, have.length));
+      streams.push({ late, have });
+      step.resolve();
+      for (const each of streams) await readUntil(each.late.iterator, (line) => line.startsWith(`artifact x "${index}"`));
+    }
+    for (const { late } of streams) expect(await late.rest()).toEqual(["status COMPLETED"]);
+    expect(streams.map(({ have }) => have)).toEqual(["", "0", "01", "012", "0123", "01234"]);
+  });
+
+  it("one who leaves disturbs nobody, and the task goes on without any stream at all", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using served = await start({
+      async *agent() {
+        yield working();
+        await gate.promise;
+        yield artifact("done", { artifactId: "x" });
+      },
+    });
+    const sent = await opened(served.client.sendStreamingMessage(say("x"), {}));
+    const { id } = taskOf(sent.first.response);
+    const left = await opened(served.client.subscribeToTask(subscribe(id), {}));
+    const stays = await opened(served.client.subscribeToTask(subscribe(id), {}));
+    await sent.iterator.return?.();
+    await left.iterator.return?.();
+    gate.resolve();
+    const rest = await stays.rest();
+    expect(rest.filter((line) => line !== "status WORKING")).toEqual(['artifact x "done"', "status COMPLETED"]);
+    const task = await served.client.getTask(requestOf("getTask", { id }), {});
+    expect([stateOf(task), task.artifacts.length]).toEqual(["COMPLETED", 1]);
+  });
+
+  it("a subscription outlives INPUT_REQUIRED and the turn that asked, and ends with the task", async () => {
+    await using served = await start({
+      async *agent({ task }) {
+        yield task === undefined ? inputRequired("more?") : completed("thanks");
+      },
+    });
+    const { id: taskId } = taskOf(await served.client.sendMessage(say("go"), {}));
+    const stream = await opened(served.client.subscribeToTask(subscribe(taskId), {}));
+    expect(stateOf(taskOf(stream.first.response))).toBe("INPUT_REQUIRED");
+    await served.client.sendMessage(say("here", { taskId }), {});
+    expect(await stream.rest()).toEqual(["status COMPLETED"]);
+  });
+
+  it("a finished task is not subscribed to, and one that never was is not found", async () => {
+    await using served = await start({ agent: async () => completed() });
+    const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
+    expect(await errorOf(served.client.subscribeToTask(subscribe(id), {}))).toMatchObject({ code: "unsupportedOperation" });
+    expect(await errorOf(served.client.subscribeToTask(subscribe("none"), {}))).toMatchObject({ code: "taskNotFound" });
+  });
+
+  it("an agent whose card turns streaming off answers both streams with unsupportedOperation", async () => {
+    const card = { name: "Plain", description: "Does not stream", version: "1", capabilities: { streaming: false } };
+    await using served = await start({ card, agent: async () => inputRequired("more?") });
+    const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
+    expect(await errorOf(served.client.sendStreamingMessage(say("go"), {}))).toMatchObject({ code: "unsupportedOperation" });
+    expect(await errorOf(served.client.subscribeToTask(subscribe(id), {}))).toMatchObject({ code: "unsupportedOperation" });
+  });
+
+  it("a token stream of thousands of chunks arrives whole, and is one text in the stored task", async () => {
+    const tokens = Array.from({ length: 3000 }, (_, index) => `t${index} `);
+    await using served = await start({
+      async *agent() {
+        yield* streamText(tokens);
+      },
+    });
+    let read = "";
+    let id = "";
+    for await (const { response } of served.client.sendStreamingMessage(say("x"), {})) {
+      if (response.payload.case === "task") id = response.payload.value.id;
+      if (response.payload.case === "artifactUpdate") read += textIn(response.payload.value.artifact?.parts);
+    }
+    expect(read).toBe(tokens.join(""));
+    const task = await served.client.getTask(requestOf("getTask", { id }), {});
+    expect(task.artifacts.map(({ parts }) => parts.length)).toEqual([1]);
+    expect(textIn(task.artifacts[0]?.parts)).toBe(tokens.join(""));
+  });
+
+  it("historyLength holds for the task in a stream", async () => {
+    await using served = await start({ agent: async () => completed() });
+    const configuration = { historyLength: 0 };
+    const stream = await opened(served.client.sendStreamingMessage(say("x", { configuration }), {}));
+    expect(taskOf(stream.first.response).history).toEqual([]);
+    await stream.rest();
+  });
+});

@@ -1,0 +1,111 @@
+import { A2AError, artifact, type Message, reply, working } from "trivium";
+import { expect, it } from "vitest";
+import { errorCodes } from "../../src/protocol/errors.js";
+import { errorOf, messageOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { overEveryWire } from "../support/serve-agent.js";
+import { createVirtualClock } from "../support/virtual-clock.js";
+
+// What a send turns out to be when the agent takes its time, or refuses.
+
+overEveryWire((start) => {
+  it("an agent that says nothing for a second gets its task, which a later reply completes", async () => {
+    const clock = createVirtualClock();
+    const started = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<Message>();
+    await using served = await start({
+      clock,
+      agent: () => {
+        started.resolve();
+        return answer.promise;
+      },
+    });
+    const opening = opened(served.client.sendStreamingMessage(say("go"), {}));
+    await started.promise;
+    await clock.advance(1000);
+    const stream = await opening;
+    expect(stateOf(taskOf(stream.first.response))).toBe("SUBMITTED");
+    answer.resolve(reply("at last"));
+    expect(await stream.rest()).toEqual(["status COMPLETED"]);
+    const { id } = taskOf(stream.first.response);
+    const task = await served.client.getTask(requestOf("getTask", { id }), {});
+    expect(textIn(task.status?.message?.parts)).toBe("at last");
+    expect(task.artifacts).toEqual([]);
+  });
+
+  it("an agent that replies within the second answers with a message", async () => {
+    const clock = createVirtualClock();
+    const started = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<Message>();
+    await using served = await start({
+      clock,
+      agent: () => {
+        started.resolve();
+        return answer.promise;
+      },
+    });
+    const sent = served.client.sendMessage(say("go"), {});
+    await started.promise;
+    await clock.advance(999);
+    answer.resolve(reply("in time"));
+    expect(textIn(messageOf(await sent).parts)).toBe("in time");
+  });
+
+  it("a push configuration that comes with the send makes a task at once, even of a reply", async () => {
+    await using served = await start({ agent: async () => reply("yes"), push: { allow: "loopback" } });
+    const taskPushNotificationConfig = { id: "hook", url: "http://127.0.0.1:9/hook", token: "t" };
+    const request = say("go", { configuration: { taskPushNotificationConfig } });
+    const task = taskOf(await served.client.sendMessage(request, {}));
+    expect(stateOf(task)).toBe("COMPLETED");
+    expect(textIn(task.status?.message?.parts)).toBe("yes");
+    const get = requestOf("getTaskPushNotificationConfig", { taskId: task.id, id: "hook" });
+    const config = await served.client.getTaskPushNotificationConfig(get, {});
+    expect(config).toMatchObject({ taskId: task.id, url: "http://127.0.0.1:9/hook" });
+  });
+
+  it.each(errorCodes)("%s thrown before the first event is the answer, and nothing is stored", async (code) => {
+    await using served = await start({
+      agent: async () => {
+        throw new A2AError(code, "just so", { metadata: { a: "b" } });
+      },
+    });
+    for (const call of [served.client.sendMessage(say("go"), {}), served.client.sendStreamingMessage(say("go"), {})]) {
+      expect(await errorOf(call)).toMatchObject({ code, message: "just so", metadata: { a: "b" } });
+    }
+    expect((await served.client.listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);
+  });
+
+  it("the same error after an event fails the task, with its public message", async () => {
+    await using served = await start({
+      async *agent() {
+        yield working();
+        throw new A2AError("invalidParams", "the figures do not add up");
+      },
+    });
+    const task = taskOf(await served.client.sendMessage(say("go"), {}));
+    expect(stateOf(task)).toBe("FAILED");
+    expect(textIn(task.status?.message?.parts)).toBe("the figures do not add up");
+  });
+
+  it.each([
+    ["throws", () => Promise.reject(new Error("secret 7f3a"))],
+    ["throws before it is asynchronous", () => {
+      throw new TypeError("secret 7f3a");
+    }],
+    ["throws what is no error", () => Promise.reject("secret 7f3a")],
+    ["throws after an event", async function* () {
+      yield artifact("half");
+      throw new Error("secret 7f3a");
+    }],
+  ])("an agent that %s fails its task with a reference; the cause is in the log alone", async (_, agent) => {
+    await using served = await start({ agent });
+    const task = taskOf(await served.client.sendMessage(say("go"), {}));
+    expect(stateOf(task)).toBe("FAILED");
+    const shown = textIn(task.status?.message?.parts);
+    expect(JSON.stringify(task, (_key, value) => (typeof value === "bigint" ? String(value) : value))).not.toContain("secret");
+    const lines = served.log.filter(({ level }) => level === "error");
+    expect(lines).toHaveLength(1);
+    const { error, reference } = lines[0]?.fields as { readonly error: unknown; readonly reference: string };
+    expect(String(error)).toContain("secret 7f3a");
+    expect(shown).toContain(reference);
+  });
+});

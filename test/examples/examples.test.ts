@@ -1,0 +1,77 @@
+import { readFileSync } from "node:fs";
+import { afterEach, describe, expect, it } from "vitest";
+import { type RunningExample, startExample } from "../support/example.js";
+
+interface Sent {
+  readonly task: {
+    readonly id: string;
+    readonly status: { readonly state: string };
+    readonly artifacts?: readonly { readonly parts: readonly { readonly text: string }[] }[];
+  };
+}
+
+let running: RunningExample | undefined;
+
+afterEach(async () => {
+  await running?.stop();
+});
+
+async function start(name: string): Promise<string> {
+  running = await startExample(name);
+  return running.url;
+}
+
+async function send(url: string, text: string, taskId?: string): Promise<Sent> {
+  const message = { messageId: "m-1", role: "ROLE_USER", parts: [{ text }], ...(taskId && { taskId }) };
+  const response = await fetch(`${url}/http-json/message:send`, {
+    method: "POST",
+    headers: { "Content-Type": "application/a2a+json", "A2A-Version": "1.0" },
+    body: JSON.stringify({ message }),
+  });
+  expect(response.status).toBe(200);
+  return (await response.json()) as Sent;
+}
+
+const textOf = ({ task }: Sent): string | undefined => task.artifacts?.[0]?.parts[0]?.text;
+
+describe("the examples", () => {
+  it("hello repeats what it is sent", async () => {
+    const sent = await send(await start("hello"), "good morning");
+    expect(sent.task.status.state).toBe("TASK_STATE_COMPLETED");
+    expect(textOf(sent)).toBe("good morning");
+  });
+
+  it("streaming puts the words of its model together to one part", async () => {
+    const sent = await send(await start("streaming"), "hello");
+    expect(textOf(sent)).toBe("You said hello. I have nothing to add.");
+  });
+
+  it.each([
+    { way: "stays and waits", first: "a berth, please", answer: "MV Alba, 190 m", result: "Berth N4 fits: MV Alba, 190 m." },
+    { way: "returns and is started anew", first: "a berth, quick", answer: "MV Alba", result: "A berth for MV Alba is free from noon." },
+  ])("input-required asks back when it $way", async ({ first, answer, result }) => {
+    const url = await start("input-required");
+    const asked = await send(url, first);
+    expect(asked.task.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
+    expect(textOf(await send(url, answer, asked.task.id))).toBe(result);
+  });
+
+  it("koa-mount answers the protocol, and the app everything else", async () => {
+    const url = await start("koa-mount");
+    expect(textOf(await send(url, "quiet"))).toBe("QUIET");
+    expect(await (await fetch(`${url}/menu`)).text()).toBe("the shop's own page");
+  });
+
+  it("fetch-mount serves the card and calls through a Fetch handler", async () => {
+    const url = await start("fetch-mount");
+    expect(textOf(await send(url, "abc"))).toBe("cba");
+    const card = (await (await fetch(`${url}/.well-known/agent-card.json`)).json()) as { name: string };
+    expect(card.name).toBe("Reverser");
+  });
+
+  it("the README shows hello as it is", () => {
+    const readme = readFileSync("README.md", "utf8");
+    const hello = readFileSync("examples/hello/server.ts", "utf8");
+    expect(/```ts\n([\s\S]*?)```/.exec(readme)?.[1]).toBe(hello);
+  });
+});

@@ -1,0 +1,99 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+
+// The built command, as a user runs it.
+
+export const root = fileURLToPath(new URL("../..", import.meta.url));
+const main = `${root}dist/src/cli/main.js`;
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly stdin?: string | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Runs `trivium …` to its end. */
+export async function trivium(args: readonly string[], { stdin = "", env = {} }: RunOptions = {}): Promise<Finished> {
+  const child = startTrivium(args, env);
+  child.stdin.end(stdin);
+  return finished(child);
+}
+
+/** Runs a command by the shell, in the folder of the project. */
+export async function shell(command: string, env: Readonly<Record<string, string>> = {}): Promise<Finished> {
+  return finished(spawn("sh", ["-c", command], { cwd: root, env: { ...process.env, ...env } }));
+}
+
+type Child = ReturnType<typeof startTrivium>;
+
+function startTrivium(args: readonly string[], env: Readonly<Record<string, string>>) {
+  if (!existsSync(main)) throw new Error(`${main} is missing: run npm run build`);
+  const { PORT: _port, LOG_LEVEL: _level, ...inherited } = process.env;
+  return spawn(process.execPath, [main, ...args], { env: { ...inherited, ...env } });
+}
+
+async function finished(child: Child): Promise<Finished> {
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { code: code as number | null, stdout, stderr };
+}
+
+/** A demo agent that runs. */
+export interface Demo {
+  readonly url: string;
+  readonly port: number;
+  /** What it printed at its start. */
+  readonly greeting: string;
+  /** What it has written to stderr so far. */
+  log(): string;
+  /** Ends it, and gives its exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Starts `trivium demo` on a free port. */
+export async function startDemo(
+  args: readonly string[] = ["--port", "0"],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Demo> {
+  const child = startTrivium(["demo", ...args], env);
+  let log = "";
+  child.stderr.on("data", (chunk) => {
+    log += chunk;
+  });
+  const greeting = await greetingOf(child, () => log);
+  const url = /http:\/\/[^/\s]+/.exec(greeting)?.[0] ?? "";
+  const stop = async (signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> => {
+    if (child.exitCode === null) {
+      child.kill(signal);
+      await once(child, "close");
+    }
+    return child.exitCode;
+  };
+  return {
+    url,
+    port: Number(new URL(url).port),
+    greeting,
+    log: () => log,
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      await stop("SIGKILL");
+    },
+  };
+}
+
+async function greetingOf(child: Child, log: () => string): Promise<string> {
+  let greeting = "";
+  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
+    greeting += chunk;
+    if (greeting.includes("message:stream") && greeting.endsWith("\n\n")) return greeting;
+  }
+  throw new Error(`the demo did not start: ${greeting}${log()}`);
+}

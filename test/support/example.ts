@@ -1,0 +1,40 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+
+/** An example that runs in a process of its own, and the URL that it prints. */
+export interface RunningExample {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Starts `examples/<name>/server.ts` on a free port, as its reader would. It imports the built package by its name. */
+export async function startExample(name: string): Promise<RunningExample> {
+  const child = spawn(process.execPath, [`examples/${name}/server.ts`], {
+    env: { ...process.env, PORT: "0" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const url = await urlOf(child);
+  return {
+    url,
+    async stop() {
+      child.kill();
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    },
+  };
+}
+
+function urlOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let out = "";
+    let err = "";
+    child.stdout?.on("data", (chunk) => {
+      out += String(chunk);
+      const url = /(http:\/\/\S+)/.exec(out)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+    child.stderr?.on("data", (chunk) => {
+      err += String(chunk);
+    });
+    child.on("exit", (code) => reject(new Error(`the example ended with ${code}: ${err}`)));
+  });
+}

@@ -1,0 +1,36 @@
+/** Knows of every `setImmediate` that waits, so that a test can tell when all work is done that waits for no timer. */
+export interface Immediates {
+  /** Resolves when no microtask and no immediate is left. */
+  settle(): Promise<void>;
+  /** How often the microtask queue was left since the start. */
+  readonly turns: number;
+  restore(): void;
+}
+
+/** Takes the place of the global `setImmediate` until it is restored. */
+export function watchImmediates(): Immediates {
+  const real = globalThis.setImmediate;
+  let waiting = 0;
+  let turns = 0;
+  const watched = (run: (...values: unknown[]) => void, ...values: unknown[]): NodeJS.Immediate => {
+    waiting += 1;
+    return real(() => {
+      waiting -= 1;
+      turns += 1;
+      run(...values);
+    });
+  };
+  globalThis.setImmediate = Object.assign(watched, { __promisify__: real.__promisify__ });
+  return {
+    async settle() {
+      do await new Promise<void>((resolve) => real(resolve));
+      while (waiting > 0);
+    },
+    get turns() {
+      return turns;
+    },
+    restore() {
+      globalThis.setImmediate = real;
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type A2AError,
+  type Message,
+  type Part,
+  Role,
+  type StreamItem,
+  type StreamResponse,
+  type Task,
+  TaskState,
+} from "trivium";
+import { type SendMessageRequest, SendMessageRequestSchema, type SendMessageResponse } from "../../src/protocol/model.js";
+import { operationOf, type OperationName, type RequestOf } from "../../src/protocol/operations.js";
+import { partsOf } from "../../src/protocol/parts.js";
+
+type SendInit = MessageInitShape<typeof SendMessageRequestSchema>;
+
+/** What a message may say beside its text. */
+export interface SayOptions {
+  readonly taskId?: string;
+  readonly contextId?: string;
+  readonly messageId?: string;
+  readonly referenceTaskIds?: readonly string[];
+  readonly tenant?: string;
+  readonly metadata?: SendInit["metadata"];
+  readonly configuration?: SendInit["configuration"];
+}
+
+let messages = 0;
+
+/** A request to send a message. */
+export function say(content: string | Part | readonly Part[], options: SayOptions = {}): SendMessageRequest {
+  const { taskId, contextId, messageId = `said-${++messages}`, referenceTaskIds = [], ...rest } = options;
+  const message = { messageId, taskId, contextId, role: Role.USER, parts: partsOf(content) };
+  return create(SendMessageRequestSchema, {
+    ...rest,
+    message: { ...message, referenceTaskIds: [...referenceTaskIds] },
+  } as SendInit);
+}
+
+/** A request of another operation, by its fields. */
+export function requestOf<K extends OperationName>(name: K, fields: Partial<RequestOf<K>> = {}): RequestOf<K> {
+  return create(operationOf(name).input, fields as object) as RequestOf<K>;
+}
+
+/** The task of an answer; fails when it is a message. */
+export function taskOf({ payload }: SendMessageResponse | StreamResponse): Task {
+  if (payload.case !== "task") throw new Error(`the answer is no task but ${payload.case}`);
+  return payload.value;
+}
+
+/** The message of an answer; fails when it is a task. */
+export function messageOf({ payload }: SendMessageResponse | StreamResponse): Message {
+  if (payload.case !== "message") throw new Error(`the answer is no message but ${payload.case}`);
+  return payload.value;
+}
+
+/** The word of a task's state: `COMPLETED`. */
+export function stateOf(task: Task | undefined): string {
+  return TaskState[task?.status?.state ?? TaskState.UNSPECIFIED];
+}
+
+/** All texts of parts, joined. */
+export function textIn(parts: readonly Part[] | undefined): string {
+  return (parts ?? []).map(({ content }) => (content.case === "text" ? content.value : `<${content.case}>`)).join("");
+}
+
+/** The texts of a task's history, each with its speaker. */
+export function historyOf({ history }: Task): string[] {
+  return history.map(({ role, parts }) => `${role === Role.USER ? "user" : "agent"}: ${textIn(parts)}`);
+}
+
+/** What a stream item is, in one line: `task SUBMITTED`, `status WORKING`, `artifact a "text" append last`. */
+export function lineOf({ response: { payload } }: StreamItem): string {
+  switch (payload.case) {
+    case "task":
+      return `task ${stateOf(payload.value)}`;
+    case "message":
+      return `message ${JSON.stringify(textIn(payload.value.parts))}`;
+    case "statusUpdate":
+      return `status ${TaskState[payload.value.status?.state ?? 0]}`;
+    case "artifactUpdate": {
+      const { artifact, append, lastChunk } = payload.value;
+      const text = JSON.stringify(textIn(artifact?.parts));
+      return `artifact ${artifact?.artifactId} ${text}${append ? " append" : ""}${lastChunk ? " last" : ""}`;
+    }
+    default:
+      return "nothing";
+  }
+}
+
+/** Reads a stream to its end, in lines. */
+export async function linesOf(stream: AsyncIterable<StreamItem>): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const item of stream) lines.push(lineOf(item));
+  return lines;
+}
+
+/** Reads on until an item is the one that is looked for; what was read, that one last. */
+export async function readUntil(stream: AsyncIterator<StreamItem>, last: (line: string) => boolean): Promise<StreamItem[]> {
+  const items: StreamItem[] = [];
+  for (let next = await stream.next(); next.done !== true; next = await stream.next()) {
+    items.push(next.value);
+    if (last(lineOf(next.value))) return items;
+  }
+  throw new Error(`the stream ended after ${JSON.stringify(items.map(lineOf))}`);
+}
+
+/** A stream whose first item has come. */
+export interface OpenStream {
+  readonly first: StreamItem;
+  readonly iterator: AsyncIterator<StreamItem>;
+  /** Reads what is left, in lines. */
+  rest(): Promise<string[]>;
+}
+
+/** Opens a stream: resolves with its first item. */
+export async function opened(stream: AsyncIterable<StreamItem>): Promise<OpenStream> {
+  const iterator = stream[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  if (first.done === true) throw new Error("the stream was empty");
+  return { first: first.value, iterator, rest: () => linesOf({ [Symbol.asyncIterator]: () => iterator }) };
+}
+
+/** The error that a call or a stream fails with. */
+export async function errorOf(call: Promise<unknown> | AsyncIterable<unknown>): Promise<A2AError> {
+  try {
+    if (Symbol.asyncIterator in call) for await (const _ of call);
+    else await call;
+  } catch (error) {
+    return error as A2AError;
+  }
+  throw new Error("the call succeeded");
+}
