@@ -63,7 +63,10 @@ export interface Turn {
 }
 
 /** What an agent may give back: a generator of events, or (a promise of) one last event or nothing. */
-export type AgentResult = AsyncIterable<AgentEvent> | AsyncGenerator<AgentEvent, AgentEvent | undefined | void> | Promise<AgentEvent | undefined | void>;
+export type AgentResult =
+  | AsyncIterable<AgentEvent>
+  | AsyncGenerator<AgentEvent, AgentEvent | undefined | void>
+  | Promise<AgentEvent | undefined | void>;
 
 /** An agent is a function of a turn. */
 export type Agent = (turn: Turn) => AgentResult;

@@ -19,10 +19,7 @@ export type Delivery =
 const maxTries = 20;
 
 /** Brings a message to its task: claims it when nobody runs it, else puts the message into its inbox. */
-export async function deliver(
-  runtime: Runtime,
-  start: TurnStart,
-): Promise<Delivery> {
+export async function deliver(runtime: Runtime, start: TurnStart): Promise<Delivery> {
   const { taskId, contextId } = start.send.message;
   for (let tries = 0; tries < maxTries; tries++) {
     const stored = await readOpen(runtime, start.scope, taskId);
@@ -30,9 +27,7 @@ export async function deliver(
       throw invalidParams({ field: "message.contextId", description: "is not the context of the task" });
     }
     const delivery =
-      stored.head.holder === ""
-        ? await claim(runtime, start, stored)
-        : await enqueue(runtime, start, stored);
+      stored.head.holder === "" ? await claim(runtime, start, stored) : await enqueue(runtime, start, stored);
     if (delivery !== undefined) return delivery;
   }
   throw new A2AError("unavailable", "the task is contended, try again", { retryAfterMs: 1000 });
@@ -67,7 +62,10 @@ async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Pr
   runtime.turns.check(start.scope);
   const turn = live.turn + 1;
   const claimed = live.exclusive(
-    [{ kind: "turnStarted", turn, attempt: start.attempt, cause: start.cause }, messageDraft(live, start.entry, message)],
+    [
+      { kind: "turnStarted", turn, attempt: start.attempt, cause: start.cause },
+      messageDraft(live, start.entry, message),
+    ],
     sizeOfMessage(message),
     { claim: { turn } },
   );
@@ -81,11 +79,7 @@ async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Pr
   return { kind: "claimed", live, start: () => runtime.startTurn(start, { live }) };
 }
 
-async function enqueue(
-  runtime: Runtime,
-  start: TurnStart,
-  stored: StoredTask,
-): Promise<Delivery | undefined> {
+async function enqueue(runtime: Runtime, start: TurnStart, stored: StoredTask): Promise<Delivery | undefined> {
   const { key, id } = stored.head;
   const entry: InboxEntry = { id: start.entry, kind: "message", send: start.send };
   runtime.principals.set(entry.id, start.principal);
@@ -93,7 +87,9 @@ async function enqueue(
   if (result !== "stored") runtime.principals.delete(entry.id);
   if (result === "full") {
     const { inboxMaxMessages } = runtime.limits;
-    throw new A2AError("resourceExhausted", `${inboxMaxMessages} messages wait for the task already`, { retryAfterMs: 1000 });
+    throw new A2AError("resourceExhausted", `${inboxMaxMessages} messages wait for the task already`, {
+      retryAfterMs: 1000,
+    });
   }
   if (result !== "stored") return undefined;
   runtime.signals.publish({ kind: "inbox", taskId: id });

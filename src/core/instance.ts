@@ -36,7 +36,9 @@ export function startInstance(runtime: Runtime): Instance {
       cancel();
       await beating;
       cancel();
-      await store.retire(instance).catch((error: unknown) => logger.warn({ error }, "the instance could not be retired"));
+      await store
+        .retire(instance)
+        .catch((error: unknown) => logger.warn({ error }, "the instance could not be retired"));
     },
   };
 }

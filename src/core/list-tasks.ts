@@ -37,7 +37,10 @@ function filtersOf(request: ListTasksRequest): Pick<ListQuery, "contextId" | "st
   };
 }
 
-function writeCursor({ statusTime, key }: { readonly statusTime: number; readonly key: number }, bound: string): string {
+function writeCursor(
+  { statusTime, key }: { readonly statusTime: number; readonly key: number },
+  bound: string,
+): string {
   return btoa(`${statusTime}:${key}:${bound}`).replaceAll("=", "");
 }
 

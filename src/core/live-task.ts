@@ -207,7 +207,11 @@ export class LiveTask {
     const records: LogRecord[] = [];
     for (const draft of drafts) records.push(Object.assign(draft, { seq: ++seq }) as LogRecord);
     const status = this.#stamp(records);
-    const snapshot = this.#snapshot(records, bytes, extras?.end !== undefined && status !== undefined && isTerminal(status.state));
+    const snapshot = this.#snapshot(
+      records,
+      bytes,
+      extras?.end !== undefined && status !== undefined && isTerminal(status.state),
+    );
     return {
       task: this,
       fence: { key: this.key, epoch: this.epoch, seq: this.stored },
@@ -317,6 +321,10 @@ export function tooLarge(what: string, maxBytes: number): A2AError {
 }
 
 /** A caller's message as the log holds it: with the ids of its task. */
-export function messageDraft(live: { readonly id: string; readonly contextId: string }, entry: string, message: Message): Draft {
+export function messageDraft(
+  live: { readonly id: string; readonly contextId: string },
+  entry: string,
+  message: Message,
+): Draft {
   return { kind: "message", entry, message: { ...message, taskId: live.id, contextId: live.contextId } };
 }

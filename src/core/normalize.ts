@@ -1,17 +1,23 @@
+import { conform, conformJson } from "../protocol/conform.js";
 import { A2AError } from "../protocol/errors.js";
 import { type AgentEvent, artifactKey, type KeyedArtifactEvent } from "../protocol/events.js";
 import {
   type Artifact,
+  ArtifactSchema,
   type Message,
-  type Part,
+  MessageSchema,
   Role,
   type StreamResponse,
   TaskState,
   type TaskStatusUpdateEvent,
 } from "../protocol/model.js";
 
-// Turns what an agent emits into an event of its task: ids filled in, and nothing in it that a peer would choke on. The
-// time of a status is set when it is written.
+// Turns what an agent emits into an event of its task: ids filled in, and nothing in it that a binding could not write or a
+// peer would choke on. The time of a status is set when it is written.
+
+// How deep things lie in the JSON of the largest reply, a page of tasks; readers take 64 levels.
+const contentDepth = 5;
+const metadataDepth = 4;
 
 /** What a turn fills in. */
 export interface Identity {
@@ -69,79 +75,70 @@ function normalizeWrapped({ payload }: StreamResponse, identity: Identity): Norm
 function normalizeStatus(event: TaskStatusUpdateEvent, identity: Identity): Normalized {
   checkIds(event, identity);
   const { status } = event;
-  if (status === undefined || !(status.state in TaskState) || status.state === TaskState.UNSPECIFIED) {
-    throw unfit("a status event needs a status with a state");
-  }
+  if (status === undefined || !states.has(status.state)) throw unfit("a status event needs a status with a state");
   const wrapped = statusUpdate(status.state, identity, status.message);
   if (event.metadata !== undefined && wrapped.payload.case === "statusUpdate") {
-    wrapped.payload.value.metadata = event.metadata;
+    wrapped.payload.value.metadata = conformJson(event.metadata, "metadata", metadataDepth);
   }
   return { kind: "status", state: status.state, event: wrapped };
 }
 
 function normalizeArtifact(event: KeyedArtifactEvent, identity: Identity): Normalized {
   checkIds(event, identity);
-  const { artifact, append, lastChunk } = event;
-  if (artifact === undefined) throw unfit("an artifact event needs an artifact");
-  if (append && artifact.artifactId === "" && event[artifactKey] === undefined) {
+  const { append, lastChunk } = event;
+  if (event.artifact === undefined) throw unfit("an artifact event needs an artifact");
+  const given = conform(ArtifactSchema, event.artifact, "artifact", contentDepth);
+  if (given.parts.length === 0) throw unfit("an artifact needs one part or more");
+  if (append && given.artifactId === "" && event[artifactKey] === undefined) {
     throw unfit("append needs the artifactId that it adds to");
   }
-  const artifactId = artifact.artifactId === "" ? identity.artifactId(event[artifactKey]) : artifact.artifactId;
-  const made: Artifact = { ...artifact, artifactId, parts: checkedParts(artifact.parts, "an artifact") };
+  const artifact: Artifact =
+    given.artifactId === "" ? { ...given, artifactId: identity.artifactId(event[artifactKey]) } : given;
   const value: KeyedArtifactEvent = {
     $typeName: "lf.a2a.v1.TaskArtifactUpdateEvent",
     taskId: identity.taskId,
     contextId: identity.contextId,
-    artifact: made,
-    append,
-    lastChunk,
+    artifact,
+    append: Boolean(append),
+    lastChunk: Boolean(lastChunk),
   };
-  if (event.metadata !== undefined) value.metadata = event.metadata;
+  if (event.metadata !== undefined) value.metadata = conformJson(event.metadata, "metadata", metadataDepth);
   return {
     kind: "artifact",
-    lastChunk,
+    lastChunk: value.lastChunk,
     event: { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "artifactUpdate", value } },
   };
 }
 
 /** A message of the agent; `taskId` stays empty as long as there is no task. */
 export function normalizeMessage(message: Message, identity: Identity, withTask: boolean): Message {
-  checkIds(message, identity);
+  const given = conform(MessageSchema, message, "message", contentDepth);
+  checkIds(given, identity);
+  if (given.parts.length === 0) throw unfit("a message needs one part or more");
   return {
-    ...message,
-    messageId: message.messageId === "" ? identity.newId() : message.messageId,
+    ...given,
+    messageId: given.messageId === "" ? identity.newId() : given.messageId,
     contextId: identity.contextId,
     taskId: withTask ? identity.taskId : "",
     role: Role.AGENT,
-    parts: checkedParts(message.parts, "a message"),
   };
 }
 
+// The ids are not named: the error may reach a caller who must not see them.
 function checkIds(event: { readonly taskId: string; readonly contextId: string }, identity: Identity): void {
-  if (event.taskId !== "" && event.taskId !== identity.taskId) {
-    throw unfit(`the event names task ${event.taskId}, the turn runs ${identity.taskId}`);
-  }
-  if (event.contextId !== "" && event.contextId !== identity.contextId) {
-    throw unfit(`the event names context ${event.contextId}, the turn's is ${identity.contextId}`);
-  }
+  if (!isOwn(event.taskId, identity.taskId)) throw unfit("the event names another task than that of its turn");
+  if (!isOwn(event.contextId, identity.contextId)) throw unfit("the event names another context than that of its turn");
 }
 
-function checkedParts(parts: readonly Part[], what: string): Part[] {
-  if (parts.length === 0) throw unfit(`${what} needs one part or more`);
-  return parts.map(checkedPart);
-}
-
-// A lone surrogate has no UTF-8: it would be refused by one binding and changed by another.
-function checkedPart(part: Part): Part {
-  const { content } = part;
-  if (content.case === undefined) throw unfit("a part needs a content");
-  if (content.case !== "text" || content.value.isWellFormed()) return part;
-  return { ...part, content: { case: "text", value: content.value.toWellFormed() } };
+function isOwn(id: string | undefined, own: string): boolean {
+  return id === undefined || id === "" || id === own;
 }
 
 function wrapStatus(value: TaskStatusUpdateEvent): StreamResponse {
   return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "statusUpdate", value } };
 }
+
+const states: ReadonlySet<unknown> = new Set(Object.values(TaskState).filter((state) => Number(state) > 0));
 
 function unfit(message: string): A2AError {
   return new A2AError("invalidAgentResponse", message);

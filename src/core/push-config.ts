@@ -112,7 +112,8 @@ function check(push: PushService, config: TaskPushNotificationConfig, path: stri
 async function checkRoom(runtime: Runtime, push: PushService, head: Head, id: string): Promise<void> {
   const known = await push.store.list(head.key);
   const { pushConfigsPerTask } = runtime.limits;
-  if (known.length >= pushConfigsPerTask && !known.some(({ config }) => config.id === id)) throw full(pushConfigsPerTask);
+  if (known.length >= pushConfigsPerTask && !known.some(({ config }) => config.id === id))
+    throw full(pushConfigsPerTask);
 }
 
 function registrationOf(

@@ -28,7 +28,15 @@ export async function readTask(runtime: Runtime, scope: Scope, id: string, optio
   const stored = await runtime.store.read(scope, id);
   if (stored === undefined) throw taskNotFound(id);
   const { key, seq, state, incarnation } = stored.head;
-  return { id, key, seq, state, idPrefix: eventIdPrefix(id, incarnation), incarnation, task: foldStored(stored, options) };
+  return {
+    id,
+    key,
+    seq,
+    state,
+    idPrefix: eventIdPrefix(id, incarnation),
+    incarnation,
+    task: foldStored(stored, options),
+  };
 }
 
 function sameScope(left: Scope, right: Scope): boolean {

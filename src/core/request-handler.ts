@@ -1,6 +1,6 @@
-import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { create } from "@bufbuild/protobuf";
-import type { Principal, Scope, ServerContext } from "../protocol/context.js";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import type { CallAddress, Principal, Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
@@ -40,7 +40,7 @@ export interface RequestHandlerOptions {
   /** Tenants that exist. Default: none but the one without a name. */
   readonly tenants?: readonly string[] | undefined;
   /** Declares the extended card; gives `undefined` when there is none for this caller. */
-  readonly extendedCard?: ((principal: Principal) => Promise<AgentCard | undefined>) | undefined;
+  readonly extendedCard?: ((principal: Principal, caller?: CallAddress) => Promise<AgentCard | undefined>) | undefined;
 }
 
 /** The request handler of one agent: its eleven operations, and its end. */
@@ -103,7 +103,11 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
 function createOperations(runtime: Runtime, options: RequestHandlerOptions): Operations<ServerContext> {
   const { push, extendedCard, streaming = true } = options;
   const scopeOf = createScopes(options.tenants);
-  const gate = createCapabilityGate({ streaming, pushNotifications: push !== undefined, extendedAgentCard: extendedCard !== undefined });
+  const gate = createCapabilityGate({
+    streaming,
+    pushNotifications: push !== undefined,
+    extendedAgentCard: extendedCard !== undefined,
+  });
   const policy: SendPolicy = {
     checkParts: createPartCheck(options.inputModes),
     inlinePush: async (request, context, scope) => {
@@ -140,7 +144,13 @@ function createOperations(runtime: Runtime, options: RequestHandlerOptions): Ope
       return subscribeToTask(runtime, request, context, scopeOf(context, request));
     },
     createTaskPushNotificationConfig: async (request, context) =>
-      createPushConfig(runtime, withPush("createTaskPushNotificationConfig"), request, context, scopeOf(context, request)),
+      createPushConfig(
+        runtime,
+        withPush("createTaskPushNotificationConfig"),
+        request,
+        context,
+        scopeOf(context, request),
+      ),
     getTaskPushNotificationConfig: async (request, context) =>
       getPushConfig(runtime, withPush("getTaskPushNotificationConfig"), request, scopeOf(context, request)),
     listTaskPushNotificationConfigs: async (request, context) =>
@@ -152,7 +162,7 @@ function createOperations(runtime: Runtime, options: RequestHandlerOptions): Ope
     getExtendedAgentCard: async (request, context) => {
       gate("getExtendedAgentCard");
       scopeOf(context, request);
-      const card = await extendedCard?.(context.principal);
+      const card = await extendedCard?.(context.principal, context.caller);
       if (card !== undefined) return card;
       throw new A2AError("extendedAgentCardNotConfigured", "there is no extended card for this caller");
     },
@@ -160,12 +170,15 @@ function createOperations(runtime: Runtime, options: RequestHandlerOptions): Ope
 }
 
 // The tenant of a request is a wish: it is checked against what exists and who is asking, never trusted.
-function createScopes(tenants: readonly string[] = []): (context: ServerContext, request: { readonly tenant: string }) => Scope {
+function createScopes(
+  tenants: readonly string[] = [],
+): (context: ServerContext, request: { readonly tenant: string }) => Scope {
   const known = new Set(tenants);
   return ({ principal }, { tenant: wished }) => {
     const { owner, tenant = "" } = principal;
     if (wished === "" || wished === tenant) return { tenant, owner };
-    if (!known.has(wished) || tenant !== "") throw invalidParams({ field: "tenant", description: "is not a tenant of this agent" });
+    if (!known.has(wished) || tenant !== "")
+      throw invalidParams({ field: "tenant", description: "is not a tenant of this agent" });
     return { tenant: wished, owner };
   };
 }

@@ -31,10 +31,13 @@ export interface TurnCounter {
   idle(): Promise<void>;
 }
 
-export function createTurnCounter(limits: { readonly turnsPerOwner: number; readonly turnsPerProcess: number }): TurnCounter {
+export function createTurnCounter(limits: {
+  readonly turnsPerOwner: number;
+  readonly turnsPerProcess: number;
+}): TurnCounter {
   const running = new Set<TurnRun>();
   const owners = new Map<string, number>();
-  let waiters: (() => void)[] = [];
+  const waiters: (() => void)[] = [];
   return {
     running,
     check(scope) {

@@ -1,6 +1,6 @@
+import { A2AError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
-import { A2AError } from "../protocol/errors.js";
 import { type Delivery, deliver } from "./claim.js";
 import { eventIdPrefix, parseEventId } from "./event-id.js";
 import { applyRecord, copyTask, emptyTask, foldStored } from "./fold.js";
@@ -9,7 +9,7 @@ import { RecordReader } from "./record-reader.js";
 import { hasInlinePush, openSend, type Register, registerLive, type SendCall, startNew } from "./send.js";
 import { createSendGate } from "./send-gate.js";
 import { streamFrom } from "./subscribe.js";
-import { messageItem, snapshotItem, type StreamStart, TaskStream } from "./task-stream.js";
+import { messageItem, type StreamStart, snapshotItem, TaskStream } from "./task-stream.js";
 import type { TurnStart } from "./turn-run.js";
 
 /**
@@ -21,7 +21,9 @@ export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> 
     const attached = await attach(call);
     if (attached !== undefined) return attached;
     const start = openSend(call);
-    const register = hasInlinePush(call) ? await call.policy.inlinePush(call.request, call.context, call.scope) : undefined;
+    const register = hasInlinePush(call)
+      ? await call.policy.inlinePush(call.request, call.context, call.scope)
+      : undefined;
     if (start.send.message.taskId === "") return streamNew(call, start, register);
     const delivery = await deliver(call.runtime, start);
     if (delivery.kind === "queued") return streamQueued(call, start, delivery, register);

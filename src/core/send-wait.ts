@@ -1,4 +1,4 @@
-import { A2AError } from "../protocol/errors.js";
+import type { A2AError } from "../protocol/errors.js";
 import type { Message, SendMessageResponse, Task } from "../protocol/model.js";
 import { TurnAborted } from "./agent.js";
 import { copyTask } from "./fold.js";

@@ -77,7 +77,11 @@ async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<
 }
 
 // Reads the log until the send is answered, or its caller has gone. The message stays with the task in any case.
-async function follow({ runtime, request, context, scope }: SendCall, reader: RecordReader, gate: SendGate): Promise<SendMessageResponse> {
+async function follow(
+  { runtime, request, context, scope }: SendCall,
+  reader: RecordReader,
+  gate: SendGate,
+): Promise<SendMessageResponse> {
   const leave = (): void => reader.close();
   context.signal.addEventListener("abort", leave, { once: true });
   try {

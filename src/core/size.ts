@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
-import type { Message, Part, StreamResponse, Task } from "../protocol/model.js";
+import type { Artifact, Message, Part, StreamResponse, Task } from "../protocol/model.js";
 
 // About how many bytes something takes, for limits: cheap, and never far off for what is large.
 
@@ -10,7 +10,9 @@ const overhead = 16;
 export function sizeOfEvent(event: StreamResponse): number {
   const { payload } = event;
   if (payload.case === "artifactUpdate") {
-    return sizeOfJson(payload.value.metadata) + sizeOfParts(payload.value.artifact?.parts ?? []);
+    const { metadata, artifact, append } = payload.value;
+    if (artifact === undefined) return sizeOfJson(metadata);
+    return sizeOfJson(metadata) + (append ? sizeOfParts(artifact.parts) : sizeOfArtifact(artifact));
   }
   if (payload.case === "statusUpdate") {
     const message = payload.value.status?.message;
@@ -23,16 +25,25 @@ export function sizeOfEvent(event: StreamResponse): number {
 export function replacedBytes(task: Task, { payload }: StreamResponse): number {
   if (payload.case !== "artifactUpdate" || payload.value.append) return 0;
   const known = task.artifacts.find(({ artifactId }) => artifactId === payload.value.artifact?.artifactId);
-  return known === undefined ? 0 : sizeOfParts(known.parts);
+  return known === undefined ? 0 : sizeOfArtifact(known);
+}
+
+function sizeOfArtifact({ artifactId, name, description, extensions, metadata, parts }: Artifact): number {
+  const texts = artifactId.length + name.length + description.length + sizeOfJson(extensions);
+  return texts + sizeOfJson(metadata) + sizeOfParts(parts);
 }
 
 export function sizeOfMessage(message: Message): number {
-  return 3 * overhead + sizeOfJson(message.metadata) + sizeOfParts(message.parts);
+  const texts = message.messageId.length + sizeOfJson(message.extensions) + sizeOfJson(message.referenceTaskIds);
+  return 3 * overhead + texts + sizeOfJson(message.metadata) + sizeOfParts(message.parts);
 }
 
 function sizeOfParts(parts: readonly Part[]): number {
   let size = 0;
-  for (const part of parts) size += overhead + sizeOfJson(part.metadata) + sizeOfContent(part);
+  for (const part of parts) {
+    const texts = part.filename.length + part.mediaType.length;
+    size += overhead + texts + sizeOfJson(part.metadata) + sizeOfContent(part);
+  }
   return size;
 }
 

@@ -9,7 +9,7 @@ import { readTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
 import type { Runtime } from "./runtime.js";
 import { stateOf } from "./send-gate.js";
-import { snapshotItem, type StreamStart, TaskStream } from "./task-stream.js";
+import { type StreamStart, snapshotItem, TaskStream } from "./task-stream.js";
 
 /**
  * SubscribeToTask (spec 3.1.6): the task, then every event until it ends. With the id of an event that the caller has

@@ -1,5 +1,5 @@
-import type { StreamItem } from "../protocol/operations.js";
 import type { Message, StreamResponse, Task } from "../protocol/model.js";
+import type { StreamItem } from "../protocol/operations.js";
 import { eventId } from "./event-id.js";
 import type { LogRecord } from "./ports.js";
 import type { ReadResult, RecordReader } from "./record-reader.js";

@@ -250,12 +250,21 @@ export class TurnRun {
     const bytes = this.#sized(event);
     const { live, prelude } = this.#open(true);
     if (live.task.history.length >= this.runtime.limits.historyMaxMessages) {
-      throw new A2AError("resourceExhausted", `the history is at the limit of ${this.runtime.limits.historyMaxMessages} messages`);
+      throw new A2AError(
+        "resourceExhausted",
+        `the history is at the limit of ${this.runtime.limits.historyMaxMessages} messages`,
+      );
     }
     return this.#addStatus(live, prelude, state, event, bytes);
   }
 
-  #addStatus(live: LiveTask, prelude: readonly Draft[], state: TaskState, event: StreamResponse, bytes: number): Promise<void> {
+  #addStatus(
+    live: LiveTask,
+    prelude: readonly Draft[],
+    state: TaskState,
+    event: StreamResponse,
+    bytes: number,
+  ): Promise<void> {
     this.#needsWorking = false;
     this.#stopped = isStop(state);
     live.state = state;
@@ -271,7 +280,8 @@ export class TurnRun {
     const { eventMaxBytes, taskMaxBytes } = this.runtime.limits;
     const bytes = sizeOfEvent(event);
     if (bytes > eventMaxBytes) throw tooLarge("the event", eventMaxBytes);
-    if (this.live?.grow(bytes - replacedBytes(this.live.task, event)) === false) throw tooLarge("the task", taskMaxBytes);
+    if (this.live?.grow(bytes - replacedBytes(this.live.task, event)) === false)
+      throw tooLarge("the task", taskMaxBytes);
     return bytes;
   }
 
@@ -304,10 +314,12 @@ export class TurnRun {
     try {
       await this.#end(failure);
     } catch (error) {
-      if (!(error instanceof TurnAborted)) this.runtime.logger.error({ taskId: this.taskId, error }, "a turn could not be ended");
+      if (!(error instanceof TurnAborted))
+        this.runtime.logger.error({ taskId: this.taskId, error }, "a turn could not be ended");
       this.live?.abandon(error);
     } finally {
-      if (this.live?.closed === true && this.runtime.live.get(this.taskId) === this.live) this.runtime.live.delete(this.taskId);
+      if (this.live?.closed === true && this.runtime.live.get(this.taskId) === this.live)
+        this.runtime.live.delete(this.taskId);
       this.runtime.turns.leave(this);
     }
   }
@@ -324,7 +336,8 @@ export class TurnRun {
     if (kind === "OwnershipLost") return this.live?.abandon(this.aborted);
     if (kind === "Canceled") return this.#endIn(TaskState.CANCELED);
     if (kind === "DeadlineExceeded") return this.#endIn(TaskState.FAILED, "the turn took longer than it may");
-    if (this.live !== undefined) return this.#endIn(TaskState.FAILED, "the server was shut down before the task was done");
+    if (this.live !== undefined)
+      return this.#endIn(TaskState.FAILED, "the server was shut down before the task was done");
     if ("opening" in this.#subject) {
       this.#subject.opening.failed(new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 }));
     }

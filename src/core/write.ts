@@ -1,6 +1,6 @@
+import type { Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import { TaskState } from "../protocol/model.js";
-import type { Scope } from "../protocol/context.js";
 import type { LiveTaskDeps } from "./live-task.js";
 import type { Append, AppendResult, Head } from "./ports.js";
 

@@ -26,8 +26,18 @@ export interface ServerContext {
   readonly extensions: readonly string[];
   /** The id of the last event that the caller has seen: `Last-Event-ID`. */
   readonly after: string | undefined;
+  /** What the call says of where it was sent to; `undefined` in process. */
+  readonly caller: CallAddress | undefined;
   /** Aborts when the caller has gone or its deadline has passed. Made when first asked for. */
   readonly signal: AbortSignal;
+}
+
+/** The address that a caller used, as far as the request shows it. */
+export interface CallAddress {
+  readonly secure: boolean;
+  readonly remoteAddress: string | undefined;
+  /** A header or metadata value by its lower-case name; `host` is the authority that was called. */
+  header(name: string): string | undefined;
 }
 
 /** A `ServerContext` as its binding holds it. */
@@ -36,8 +46,10 @@ export interface OpenContext extends ServerContext {
   leave(reason?: unknown): void;
 }
 
+type CallFacts = Omit<ServerContext, "signal" | "caller"> & { readonly caller?: CallAddress | undefined };
+
 /** Makes the context of one call. The abort signal costs nothing until an operation asks for it. */
-export function createContext(call: Omit<ServerContext, "signal">): OpenContext {
+export function createContext(call: CallFacts): OpenContext {
   return new CallContext(call);
 }
 
@@ -47,16 +59,18 @@ class CallContext implements OpenContext {
   readonly version: string;
   readonly extensions: readonly string[];
   readonly after: string | undefined;
+  readonly caller: CallAddress | undefined;
   #controller: AbortController | undefined;
   #left = false;
   #reason: unknown;
 
-  constructor(call: Omit<ServerContext, "signal">) {
+  constructor(call: CallFacts) {
     this.principal = call.principal;
     this.binding = call.binding;
     this.version = call.version;
     this.extensions = call.extensions;
     this.after = call.after;
+    this.caller = call.caller;
   }
 
   get signal(): AbortSignal {

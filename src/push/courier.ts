@@ -7,6 +7,7 @@ import type { StreamWriter, WireEvent } from "../version/codec.js";
 import type { CallOutcome, CallWebhook } from "./call.js";
 import { joinChunks, pageRecords } from "./join-chunks.js";
 import type { PushLimits } from "./limits.js";
+import { pause } from "./pause.js";
 import { type Plan, planArtifacts, planEvents } from "./plan.js";
 import type { Slots } from "./slots.js";
 
@@ -236,18 +237,6 @@ export class Courier {
   }
 
   #pause(ms: number): Promise<void> {
-    const { signal } = this.#hurry;
-    signal.throwIfAborted();
-    return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        cancel();
-        reject(signal.reason);
-      };
-      const cancel = this.#deps.clock.after(ms, () => {
-        signal.removeEventListener("abort", leave);
-        resolve();
-      });
-      signal.addEventListener("abort", leave, { once: true });
-    });
+    return pause(this.#deps.clock, ms, this.#hurry.signal);
   }
 }

@@ -7,8 +7,8 @@ import { jsonRpcEndpoint } from "../binding/json-rpc/server.js";
 import { mount } from "../binding/mount.js";
 import { type NodeListener, nodeListener } from "../binding/node-listener.js";
 import type { Service } from "../binding/service.js";
-import { bindingTable, mountsOf } from "../card/mounts.js";
 import { namedInputModes } from "../card/build.js";
+import { bindingTable, mountsOf } from "../card/mounts.js";
 import { type PublishedCard, publishCard } from "../card/publish.js";
 import type { Listening } from "../card/urls.js";
 import { systemClock } from "../core/clock.js";
@@ -75,7 +75,10 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
   return {
     nodeListener: () => nodeListener(agent.endpoint, { bodyTimeoutMs: agent.limits.bodyTimeoutMs }),
     fetch: () => fetchHandler(agent.endpoint, { bodyTimeoutMs: agent.limits.bodyTimeoutMs }),
-    koa: async () => (await import("./koa-middleware.js")).koaMiddleware(agent.endpoint),
+    koa: async () =>
+      (await import("./koa-middleware.js")).koaMiddleware(agent.endpoint, {
+        bodyTimeoutMs: agent.limits.bodyTimeoutMs,
+      }),
     get card() {
       return agent.card.card();
     },
@@ -93,7 +96,11 @@ export async function composeAgent(options: AgentOptions, listening: () => Liste
   const { publicUrl, publicGrpc, trustProxy, basePath } = options;
   const published = publishCard({
     card,
-    capabilities: { streaming: true, pushNotifications: options.push !== undefined, authentication: authenticate !== undefined },
+    capabilities: {
+      streaming: true,
+      pushNotifications: options.push !== undefined,
+      authentication: authenticate !== undefined,
+    },
     versions,
     urls: { publicUrl, publicGrpc, trustProxy, basePath },
     listening,
@@ -103,7 +110,19 @@ export async function composeAgent(options: AgentOptions, listening: () => Liste
   const makeId = (): string => newId(clock.now());
   const door = createDoor({ authenticate, extensions: card.extensions ?? [], limits, logger, newId: makeId });
   const { capabilities } = published.card();
-  const push = options.push === undefined ? undefined : createPush({ ...options.push, store: options.push.store ?? memoryPushStore(), tasks: store, signals, clock, logger, versions, limits });
+  const push =
+    options.push === undefined
+      ? undefined
+      : createPush({
+          ...options.push,
+          store: options.push.store ?? memoryPushStore(),
+          tasks: store,
+          signals,
+          clock,
+          logger,
+          versions,
+          limits,
+        });
   const handler = createRequestHandler({
     agent: options.agent,
     store,
@@ -143,7 +162,11 @@ export async function composeAgent(options: AgentOptions, listening: () => Liste
   };
 }
 
-async function dispose(handler: RequestHandler, push: Push | undefined, store: { close(): Promise<void> } | undefined): Promise<void> {
+async function dispose(
+  handler: RequestHandler,
+  push: Push | undefined,
+  store: { close(): Promise<void> } | undefined,
+): Promise<void> {
   await handler.close();
   await push?.close();
   await store?.close();
@@ -162,7 +185,10 @@ function createEndpoint(options: AgentOptions, { bindings, versions, service, ca
     ? jsonRpcEndpoint({ faces: versions.flatMap((version) => version.jsonRpc ?? []), service })
     : nobody;
   const httpJson = bindings.includes("http-json")
-    ? mount(bindingTable["http-json"].path, httpJsonEndpoint({ faces: versions.flatMap((version) => version.httpJson ?? []), service }))
+    ? mount(
+        bindingTable["http-json"].path,
+        httpJsonEndpoint({ faces: versions.flatMap((version) => version.httpJson ?? []), service }),
+      )
     : nobody;
   const jsonRpcBelow = mount(bindingTable["json-rpc"].path, jsonRpc);
   const connect = lazyConnect(versions, service);
@@ -188,7 +214,9 @@ function lazyConnect(versions: readonly Version[], service: Service): HttpEndpoi
   let loading: Promise<HttpEndpoint> | undefined;
   return (request: HttpRequest) => {
     if (!prefixes.some((prefix) => request.path.startsWith(prefix))) return undefined;
-    loading ??= import("../binding/connect/endpoint.js").then(({ createConnectEndpoint }) => createConnectEndpoint({ faces, service }));
+    loading ??= import("../binding/connect/endpoint.js").then(({ createConnectEndpoint }) =>
+      createConnectEndpoint({ faces, service }),
+    );
     return loading.then((endpoint) => endpoint(request));
   };
 }

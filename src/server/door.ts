@@ -47,7 +47,8 @@ export function createDoor({ authenticate, extensions, limits, logger, newId }: 
 
   const enterStream = (key: string | undefined): void => {
     const own = key === undefined ? 0 : (streams.get(key) ?? 0);
-    if (own >= limits.streamsPerPrincipal) throw tooMany("resourceExhausted", "streams of this caller", limits.streamsPerPrincipal);
+    if (own >= limits.streamsPerPrincipal)
+      throw tooMany("resourceExhausted", "streams of this caller", limits.streamsPerPrincipal);
     if (openStreams >= limits.streamsPerProcess) throw tooMany("unavailable", "open streams", limits.streamsPerProcess);
     openStreams++;
     if (key !== undefined) streams.set(key, own + 1);
@@ -79,7 +80,8 @@ export function createDoor({ authenticate, extensions, limits, logger, newId }: 
     },
     enter(call) {
       if (closed) throw new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
-      if (bytesInFlight + call.bytes > limits.inFlightMaxBytes) throw tooMany("unavailable", "bytes in flight", limits.inFlightMaxBytes);
+      if (bytesInFlight + call.bytes > limits.inFlightMaxBytes)
+        throw tooMany("unavailable", "bytes in flight", limits.inFlightMaxBytes);
       const key = authenticate === undefined ? undefined : `${call.principal.tenant ?? ""}\n${call.principal.owner}`;
       if (call.streams) enterStream(key);
       bytesInFlight += call.bytes;

@@ -111,11 +111,19 @@ async function listen(
   }
 }
 
-async function shutDown(agent: ComposedAgent, listeners: Listeners, ready: { value: boolean }, drainMs: number): Promise<void> {
+async function shutDown(
+  agent: ComposedAgent,
+  listeners: Listeners,
+  ready: { value: boolean },
+  drainMs: number,
+): Promise<void> {
   ready.value = false;
   listeners.setServing(false);
   agent.door.close();
-  const sockets = Promise.all([listeners.main.drain(drainMs + agent.limits.graceMs), listeners.grpc?.drain(drainMs + agent.limits.graceMs)]);
+  const sockets = Promise.all([
+    listeners.main.drain(drainMs + agent.limits.graceMs),
+    listeners.grpc?.drain(drainMs + agent.limits.graceMs),
+  ]);
   await agent.handler.drain(drainMs);
   await agent.dispose();
   // Turns have ended and their answers are written: what is still open waits for nothing.

@@ -43,6 +43,19 @@ describe("trivium demo", () => {
     await expect(fetch(demo.url)).rejects.toThrow();
   });
 
+  it("closes while a task waits for its caller and somebody subscribes to it", async () => {
+    await using demo = await startDemo();
+    const message = { messageId: "1", role: "ROLE_USER", parts: [{ text: " " }] };
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ message });
+    const sent = await fetch(`${demo.url}/http-json/message:send`, { method: "POST", headers, body });
+    const { task } = (await sent.json()) as { readonly task: { readonly id: string } };
+    const subscribed = await fetch(`${demo.url}/http-json/tasks/${task.id}:subscribe`);
+    const reader = subscribed.body?.getReader();
+    expect(new TextDecoder().decode((await reader?.read())?.value)).toContain("TASK_STATE_INPUT_REQUIRED");
+    expect(await demo.stop()).toBe(0);
+  });
+
   it("takes the port and the level of its log from the environment", async () => {
     await using demo = await startDemo([], { PORT: "0", LOG_LEVEL: "silent" });
     expect(demo.port).toBeGreaterThan(0);

@@ -47,8 +47,18 @@ describe("the examples", () => {
   });
 
   it.each([
-    { way: "stays and waits", first: "a berth, please", answer: "MV Alba, 190 m", result: "Berth N4 fits: MV Alba, 190 m." },
-    { way: "returns and is started anew", first: "a berth, quick", answer: "MV Alba", result: "A berth for MV Alba is free from noon." },
+    {
+      way: "stays and waits",
+      first: "a berth, please",
+      answer: "MV Alba, 190 m",
+      result: "Berth N4 fits: MV Alba, 190 m.",
+    },
+    {
+      way: "returns and is started anew",
+      first: "a berth, quick",
+      answer: "MV Alba",
+      result: "A berth for MV Alba is free from noon.",
+    },
   ])("input-required asks back when it $way", async ({ first, answer, result }) => {
     const url = await start("input-required");
     const asked = await send(url, first);

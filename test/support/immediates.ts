@@ -12,7 +12,7 @@ export function watchImmediates(): Immediates {
   const real = globalThis.setImmediate;
   let waiting = 0;
   let turns = 0;
-  const watched = (run: (...values: unknown[]) => void, ...values: unknown[]): NodeJS.Immediate => {
+  const watched = <Values extends unknown[]>(run: (...values: Values) => void, ...values: Values): NodeJS.Immediate => {
     waiting += 1;
     return real(() => {
       waiting -= 1;

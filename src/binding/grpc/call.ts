@@ -101,6 +101,7 @@ export class GrpcCall extends ServerInterceptingCall {
         streams: operation.streams,
       });
       const request = this.#readRequest(message);
+      this.#message = undefined;
       if (operation.streams) await this.#pump(request, invokeStream(handler, operation, request, context));
       else this.#reply(request, await invokeUnary(handler, operation, request, context));
       this.#succeed();

@@ -40,7 +40,7 @@ const commandTable: Readonly<Record<string, (place: AgentInterface) => string>> 
     ),
   [bindingTable.grpc.wire]: ({ url }) => {
     const request = messageOf({ data: [{ city: "Oslo", people: 709_000 }, { city: "Bergen" }] });
-    return `npx trivium call ${url} ${operationOf("sendStreamingMessage").method} '${JSON.stringify(request)}'`;
+    return `npx trivium call '${url}' ${operationOf("sendStreamingMessage").method} '${JSON.stringify(request)}'`;
   },
 };
 

@@ -128,6 +128,25 @@ it("releases a subscription that is waiting for its next event when the caller l
   await left.promise;
 });
 
+it("lets a reader leave while it waits for the next event", async () => {
+  const left = Promise.withResolvers<void>();
+  await using agent = await grpcAgent(
+    serviceOf({
+      async *sendStreamingMessage(_, { signal }) {
+        yield statusItem(1);
+        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        left.resolve();
+      },
+    }),
+  );
+  const events = agent.client.sendStreamingMessage(hello, {})[Symbol.asyncIterator]();
+  await events.next();
+  const waiting = events.next();
+  await events.return?.();
+  expect(await waiting).toMatchObject({ done: true });
+  await left.promise;
+});
+
 it("tells a unary operation that its caller has left", async () => {
   const started = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();

@@ -51,7 +51,7 @@ async function send(...request: Parameters<typeof requestOf>): Promise<Task> {
   const codec = face.codec(operationOf("sendMessage"));
   const read = codec.readRequest(JSON.parse(JSON.stringify(requestOf(...request))));
   const answer = await transport.sendMessage(read as Parameters<typeof transport.sendMessage>[0], {});
-  return (codec.writeReply(answer, read) as unknown as { readonly task: Task }).task;
+  return (JSON.parse(JSON.stringify(codec.writeReply(answer, read))) as { readonly task: Task }).task;
 }
 
 const fileOf = (content: string, rest: object): object => ({ raw: Buffer.from(content).toString("base64"), ...rest });

@@ -142,7 +142,7 @@ export class Client {
       if (follower.taskId !== "") this.#knownId(follower.taskId);
       if (!this.#world.calm && this.#random.chance(slowness)) await this.#sleep(this.#random.int(0, 600));
     }
-    await this.#through(process, iterator.return?.() ?? Promise.resolve());
+    await this.#through(process, Promise.resolve(iterator.return?.()));
   }
 
   #answer<T>(process: Process, ask: (operations: Operations) => Promise<T>): Promise<T> {

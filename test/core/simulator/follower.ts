@@ -76,7 +76,9 @@ export class Follower {
     if (end === undefined) return this.#fail(`the stream ended at ${this.position}, where nothing ends`);
     if (next !== undefined && next.seq <= end)
       this.#fail(`the stream ended at ${this.position}, before event ${next.seq}`);
-    if (this.position > end) this.#fail(`the stream went on to ${this.position} behind its end at ${end}`);
+    if (this.position > end && this.position > this.#beganAt) {
+      this.#fail(`the stream went on to ${this.position} behind its end at ${end}`);
+    }
   }
 
   // The record with which the stream has to end; `undefined` when there is none yet.

@@ -104,10 +104,9 @@ export class Journal {
     states.push(states.at(-1) ?? TaskState.UNSPECIFIED);
     if (record.kind === "event") return this.#event(history, record);
     if (record.kind === "message") return this.#message(history, record);
-    const open = record.kind === "turnStarted";
-    if (open === history.turnOpen)
-      this.fail(`${id}: ${record.kind} at ${record.seq}, with the turn before ${open ? "open" : "ended"}`);
-    history.turnOpen = open;
+    const starts = record.kind === "turnStarted";
+    if (starts && history.turnOpen) this.fail(`${id}: a turn starts at ${record.seq}, and the one before has not ended`);
+    history.turnOpen = starts;
     history.chunk = -1;
   }
 

@@ -1,0 +1,202 @@
+import { A2AError, artifact, authRequired, completed, inputRequired, type Task, working } from "trivium";
+import { expect, it } from "vitest";
+import {
+  errorOf,
+  historyOf,
+  linesOf,
+  opened,
+  readUntil,
+  requestOf,
+  say,
+  stateOf,
+  taskOf,
+  textIn,
+} from "../support/say.js";
+import { overEveryWire } from "../support/serve-agent.js";
+
+overEveryWire((start) => {
+  it("an agent that returns after asking is started anew by the answer, with the task as it stood", async () => {
+    const seen: string[] = [];
+    await using served = await start({
+      async *agent({ task, text, history }) {
+        seen.push(`${task === undefined ? "new" : stateOf(task)} ${(await history()).length}`);
+        if (task === undefined) return yield inputRequired("Which one?");
+        yield artifact(`took ${text}`);
+      },
+    });
+    const first = taskOf(await served.client.sendMessage(say("book"), {}));
+    expect(stateOf(first)).toBe("INPUT_REQUIRED");
+    const last = taskOf(await served.client.sendMessage(say("the blue one", { taskId: first.id }), {}));
+    expect([last.id, last.contextId, stateOf(last)]).toEqual([first.id, first.contextId, "COMPLETED"]);
+    expect(historyOf(last)).toEqual(["user: book", "agent: Which one?", "user: the blue one"]);
+    expect(textIn(last.artifacts[0]?.parts)).toBe("took the blue one");
+    expect(seen).toEqual(["new 1", "INPUT_REQUIRED 3"]);
+  });
+
+  it("an agent that stays gets the answer where it asked, in the same turn", async () => {
+    let turns = 0;
+    await using served = await start({
+      async *agent({ ask, text }) {
+        turns++;
+        const size = await ask(inputRequired("Size?"));
+        const colour = await ask(inputRequired("Colour?"));
+        yield artifact([text, textIn(size.parts), textIn(colour.parts)].join("/"));
+      },
+    });
+    const { id: taskId } = taskOf(await served.client.sendMessage(say("shirt"), {}));
+    const second = taskOf(await served.client.sendMessage(say("L", { taskId }), {}));
+    expect([stateOf(second), textIn(second.status?.message?.parts)]).toEqual(["INPUT_REQUIRED", "Colour?"]);
+    const third = taskOf(await served.client.sendMessage(say("red", { taskId }), {}));
+    expect([stateOf(third), textIn(third.artifacts[0]?.parts)]).toEqual(["COMPLETED", "shirt/L/red"]);
+    expect(turns).toBe(1);
+  });
+
+  it("the stream of a continued task shows WORKING, then what follows", async () => {
+    await using served = await start({
+      async *agent({ task, ask }) {
+        if (task === undefined) return yield inputRequired("more?");
+        yield artifact("a", { artifactId: "x" });
+        await ask(inputRequired("even more?"));
+      },
+    });
+    const { id: taskId } = taskOf(await served.client.sendMessage(say("go"), {}));
+    expect(await linesOf(served.client.sendStreamingMessage(say("one", { taskId }), {}))).toEqual([
+      "task INPUT_REQUIRED",
+      "status WORKING",
+      'artifact x "a"',
+      "status INPUT_REQUIRED",
+    ]);
+    expect(await linesOf(served.client.sendStreamingMessage(say("two", { taskId }), {}))).toEqual([
+      "task INPUT_REQUIRED",
+      "status WORKING",
+      "status COMPLETED",
+    ]);
+  });
+
+  it("returnImmediately on a task that waits answers at once, with the message taken", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using served = await start({
+      async *agent({ task }) {
+        if (task === undefined) return yield inputRequired("more?");
+        await gate.promise;
+        yield completed();
+      },
+    });
+    const { id: taskId } = taskOf(await served.client.sendMessage(say("go"), {}));
+    const configuration = { returnImmediately: true };
+    const at = taskOf(await served.client.sendMessage(say("here", { taskId, configuration }), {}));
+    expect(historyOf(at)).toEqual(["user: go", "agent: more?", "user: here"]);
+    const stream = await opened(served.client.subscribeToTask(requestOf("subscribeToTask", { id: taskId }), {}));
+    gate.resolve();
+    expect((await stream.rest()).at(-1)).toBe("status COMPLETED");
+  });
+
+  it("a task at AUTH_REQUIRED goes on by itself when the credential comes by another way", async () => {
+    const granted = Promise.withResolvers<void>();
+    await using served = await start({
+      async *agent() {
+        yield authRequired("grant it at https://login.example");
+        await granted.promise;
+        yield working();
+        yield artifact("done", { artifactId: "x" });
+      },
+    });
+    const task = taskOf(await served.client.sendMessage(say("go"), {}));
+    expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual([
+      "AUTH_REQUIRED",
+      "grant it at https://login.example",
+    ]);
+    const stream = await opened(served.client.subscribeToTask(requestOf("subscribeToTask", { id: task.id }), {}));
+    granted.resolve();
+    expect(await stream.rest()).toEqual(["status WORKING", 'artifact x "done"', "status COMPLETED"]);
+  });
+
+  it("a task at AUTH_REQUIRED takes messages as well", async () => {
+    await using served = await start({
+      async *agent({ ask }) {
+        const answer = await ask(authRequired("log in"));
+        yield completed(`so: ${textIn(answer.parts)}`);
+      },
+    });
+    const { id: taskId } = taskOf(await served.client.sendMessage(say("go"), {}));
+    const task = taskOf(await served.client.sendMessage(say("I will not", { taskId }), {}));
+    expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["COMPLETED", "so: I will not"]);
+  });
+
+  it("the context of a continued task is the task's: inferred, or the same, or refused", async () => {
+    let turns = 0;
+    await using served = await start({
+      async *agent() {
+        turns++;
+        yield inputRequired("more?");
+      },
+    });
+    const { id: taskId, contextId } = taskOf(await served.client.sendMessage(say("go"), {}));
+    expect(taskOf(await served.client.sendMessage(say("1", { taskId }), {})).contextId).toBe(contextId);
+    expect(taskOf(await served.client.sendMessage(say("2", { taskId, contextId }), {})).contextId).toBe(contextId);
+    const other = say("3", { taskId, contextId: "another" });
+    for (const call of [served.client.sendMessage(other, {}), served.client.sendStreamingMessage(other, {})]) {
+      const violations = [expect.objectContaining({ field: "message.contextId" })];
+      expect(await errorOf(call)).toMatchObject({ code: "invalidParams", violations });
+    }
+    expect(turns).toBe(3);
+  });
+
+  it("a known context without a task starts a new task in it", async () => {
+    await using served = await start({ agent: async () => inputRequired("more?") });
+    const first = taskOf(await served.client.sendMessage(say("go"), {}));
+    const { contextId } = first;
+    const second = taskOf(await served.client.sendMessage(say("go on", { contextId }), {}));
+    expect(second.contextId).toBe(contextId);
+    expect(second.id).not.toBe(first.id);
+  });
+
+  it("the agent sees the tasks that a message refers to, without those that do not exist", async () => {
+    const seen: Task[] = [];
+    await using served = await start({
+      async *agent({ text, references }) {
+        seen.push(...(await references()));
+        yield artifact(text);
+      },
+    });
+    const first = taskOf(await served.client.sendMessage(say("one"), {}));
+    const referenceTaskIds = [first.id, "none", first.id];
+    await served.client.sendMessage(say("two", { contextId: first.contextId, referenceTaskIds }), {});
+    expect(seen.map(({ id, artifacts }) => `${id} ${textIn(artifacts[0]?.parts)}`)).toEqual([`${first.id} one`]);
+  });
+
+  it("an error before the first event of a later turn is its answer; the task stays as it was, with the message", async () => {
+    await using served = await start({
+      async *agent({ task, text }) {
+        if (task === undefined) return yield inputRequired("a number?");
+        if (text === "x") throw new A2AError("invalidParams", "that is no number");
+        yield completed();
+      },
+    });
+    const { id: taskId } = taskOf(await served.client.sendMessage(say("go"), {}));
+    for (const call of [
+      served.client.sendMessage(say("x", { taskId }), {}),
+      served.client.sendStreamingMessage(say("x", { taskId }), {}),
+    ]) {
+      expect(await errorOf(call)).toMatchObject({ code: "invalidParams", message: "that is no number" });
+    }
+    const task = await served.client.getTask(requestOf("getTask", { id: taskId }), {});
+    expect(stateOf(task)).toBe("INPUT_REQUIRED");
+    expect(historyOf(task)).toEqual(["user: go", "agent: a number?", "user: x", "user: x"]);
+    expect(stateOf(taskOf(await served.client.sendMessage(say("7", { taskId }), {})))).toBe("COMPLETED");
+  });
+
+  it("an artifact that is refined in a new task leaves the first one as it was", async () => {
+    await using served = await start({
+      async *agent({ text }) {
+        yield artifact(text, { name: "poem" });
+      },
+    });
+    const first = taskOf(await served.client.sendMessage(say("rough"), {}));
+    const refer = { contextId: first.contextId, referenceTaskIds: [first.id] };
+    const second = taskOf(await served.client.sendMessage(say("fine", refer), {}));
+    expect(second.artifacts[0]?.name).toBe("poem");
+    expect(await served.client.getTask(requestOf("getTask", { id: first.id }), {})).toEqual(first);
+  });
+});
+

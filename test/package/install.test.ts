@@ -1,0 +1,62 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const run = promisify(execFile);
+
+const program = `
+import { A2AError, reply, serve } from "trivium";
+const server = await serve({
+  card: { name: "Pong", description: "Answers", version: "1.0.0" },
+  port: 0,
+  async *agent({ text }) {
+    if (text !== "ping") throw new A2AError("unsupportedOperation", "only ping");
+    yield reply("pong");
+  },
+});
+const response = await fetch(server.url + "/json-rpc", {
+  method: "POST",
+  headers: { "Content-Type": "application/json", "A2A-Version": "1.0" },
+  body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendMessage", params: {
+    message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "ping" }] } } }),
+});
+console.log(process.version, (await response.json()).result.message.parts[0].text);
+await server.close();
+`;
+
+let folder = "";
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "trivium-package-"));
+  await run("npm", ["pack", "--pack-destination", folder]);
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe("the packed package", () => {
+  it.each(["22.13.1", "24"])("installs in an empty project and answers on Node %s", async (version) => {
+    const project = await mkdtemp(join(folder, "project-"));
+    const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz")) ?? "";
+    await writeFile(join(project, "package.json"), JSON.stringify({ type: "module", allowScripts: { node: true } }));
+    await run("npm", ["install", "--no-audit", "--no-fund", `node@${version}`, join(folder, tarball)], { cwd: project });
+    await writeFile(join(project, "main.js"), program);
+    const child = spawn(join(project, "node_modules/.bin/node"), ["main.js"], { cwd: project });
+    let printed = "";
+    child.stdout.on("data", (chunk) => {
+      printed += String(chunk);
+    });
+    child.stderr.on("data", (chunk) => {
+      printed += String(chunk);
+    });
+    // It ends by itself: nothing of a closed server keeps the process.
+    const [code] = await once(child, "exit");
+    expect(printed).toMatch(new RegExp(`^v${version.replaceAll(".", "\\.")}[\\d.]* pong\\n$`));
+    expect(code).toBe(0);
+  });
+});

@@ -1,0 +1,219 @@
+import { describe, expect, it } from "vitest";
+import { webhook } from "./receiver.js";
+import { chunk, scene, snapshotIn, status } from "./scene.js";
+
+describe("push deliveries", () => {
+  it("tell what a task does, in order, each thing once, and end with the task", async () => {
+    await using hook = await webhook();
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.write([status("WORKING"), chunk("a=1"), chunk("a+2")]);
+    await task.write([chunk("a+3!"), chunk("b=whole"), status("COMPLETED")]);
+    await hook.received(4);
+    await on.push.close();
+    expect(hook.labels).toEqual(["WORKING", "a=123!", "b=whole", "COMPLETED"]);
+    expect(await task.configs()).toEqual([]);
+    expect(on.logs).toEqual([]);
+  });
+
+  it("send each chunk by itself when every event is asked for", async () => {
+    await using hook = await webhook();
+    await using on = scene({ every: "event" });
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.write([status("WORKING"), chunk("a=1"), chunk("a+2!"), status("COMPLETED")]);
+    await on.push.close();
+    expect(hook.labels).toEqual(["WORKING", "a=1", "a+2!", "COMPLETED"]);
+  });
+
+  it("carry the token and the credentials, and JSON in the media type of the protocol", async () => {
+    await using hook = await webhook();
+    await using on = scene();
+    const task = await on.task();
+    const authentication = { scheme: "Bearer", credentials: "s-1" };
+    await task.register("p", { url: `${hook.url}?k=v`, token: "n-1", authentication });
+    await task.write([status("COMPLETED")]);
+    await on.push.close();
+    const [call] = hook.calls;
+    expect(call).toMatchObject({ method: "POST", path: "/hook?k=v" });
+    expect(call?.headers).toMatchObject({
+      "content-type": "application/a2a+json",
+      authorization: "Bearer s-1",
+      "x-a2a-notification-token": "n-1",
+    });
+    expect(JSON.parse(call?.text ?? "")).toEqual({
+      statusUpdate: { taskId: "t", contextId: "c", status: { state: "TASK_STATE_COMPLETED" } },
+    });
+  });
+
+  it("send no header for what is not set", async () => {
+    await using hook = await webhook();
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.register("q", { url: hook.url, authentication: { scheme: "Negotiate", credentials: "" } });
+    await task.write([status("COMPLETED")]);
+    await on.push.close();
+    const headers = hook.calls.map(({ headers }) => [headers.authorization, headers["x-a2a-notification-token"]]);
+    expect(headers).toEqual(expect.arrayContaining([[undefined, undefined], ["Negotiate", undefined]]));
+  });
+
+  it("go to each configuration of a task, and a webhook that does not answer holds up no other", async () => {
+    await using hook = await webhook();
+    await using silent = await webhook();
+    silent.answer = () => undefined;
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: silent.url });
+    await task.register("q", { url: hook.url });
+    await task.write([status("WORKING"), status("COMPLETED")]);
+    await hook.received(2);
+    await silent.received(1);
+    expect(hook.labels).toEqual(["WORKING", "COMPLETED"]);
+    expect(silent.labels).toEqual(["WORKING"]);
+    const closed = on.push.close();
+    await on.clock.advance(2000);
+    await closed;
+    expect(silent.labels).toEqual(["WORKING"]);
+  });
+
+  it("begin behind the cursor, and tell an artifact that had begun before it as a whole", async () => {
+    await using hook = await webhook();
+    await using on = scene();
+    const task = await on.task();
+    await task.write([status("WORKING"), chunk("a=1"), chunk("a+2")]);
+    await task.register("p", { url: hook.url });
+    await task.write([chunk("a+3!"), status("COMPLETED")]);
+    await on.push.close();
+    expect(hook.labels).toEqual(["a=123!", "COMPLETED"]);
+  });
+
+  it("stop when the configuration is deleted, and break off the call that is under way", async () => {
+    await using hook = await webhook();
+    await using other = await webhook();
+    hook.answer = () => undefined;
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.register("q", { url: other.url });
+    await task.write([status("WORKING")]);
+    await hook.received(1);
+    await task.delete("p");
+    await task.write([status("COMPLETED")]);
+    await other.received(2);
+    await on.push.close();
+    expect(hook.labels).toEqual(["WORKING"]);
+    expect(hook.brokenOff()).toBe(1);
+  });
+
+  it("stop when another process has deleted the configuration", async () => {
+    await using hook = await webhook();
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.write([status("WORKING")]);
+    await hook.received(1);
+    await on.store.delete(task.key, "p");
+    await task.write([status("COMPLETED")]);
+    await on.push.close();
+    expect(hook.labels).toEqual(["WORKING"]);
+  });
+
+  it("go on with a configuration that is replaced, without a gap", async () => {
+    await using hook = await webhook();
+    await using other = await webhook();
+    let answer = (_: number): void => {};
+    hook.answer = () => new Promise((resolve) => (answer = resolve));
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.write([status("WORKING"), chunk("a=1!")]);
+    await hook.received(1);
+    await task.register("p", { url: other.url, token: "new" });
+    answer(200);
+    await task.write([status("COMPLETED")]);
+    await on.push.close();
+    expect(hook.labels).toEqual(["WORKING"]);
+    expect(other.labels).toEqual(["a=1!", "COMPLETED"]);
+    expect(other.calls.map(({ headers }) => headers["x-a2a-notification-token"])).toEqual(["new", "new"]);
+  });
+
+  it("find out by themselves what they were not hinted at", async () => {
+    await using hook = await webhook();
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.write([status("WORKING")]);
+    await hook.received(1);
+    await task.write([status("COMPLETED")], { hint: false });
+    await on.clock.advance(1000);
+    await hook.received(2);
+    expect(hook.labels).toEqual(["WORKING", "COMPLETED"]);
+  });
+
+  it("tell the task itself when the log does not reach back any more", async () => {
+    await using hook = await webhook();
+    await using on = scene();
+    const task = await on.task();
+    const config = await task.register("p", { url: hook.url });
+    await task.delete("p");
+    await task.write([status("WORKING"), status("COMPLETED")], { snapshot: snapshotIn("COMPLETED") });
+    await on.clock.advance(10);
+    await on.store.set(config, 10);
+    on.push.service.added(config);
+    await hook.received(1);
+    await on.push.close();
+    expect(hook.labels).toEqual(["task COMPLETED"]);
+    expect(await task.configs()).toEqual([]);
+  });
+
+  it("drop a configuration of a task that has ended before", async () => {
+    await using hook = await webhook();
+    await using on = scene();
+    const task = await on.task();
+    await task.write([status("COMPLETED")]);
+    await task.register("p", { url: hook.url });
+    await on.push.close();
+    expect(await task.configs()).toEqual([]);
+    expect(hook.calls).toEqual([]);
+  });
+
+  it("make no more than so many calls at once", async () => {
+    await using hook = await webhook();
+    const answers: ((status: number) => void)[] = [];
+    hook.answer = () => new Promise((resolve) => answers.push(resolve));
+    const limits = { pushCallsAtOnce: 2, pushTimeoutMs: 15_000, pushAttempts: 1, pushRetryMs: 1 };
+    await using on = scene({ limits });
+    const task = await on.task();
+    for (const id of ["p", "q", "r", "s"]) await task.register(id, { url: hook.url });
+    await task.write([status("COMPLETED")]);
+    for (const round of [2, 4]) {
+      await hook.received(round);
+      expect(hook.calls.length).toBe(round);
+      for (const answer of answers.splice(0)) answer(204);
+    }
+    await on.push.close();
+    expect(hook.calls.length).toBe(4);
+  });
+
+  it("end when they are closed: what is there is sent, what does not end is broken off", async () => {
+    await using hook = await webhook();
+    await using silent = await webhook();
+    silent.answer = () => undefined;
+    const on = scene();
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.register("q", { url: silent.url });
+    await task.write([status("WORKING")]);
+    await silent.received(1);
+    await task.write([status("COMPLETED")]);
+    const closed = on.push.close();
+    await hook.received(2);
+    await on.clock.advance(2000);
+    await closed;
+    await task.register("r", { url: hook.url });
+    expect(hook.labels).toEqual(["WORKING", "COMPLETED"]);
+    expect(on.clock.pending().filter((due) => due > on.clock.now() + 1)).toEqual([]);
+  });
+});

@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import type { TaskStore } from "../../src/core/ports.js";
+import { memoryTaskStore } from "../../src/store/memory/task-store.js";
+import { type Answer, webhook } from "./receiver.js";
+import { scene, status } from "./scene.js";
+
+const secrets = { token: "t0ken", authentication: { scheme: "Bearer", credentials: "cr3dentials" } };
+
+describe("a webhook that does not take an event", () => {
+  it.each<[string, Answer]>([
+    ["500", 500],
+    ["503", 503],
+    ["408", 408],
+    ["429", 429],
+  ])("is asked again after %s, later and later, and gets the rest in order", async (_, answer) => {
+    await using hook = await webhook();
+    hook.answer = (__, count) => (count < 3 ? answer : 200);
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.write([status("WORKING"), status("COMPLETED")]);
+    for (const ms of [700, 2800]) {
+      await on.timer(ms);
+      await on.clock.advance(ms);
+    }
+    await hook.received(4);
+    await on.push.close();
+    expect(hook.labels).toEqual(["WORKING", "WORKING", "WORKING", "COMPLETED"]);
+    expect(on.logs).toEqual([]);
+  });
+
+  it.each<[string, Answer]>([
+    ["400", 400],
+    ["404", 404],
+    ["410", 410],
+    ["401", 401],
+    ["304", 304],
+  ])("is asked only once after %s, and gets the next event", async (_, answer) => {
+    await using hook = await webhook();
+    hook.answer = (__, count) => (count === 1 ? answer : 200);
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: hook.url, ...secrets });
+    await task.write([status("WORKING"), status("COMPLETED")]);
+    await hook.received(2);
+    await on.push.close();
+    expect(hook.labels).toEqual(["WORKING", "COMPLETED"]);
+    expect(on.logs).toEqual([expect.stringContaining(`status ${String(answer)}`)]);
+  });
+
+  it("does not lead to another one by a redirect", async () => {
+    await using elsewhere = await webhook();
+    await using hook = await webhook();
+    hook.answer = () => [307, { Location: elsewhere.url }];
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.write([status("COMPLETED")]);
+    await hook.received(1);
+    await on.push.close();
+    expect(elsewhere.calls).toEqual([]);
+    expect(hook.calls.length).toBe(1);
+  });
+
+  it("is given up after three attempts, in a log line without secrets", async () => {
+    await using hook = await webhook();
+    hook.answer = (_, count) => (count <= 3 ? 502 : 200);
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: `${hook.url}?key=qu3ry`, ...secrets });
+    await task.write([status("WORKING"), status("COMPLETED")]);
+    for (const ms of [700, 2800]) {
+      await on.timer(ms);
+      await on.clock.advance(ms);
+    }
+    await hook.received(4);
+    await on.push.close();
+    expect(hook.labels.slice(2)).toEqual(["WORKING", "COMPLETED"]);
+    expect(on.logs.length).toBe(1);
+    expect(JSON.parse(on.logs[0] ?? "")).toMatchObject({ taskId: task.id, id: "p", attempt: 3 });
+    expect(on.logs[0]).not.toMatch(/t0ken|cr3dentials|qu3ry|thank you/);
+  });
+
+  it("that was down gets the event when it is up", async () => {
+    const gone = await webhook();
+    await gone[Symbol.asyncDispose]();
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: gone.url });
+    await task.write([status("WORKING"), status("COMPLETED")]);
+    await on.timer(700);
+    await using hook = await webhook(gone.port);
+    await on.clock.advance(700);
+    await hook.received(2);
+    expect(hook.labels).toEqual(["WORKING", "COMPLETED"]);
+  });
+
+  it("is left when it does not answer in time, and asked again", async () => {
+    await using hook = await webhook();
+    hook.answer = (_, count) => (count === 1 ? undefined : 200);
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.write([status("COMPLETED")]);
+    await hook.received(1);
+    await on.clock.advance(15_000);
+    await on.timer(700);
+    await on.clock.advance(700);
+    await hook.received(2);
+    await on.push.close();
+    expect(hook.brokenOff()).toBe(1);
+  });
+});
+
+describe("the address of a webhook", () => {
+  it.each([
+    ["a private one", ["10.0.0.7"]],
+    ["this machine", ["127.0.0.1"]],
+    ["a public and a private one", ["193.0.6.139", "::ffff:192.168.0.1"]],
+    ["none at all", []],
+  ])("is looked up for each call, and refused when it is %s", async (_, addresses) => {
+    await using hook = await webhook();
+    await using on = scene({ allow: "public", lookup: async () => addresses });
+    const task = await on.task();
+    await task.register("p", { url: `http://hooks.example:${hook.port}/hook` });
+    await task.write([status("COMPLETED")]);
+    await on.push.close();
+    expect(hook.calls).toEqual([]);
+    expect(on.logs).toEqual([expect.stringContaining("its address is not allowed")]);
+  });
+
+  it("may be tried again when its name cannot be looked up", async () => {
+    await using on = scene({ lookup: () => Promise.reject(Object.assign(new Error("x"), { code: "ENOTFOUND" })) });
+    const task = await on.task();
+    await task.register("p", { url: "http://hooks.example/" });
+    await task.write([status("COMPLETED")]);
+    for (const ms of [700, 2800]) {
+      await on.timer(ms);
+      await on.clock.advance(ms);
+    }
+    await on.push.close();
+    expect(on.logs).toEqual([expect.stringContaining("ENOTFOUND")]);
+  });
+
+  it("of this machine may be spelt as a name", async () => {
+    await using hook = await webhook();
+    await using on = scene({ lookup: async () => ["127.0.0.1", "::1"] });
+    const task = await on.task();
+    await task.register("p", { url: `http://localhost:${hook.port}/hook` });
+    await task.write([status("COMPLETED")]);
+    await hook.received(1);
+  });
+});
+
+describe("a store that fails", () => {
+  it("is asked again until it answers, and nothing is lost or told twice", async () => {
+    const working = memoryTaskStore();
+    let failures = 2;
+    const recordsAfter: TaskStore["recordsAfter"] = async (...call) => {
+      if (failures-- > 0) throw new Error("gone");
+      return working.recordsAfter(...call);
+    };
+    const tasks = new Proxy(working, { get: (on, name) => (name === "recordsAfter" ? recordsAfter : bound(on, name)) });
+    await using hook = await webhook();
+    await using on = scene({ tasks });
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.write([status("WORKING"), status("COMPLETED")]);
+    for (let round = 0; round < 2; round++) {
+      await on.timer(1000);
+      await on.clock.advance(1000);
+    }
+    await hook.received(2);
+    await on.push.close();
+    expect(hook.labels).toEqual(["WORKING", "COMPLETED"]);
+  });
+});
+
+function bound(on: TaskStore, name: string | symbol): unknown {
+  const member: unknown = Reflect.get(on, name);
+  return typeof member === "function" ? member.bind(on) : member;
+}
