@@ -241,6 +241,8 @@ export class TurnRun {
     if (this.live !== undefined) {
       return this.#emitStatus(TaskState.COMPLETED, statusUpdate(TaskState.COMPLETED, this.#identity, message));
     }
+    const { eventMaxBytes } = this.runtime.limits;
+    if (sizeOfMessage(message) > eventMaxBytes) throw tooLarge("the message", eventMaxBytes);
     this.#closed = true;
     if ("opening" in this.#subject) this.#subject.opening.reply(message);
     return undefined;
@@ -317,6 +319,9 @@ export class TurnRun {
       if (!(error instanceof TurnAborted))
         this.runtime.logger.error({ taskId: this.taskId, error }, "a turn could not be ended");
       this.live?.abandon(error);
+      if (this.live === undefined && "opening" in this.#subject) {
+        this.#subject.opening.failed(new A2AError("internalError", "internal error", { cause: error }));
+      }
     } finally {
       if (this.live?.closed === true && this.runtime.live.get(this.taskId) === this.live)
         this.runtime.live.delete(this.taskId);
@@ -345,6 +350,9 @@ export class TurnRun {
 
   async #endFailed(error: unknown): Promise<void> {
     if (!(error instanceof A2AError)) return this.#endIn(TaskState.FAILED, this.#mask(error));
+    if (error.code === "invalidAgentResponse") {
+      this.runtime.logger.error({ taskId: this.taskId, error }, "the agent emitted what cannot be sent");
+    }
     if (!this.#silent) return this.#endIn(TaskState.FAILED, error.message);
     if (this.live !== undefined) {
       return this.inbox.endTurn(this.live, { kind: "turnEnded", error: { code: error.code, message: error.message } });

@@ -48,7 +48,7 @@ export class Courier {
   readonly #scope: PushRegistration["scope"];
   /** Up to here nothing is told. */
   readonly #from: number;
-  readonly #plan: Plan;
+  #plan: Plan;
   #writer: StreamWriter<string>;
   /** Ends everything. */
   readonly #stop = new AbortController();
@@ -161,6 +161,8 @@ export class Courier {
     if (stored?.snapshot === undefined) return stored === undefined;
     const { task, seq } = stored.snapshot;
     this.position = Math.max(this.position, seq);
+    // Where its artifacts began is not known: from here on each chunk adds to what the task has said.
+    this.#plan = planEvents;
     if (seq <= this.#from) return true;
     const told = await this.#deliver({ $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } });
     if (told) await this.#advance();

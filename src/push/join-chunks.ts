@@ -7,8 +7,8 @@ import type { ChunkRun } from "./plan.js";
 export const pageRecords = 64;
 
 /**
- * Reads a run of chunks and makes one event of it: it appends if the first one does, and is the last if the last one is.
- * An only chunk is given as it is. `undefined`: the log does not hold them any more.
+ * Reads a run of chunks and makes one event of it, which replaces what was told of the artifact before, so that hearing it
+ * twice does no harm. `undefined`: the log does not hold them any more.
  */
 export async function joinChunks(tasks: TaskStore, key: number, run: ChunkRun): Promise<StreamResponse | undefined> {
   let only: StreamResponse | undefined;
@@ -24,7 +24,8 @@ export async function joinChunks(tasks: TaskStore, key: number, run: ChunkRun): 
       if (chunk.artifact?.artifactId !== run.artifactId) continue;
       if (joined === undefined) joined = copyOf(chunk);
       else add(joined, chunk);
-      only = record.seq === run.first ? record.event : undefined;
+      // What is one event in the log stays that event, as its text was made already.
+      only = record.seq === run.first && !chunk.append ? record.event : undefined;
     }
   }
   if (only !== undefined || joined === undefined) return only;
@@ -34,7 +35,8 @@ export async function joinChunks(tasks: TaskStore, key: number, run: ChunkRun): 
 // What `add` changes is copied, the rest is shared with the log.
 function copyOf(chunk: TaskArtifactUpdateEvent): TaskArtifactUpdateEvent {
   const { artifact } = chunk;
-  return artifact === undefined ? { ...chunk } : { ...chunk, artifact: { ...artifact, parts: [...artifact.parts] } };
+  const copy = { ...chunk, append: false };
+  return artifact === undefined ? copy : { ...copy, artifact: { ...artifact, parts: [...artifact.parts] } };
 }
 
 function add(joined: TaskArtifactUpdateEvent, { artifact, lastChunk, metadata }: TaskArtifactUpdateEvent): void {

@@ -56,7 +56,12 @@ describe("push deliveries", () => {
     await task.write([status("COMPLETED")]);
     await on.push.close();
     const headers = hook.calls.map(({ headers }) => [headers.authorization, headers["x-a2a-notification-token"]]);
-    expect(headers).toEqual(expect.arrayContaining([[undefined, undefined], ["Negotiate", undefined]]));
+    expect(headers).toEqual(
+      expect.arrayContaining([
+        [undefined, undefined],
+        ["Negotiate", undefined],
+      ]),
+    );
   });
 
   it("go to each configuration of a task, and a webhook that does not answer holds up no other", async () => {

@@ -39,7 +39,11 @@ describe("the plan of what a webhook is told", () => {
     ["what is replaced, then what replaces it", "a=1 a=2 COMPLETED", ",a1-1,a2-2 event"],
     ["what has grown and is replaced", "a=1 a+2 a=3! COMPLETED", ",,a1-2 a3-3,event"],
     ["two that grow side by side once, as wholes", "a=1 b=1 a+2 b+2 a+3! b+3!", ",a1-1,b2-2,,a1-5,b2-6"],
-    ["an artifact that goes on after a stop, as a whole again", "a=1! INPUT_REQUIRED a+2 COMPLETED", "a1-1,event,,a1-3 event"],
+    [
+      "an artifact that goes on after a stop, as a whole again",
+      "a=1! INPUT_REQUIRED a+2 COMPLETED",
+      "a1-1,event,,a1-3 event",
+    ],
     ["what is appended to nothing", "a+1 a+2! COMPLETED", ",a1-2,event"],
     ["nothing twice", "a=1! end turn WORKING end COMPLETED end", "a1-1,,,event,,event,"],
   ])("has %s", (_, log, told) => {
@@ -54,7 +58,14 @@ describe("the plan of what a webhook is told", () => {
   });
 
   const word = fc.oneof(
-    fc.tuple(fc.constantFrom("a", "b", "c"), fc.constantFrom("=", "+"), fc.constantFrom("x", "y", ""), fc.constantFrom("", "", "!")).map((parts) => parts.join("")),
+    fc
+      .tuple(
+        fc.constantFrom("a", "b", "c"),
+        fc.constantFrom("=", "+"),
+        fc.constantFrom("x", "y", ""),
+        fc.constantFrom("", "", "!"),
+      )
+      .map((parts) => parts.join("")),
     fc.constantFrom("WORKING", "INPUT_REQUIRED", "end", "turn"),
   );
 
@@ -91,6 +102,8 @@ function fold(events: readonly StreamResponse[]): Task {
 
 // In which order artifacts stand is the order of their first appearance, and a growing one appears when it is done.
 function plain({ artifacts, status }: Task) {
-  const said = artifacts.map(({ artifactId, parts }) => [artifactId, parts.map(({ content }) => content.value)] as const);
+  const said = artifacts.map(
+    ({ artifactId, parts }) => [artifactId, parts.map(({ content }) => content.value)] as const,
+  );
   return { artifacts: said.sort(([one], [other]) => (one < other ? -1 : 1)), state: status?.state };
 }

@@ -58,7 +58,17 @@ export function scene(options: Partial<PushDeliveryOptions> = {}): Scene {
   const logs: string[] = [];
   const limits = { ...defaultPushLimits, pushRetryMs: 700 };
   const logger = recordingLogger(logs);
-  const push = createPush({ allow: "loopback", store, tasks, signals, clock, logger, versions: [v1], limits, ...options });
+  const push = createPush({
+    allow: "loopback",
+    store,
+    tasks,
+    signals,
+    clock,
+    logger,
+    versions: [v1],
+    limits,
+    ...options,
+  });
   return {
     push,
     clock,
@@ -114,7 +124,9 @@ async function openLog({ push, tasks, store, publish }: LogDeps): Promise<LogOf>
 }
 
 function lastState(events: readonly StreamResponse[]): TaskState | undefined {
-  const states = events.map(({ payload }) => (payload.case === "statusUpdate" ? payload.value.status?.state : undefined));
+  const states = events.map(({ payload }) =>
+    payload.case === "statusUpdate" ? payload.value.status?.state : undefined,
+  );
   return states.findLast((state) => state !== undefined);
 }
 

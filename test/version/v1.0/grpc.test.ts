@@ -120,7 +120,8 @@ describe("the gRPC face of 1.0", () => {
   it("encodes an event once for every reader", () => {
     const operation = operationOf("subscribeToTask");
     const response = create(a2a.StreamResponseSchema, { payload: { case: "task", value: { id: "t" } } });
-    const write = () => grpc.writeStream(operation, response).write({ response, id: "i" });
+    const item = { response, id: "i" };
+    const write = () => grpc.writeStream(operation, response).write(item);
     const [first] = write();
     expect(first).toEqual({ payload: toBinary(a2a.StreamResponseSchema, response), id: "i" });
     expect(write()[0]?.payload).toBe(first?.payload);

@@ -1,0 +1,157 @@
+import { completed, inputRequired } from "trivium";
+import { expect, it } from "vitest";
+import type { RequestOf } from "../../src/protocol/operations.js";
+import { errorOf, requestOf, say, taskOf } from "../support/say.js";
+import { overEveryWire, type ServedAgent, type StartAgent } from "../support/serve-agent.js";
+
+// The four operations on push configurations. What is delivered is tested where it is made.
+
+type Config = RequestOf<"createTaskPushNotificationConfig">;
+
+const url = "http://127.0.0.1:9/hook";
+const config = (fields: Partial<Config>) => requestOf("createTaskPushNotificationConfig", { url, ...fields });
+
+async function withTask(start: StartAgent): Promise<{ readonly served: ServedAgent; readonly taskId: string }> {
+  const served = await start({ push: { allow: "loopback" }, agent: async () => inputRequired("more?") });
+  return { served, taskId: taskOf(await served.client.sendMessage(say("go"), {})).id };
+}
+
+overEveryWire((start) => {
+  it("a configuration is kept under an id of its own, shown without its credentials, and listed", async () => {
+    const { served, taskId } = await withTask(start);
+    await using _ = served;
+    const { client } = served;
+    const authentication = { $typeName: "lf.a2a.v1.AuthenticationInfo", scheme: "Bearer", credentials: "s3cret" } as const;
+    const made = await client.createTaskPushNotificationConfig(config({ taskId, token: "t", authentication }), {});
+    expect(made).toMatchObject({ taskId, url, authentication: { scheme: "Bearer", credentials: "" } });
+    expect(made.id).not.toBe("");
+    const named = await client.createTaskPushNotificationConfig(config({ taskId, id: "mine" }), {});
+    expect(named.id).toBe("mine");
+    const get = requestOf("getTaskPushNotificationConfig", { taskId, id: made.id });
+    expect(await client.getTaskPushNotificationConfig(get, {})).toEqual(made);
+    const list = await client.listTaskPushNotificationConfigs(requestOf("listTaskPushNotificationConfigs", { taskId }), {});
+    expect(list).toMatchObject({ configs: [made, named], nextPageToken: "" });
+  });
+
+  it("the same id again replaces what it named", async () => {
+    const { served, taskId } = await withTask(start);
+    await using _ = served;
+    await served.client.createTaskPushNotificationConfig(config({ taskId, id: "a" }), {});
+    await served.client.createTaskPushNotificationConfig(config({ taskId, id: "a", url: `${url}/2` }), {});
+    const { configs } = await served.client.listTaskPushNotificationConfigs(
+      requestOf("listTaskPushNotificationConfigs", { taskId }),
+      {},
+    );
+    expect(configs.map(({ id, url }) => `${id} ${url}`)).toEqual([`a ${url}/2`]);
+  });
+
+  it("the list comes in pages when asked to", async () => {
+    const { served, taskId } = await withTask(start);
+    await using _ = served;
+    for (const id of ["a", "b c", "d"]) await served.client.createTaskPushNotificationConfig(config({ taskId, id }), {});
+    const ids: string[][] = [];
+    let pageToken = "";
+    do {
+      const request = requestOf("listTaskPushNotificationConfigs", { taskId, pageSize: 2, pageToken });
+      const page = await served.client.listTaskPushNotificationConfigs(request, {});
+      ids.push(page.configs.map(({ id }) => id));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    expect(ids).toEqual([["a", "b c"], ["d"]]);
+  });
+
+  it("deleting is for good, and may be done twice", async () => {
+    const { served, taskId } = await withTask(start);
+    await using _ = served;
+    await served.client.createTaskPushNotificationConfig(config({ taskId, id: "a" }), {});
+    const request = requestOf("deleteTaskPushNotificationConfig", { taskId, id: "a" });
+    await served.client.deleteTaskPushNotificationConfig(request, {});
+    await served.client.deleteTaskPushNotificationConfig(request, {});
+    const get = requestOf("getTaskPushNotificationConfig", { taskId, id: "a" });
+    expect(await errorOf(served.client.getTaskPushNotificationConfig(get, {}))).toMatchObject({ code: "taskNotFound" });
+  });
+
+  it("none of the four finds a task that does not exist", async () => {
+    const { served } = await withTask(start);
+    await using _ = served;
+    const { client } = served;
+    const taskId = "none";
+    const calls = [
+      client.createTaskPushNotificationConfig(config({ taskId }), {}),
+      client.getTaskPushNotificationConfig(requestOf("getTaskPushNotificationConfig", { taskId, id: "a" }), {}),
+      client.listTaskPushNotificationConfigs(requestOf("listTaskPushNotificationConfigs", { taskId }), {}),
+      client.deleteTaskPushNotificationConfig(requestOf("deleteTaskPushNotificationConfig", { taskId, id: "a" }), {}),
+    ];
+    for (const call of calls) expect(await errorOf(call)).toMatchObject({ code: "taskNotFound", metadata: { taskId } });
+  });
+
+  it("an agent without push notifications answers all four, and a configuration in a send, by saying so", async () => {
+    let turns = 0;
+    await using served = await start({
+      async agent() {
+        turns++;
+        return completed();
+      },
+    });
+    const { client } = served;
+    const taskId = "any";
+    const configuration = { taskPushNotificationConfig: { url } };
+    const calls = [
+      client.createTaskPushNotificationConfig(config({ taskId }), {}),
+      client.getTaskPushNotificationConfig(requestOf("getTaskPushNotificationConfig", { taskId, id: "a" }), {}),
+      client.listTaskPushNotificationConfigs(requestOf("listTaskPushNotificationConfigs", { taskId }), {}),
+      client.deleteTaskPushNotificationConfig(requestOf("deleteTaskPushNotificationConfig", { taskId, id: "a" }), {}),
+      client.sendMessage(say("go", { configuration }), {}),
+      client.sendStreamingMessage(say("go", { configuration }), {}),
+    ];
+    for (const call of calls) expect(await errorOf(call)).toMatchObject({ code: "pushNotificationNotSupported" });
+    expect(turns).toBe(0);
+  });
+
+  it.each(["", "not a url", "ftp://x.example/", "http://", "https://user:pw@x.example/", "http://x.example:99999/"])(
+    "an address that no webhook has is refused and named: %j",
+    async (bad) => {
+      const { served, taskId } = await withTask(start);
+      await using _ = served;
+      const error = await errorOf(served.client.createTaskPushNotificationConfig(config({ taskId, url: bad }), {}));
+      expect(error).toMatchObject({ code: "invalidParams", violations: [{ field: "url" }] });
+      const configuration = { taskPushNotificationConfig: { url: bad } };
+      const field = "configuration.taskPushNotificationConfig.url";
+      const inline = await errorOf(served.client.sendMessage(say("go", { configuration }), {}));
+      expect(inline).toMatchObject({ code: "invalidParams", violations: [{ field }] });
+    },
+  );
+
+  it("an address beyond those that the agent may call is refused", async () => {
+    const { served, taskId } = await withTask(start);
+    await using _ = served;
+    for (const far of ["http://10.0.0.1/", "http://169.254.169.254/latest", "http://[fd00::1]/"]) {
+      const error = await errorOf(served.client.createTaskPushNotificationConfig(config({ taskId, url: far }), {}));
+      expect(error).toMatchObject({ code: "invalidParams", violations: [{ field: "url" }] });
+    }
+  });
+
+  it("a line break in what becomes a header is refused and named", async () => {
+    const { served, taskId } = await withTask(start);
+    await using _ = served;
+    const evil = "a\r\nX-Evil: 1";
+    const authentication = (fields: object) => ({ $typeName: "lf.a2a.v1.AuthenticationInfo", scheme: "Bearer", credentials: "", ...fields }) as const;
+    const cases = [
+      ["token", { token: evil }],
+      ["authentication.scheme", { authentication: authentication({ scheme: evil }) }],
+      ["authentication.credentials", { authentication: authentication({ credentials: evil }) }],
+    ] as const;
+    for (const [field, fields] of cases) {
+      const error = await errorOf(served.client.createTaskPushNotificationConfig(config({ taskId, ...fields }), {}));
+      expect(error).toMatchObject({ code: "invalidParams", violations: [{ field }] });
+    }
+  });
+
+  it("an eleventh configuration of a task is refused", async () => {
+    const { served, taskId } = await withTask(start);
+    await using _ = served;
+    for (let count = 0; count < 10; count++) await served.client.createTaskPushNotificationConfig(config({ taskId }), {});
+    const error = await errorOf(served.client.createTaskPushNotificationConfig(config({ taskId }), {}));
+    expect(error).toMatchObject({ code: "invalidParams" });
+  });
+});
