@@ -25,7 +25,7 @@ export async function cancelTask(runtime: Runtime, request: CancelTaskRequest, s
       if (tries > 0) break;
       throw new A2AError("taskNotCancelable", "the task has ended already", { metadata: { taskId: id } });
     }
-    if (isOrphan(stored)) await takeOver(runtime, stored);
+    if (isOrphan(runtime, stored)) await takeOver(runtime, stored);
     else if (head.holder === "") {
       if (await endNow(runtime, stored, TaskState.CANCELED)) break;
     } else if (await askHolder(runtime, head)) break;

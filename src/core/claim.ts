@@ -36,7 +36,7 @@ export async function deliver(runtime: Runtime, start: TurnStart): Promise<Deliv
 // A task that may still take a message; one whose holder has expired is ended first.
 async function readOpen(runtime: Runtime, scope: Scope, taskId: string): Promise<StoredTask> {
   let stored = await runtime.store.read(scope, taskId);
-  if (stored !== undefined && isOrphan(stored)) {
+  if (stored !== undefined && isOrphan(runtime, stored)) {
     await takeOver(runtime, stored);
     stored = await runtime.store.read(scope, taskId);
   }
@@ -82,9 +82,10 @@ async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Pr
 async function enqueue(runtime: Runtime, start: TurnStart, stored: StoredTask): Promise<Delivery | undefined> {
   const { key, id } = stored.head;
   const entry: InboxEntry = { id: start.entry, kind: "message", send: start.send };
-  runtime.principals.set(entry.id, start.principal);
+  const principals = runtime.live.get(id)?.principals;
+  principals?.set(entry.id, start.principal);
   const result = await runtime.store.put(key, entry, runtime.limits.inboxMaxMessages);
-  if (result !== "stored") runtime.principals.delete(entry.id);
+  if (result !== "stored") principals?.delete(entry.id);
   if (result === "full") {
     const { inboxMaxMessages } = runtime.limits;
     throw new A2AError("resourceExhausted", `${inboxMaxMessages} messages wait for the task already`, {
@@ -98,13 +99,17 @@ async function enqueue(runtime: Runtime, start: TurnStart, stored: StoredTask): 
 
 function checkHistory(runtime: Runtime, live: LiveTask): void {
   const { historyMaxMessages } = runtime.limits;
-  if (live.task.history.length < historyMaxMessages) return;
+  // A message in the status goes to the history when the caller's is taken.
+  const { history, status } = live.task;
+  if (history.length + (status?.message === undefined ? 0 : 1) < historyMaxMessages) return;
   throw new A2AError("resourceExhausted", `the history of the task is at the limit of ${historyMaxMessages} messages`);
 }
 
-/** True when a task is held by an instance that has expired: nobody works on it. */
-export function isOrphan({ head }: Pick<StoredTask, "head">): boolean {
-  return head.holder !== "" && !head.holderLive && !isTerminal(head.state);
+/** True when nobody works on a task that is held: its holder has expired, or is this process and has given it up. */
+export function isOrphan(runtime: Runtime, { head }: Pick<StoredTask, "head">): boolean {
+  if (head.holder === "" || isTerminal(head.state)) return false;
+  if (head.holder !== runtime.instance) return !head.holderLive;
+  return !runtime.claiming.has(head.id) && runtime.live.get(head.id)?.closed !== false;
 }
 
 /** Ends a task whose holder has expired. True when this call did it. */

@@ -19,3 +19,13 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Waits for something, at most `ms`. */
+export async function within(clock: Clock, ms: number, wait: Promise<void>): Promise<void> {
+  let cancel = (): void => {};
+  const late = new Promise<void>((resolve) => {
+    cancel = clock.after(ms, resolve);
+  });
+  await Promise.race([wait, late]);
+  cancel();
+}

@@ -1,31 +1,38 @@
-const pool = new Uint8Array(16 * 256);
-let used = pool.length;
+const poolBytes = 8 * 512;
+const pool = new Uint8Array(poolBytes);
+let used = poolBytes;
 let lastMs = 0;
 let counter = 0;
+/** The part of an id that the milliseconds make, up to and with the version. */
+let prefix = "";
 
-const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const hex: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const maxCounter = 0xfff;
 
 /**
  * A UUIDv7 (RFC 9562): ids made later by this process sort behind earlier ones, also within a millisecond
  * (12 bits count up, 62 are random).
  */
 export function newId(now: number = Date.now()): string {
-  if (now > lastMs) {
-    lastMs = now;
-    counter = 0;
-  } else if (++counter > 0xfff) {
-    lastMs++;
-    counter = 0;
-  }
-  if (used === pool.length) {
+  if (now > lastMs) beginMs(now);
+  else if (++counter > maxCounter) beginMs(lastMs + 1);
+  if (used === poolBytes) {
     crypto.getRandomValues(pool);
     used = 0;
   }
   const at = used;
   used += 8;
-  const byte = (offset: number): string => hex[pool[at + offset] ?? 0] ?? "00";
-  const variant = hex[((pool[at] ?? 0) & 0x3f) | 0x80] ?? "80";
-  const time = lastMs.toString(16).padStart(12, "0");
-  const count = counter.toString(16).padStart(3, "0");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${variant}${byte(1)}-${byte(2)}${byte(3)}${byte(4)}${byte(5)}${byte(6)}${byte(7)}`;
+  const variant = hex[((pool[at] ?? 0) & 0x3f) | 0x80];
+  return `${prefix}${hex[counter >> 8]?.[1]}${hex[counter & 0xff]}-${variant}${byte(at + 1)}-${byte(at + 2)}${byte(at + 3)}${byte(at + 4)}${byte(at + 5)}${byte(at + 6)}${byte(at + 7)}`;
+}
+
+function beginMs(ms: number): void {
+  lastMs = ms;
+  counter = 0;
+  const time = ms.toString(16).padStart(12, "0");
+  prefix = `${time.slice(0, 8)}-${time.slice(8)}-7`;
+}
+
+function byte(index: number): string | undefined {
+  return hex[pool[index] ?? 0];
 }

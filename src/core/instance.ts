@@ -1,26 +1,27 @@
-import { takeOver } from "./claim.js";
+import { isOrphan, takeOver } from "./claim.js";
 import type { Runtime } from "./runtime.js";
 
 const orphansAtOnce = 100;
 
 /**
  * This process's claim on the tasks it runs: one row in the store, renewed by a heartbeat. Along with it tasks are
- * ended whose holder has expired, so that no task stays at work with nobody behind it.
+ * ended that nobody works on any more, so that none stays at work with nobody behind it.
  */
 export interface Instance {
   stop(): Promise<void>;
 }
 
 export function startInstance(runtime: Runtime): Instance {
-  const { clock, limits, store, instance, logger } = runtime;
+  const { clock, limits, store, instance, lease, logger } = runtime;
   let cancel = (): void => {};
   let stopped = false;
   let beating: Promise<void> = Promise.resolve();
 
   const beat = async (): Promise<void> => {
     try {
-      await store.renew(instance, limits.instanceTtlMs);
-      await sweep(runtime);
+      await lease.renew();
+      await sweepOrphans(runtime);
+      await sweepLost(runtime);
     } catch (error) {
       logger.warn({ error }, "the heartbeat failed");
     }
@@ -43,9 +44,22 @@ export function startInstance(runtime: Runtime): Instance {
   };
 }
 
-async function sweep(runtime: Runtime): Promise<void> {
+// Tasks whose holder has expired.
+async function sweepOrphans(runtime: Runtime): Promise<void> {
   for (const head of await runtime.store.orphans(orphansAtOnce)) {
     const stored = await runtime.store.read(head.scope, head.id);
-    if (stored !== undefined && stored.head.epoch === head.epoch) await takeOver(runtime, stored);
+    if (stored !== undefined && isOrphan(runtime, stored)) await takeOver(runtime, stored);
+  }
+}
+
+// Tasks that this process gave up when the store failed: nobody else may end them while it lives. A write of theirs may
+// arrive late, so they are looked after for as long as the store may be behind.
+async function sweepLost(runtime: Runtime): Promise<void> {
+  const { clock, limits, lost, store } = runtime;
+  for (const [id, { scope, since }] of lost) {
+    const stored = await store.read(scope, id);
+    const over = clock.now() - since > limits.instanceTtlMs;
+    if (stored !== undefined && isOrphan(runtime, stored)) await takeOver(runtime, stored);
+    else if (over) lost.delete(id);
   }
 }

@@ -1,5 +1,5 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { Scope } from "../protocol/context.js";
+import type { Principal, Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { type Message, type Task, TaskState } from "../protocol/model.js";
@@ -7,6 +7,7 @@ import { isTerminal } from "../protocol/states.js";
 import { TurnAborted } from "./agent.js";
 import { eventIdPrefix } from "./event-id.js";
 import { applyRecord, copyTask, emptyTask, foldStored } from "./fold.js";
+import type { Lease } from "./lease.js";
 import type { CoreLimits } from "./limits.js";
 import type { AppendResult, Clock, LogRecord, Signals, StoredTask, TaskStore } from "./ports.js";
 import { createRecentItems, type RecentItems } from "./recent-items.js";
@@ -34,6 +35,9 @@ export interface LiveTaskDeps {
   readonly logger: Logger;
   readonly limits: CoreLimits;
   readonly instance: string;
+  readonly lease: Lease;
+  /** Tasks that were given up because the store failed, by id: nobody knows what they were left as. */
+  readonly lost: Map<string, { readonly scope: Scope; readonly since: number }>;
 }
 
 /** What a write does beside appending its records. */
@@ -82,6 +86,10 @@ export class LiveTask {
   closed = false;
   /** Why, when it was not the end of the turn. */
   failure: unknown;
+  /** Told once when it is closed. */
+  onClose: (() => void) | undefined;
+  /** Who sent what waits in the inbox: a stored send knows its scope only. */
+  readonly principals = new Map<string, Principal>();
   readonly #deps: LiveTaskDeps;
   readonly #pending: Flight[] = [];
   #flying = false;
@@ -159,7 +167,10 @@ export class LiveTask {
   abandon(reason: unknown): void {
     if (this.closed) return;
     this.failure = reason;
+    if (!(reason instanceof TurnAborted))
+      this.#deps.lost.set(this.id, { scope: this.scope, since: this.#deps.clock.now() });
     this.#close(reason);
+    this.#deps.watch.moved(this.id);
   }
 
   #accept(drafts: readonly Draft[], bytes: number): Flight {
@@ -222,6 +233,10 @@ export class LiveTask {
   }
 
   #land(flight: Flight, { body, claim }: Write, { result, head }: Outcome): void {
+    if (head !== undefined) {
+      this.key = head.key;
+      this.#identify(head.incarnation);
+    }
     if (result === "fenced" || (result === "inboxMoved" && !flight.alone)) {
       const lost = new TurnAborted("OwnershipLost");
       if (flight.alone) flight.landed?.resolve(result);
@@ -230,8 +245,6 @@ export class LiveTask {
     }
     if (result === "stored") {
       if (head !== undefined) {
-        this.key = head.key;
-        this.#identify(head.incarnation);
         this.epoch = head.epoch;
         this.turn = head.turn;
       } else if (claim !== undefined) {
@@ -288,6 +301,7 @@ export class LiveTask {
     const observers = [...this.observers];
     this.observers.clear();
     for (const observer of observers) observer.left();
+    this.onClose?.();
   }
 
   #nextLanding(): Promise<void> {

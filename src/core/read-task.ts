@@ -20,7 +20,7 @@ export interface TaskNow {
 /** Reads a task: from the turn of this process, else from the store. Throws `taskNotFound` (spec 3.1.3). */
 export async function readTask(runtime: Runtime, scope: Scope, id: string, options?: CopyOptions): Promise<TaskNow> {
   const live = runtime.live.get(id);
-  if (live?.key !== undefined && sameScope(live.scope, scope)) {
+  if (live?.key !== undefined && !live.closed && sameScope(live.scope, scope)) {
     const { key, stored: seq, idPrefix, incarnation } = live;
     const task = copyTask(live.task, options);
     return { id, key, seq, state: task.status?.state ?? live.state, idPrefix, incarnation, task };

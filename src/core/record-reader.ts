@@ -8,7 +8,7 @@ import type { Watcher } from "./watch.js";
 const pageRecords = 256;
 
 /** What a reader gets: the next records, or why there are none. `idle`: everything was read and no turn runs the task. */
-export type ReadResult = readonly LogRecord[] | "ended" | "compacted" | "idle";
+export type ReadResult = readonly LogRecord[] | "ended" | "compacted" | "idle" | "closed";
 
 /**
  * A position in the log of one task, and a wake-up. Reads from the tail of the turn that runs in this process, else from
@@ -49,11 +49,11 @@ export class RecordReader implements Watcher {
   }
 
   /**
-   * The next records, one or more; waits for them. `ended` when the task is terminal and all was read, or the reader was
-   * closed. With `untilIdle` it does not wait for a task that nobody runs.
+   * The next records, one or more; waits for them. `ended` when the task is terminal and all was read, `closed` when the
+   * reader was closed and there is nothing more to read. With `untilIdle` it does not wait for a task that nobody runs.
    */
   async next(untilIdle = false): Promise<ReadResult> {
-    while (!this.#closed) {
+    for (;;) {
       this.#dirty = false;
       const near = this.#fromTail();
       if (near !== undefined && near.length > 0) return this.#advance(near);
@@ -61,9 +61,9 @@ export class RecordReader implements Watcher {
         const far = await this.#fromStore(untilIdle);
         if (far !== undefined) return far;
       }
-      if (!this.#dirty && !this.#closed) await this.#wait();
+      if (this.#closed) return "closed";
+      if (!this.#dirty) await this.#wait();
     }
-    return "ended";
   }
 
   /** The stream item of a record that was just read. */
@@ -76,7 +76,9 @@ export class RecordReader implements Watcher {
     const live = this.#runtime.live.get(this.taskId);
     if (live === undefined) return undefined;
     this.key ??= live.key;
-    return live.stored === this.position ? [] : live.tail.after(this.position);
+    if (live.stored > this.position) return live.tail.after(this.position);
+    // Of a task that it does not write any more, or has lost without knowing, this process knows nothing new.
+    return live.closed || live.stored < this.position ? undefined : [];
   }
 
   async #fromStore(untilIdle: boolean): Promise<ReadResult | undefined> {

@@ -8,8 +8,10 @@ import { type Capability, type OperationName, type Operations, operationOf } fro
 import { createPartCheck } from "./accept-parts.js";
 import type { Agent } from "./agent.js";
 import { cancelTask } from "./cancel.js";
+import { within } from "./clock.js";
 import { newId } from "./ids.js";
 import { startInstance } from "./instance.js";
+import { createLease } from "./lease.js";
 import { type CoreLimits, defaultCoreLimits } from "./limits.js";
 import { listTasks } from "./list-tasks.js";
 import type { Clock, PushService, Signals, TaskStore } from "./ports.js";
@@ -60,11 +62,11 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     operations: createOperations(runtime, options),
     async drain(ms) {
       await within(runtime.clock, ms, runtime.turns.idle());
-      for (const turn of [...runtime.turns.running]) turn.abort("Draining");
+      runtime.turns.drain();
       await within(runtime.clock, runtime.limits.graceMs + 1000, runtime.turns.idle());
     },
     async close() {
-      for (const turn of [...runtime.turns.running]) turn.abort("Draining");
+      runtime.turns.drain();
       await within(runtime.clock, runtime.limits.graceMs + 1000, runtime.turns.idle());
       runtime.watch.close();
       await instance.stop();
@@ -76,6 +78,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
   const limits = { ...defaultCoreLimits, ...definedOf(options.limits) };
   const { agent, store, signals, clock, logger } = options;
   const makeId = options.newId ?? (() => newId(clock.now()));
+  const instance = makeId();
   const onError = (error: unknown): void => logger.warn({ error }, "the watched tasks could not be polled");
   const runtime: Runtime = {
     agent,
@@ -85,11 +88,12 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
     logger,
     limits,
     newId: makeId,
-    instance: makeId(),
+    instance,
+    lease: createLease({ store, clock, limits, instance }),
+    lost: new Map(),
     watch: createWatch({ store, signals, clock, pollMs: limits.pollMs, onError }),
     live: new Map(),
     claiming: new Map(),
-    principals: new Map(),
     turns: createTurnCounter(limits),
     startTurn: (start, subject) => {
       const { configuration } = start.send;
@@ -198,13 +202,4 @@ function noPush(): A2AError {
 
 function definedOf<T extends object>(options: Partial<T> | undefined): Partial<T> {
   return Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>;
-}
-
-async function within(clock: Clock, ms: number, wait: Promise<void>): Promise<void> {
-  let cancel = (): void => {};
-  const late = new Promise<void>((resolve) => {
-    cancel = clock.after(ms, resolve);
-  });
-  await Promise.race([wait, late]);
-  cancel();
 }

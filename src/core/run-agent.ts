@@ -1,19 +1,21 @@
 import type { AgentEvent } from "../protocol/events.js";
 import type { Agent, AgentResult, Turn } from "./agent.js";
+import { createBreath } from "./breath.js";
+import type { Clock } from "./ports.js";
 
 // The two adapters on `turn.emit`: an async generator emits what it yields, an async function what it returns.
-
-const burstEvents = 64;
-const burstMs = 1;
 
 /** The kernel's end of a turn: accepts an event, at once (`undefined`) or when the promise resolves. */
 type Emit = (event: AgentEvent) => Promise<void> | undefined;
 
 /** What a running agent needs of its turn. */
 export interface Kernel {
+  readonly runtime: { readonly clock: Clock };
   emit: Emit;
   /** False once the turn was cut off: then it is not pumped on. */
   alive(): boolean;
+  /** True once a reply or a terminal event was emitted: what comes now is dropped. */
+  readonly answered: boolean;
   /** Why the turn was told to stop, told once. */
   refusal(): unknown;
 }
@@ -28,7 +30,7 @@ export async function runAgent(agent: Agent, turn: Turn, kernel: Kernel): Promis
 type Step = IteratorResult<AgentEvent, unknown>;
 
 async function pump(iterator: AsyncIterator<AgentEvent, unknown>, kernel: Kernel): Promise<AgentEvent | undefined> {
-  const breath = createBreath();
+  const breath = createBreath(kernel.runtime.clock);
   let step: Step = await iterator.next();
   while (step.done !== true) {
     let reason: unknown;
@@ -38,7 +40,7 @@ async function pump(iterator: AsyncIterator<AgentEvent, unknown>, kernel: Kernel
     } catch (error) {
       reason = error;
     }
-    if (breath.due()) await breath.take();
+    if (breath.due(kernel.answered)) await breath.take();
     if (!kernel.alive()) {
       void leave(iterator);
       return undefined;
@@ -64,24 +66,6 @@ async function leave(iterator: AsyncIterator<AgentEvent, unknown>): Promise<void
   } catch {
     // Nobody is there to hear it: the turn has ended with its own error already.
   }
-}
-
-// An agent that never waits must not starve the process: the pump leaves the microtask queue after the first event, and
-// then after each millisecond or 64 events.
-function createBreath(): { due(): boolean; take(): Promise<void> } {
-  let left = 1;
-  let since = performance.now();
-  return {
-    due: () => --left <= 0 || performance.now() - since > burstMs,
-    take: () =>
-      new Promise((resolve) => {
-        setImmediate(() => {
-          left = burstEvents;
-          since = performance.now();
-          resolve();
-        });
-      }),
-  };
 }
 
 // A plain function may give nothing at all, whatever its type says.

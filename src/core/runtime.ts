@@ -1,4 +1,4 @@
-import type { Principal, Scope } from "../protocol/context.js";
+import type { Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import type { Agent } from "./agent.js";
@@ -16,8 +16,6 @@ export interface Runtime extends LiveTaskDeps {
   readonly turns: TurnCounter;
   /** Starts a turn, which runs by itself from then on. */
   startTurn(start: TurnStart, subject: TurnSubject): void;
-  /** Who sent what waits in an inbox: a stored send knows its scope only. */
-  readonly principals: Map<string, Principal>;
 }
 
 /** The turns that run, counted by owner. */
@@ -27,6 +25,8 @@ export interface TurnCounter {
   check(scope: Scope): void;
   enter(turn: TurnRun): void;
   leave(turn: TurnRun): void;
+  /** Tells all turns to stop, and from now on each that is started. */
+  drain(): void;
   /** Resolves when none is left. */
   idle(): Promise<void>;
 }
@@ -38,6 +38,7 @@ export function createTurnCounter(limits: {
   const running = new Set<TurnRun>();
   const owners = new Map<string, number>();
   const waiters: (() => void)[] = [];
+  let draining = false;
   return {
     running,
     check(scope) {
@@ -49,6 +50,7 @@ export function createTurnCounter(limits: {
       running.add(turn);
       const key = ownerKey(turn.scope);
       owners.set(key, (owners.get(key) ?? 0) + 1);
+      if (draining) turn.abort("Draining");
     },
     leave(turn) {
       if (!running.delete(turn)) return;
@@ -58,6 +60,10 @@ export function createTurnCounter(limits: {
       else owners.set(key, left);
       if (running.size > 0) return;
       for (const resolve of waiters.splice(0)) resolve();
+    },
+    drain() {
+      draining = true;
+      for (const turn of [...running]) turn.abort("Draining");
     },
     idle: () => (running.size === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
   };

@@ -1,14 +1,16 @@
 import { A2AError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
+import { TurnAborted } from "./agent.js";
 import { type Delivery, deliver } from "./claim.js";
 import { eventIdPrefix, parseEventId } from "./event-id.js";
 import { applyRecord, copyTask, emptyTask, foldStored } from "./fold.js";
 import type { LiveTask, RecordObserver } from "./live-task.js";
+import { readTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
-import { hasInlinePush, openSend, type Register, registerLive, type SendCall, startNew } from "./send.js";
-import { createSendGate } from "./send-gate.js";
-import { streamFrom } from "./subscribe.js";
+import { checkTaken, hasInlinePush, openSend, type Register, registerLive, type SendCall, startNew } from "./send.js";
+import { createSendGate, type SendGate } from "./send-gate.js";
+import { streamFrom, streamFromNow } from "./subscribe.js";
 import { messageItem, type StreamStart, snapshotItem, TaskStream } from "./task-stream.js";
 import type { TurnStart } from "./turn-run.js";
 
@@ -45,12 +47,15 @@ function streamNew(call: SendCall, start: TurnStart, register: Register | undefi
 
 // A new task's stream begins with the task up to its first event, whatever was written along with that.
 function firstSnapshot(
-  { runtime, request }: SendCall,
+  call: SendCall,
   start: TurnStart,
   live: LiveTask,
-  resolve: (from: StreamStart) => void,
+  resolve: (from: StreamStart | Promise<StreamStart>) => void,
   reject: (error: unknown) => void,
 ): RecordObserver {
+  const { runtime, request } = call;
+  const { see } = createSendGate(start.entry, "stream", true);
+  const restart = (): Promise<StreamStart> => again(call, live.id, see);
   const task = emptyTask(live.id, live.contextId);
   const observer: RecordObserver = {
     record(record) {
@@ -59,44 +64,55 @@ function firstSnapshot(
       live.observers.delete(observer);
       const { idPrefix, key } = live;
       const reader = new RecordReader(runtime, live.id, key, record.seq);
-      const { see } = createSendGate(start.entry, "stream", true);
       const shown = copyTask(task, { historyLength: request.configuration?.historyLength });
-      resolve({ items: [snapshotItem(shown, idPrefix, record.seq)], reader, idPrefix, see });
+      resolve({ items: [snapshotItem(shown, idPrefix, record.seq)], reader, idPrefix, see, restart });
     },
-    left: () => reject(live.failure ?? new A2AError("unavailable", "the task could not be created")),
+    left: () => {
+      if (live.failure instanceof TurnAborted) resolve(restart());
+      else reject(live.failure ?? new A2AError("unavailable", "the task could not be created"));
+    },
   };
   return observer;
 }
 
+// The stream of a send from now on: another process has taken the task over before anything of it was heard of here, or
+// the log has gone before it was read.
+async function again({ runtime, request, scope }: SendCall, id: string, see: SendGate["see"]): Promise<StreamStart> {
+  checkTaken((await readTask(runtime, scope, id)).task, request);
+  return streamFromNow(runtime, scope, id, { see, historyLength: request.configuration?.historyLength });
+}
+
 // The snapshot is held back until the turn says something: an error before that is the answer of the operation.
 function streamClaimed(
-  { runtime, request }: SendCall,
+  call: SendCall,
   start: TurnStart,
   { live, start: run }: Delivery & { readonly kind: "claimed" },
 ): StreamStart {
+  const { runtime, request } = call;
   const { id, key, stored, idPrefix } = live;
   const historyLength = request.configuration?.historyLength;
   const held = snapshotItem(copyTask(live.task, { historyLength }), idPrefix, stored);
   const reader = new RecordReader(runtime, id, key, stored);
   const { see } = createSendGate(start.entry, "stream", true);
   run();
-  return { items: [], held, reader, idPrefix, see };
+  return { items: [], held, reader, idPrefix, see, restart: () => again(call, id, see) };
 }
 
 // A send that waits in the inbox sees the running turn too: the task as it was before the message was put, then all events.
 function streamQueued(
-  { runtime, request }: SendCall,
+  call: SendCall,
   start: TurnStart,
   { before }: Delivery & { readonly kind: "queued" },
   register: Register | undefined,
 ): StreamStart {
+  const { runtime, request } = call;
   const { key, id, seq, incarnation } = before.head;
   register?.({ key, id, seq });
   const idPrefix = eventIdPrefix(id, incarnation);
   const { see } = createSendGate(start.entry, "stream");
   const reader = new RecordReader(runtime, id, key, seq);
   const task = foldStored(before, { historyLength: request.configuration?.historyLength });
-  return { items: [snapshotItem(task, idPrefix, seq)], reader, idPrefix, see };
+  return { items: [snapshotItem(task, idPrefix, seq)], reader, idPrefix, see, restart: () => again(call, id, see) };
 }
 
 async function attach({ runtime, context, scope, request }: SendCall): Promise<StreamStart | undefined> {

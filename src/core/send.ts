@@ -1,10 +1,10 @@
 import type { Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
-import type { Message, SendMessageRequest, SendMessageResponse } from "../protocol/model.js";
+import type { Message, SendMessageRequest, SendMessageResponse, Task } from "../protocol/model.js";
 import { deliver } from "./claim.js";
 import { copyTask } from "./fold.js";
 import type { LiveTask } from "./live-task.js";
-import type { LogRecord } from "./ports.js";
+import type { Head, LogRecord } from "./ports.js";
 import { readTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
 import type { Runtime } from "./runtime.js";
@@ -63,7 +63,7 @@ export async function sendMessage(call: SendCall): Promise<SendMessageResponse> 
   const gate = createSendGate(start.entry, immediately ? "taken" : "stop");
   const answered = follow(call, reader, gate);
   if (!immediately) return answered;
-  return withdrawLate(runtime, key, start.entry, answered).finally(() => reader.close());
+  return withdrawLate(runtime, delivery.before.head, start.entry, answered).finally(() => reader.close());
 }
 
 async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<SendMessageResponse> {
@@ -78,16 +78,18 @@ async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<
 
 // Reads the log until the send is answered, or its caller has gone. The message stays with the task in any case.
 async function follow(
-  { runtime, request, context, scope }: SendCall,
+  { runtime, policy, request, context, scope }: SendCall,
   reader: RecordReader,
   gate: SendGate,
 ): Promise<SendMessageResponse> {
   const leave = (): void => reader.close();
+  if (context.signal.aborted) leave();
   context.signal.addEventListener("abort", leave, { once: true });
   try {
     for (;;) {
       const records = await reader.next();
-      if (typeof records === "string") throw context.signal.aborted ? context.signal.reason : endedFirst();
+      if (records === "closed") throw context.signal.aborted ? context.signal.reason : shuttingDown();
+      if (typeof records === "string") return fromHistory({ runtime, request, context, scope, policy }, reader.taskId);
       for (const record of records) {
         const verdict = gate.see(record);
         if (verdict === undefined) continue;
@@ -102,8 +104,24 @@ async function follow(
   }
 }
 
+// The log has gone, since the task ended a while ago: its history says whether the message was taken.
+async function fromHistory({ runtime, request, scope }: SendCall, taskId: string): Promise<SendMessageResponse> {
+  const { task } = await readTask(runtime, scope, taskId);
+  checkTaken(task, request);
+  return taskResponse(copyTask(task, { historyLength: request.configuration?.historyLength }));
+}
+
+/** Throws when a task that has ended did not take the message of a send. */
+export function checkTaken({ history }: Task, { message }: SendMessageRequest): void {
+  if (!history.some(({ messageId }) => messageId === message?.messageId)) throw endedFirst();
+}
+
+function shuttingDown(): A2AError {
+  return new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
+}
+
 // A send that shall not wait is answered when its message was taken; one that nobody takes in time is taken back.
-async function withdrawLate<T>(runtime: Runtime, key: number, entry: string, answered: Promise<T>): Promise<T> {
+async function withdrawLate<T>(runtime: Runtime, { key, id }: Head, entry: string, answered: Promise<T>): Promise<T> {
   const { clock, limits, store } = runtime;
   let cancel = (): void => {};
   const late = new Promise<"late">((resolve) => {
@@ -114,6 +132,7 @@ async function withdrawLate<T>(runtime: Runtime, key: number, entry: string, ans
     if (first !== "late") return first;
     if (!(await store.withdraw(key, entry))) return await answered;
     answered.catch(() => {});
+    runtime.live.get(id)?.principals.delete(entry);
     throw new A2AError("unsupportedOperation", `the task took no message within ${limits.inboxWaitMs} ms`);
   } finally {
     cancel();

@@ -35,7 +35,6 @@ export function subscribeToTask(
 }
 
 export interface StreamFromOptions {
-  readonly after: EventPosition | undefined;
   readonly see: StreamStart["see"];
   readonly untilIdle?: boolean | undefined;
   readonly historyLength?: number | undefined;
@@ -45,23 +44,34 @@ export interface StreamFromOptions {
  * A stream from a position, or from a fresh snapshot when there is no such position: it is of another task or
  * incarnation, beyond the head, or compacted away. Never an error, never a wait.
  */
-export async function streamFrom(
+export function streamFrom(
   runtime: Runtime,
   scope: Scope,
   head: Head,
-  { after, see, untilIdle, historyLength }: StreamFromOptions,
-): Promise<StreamStart> {
-  const idPrefix = eventIdPrefix(head.id, head.incarnation);
-  const restart = async (): Promise<StreamStart> => {
-    const now = await readTask(runtime, scope, head.id, { historyLength });
-    const items = [snapshotItem(now.task, now.idPrefix, now.seq)];
-    if (isTerminal(now.state)) return { items };
-    const reader = new RecordReader(runtime, now.id, now.key, now.seq);
-    return { items, reader, idPrefix: now.idPrefix, see, untilIdle };
-  };
+  { after, ...options }: StreamFromOptions & { readonly after: EventPosition | undefined },
+): StreamStart | Promise<StreamStart> {
+  const restart = (): Promise<StreamStart> => streamFromNow(runtime, scope, head.id, options);
   if (after === undefined || !isPositionIn(after, head)) return restart();
+  const { see, untilIdle } = options;
+  const idPrefix = eventIdPrefix(head.id, head.incarnation);
   const reader = new RecordReader(runtime, head.id, head.key, after.seq);
   return { items: [], reader, idPrefix, see, untilIdle, restart };
+}
+
+/** A stream that begins with the task as it is now: also one whose log went before it was read. */
+export async function streamFromNow(
+  runtime: Runtime,
+  scope: Scope,
+  id: string,
+  options: StreamFromOptions,
+): Promise<StreamStart> {
+  const { see, untilIdle, historyLength } = options;
+  const { key, idPrefix, seq, state, task } = await readTask(runtime, scope, id, { historyLength });
+  const items = [snapshotItem(task, idPrefix, seq)];
+  if (isTerminal(state)) return { items };
+  const reader = new RecordReader(runtime, id, key, seq);
+  const restart = (): Promise<StreamStart> => streamFromNow(runtime, scope, id, options);
+  return { items, reader, idPrefix, see, untilIdle, restart };
 }
 
 function isPositionIn({ taskId, incarnation, seq }: EventPosition, head: Head): boolean {

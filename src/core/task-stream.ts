@@ -66,7 +66,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
         }
         const result = await this.#from?.reader?.next(this.#from.untilIdle);
         if (result === "compacted") await this.#openAgain();
-        else this.#take(result ?? "ended");
+        else if (!this.#ended) this.#take(result ?? "ended");
       }
     } catch (error) {
       this.#failure = undefined;

@@ -6,6 +6,8 @@ import type { TurnRun } from "./turn-run.js";
 import type { Watcher } from "./watch.js";
 
 interface Receiver {
+  /** False as long as what was said before is not stored, and while a message is being taken. */
+  ready: boolean;
   readonly resolve: (message: Message) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -49,6 +51,7 @@ export class TurnInbox implements Watcher {
 
   close(): void {
     this.#closed = true;
+    this.#receiver?.reject(noMessage());
     this.#run.runtime.watch.delete(this);
   }
 
@@ -58,13 +61,15 @@ export class TurnInbox implements Watcher {
     if (refusal !== undefined) throw refusal;
     if (this.#receiver !== undefined) throw new TypeError("a turn receives one message at a time");
     const live = this.#run.ensureTask();
-    if (live.closed) throw new TypeError("the task has ended: no message will come");
-    await live.flushed();
-    const taken = new Promise<Message>((resolve, reject) => {
-      this.#receiver = { resolve, reject };
-    });
-    this.#look();
+    const { promise: taken, resolve, reject } = Promise.withResolvers<Message>();
+    taken.catch(() => {});
+    const receiver: Receiver = { ready: false, resolve, reject };
+    this.#receiver = receiver;
     try {
+      await this.#run.orAborted(live.flushed());
+      if (live.closed) throw noMessage();
+      receiver.ready = true;
+      this.#look();
       return await this.#run.orAborted(taken);
     } finally {
       this.#receiver = undefined;
@@ -98,8 +103,8 @@ export class TurnInbox implements Watcher {
     ];
     const result = await live.exclusive(drafts, sizeOfMessage(send.message), { claim: { turn }, takes: [entry.id] });
     if (result !== "stored") return result === "fenced";
-    const principal = runtime.principals.get(entry.id) ?? { ...scope };
-    runtime.principals.delete(entry.id);
+    const principal = live.principals.get(entry.id) ?? { ...scope };
+    live.principals.delete(entry.id);
     runtime.startTurn({ cause: "message", attempt: 1, principal, scope, entry: entry.id, send }, { live });
     return true;
   }
@@ -135,10 +140,10 @@ export class TurnInbox implements Watcher {
     if (entries.some((entry) => entry.kind === "cancel")) return this.#run.abort("Canceled");
     const entry = entries.find((each) => each.send !== undefined);
     const receiver = this.#receiver;
-    if (receiver === undefined || entry?.send === undefined) return;
-    this.#receiver = undefined;
+    if (receiver?.ready !== true || entry?.send === undefined) return;
+    receiver.ready = false;
     if (await this.#run.take(live, entry, entry.send)) return receiver.resolve(entry.send.message);
-    this.#receiver = receiver;
+    receiver.ready = true;
     this.#again = true;
   }
 
@@ -149,4 +154,8 @@ export class TurnInbox implements Watcher {
     if (entries.length === 0) live.inboxPut = inboxPut;
     return entries;
   }
+}
+
+function noMessage(): TypeError {
+  return new TypeError("the task has ended: no message will come");
 }

@@ -57,7 +57,9 @@ export class TurnRun {
   readonly #identity: Identity;
   #controller: AbortController | undefined;
   #abortPending = false;
-  #whenAborted: { readonly promise: Promise<never>; readonly reject: (reason: unknown) => void } | undefined;
+  readonly #waits = new Set<(reason: unknown) => void>();
+  /** Settles when all events that wait for room have been accepted. */
+  #line: Promise<void> | undefined;
   #keyed: Map<object, string> | undefined;
   #ordinal = 0;
   /** Nothing was emitted, and no task made for that reason, since the turn began. */
@@ -80,7 +82,7 @@ export class TurnRun {
     const { taskId, contextId } = "live" in subject ? { ...subject.live, taskId: subject.live.id } : subject;
     this.taskId = taskId;
     this.contextId = contextId;
-    this.live = "live" in subject ? subject.live : undefined;
+    if ("live" in subject) this.#follow(subject.live);
     this.before = this.live === undefined ? undefined : copyTask(this.live.task);
     this.#needsWorking = this.live !== undefined;
     this.inbox = new TurnInbox(this);
@@ -118,6 +120,8 @@ export class TurnRun {
   async #run(): Promise<void> {
     try {
       await runAgent(this.runtime.agent, createTurn(this), this);
+      // An agent that did not wait for its events has said them all the same.
+      while (this.#line !== undefined) await this.#line;
     } catch (error) {
       return this.#conclude({ error });
     }
@@ -128,9 +132,29 @@ export class TurnRun {
   emit(event: AgentEvent): Promise<void> | undefined {
     const refusal = this.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
+    const room = this.#line ?? this.live?.room();
+    return room === undefined ? this.#accept(event) : this.#standInLine(event, room);
+  }
+
+  // Events of an agent that does not wait for them wait here, in the order of their coming.
+  #standInLine(event: AgentEvent, first: Promise<void>): Promise<void> {
+    const emitted = this.#waitInLine(event, first);
+    const line = emitted.then(noop, noop).finally(() => {
+      if (this.#line === line) this.#line = undefined;
+    });
+    this.#line = line;
+    return emitted;
+  }
+
+  async #waitInLine(event: AgentEvent, first: Promise<void>): Promise<void> {
+    for (let room: Promise<void> | undefined = first; room !== undefined; room = this.live?.room()) {
+      await this.orAborted(room);
+    }
+    return this.#accept(event);
+  }
+
+  #accept(event: AgentEvent): Promise<void> | undefined {
     if (this.#closed || this.#concluded) return this.#drop();
-    const room = this.live?.room();
-    if (room !== undefined) return this.orAborted(room).then(() => this.emit(event));
     const normal = normalizeEvent(event, this.#identity);
     this.#silent = false;
     if (normal.kind === "reply") return this.#emitReply(normal.message);
@@ -149,6 +173,11 @@ export class TurnRun {
     return !this.#concluded;
   }
 
+  /** True once a reply or a terminal event was emitted. */
+  get answered(): boolean {
+    return this.#closed;
+  }
+
   /** Why nothing is accepted now: told once after an abort, and always after the turn was cut off. */
   refusal(): unknown {
     if (this.aborted === undefined) return undefined;
@@ -157,28 +186,29 @@ export class TurnRun {
     return this.aborted;
   }
 
-  /** Waits for something, unless the turn is aborted first. */
+  /** Waits for something, unless the turn is told to stop first, or cut off. */
   orAborted<T>(wait: Promise<T>): Promise<T> {
-    if (this.#whenAborted === undefined) {
-      let reject: (reason: unknown) => void = () => {};
-      const promise = new Promise<never>((_, no) => {
-        reject = no;
-      });
-      promise.catch(() => {});
-      this.#whenAborted = { promise, reject };
-    }
-    return Promise.race([wait, this.#whenAborted.promise]);
+    const refusal = this.refusal();
+    if (refusal !== undefined) return Promise.reject(refusal);
+    return new Promise((resolve, reject) => {
+      this.#waits.add(reject);
+      wait.then(resolve, reject).finally(() => this.#waits.delete(reject));
+    });
+  }
+
+  // Those who wait are told of an abort; else it is told to whoever asks next.
+  #rejectWaits(reason: unknown): boolean {
+    const waits = [...this.#waits];
+    this.#waits.clear();
+    for (const reject of waits) reject(reason);
+    return waits.length > 0;
   }
 
   /** Tells the agent to stop. What it emits while it unwinds is stored; after the grace it is cut off. */
   abort(kind: AbortKind): void {
     if (this.aborted !== undefined || this.#concluded) return;
     this.aborted = new TurnAborted(kind);
-    this.#abortPending = true;
-    if (this.#whenAborted !== undefined) {
-      this.#abortPending = false;
-      this.#whenAborted.reject(this.aborted);
-    }
+    this.#abortPending = !this.#rejectWaits(this.aborted);
     this.#controller?.abort(this.aborted);
     if (kind === "OwnershipLost") {
       void this.#conclude(undefined);
@@ -197,14 +227,27 @@ export class TurnRun {
   /** Takes a waiting message into the turn: one write of its own, which is refused when it was withdrawn meanwhile. */
   async take(live: LiveTask, entry: InboxEntry, send: QueuedSend): Promise<boolean> {
     const drafts: Draft[] = [messageDraft(live, entry.id, send.message)];
-    if (isInterrupted(live.state)) drafts.push(this.#statusDraft(live, TaskState.WORKING));
+    const { state } = live;
+    if (isInterrupted(state)) drafts.push(this.#statusDraft(live, TaskState.WORKING));
     const result = await live.exclusive(drafts, sizeOfMessage(send.message) + recordBytes, { takes: [entry.id] });
-    if (result !== "stored") return false;
-    this.runtime.principals.delete(entry.id);
+    if (result !== "stored") {
+      if (live.state === TaskState.WORKING) live.state = state;
+      return false;
+    }
+    live.principals.delete(entry.id);
     this.message = send.message;
     this.#stopped = false;
     this.#needsWorking = false;
     return true;
+  }
+
+  // A task that was given up takes its turn with it; one that has ended gets no more messages.
+  #follow(live: LiveTask): void {
+    this.live = live;
+    live.onClose = () => {
+      if (live.failure === undefined) this.inbox.close();
+      else this.abort("OwnershipLost");
+    };
   }
 
   #makeTask(): void {
@@ -224,7 +267,7 @@ export class TurnRun {
     if (!("opening" in this.#subject)) throw new TypeError("a continued turn has its task");
     const { taskId: id, contextId, version, opening } = this.#subject;
     const live = new LiveTask(this.runtime, { id, contextId, scope: this.scope, version });
-    this.live = live;
+    this.#follow(live);
     live.turn = 1;
     this.runtime.live.set(id, live);
     this.inbox.watch(live);
@@ -312,6 +355,7 @@ export class TurnRun {
     if (this.#concluded) return;
     this.#concluded = true;
     for (const cancel of this.#timers.splice(0)) cancel();
+    this.#rejectWaits(this.aborted ?? new TypeError("the turn has ended"));
     this.inbox.close();
     try {
       await this.#end(failure);
@@ -378,6 +422,8 @@ export class TurnRun {
     return `the agent failed (reference ${reference})`;
   }
 }
+
+const noop = (): void => {};
 
 /** True for a send whose caller needs a task from the start. */
 export function hasInline(configuration: QueuedSend["configuration"]): boolean {

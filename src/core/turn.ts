@@ -4,6 +4,7 @@ import type { Logger } from "../protocol/logger.js";
 import type { Message, SendMessageConfiguration, Task } from "../protocol/model.js";
 import { textOf } from "../protocol/parts.js";
 import type { Turn } from "./agent.js";
+import { type Breath, createBreath } from "./breath.js";
 import { foldStored } from "./fold.js";
 import type { TurnCause } from "./ports.js";
 import { withFields } from "./runtime.js";
@@ -18,9 +19,15 @@ export function createTurn(run: TurnRun): Turn {
 
 class AgentTurn implements Turn {
   readonly #run: TurnRun;
+  #breathing: Breath | undefined;
 
   constructor(run: TurnRun) {
     this.#run = run;
+  }
+
+  #breath(): Breath {
+    this.#breathing ??= createBreath(this.#run.runtime.clock);
+    return this.#breathing;
   }
 
   get message(): Message {
@@ -80,7 +87,7 @@ class AgentTurn implements Turn {
   }
 
   get emit(): (event: AgentEvent) => Promise<void> {
-    return (event) => unattended(emit(this.#run, event));
+    return (event) => unattended(emit(this.#run, this.#breath(), event));
   }
 
   get flush(): () => Promise<void> {
@@ -112,8 +119,9 @@ class AgentTurn implements Turn {
   }
 }
 
-async function emit(run: TurnRun, event: AgentEvent): Promise<void> {
+async function emit(run: TurnRun, breath: Breath, event: AgentEvent): Promise<void> {
   await run.emit(event);
+  if (breath.due(run.answered)) await breath.take();
 }
 
 async function flush(run: TurnRun): Promise<void> {

@@ -9,6 +9,8 @@ export interface Watcher {
   wake(hint: Hint["kind"]): void;
   /** What the store says of the task, once a poll. */
   check(head: Head): void;
+  /** Nothing will be heard any more. */
+  close(): void;
 }
 
 /** Wakes whoever watches a task: by hints, and by one poll for all watched tasks, which repairs hints that were lost. */
@@ -93,6 +95,7 @@ export function createWatch(options: WatchOptions): Watch {
       closed = true;
       cancelPoll?.();
       unsubscribe();
+      for (const watcher of [...watchers.values()].flatMap((each) => [...each])) watcher.close();
     },
   };
 }

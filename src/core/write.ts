@@ -2,7 +2,7 @@ import type { Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import { TaskState } from "../protocol/model.js";
 import type { LiveTaskDeps } from "./live-task.js";
-import type { Append, AppendResult, Head } from "./ports.js";
+import type { Append, AppendResult, Head, LogRecord } from "./ports.js";
 
 /** One write of a live task: its first, which creates it, or an append under the fence. */
 export interface Write {
@@ -16,7 +16,7 @@ export interface Write {
 /** What became of a write. */
 export interface Outcome {
   readonly result: AppendResult;
-  /** Set when the task was created. */
+  /** Set for a task that was created, by this write or by an earlier try of it. */
   readonly head?: Head | undefined;
 }
 
@@ -37,16 +37,32 @@ export async function retry(deps: LiveTaskDeps, write: Write, first: unknown): P
     logger.warn({ taskId: write.task.id, error }, "the task store failed, the turn waits");
     await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
     try {
-      return (await tookEffect(deps, write)) ?? (await attempt(deps, write));
+      return (await tookEffect(deps, write)) ?? (await attemptAgain(deps, write));
     } catch (again) {
       error = again;
     }
   }
 }
 
+// A write that failed may still arrive, and then it is what the next one is refused for.
+async function attemptAgain(deps: LiveTaskDeps, write: Write): Promise<Outcome> {
+  try {
+    const outcome = await attempt(deps, write);
+    return outcome.result === "stored" ? outcome : ((await tookEffect(deps, write)) ?? outcome);
+  } catch (error) {
+    const late = error instanceof A2AError ? await tookEffect(deps, write) : undefined;
+    if (late === undefined) throw error;
+    return late;
+  }
+}
+
 /** Brings a write to the store. */
-export async function attempt({ store }: LiveTaskDeps, { task, fence, holder, claim, body }: Write): Promise<Outcome> {
+export async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, body }: Write): Promise<Outcome> {
+  const { store, lease } = deps;
   const { key, epoch, seq } = fence;
+  // A task that is held by an instance which the store does not know, or no more, would be taken over at once.
+  const held = key === undefined || claim !== undefined ? lease.hold() : undefined;
+  if (held !== undefined) await held;
   if (key !== undefined) {
     const claimed = claim === undefined ? undefined : { holder, turn: claim.turn };
     return { result: await store.append({ ...body, key, epoch, seq, claim: claimed }) };
@@ -56,13 +72,26 @@ export async function attempt({ store }: LiveTaskDeps, { task, fence, holder, cl
   return { result: "stored", head: await store.create({ ...rest, status, id, contextId, scope, version, holder }) };
 }
 
-// We are the only writer of our epoch, so a head that stands where our write would have put it was put there by it.
+// What stands behind the fence tells whether the write put it there. A new task is ours alone; when its log has gone on
+// without us, another process has taken it over.
 async function tookEffect({ store }: LiveTaskDeps, write: Write): Promise<Outcome | undefined> {
   const { task, fence, claim, body } = write;
-  const head = await store.head(task.scope, task.id);
-  if (head === undefined) return undefined;
-  const epoch = fence.key === undefined ? 1 : fence.epoch + (claim === undefined ? 0 : 1);
-  if (head.epoch !== epoch || head.seq !== fence.seq + body.records.length) return undefined;
-  if (claim !== undefined && head.holder !== write.holder) return undefined;
-  return { result: "stored", head: fence.key === undefined ? head : undefined };
+  const { length } = body.records;
+  if (fence.key === undefined) {
+    const head = await store.head(task.scope, task.id);
+    if (head === undefined) return undefined;
+    return { result: head.epoch === 1 && head.seq === length ? "stored" : "fenced", head };
+  }
+  const page = await store.recordsAfter(fence.key, fence.seq, length);
+  if (page === undefined || page === "compacted") return undefined;
+  if (page.head.epoch !== fence.epoch + (claim === undefined ? 0 : 1)) return undefined;
+  const ours =
+    page.records.length === length && body.records.every((record, index) => isSame(record, page.records[index]));
+  return ours ? { result: "stored" } : undefined;
+}
+
+// Enough to tell the writes of one epoch from those of another process, or of another send, that claimed the same one.
+function isSame(ours: LogRecord, stored: LogRecord | undefined): boolean {
+  if (ours.kind === "message" && stored?.kind === "message") return ours.entry === stored.entry;
+  return ours.kind === stored?.kind;
 }

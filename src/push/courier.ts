@@ -8,7 +8,7 @@ import type { CallOutcome, CallWebhook } from "./call.js";
 import { joinChunks, pageRecords } from "./join-chunks.js";
 import type { PushLimits } from "./limits.js";
 import { pause } from "./pause.js";
-import { type Plan, planArtifacts, planEvents } from "./plan.js";
+import { type ChunkRun, type Plan, planArtifacts, planEvents } from "./plan.js";
 import type { Slots } from "./slots.js";
 
 /** What all couriers of a process share. */
@@ -101,9 +101,8 @@ export class Courier {
       do await this.#woken();
       while (await this.#readOn());
     } catch (error) {
-      if (!(error instanceof Stopped)) {
-        this.#deps.logger.error({ taskId: this.taskId, id: this.id, error }, "push deliveries have ended early");
-      }
+      if (!(error instanceof Stopped))
+        this.#deps.logger.error(this.#said({ error }), "push deliveries have ended early");
     } finally {
       this.finished = true;
     }
@@ -132,7 +131,10 @@ export class Courier {
         continue;
       }
       for (const record of page.records) {
-        if (record.seq > this.position && !(await this.#deal(record))) return false;
+        if (record.seq <= this.position) continue;
+        if (!(await this.#deal(record))) return false;
+        // The task was told instead, and it goes on behind that.
+        if (this.position < record.seq) break;
       }
       if (page.records.length > 0 && this.position < page.head.seq) continue;
       return isTerminal(page.head.state) ? this.#finish() : true;
@@ -145,22 +147,26 @@ export class Courier {
     this.position = record.seq;
     if (due.length === 0 || record.seq <= this.#from) return true;
     for (const each of due) {
-      const event =
-        each.kind === "event" ? each.event : await this.#ask(() => joinChunks(this.#deps.tasks, this.key, each.run));
-      const told = event === undefined ? await this.#tellTask() : await this.#deliver(event);
-      if (!told) return false;
+      const event = each.kind === "event" ? each.event : await this.#joined(each.run);
+      if (event === undefined) return this.#tellTask();
+      if (!(await this.#deliver(event))) return false;
     }
     await this.#advance();
     return true;
+  }
+
+  #joined(run: ChunkRun): Promise<StreamResponse | undefined> {
+    return this.#ask(() => joinChunks(this.#deps.tasks, this.key, run));
   }
 
   // When the log no longer holds what is to be told, the task itself says it. False when the configuration is gone.
   async #tellTask(): Promise<boolean> {
     const stored = await this.#ask(() => this.#deps.tasks.read(this.#scope, this.taskId));
     // The next look finds that it is gone.
-    if (stored?.snapshot === undefined) return stored === undefined;
+    if (stored === undefined) return true;
+    if (stored.snapshot === undefined) throw new TypeError("the log does not reach back, and there is no snapshot");
     const { task, seq } = stored.snapshot;
-    this.position = Math.max(this.position, seq);
+    this.position = seq;
     // Where its artifacts began is not known: from here on each chunk adds to what the task has said.
     this.#plan = planEvents;
     if (seq <= this.#from) return true;
@@ -181,10 +187,7 @@ export class Courier {
     try {
       return this.#writer.write({ response });
     } catch (error) {
-      this.#deps.logger.error(
-        { taskId: this.taskId, id: this.id, error },
-        "an event could not be written for a webhook",
-      );
+      this.#deps.logger.error(this.#said({ error }), "an event could not be written for a webhook");
       return [];
     }
   }
@@ -199,7 +202,7 @@ export class Courier {
       if (outcome.kind === "taken") return true;
       this.#stop.signal.throwIfAborted();
       if (outcome.kind === "refused" || attempt >= limits.pushAttempts) {
-        const fields = { taskId: this.taskId, id: this.id, attempt, reason: outcome.reason };
+        const fields = this.#said({ attempt, reason: outcome.reason });
         logger.warn(fields, "a webhook did not take an event, it was given up");
         return true;
       }
@@ -227,12 +230,12 @@ export class Courier {
 
   // A store that fails is asked again until it answers.
   async #ask<T>(question: () => Promise<T>): Promise<T> {
-    for (;;) {
+    for (let failures = 0; ; failures++) {
       this.#stop.signal.throwIfAborted();
       try {
         return await question();
       } catch (error) {
-        this.#deps.logger.warn({ taskId: this.taskId, id: this.id, error }, "push deliveries wait for the store");
+        if (failures === 0) this.#deps.logger.warn(this.#said({ error }), "push deliveries wait for the store");
       }
       await this.#pause(storePauseMs);
     }
@@ -240,5 +243,9 @@ export class Courier {
 
   #pause(ms: number): Promise<void> {
     return pause(this.#deps.clock, ms, this.#hurry.signal);
+  }
+
+  #said(fields: object): object {
+    return { taskId: this.taskId, id: this.id, ...fields };
   }
 }

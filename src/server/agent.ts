@@ -11,13 +11,13 @@ import { namedInputModes } from "../card/build.js";
 import { bindingTable, mountsOf } from "../card/mounts.js";
 import { type PublishedCard, publishCard } from "../card/publish.js";
 import type { Listening } from "../card/urls.js";
-import { systemClock } from "../core/clock.js";
+import { systemClock, within } from "../core/clock.js";
 import { newId } from "../core/ids.js";
 import { createRequestHandler, type RequestHandler } from "../core/request-handler.js";
 import type { Binding } from "../protocol/context.js";
 import { type Logger, silentLogger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
-import { createPush, type Push } from "../push/push.js";
+import { createPush } from "../push/push.js";
 import { processSignals } from "../signals/in-process.js";
 import { memoryPushStore } from "../store/memory/push-store.js";
 import { memoryTaskStore } from "../store/memory/task-store.js";
@@ -158,18 +158,14 @@ export async function composeAgent(options: AgentOptions, listening: () => Liste
     handler,
     limits,
     logger,
-    dispose: () => dispose(handler, push, options.store === undefined ? store : undefined),
+    async dispose() {
+      await handler.close();
+      // Streams have been told to end; what is stored they still give.
+      await within(clock, limits.graceMs, door.idle());
+      await push?.close();
+      if (options.store === undefined) await store.close();
+    },
   };
-}
-
-async function dispose(
-  handler: RequestHandler,
-  push: Push | undefined,
-  store: { close(): Promise<void> } | undefined,
-): Promise<void> {
-  await handler.close();
-  await push?.close();
-  await store?.close();
 }
 
 interface EndpointParts {

@@ -29,8 +29,8 @@ export interface DoorOptions {
 export interface Door extends Pick<Service, "authenticate" | "extensions" | "enter" | "publicError"> {
   /** From now on new work is refused. */
   close(): void;
-  /** Calls that are in. */
-  readonly inside: number;
+  /** Resolves when no call is in. */
+  idle(): Promise<void>;
 }
 
 /** The one caller of an agent that asks nobody who they are. */
@@ -44,6 +44,7 @@ export function createDoor({ authenticate, extensions, limits, logger, newId }: 
   let bytesInFlight = 0;
   let inside = 0;
   let closed = false;
+  const waiters: (() => void)[] = [];
 
   const enterStream = (key: string | undefined): void => {
     const own = key === undefined ? 0 : (streams.get(key) ?? 0);
@@ -62,12 +63,10 @@ export function createDoor({ authenticate, extensions, limits, logger, newId }: 
   };
 
   return {
-    get inside() {
-      return inside;
-    },
     close() {
       closed = true;
     },
+    idle: () => (inside === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
     authenticate: authenticate === undefined ? () => anonymous : (head) => identify(authenticate, head, logger),
     extensions(requested) {
       const missing = required.find((uri) => !requested.includes(uri));
@@ -93,6 +92,8 @@ export function createDoor({ authenticate, extensions, limits, logger, newId }: 
         inside--;
         bytesInFlight -= call.bytes;
         if (call.streams) leaveStream(key);
+        if (inside > 0) return;
+        for (const resolve of waiters.splice(0)) resolve();
       };
     },
     publicError(error) {

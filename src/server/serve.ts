@@ -120,15 +120,12 @@ async function shutDown(
   ready.value = false;
   listeners.setServing(false);
   agent.door.close();
-  const sockets = Promise.all([
-    listeners.main.drain(drainMs + agent.limits.graceMs),
-    listeners.grpc?.drain(drainMs + agent.limits.graceMs),
-  ]);
+  // The port stays open meanwhile, so that whoever comes is told to come again, and where to look whether we are ready.
   await agent.handler.drain(drainMs);
   await agent.dispose();
-  // Turns have ended and their answers are written: what is still open waits for nothing.
-  await Promise.all([listeners.main.close(), listeners.grpc?.close()]);
-  await sockets;
+  // Nothing more is said. What was said last may still be on its way.
+  const { graceMs } = agent.limits;
+  await Promise.all([listeners.main.drain(graceMs), listeners.grpc?.drain(graceMs)]);
 }
 
 function closeOnSignals(close: () => Promise<void>, { logger }: ComposedAgent): void {

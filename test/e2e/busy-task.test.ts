@@ -1,6 +1,17 @@
 import { artifact, completed, inputRequired, working } from "trivium";
 import { expect, it } from "vitest";
-import { errorOf, historyOf, lineOf, opened, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import {
+  errorOf,
+  historyOf,
+  lineOf,
+  opened,
+  readUntil,
+  requestOf,
+  say,
+  stateOf,
+  taskOf,
+  textIn,
+} from "../support/say.js";
 import { overEveryWire, type ServedAgent } from "../support/serve-agent.js";
 import { tellingStore } from "../support/telling-store.js";
 import { createVirtualClock } from "../support/virtual-clock.js";

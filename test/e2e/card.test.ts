@@ -35,7 +35,9 @@ it("the card tells of every binding where it really is, in the order of preferen
 it("the card lists what was mounted, in that order", async () => {
   await using served = await startAgent("http-json", { card, agent, bindings: ["http-json", "json-rpc"] });
   const { text } = await getCard(served.server.url);
-  const bindings = JSON.parse(text).supportedInterfaces.map((each: { protocolBinding: string }) => each.protocolBinding);
+  const bindings = JSON.parse(text).supportedInterfaces.map(
+    (each: { protocolBinding: string }) => each.protocolBinding,
+  );
   expect(bindings).toEqual(["HTTP+JSON", "JSONRPC"]);
 });
 
@@ -61,7 +63,9 @@ it("the card is served to anybody, also where calls have to say who is asking", 
 it.each(["json-rpc", "http-json", "grpc"] as const)("calls over TLS work like any others: %s", async (wire) => {
   await using served = await startAgent(wire, { card, agent, tls: localTls });
   expect(served.server.url).toMatch(/^https:/);
-  expect(served.server.card.supportedInterfaces.map(({ url }) => url.replace(/:\d+/, ""))).toContain("https://127.0.0.1/json-rpc");
+  expect(served.server.card.supportedInterfaces.map(({ url }) => url.replace(/:\d+/, ""))).toContain(
+    "https://127.0.0.1/json-rpc",
+  );
 });
 
 overEveryWire((start) => {
@@ -80,7 +84,9 @@ overEveryWire((start) => {
 
   it("an agent that declares none says unsupportedOperation, one that has none for this caller says that", async () => {
     await using without = await start({ ...known, card });
-    expect(await errorOf(without.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({ code: "unsupportedOperation" });
+    expect(await errorOf(without.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({
+      code: "unsupportedOperation",
+    });
     await using nothing = await start({ ...known, card: { ...card, extended: () => undefined } });
     expect(await errorOf(nothing.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({
       code: "extendedAgentCardNotConfigured",
@@ -102,7 +108,9 @@ overEveryWire((start) => {
         },
       },
     });
-    expect(await errorOf(served.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({ code: "unauthenticated" });
+    expect(await errorOf(served.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({
+      code: "unauthenticated",
+    });
     expect(asked).toBe(0);
   });
 });

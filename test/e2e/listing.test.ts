@@ -53,7 +53,10 @@ overEveryWire((start) => {
     expect(page.tasks.map(stateOf)).toEqual(["INPUT_REQUIRED", "FAILED", "COMPLETED"]);
     expect(page.tasks.map(({ artifacts, history }) => artifacts.length + history.length)).toEqual([0, 0, 0]);
     expect(page).toMatchObject({ nextPageToken: "", pageSize: 50, totalSize: 3 });
-    const full = await served.client.listTasks(requestOf("listTasks", { includeArtifacts: true, historyLength: 1 }), {});
+    const full = await served.client.listTasks(
+      requestOf("listTasks", { includeArtifacts: true, historyLength: 1 }),
+      {},
+    );
     expect(full.tasks.map(({ artifacts }) => textIn(artifacts[0]?.parts))).toEqual(["ask", "bad", "done"]);
     expect(full.tasks.map(historyOf)).toEqual([["user: ask"], ["user: bad"], ["user: done"]]);
   });
@@ -112,7 +115,9 @@ overEveryWire((start) => {
     await served.client.sendMessage(say("done", { taskId: first?.id ?? "" }), {});
     const rest = await served.client.listTasks(requestOf("listTasks", { pageToken: one.nextPageToken }), {});
     expect(rest.tasks).toHaveLength(1);
-    expect(idsOf((await served.client.listTasks(requestOf("listTasks", { pageSize: 1 }), {})).tasks)).toEqual([first?.id]);
+    expect(idsOf((await served.client.listTasks(requestOf("listTasks", { pageSize: 1 }), {})).tasks)).toEqual([
+      first?.id,
+    ]);
   });
 
   it("a page token is good for the filters it was made with, and for nothing else", async () => {

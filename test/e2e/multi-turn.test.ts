@@ -1,17 +1,6 @@
 import { A2AError, artifact, authRequired, completed, inputRequired, type Task, working } from "trivium";
 import { expect, it } from "vitest";
-import {
-  errorOf,
-  historyOf,
-  linesOf,
-  opened,
-  readUntil,
-  requestOf,
-  say,
-  stateOf,
-  taskOf,
-  textIn,
-} from "../support/say.js";
+import { errorOf, historyOf, linesOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { overEveryWire } from "../support/serve-agent.js";
 
 overEveryWire((start) => {
@@ -199,4 +188,3 @@ overEveryWire((start) => {
     expect(await served.client.getTask(requestOf("getTask", { id: first.id }), {})).toEqual(first);
   });
 });
-

@@ -21,7 +21,11 @@ overEveryWire((start) => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     const { client } = served;
-    const authentication = { $typeName: "lf.a2a.v1.AuthenticationInfo", scheme: "Bearer", credentials: "s3cret" } as const;
+    const authentication = {
+      $typeName: "lf.a2a.v1.AuthenticationInfo",
+      scheme: "Bearer",
+      credentials: "s3cret",
+    } as const;
     const made = await client.createTaskPushNotificationConfig(config({ taskId, token: "t", authentication }), {});
     expect(made).toMatchObject({ taskId, url, authentication: { scheme: "Bearer", credentials: "" } });
     expect(made.id).not.toBe("");
@@ -29,7 +33,10 @@ overEveryWire((start) => {
     expect(named.id).toBe("mine");
     const get = requestOf("getTaskPushNotificationConfig", { taskId, id: made.id });
     expect(await client.getTaskPushNotificationConfig(get, {})).toEqual(made);
-    const list = await client.listTaskPushNotificationConfigs(requestOf("listTaskPushNotificationConfigs", { taskId }), {});
+    const list = await client.listTaskPushNotificationConfigs(
+      requestOf("listTaskPushNotificationConfigs", { taskId }),
+      {},
+    );
     expect(list).toMatchObject({ configs: [made, named], nextPageToken: "" });
   });
 
@@ -48,7 +55,8 @@ overEveryWire((start) => {
   it("the list comes in pages when asked to", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
-    for (const id of ["a", "b c", "d"]) await served.client.createTaskPushNotificationConfig(config({ taskId, id }), {});
+    for (const id of ["a", "b c", "d"])
+      await served.client.createTaskPushNotificationConfig(config({ taskId, id }), {});
     const ids: string[][] = [];
     let pageToken = "";
     do {
@@ -82,7 +90,8 @@ overEveryWire((start) => {
       client.listTaskPushNotificationConfigs(requestOf("listTaskPushNotificationConfigs", { taskId }), {}),
       client.deleteTaskPushNotificationConfig(requestOf("deleteTaskPushNotificationConfig", { taskId, id: "a" }), {}),
     ];
-    for (const call of calls) expect(await errorOf(call)).toMatchObject({ code: "taskNotFound", metadata: { taskId } });
+    for (const error of await Promise.all(calls.map(errorOf)))
+      expect(error).toMatchObject({ code: "taskNotFound", metadata: { taskId } });
   });
 
   it("an agent without push notifications answers all four, and a configuration in a send, by saying so", async () => {
@@ -104,7 +113,8 @@ overEveryWire((start) => {
       client.sendMessage(say("go", { configuration }), {}),
       client.sendStreamingMessage(say("go", { configuration }), {}),
     ];
-    for (const call of calls) expect(await errorOf(call)).toMatchObject({ code: "pushNotificationNotSupported" });
+    for (const error of await Promise.all(calls.map(errorOf)))
+      expect(error).toMatchObject({ code: "pushNotificationNotSupported" });
     expect(turns).toBe(0);
   });
 
@@ -135,7 +145,8 @@ overEveryWire((start) => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     const evil = "a\r\nX-Evil: 1";
-    const authentication = (fields: object) => ({ $typeName: "lf.a2a.v1.AuthenticationInfo", scheme: "Bearer", credentials: "", ...fields }) as const;
+    const authentication = (fields: object) =>
+      ({ $typeName: "lf.a2a.v1.AuthenticationInfo", scheme: "Bearer", credentials: "", ...fields }) as const;
     const cases = [
       ["token", { token: evil }],
       ["authentication.scheme", { authentication: authentication({ scheme: evil }) }],
@@ -150,7 +161,8 @@ overEveryWire((start) => {
   it("an eleventh configuration of a task is refused", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
-    for (let count = 0; count < 10; count++) await served.client.createTaskPushNotificationConfig(config({ taskId }), {});
+    for (let count = 0; count < 10; count++)
+      await served.client.createTaskPushNotificationConfig(config({ taskId }), {});
     const error = await errorOf(served.client.createTaskPushNotificationConfig(config({ taskId }), {}));
     expect(error).toMatchObject({ code: "invalidParams" });
   });

@@ -10,7 +10,10 @@ const subscribe = (id: string) => requestOf("subscribeToTask", { id });
 const idsOf = (items: readonly StreamItem[]): (string | undefined)[] => items.map(({ id }) => id);
 
 /** Runs a task to its end and gives its stream. */
-async function run({ client }: ServedAgent, text = "x"): Promise<{ readonly id: string; readonly items: StreamItem[] }> {
+async function run(
+  { client }: ServedAgent,
+  text = "x",
+): Promise<{ readonly id: string; readonly items: StreamItem[] }> {
   const items = await itemsOf(client.sendStreamingMessage(say(text), {}));
   const first = items[0];
   if (first === undefined) throw new Error("the stream was empty");
@@ -42,9 +45,9 @@ overEach(["json-rpc", "http-json"], (start) => {
   it("a send with the id of an event goes on with that task and starts nothing", async () => {
     let turns = 0;
     await using served = await start({
-      agent(turn) {
+      agent() {
         turns++;
-        return threeEvents(turn);
+        return threeEvents();
       },
     });
     const { items } = await run(served);

@@ -7,9 +7,9 @@ import {
   file,
   inputRequired,
   type Part,
+  Role,
   rejected,
   reply,
-  Role,
   text,
   working,
 } from "trivium";

@@ -49,7 +49,10 @@ overEveryWire((start) => {
     ["INPUT_REQUIRED", () => inputRequired("more?")],
   ])("a stream whose first event is %s ends with it", async (state, event) => {
     await using served = await start({ agent: async () => event() });
-    expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual(["task SUBMITTED", `status ${state}`]);
+    expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual([
+      "task SUBMITTED",
+      `status ${state}`,
+    ]);
   });
 
   it("the stream stays open at AUTH_REQUIRED while the agent waits for the credential", async () => {
@@ -114,7 +117,8 @@ overEveryWire((start) => {
       expect(have).toBe("012345".slice(0, have.length));
       streams.push({ late, have });
       step.resolve();
-      for (const each of streams) await readUntil(each.late.iterator, (line) => line.startsWith(`artifact x "${index}"`));
+      for (const each of streams)
+        await readUntil(each.late.iterator, (line) => line.startsWith(`artifact x "${index}"`));
     }
     for (const { late } of streams) expect(await late.rest()).toEqual(["status COMPLETED"]);
     expect(streams.map(({ have }) => have)).toEqual(["", "0", "01", "012", "0123", "01234"]);
@@ -158,7 +162,9 @@ overEveryWire((start) => {
   it("a finished task is not subscribed to, and one that never was is not found", async () => {
     await using served = await start({ agent: async () => completed() });
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
-    expect(await errorOf(served.client.subscribeToTask(subscribe(id), {}))).toMatchObject({ code: "unsupportedOperation" });
+    expect(await errorOf(served.client.subscribeToTask(subscribe(id), {}))).toMatchObject({
+      code: "unsupportedOperation",
+    });
     expect(await errorOf(served.client.subscribeToTask(subscribe("none"), {}))).toMatchObject({ code: "taskNotFound" });
   });
 
@@ -166,8 +172,12 @@ overEveryWire((start) => {
     const card = { name: "Plain", description: "Does not stream", version: "1", capabilities: { streaming: false } };
     await using served = await start({ card, agent: async () => inputRequired("more?") });
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
-    expect(await errorOf(served.client.sendStreamingMessage(say("go"), {}))).toMatchObject({ code: "unsupportedOperation" });
-    expect(await errorOf(served.client.subscribeToTask(subscribe(id), {}))).toMatchObject({ code: "unsupportedOperation" });
+    expect(await errorOf(served.client.sendStreamingMessage(say("go"), {}))).toMatchObject({
+      code: "unsupportedOperation",
+    });
+    expect(await errorOf(served.client.subscribeToTask(subscribe(id), {}))).toMatchObject({
+      code: "unsupportedOperation",
+    });
   });
 
   it("a token stream of thousands of chunks arrives whole, and is one text in the stored task", async () => {

@@ -173,6 +173,24 @@ describe("push deliveries", () => {
     expect(await task.configs()).toEqual([]);
   });
 
+  it("tell the task itself when the chunks of an artifact are gone before they could be told", async () => {
+    await using hook = await webhook();
+    let answer = (_: number): void => {};
+    hook.answer = (_, count) => (count > 1 ? 204 : new Promise((resolve) => (answer = resolve)));
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    const events = [status("WORKING"), chunk("a=1"), chunk("a+2"), status("COMPLETED")];
+    await task.write(events, { snapshot: snapshotIn("COMPLETED") });
+    await hook.received(1);
+    await on.clock.advance(10);
+    answer(204);
+    await hook.received(2);
+    await on.push.close();
+    expect(hook.labels).toEqual(["WORKING", "task COMPLETED"]);
+    expect(await task.configs()).toEqual([]);
+  });
+
   it("drop a configuration of a task that has ended before", async () => {
     await using hook = await webhook();
     await using on = scene();

@@ -9,8 +9,12 @@ import {
   type Task,
   TaskState,
 } from "trivium";
-import { type SendMessageRequest, SendMessageRequestSchema, type SendMessageResponse } from "../../src/protocol/model.js";
-import { operationOf, type OperationName, type RequestOf } from "../../src/protocol/operations.js";
+import {
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  type SendMessageResponse,
+} from "../../src/protocol/model.js";
+import { type OperationName, operationOf, type RequestOf } from "../../src/protocol/operations.js";
 import { partsOf } from "../../src/protocol/parts.js";
 
 type SendInit = MessageInitShape<typeof SendMessageRequestSchema>;
@@ -40,7 +44,7 @@ export function say(content: string | Part | readonly Part[], options: SayOption
 
 /** A request of another operation, by its fields. */
 export function requestOf<K extends OperationName>(name: K, fields: Partial<RequestOf<K>> = {}): RequestOf<K> {
-  return create(operationOf(name).input, fields as object) as RequestOf<K>;
+  return create(operationOf(name).input, fields as Record<string, unknown>) as RequestOf<K>;
 }
 
 /** The task of an answer; fails when it is a message. */
@@ -97,7 +101,10 @@ export async function linesOf(stream: AsyncIterable<StreamItem>): Promise<string
 }
 
 /** Reads on until an item is the one that is looked for; what was read, that one last. */
-export async function readUntil(stream: AsyncIterator<StreamItem>, last: (line: string) => boolean): Promise<StreamItem[]> {
+export async function readUntil(
+  stream: AsyncIterator<StreamItem>,
+  last: (line: string) => boolean,
+): Promise<StreamItem[]> {
   const items: StreamItem[] = [];
   for (let next = await stream.next(); next.done !== true; next = await stream.next()) {
     items.push(next.value);

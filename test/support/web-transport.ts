@@ -1,5 +1,5 @@
 import { create, toBinary } from "@bufbuild/protobuf";
-import { type CallOptions as WebOptions, ConnectError, createClient } from "@connectrpc/connect";
+import { ConnectError, createClient, type CallOptions as WebOptions } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
 import { errorFromStatusBytes } from "../../src/binding/grpc/details.js";
@@ -33,7 +33,8 @@ export function webTransport(wire: WebWire, baseUrl: string): Operations<CallOpt
 }
 
 function webOptions({ signal, timeoutMs, headers, extensions, after }: CallOptions): WebOptions {
-  const all: Record<string, string> = { [versionParameter]: "1.0", ...headers };
+  const given = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]);
+  const all: Record<string, string> = { [versionParameter]: "1.0", ...Object.fromEntries(given) };
   if (extensions !== undefined) all[extensionsParameter] = formatExtensions(extensions);
   if (after !== undefined) all["last-event-id"] = after;
   return { headers: all, ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };

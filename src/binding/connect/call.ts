@@ -5,7 +5,7 @@ import { A2AError } from "../../protocol/errors.js";
 import { invokeStream, invokeUnary } from "../../protocol/operations.js";
 import { extensionsParameter, formatExtensions } from "../../protocol/service-parameters.js";
 import { openContext } from "../grpc/admission.js";
-import type { RpcMethod } from "../grpc/method.js";
+import { decodeOptions, type RpcMethod } from "../grpc/method.js";
 import type { HttpRequest } from "../http.js";
 import { expectedBytes } from "../http-door.js";
 import type { Service } from "../service.js";
@@ -92,7 +92,7 @@ export class ConnectCall {
       const writer = face.writeStream(operation, request);
       for await (const item of invokeStream(service.handler, operation, request, context)) {
         // The library encodes by itself, in JSON perhaps, and so wants messages.
-        for (const { payload } of writer.write(item)) yield fromBinary(descriptor.output, payload);
+        for (const { payload } of writer.write(item)) yield fromBinary(descriptor.output, payload, decodeOptions);
       }
     } catch (error) {
       throw this.#public(error);

@@ -3,7 +3,7 @@ import { createConnectRouter, createContextKey, createContextValues, type Handle
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
 import type { GrpcFace } from "../../version/codec.js";
-import { methodsOf, type RpcMethod } from "../grpc/method.js";
+import { decodeOptions, methodsOf, type RpcMethod } from "../grpc/method.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http.js";
 import type { BindingLimits, Service } from "../service.js";
 import { ConnectCall } from "./call.js";
@@ -58,6 +58,8 @@ function createHandler({ descriptor }: RpcMethod, limits: BindingLimits): Univer
     grpc: false,
     acceptCompression: [compressionGzip],
     readMaxBytes: Math.max(limits.contentMaxBytes, limits.jsonBodyMaxBytes),
+    jsonOptions: decodeOptions,
+    binaryOptions: decodeOptions,
     requestGate: (context) => callOf(context).admit(context.responseHeader),
   });
   if (isStream(descriptor)) router.rpc<DescMethodServerStreaming>(descriptor, stream);

@@ -9,7 +9,7 @@ import { leavable } from "../leavable.js";
 import { createTransport } from "../transport.js";
 import { credentialsOf, type GrpcTls, targetOf } from "./address.js";
 import { errorFromStatus } from "./errors.js";
-import { asBuffer, asBytes, methodsOf, type RpcMethod } from "./method.js";
+import { asBuffer, asBytes, decodeOptions, methodsOf, type RpcMethod } from "./method.js";
 
 export interface GrpcTransportOptions {
   /** `host:port`, or a URL; `https` and `grpcs` mean TLS, and port 443 when none is named. */
@@ -116,7 +116,7 @@ const same = (bytes: Buffer): Buffer => bytes;
 
 function decodeReply(schema: DescMessage, bytes: Uint8Array | undefined): AnyMessage {
   try {
-    return fromBinary(schema, bytes ?? new Uint8Array(0));
+    return fromBinary(schema, bytes ?? new Uint8Array(0), decodeOptions);
   } catch (cause) {
     throw new A2AError("invalidAgentResponse", `the reply is no ${schema.typeName} message`, { cause });
   }

@@ -48,10 +48,16 @@ export function asBytes(buffer: Buffer): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
 
+/**
+ * How deep messages are decoded. A level of free JSON takes two messages; what is too deep for a request is refused by its
+ * path, which the decoder could not name.
+ */
+export const decodeOptions = { recursionLimit: 1_000 } as const;
+
 /** Decodes a request. Throws `parseError` for bytes that are no such message. */
 export function decodeMessage(schema: DescMessage, bytes: Uint8Array): AnyMessage {
   try {
-    return fromBinary(schema, bytes);
+    return fromBinary(schema, bytes, decodeOptions);
   } catch (cause) {
     throw new A2AError("parseError", `the request is no ${schema.typeName} message`, { cause });
   }

@@ -161,9 +161,10 @@ class MemoryTaskStore implements TaskStore {
   #append(write: Append): AppendResult {
     const entry = this.#byKey.get(write.key);
     if (entry === undefined || entry.epoch !== write.epoch || entry.seq !== write.seq) return "fenced";
-    const { claim, end, status } = write;
+    const { claim, end, status, takes } = write;
     const terminal = isTerminal(status?.state ?? entry.state);
     if (end !== undefined && !terminal && end.inboxPut !== entry.inboxPut) return "inboxMoved";
+    if (takes?.every((id) => entry.inbox.some((waits) => waits.id === id)) === false) return "inboxMoved";
     assertNumbered(write.records, entry.seq);
     if (claim !== undefined) {
       entry.epoch += 1;

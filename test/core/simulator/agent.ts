@@ -12,9 +12,9 @@ import {
   reply,
   working,
 } from "../../../src/protocol/events.js";
-import type { Journal } from "./journal.js";
 import type { Process } from "./process.js";
 import { createRandom, type Random } from "./random.js";
+import type { World } from "./world.js";
 
 /** The error of an agent that refuses a message before it has said anything. */
 export const refusal = "the agent does not take this";
@@ -23,19 +23,21 @@ interface Stage {
   readonly turn: Turn;
   readonly random: Random;
   readonly clock: Clock;
+  readonly receive: () => Promise<void>;
   /** Does not look at its signal. */
   readonly deaf: boolean;
 }
 
 /** An agent whose every turn plays a script of its own: the text of the message is the seed of it. */
-export function scriptedAgent(process: Process, journal: Journal, running: Map<string, Process[]>): Agent {
+export function scriptedAgent(process: Process, world: Pick<World, "journal" | "running" | "receiving">): Agent {
+  const { journal, running } = world;
   const play = async function* (turn: Turn): AsyncGenerator<AgentEvent, AgentEvent | undefined> {
     const { taskId } = turn;
     const others = running.get(taskId) ?? [];
     if (others.length > 0) journal.fail(`${taskId}: a turn in ${process.name} while one runs in ${others[0]?.name}`);
     running.set(taskId, [...others, process]);
     try {
-      return yield* script(turn, process.agentClock);
+      return yield* script(turn, process.agentClock, world.receiving);
     } finally {
       running.delete(taskId);
     }
@@ -65,9 +67,17 @@ async function emitAll(
   }
 }
 
-async function* script(turn: Turn, clock: Clock): AsyncGenerator<AgentEvent, AgentEvent | undefined> {
+async function* script(
+  turn: Turn,
+  clock: Clock,
+  receiving: Set<string>,
+): AsyncGenerator<AgentEvent, AgentEvent | undefined> {
   const random = createRandom(Number(turn.text) + 1);
-  const stage: Stage = { turn, random, clock, deaf: random.chance(0.2) };
+  const receive = async (): Promise<void> => {
+    receiving.add(turn.taskId);
+    await turn.receive().finally(() => receiving.delete(turn.taskId));
+  };
+  const stage: Stage = { turn, random, clock, receive, deaf: random.chance(0.2) };
   if (random.chance(0.05)) throw new A2AError("contentTypeNotSupported", refusal);
   if (random.chance(0.1)) await sleep(stage, random.int(1, 600));
   const steps = random.pick([0, 1, 3, 6, 12]);
@@ -100,12 +110,12 @@ const pause: Step = async function* (stage) {
   await sleep(stage, stage.random.pick([1, 10, 200, 1500]));
 };
 
-const ask: Step = async function* ({ turn, random }) {
+const ask: Step = async function* ({ turn, random, receive }) {
   const question = random.chance(0.7) ? inputRequired("which?") : authRequired("who?");
   if (random.chance(0.5)) await turn.ask(question);
   else {
     yield question;
-    await turn.receive();
+    await receive();
   }
 };
 
@@ -123,13 +133,13 @@ const steps: readonly [Step, ...Step[]] = [
   async function* ({ turn }) {
     await turn.flush();
   },
-  async function* ({ turn, random }) {
-    // Goes on without looking at what was received.
-    if (random.chance(0.3)) await turn.receive();
+  async function* ({ random, receive }) {
+    if (random.chance(0.3)) await receive();
   },
-  async function* ({ turn, random }) {
+  async function* ({ random, receive }) {
     if (!random.chance(0.2)) return;
-    const received = turn.receive();
+    const received = receive();
+    received.catch(() => {});
     yield working("meanwhile");
     await received;
   },
@@ -140,7 +150,7 @@ async function* oneStep(stage: Stage, step: number): AsyncGenerator<AgentEvent, 
 }
 
 async function ending(stage: Stage): Promise<AgentEvent | undefined> {
-  const { random, turn } = stage;
+  const { random, receive } = stage;
   const kind = random.int(0, 12);
   if (kind <= 1) return completed();
   if (kind === 2) return failed("could not");
@@ -149,7 +159,7 @@ async function ending(stage: Stage): Promise<AgentEvent | undefined> {
   if (kind <= 8) return random.chance(0.7) ? inputRequired("more?") : authRequired("who?");
   if (kind === 9) throw new Error("secret");
   if (kind === 10) await sleep({ ...stage, deaf: true }, 3_600_000);
-  if (kind === 11) await turn.receive();
+  if (kind === 11) await receive();
   return undefined;
 }
 

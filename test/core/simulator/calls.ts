@@ -1,4 +1,4 @@
-import { createContext, type ServerContext } from "../../../src/protocol/context.js";
+import { createContext, type OpenContext } from "../../../src/protocol/context.js";
 import {
   type CancelTaskRequest,
   type GetTaskRequest,
@@ -9,7 +9,7 @@ import {
 } from "../../../src/protocol/model.js";
 import { text } from "../../../src/protocol/parts.js";
 
-export function callContext(after?: string): ServerContext {
+export function callContext(after?: string): OpenContext {
   const principal = { owner: "alice" };
   return createContext({ principal, binding: "json-rpc", version: "1.0", extensions: [], after });
 }

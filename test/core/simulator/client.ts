@@ -2,7 +2,7 @@ import type { RequestHandler } from "../../../src/core/request-handler.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import type { Task } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
-import { isStop } from "../../../src/protocol/states.js";
+import { isStop, isTerminal } from "../../../src/protocol/states.js";
 import { refusal } from "./agent.js";
 import { callContext, cancelRequest, getRequest, listRequest, sendRequest, subscribeRequest } from "./calls.js";
 import { digestOf, shortDigestOf } from "./digest.js";
@@ -15,6 +15,9 @@ import type { World } from "./world.js";
 
 /** Errors that say that a message was not taken, and will not be. */
 const refusals: ReadonlySet<string> = new Set(["unsupportedOperation", "resourceExhausted", "taskNotCancelable"]);
+
+/** Why a caller did not wait for its answer. */
+class Gone extends Error {}
 
 type Operations = RequestHandler["operations"];
 
@@ -48,6 +51,7 @@ export class Client {
     const historyLength = this.#random.chance(0.2) ? 0 : undefined;
     const request = sendRequest({ messageId, script: this.#script(), taskId, immediately, historyLength });
     const context = callContext();
+    if (this.#random.chance(0.05)) this.#world.time.after(this.#random.int(1, 900), () => context.leave(new Gone("the caller has gone")));
     await this.#call(`send ${messageId} to ${taskId ?? "a new task"}`, messageId, async (process) => {
       const { payload } = await this.#answer(process, ({ sendMessage }) => sendMessage(request, context));
       if (payload.case !== "task") return this.#outcome(messageId, "replied");
@@ -88,10 +92,9 @@ export class Client {
 
   async cancel(taskId: string): Promise<void> {
     await this.#call(`cancel ${taskId}`, undefined, async (process) => {
-      this.#seen(
-        await this.#answer(process, ({ cancelTask }) => cancelTask(cancelRequest(taskId), callContext())),
-        false,
-      );
+      const task = await this.#answer(process, ({ cancelTask }) => cancelTask(cancelRequest(taskId), callContext()));
+      this.#seen(task, false);
+      if (this.#world.calm && !isTerminal(task.status?.state ?? 0)) this.#world.journal.fail(`${taskId} was canceled and is not`);
     });
   }
 
@@ -131,13 +134,13 @@ export class Client {
     process: Process,
     open: (operations: Operations) => AsyncIterable<StreamItem>,
   ): Promise<void> {
-    await process.whenUp();
+    await Promise.race([process.whenUp(), process.died]);
     const iterator = open(operationsOf(process))[Symbol.asyncIterator]();
     const patience = this.#random.chance(0.4) ? this.#random.int(0, 8) : Number.POSITIVE_INFINITY;
     const slowness = this.#random.pick([0, 0, 0.1, 0.8]);
     for (let items = 0; items < patience; items++) {
       const step = await this.#through(process, iterator.next());
-      if (step.done === true) return follower.ended();
+      if (step.done === true) return process.leaving ? undefined : follower.ended();
       follower.see(step.value);
       if (follower.taskId !== "") this.#knownId(follower.taskId);
       if (!this.#world.calm && this.#random.chance(slowness)) await this.#sleep(this.#random.int(0, 600));
@@ -175,17 +178,18 @@ export class Client {
       trace.call(this.#world, () => `${name}: done`);
     } catch (error) {
       trace.call(this.#world, () => `${name}: ${error}`);
-      this.#judge(name, messageId, error);
+      this.#judge(name, messageId, error, process);
     }
     open.delete(name);
   }
 
-  #judge(name: string, messageId: string | undefined, error: unknown): void {
+  #judge(name: string, messageId: string | undefined, error: unknown, process: Process): void {
     const { journal, weather } = this.#world;
     const refused = error instanceof A2AError && refusals.has(error.code);
     const agents = error instanceof A2AError && error.message === refusal;
     if (messageId !== undefined) this.#outcome(messageId, refused ? "refused" : "unknown");
-    if (refused || agents) return;
+    if (refused || agents || error instanceof Gone) return;
+    if (process.leaving && error instanceof A2AError && error.code === "unavailable") return;
     const excused = error instanceof StoreDown || error instanceof ConnectionLost;
     if (excused && !isFair(weather)) return;
     journal.fail(`${name}: ${error instanceof Error ? error.stack : error}`);

@@ -17,6 +17,8 @@ export class Process {
   readonly died: Promise<never>;
   handler: RequestHandler | undefined;
   state: "up" | "paused" | "dead" = "up";
+  /** Is being shut down: its streams end early, and it takes no new work. */
+  leaving = false;
   #waiting: (() => void)[] = [];
   readonly #timers = new Set<() => void>();
   readonly #agentTimers = new Set<() => void>();

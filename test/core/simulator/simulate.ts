@@ -44,6 +44,9 @@ async function live(world: World): Promise<void> {
   for (const id of world.unfinished()) void janitor.cancel(id);
   await world.settled(endMs);
   await checkEnd(world);
+  for (const process of world.processes) {
+    if (process.timers !== 1) world.journal.fail(`${process.name} has ${process.timers} timers when nothing is left to do`);
+  }
   for (const { handler } of world.processes) void handler?.close().then(() => world.open.delete("close"));
   await world.settled(endMs);
   for (const process of world.processes) {
@@ -52,9 +55,9 @@ async function live(world: World): Promise<void> {
 }
 
 async function storm(world: World, random: Random): Promise<void> {
-  const { crashes, pauses, outages } = world.weather;
+  const { crashes, pauses, outages, leaves } = world.weather;
   const sleep = (ms: number): Promise<void> => new Promise((resolve) => world.time.after(ms, resolve));
-  if (!crashes && !pauses && !outages) return;
+  if (!crashes && !pauses && !outages && !leaves) return;
   for (;;) {
     await sleep(random.int(50, 4000));
     if (world.calm) return;
@@ -65,6 +68,8 @@ async function storm(world: World, random: Random): Promise<void> {
       world.kill(process);
       await sleep(random.int(0, 3000));
       if (!world.calm) world.start();
+    } else if (leaves && random.chance(0.5)) {
+      void world.leave(process);
     } else if (pauses && random.chance(0.7)) {
       world.trace(() => `${process.name} stands still`);
       process.pause();
@@ -80,8 +85,8 @@ async function storm(world: World, random: Random): Promise<void> {
 }
 
 // No task is at work with nobody behind it.
-async function checkHolders({ journal, store, running }: World): Promise<void> {
-  for (const { id, states } of journal.tasks.values()) {
+async function checkHolders({ journal, store, running, receiving }: World): Promise<void> {
+  for (const { id, key, states } of journal.tasks.values()) {
     const head = await store.head({ tenant: "", owner: "alice" }, id);
     if (head === undefined) return journal.fail(`${id} is gone`);
     const state = states.at(-1) ?? 0;
@@ -90,6 +95,8 @@ async function checkHolders({ journal, store, running }: World): Promise<void> {
     if (head.holder === "" || !head.holderLive || !behind) {
       journal.fail(`${id} is in state ${state}, held by "${head.holder}", and nobody works on it`);
     }
+    const { entries } = await store.inbox(key);
+    if (receiving.has(id) && entries.length > 0) journal.fail(`${id} waits for a message, and one waits for it`);
   }
 }
 

@@ -15,6 +15,8 @@ export interface Weather {
   readonly hintMs: number;
   readonly crashes: boolean;
   readonly pauses: boolean;
+  /** Processes are shut down as they should be, and replaced. */
+  readonly leaves: boolean;
   /** The clocks of processes differ by so much. */
   readonly skewMs: number;
   /** Logs of finished tasks go early, so that late readers find them compacted. */
@@ -35,6 +37,7 @@ export function drawWeather(random: Random): Weather {
     hintMs: random.pick([0, 0, 20, 700]),
     crashes: random.chance(0.3),
     pauses: random.chance(0.3),
+    leaves: random.chance(0.2),
     skewMs: random.chance(0.3) ? random.int(1, 3000) : 0,
     shortLogs: random.chance(0.15),
     processes: random.pick([1, 2, 2, 3]),
@@ -43,8 +46,8 @@ export function drawWeather(random: Random): Weather {
 }
 
 /** True when nothing can come between a message and its turn. */
-export function isFair({ failing, outages, crashes, pauses }: Weather): boolean {
-  return failing === 0 && !outages && !crashes && !pauses;
+export function isFair({ failing, outages, crashes, pauses, leaves }: Weather): boolean {
+  return failing === 0 && !outages && !crashes && !pauses && !leaves;
 }
 
 /** Limits that a short life meets. */
@@ -52,7 +55,7 @@ export function drawLimits(random: Random): Partial<CoreLimits> {
   return {
     batchMaxEvents: random.pick([1, 2, 8, 64]),
     inboxMaxMessages: random.pick([1, 2, 16]),
-    inboxWaitMs: 2000,
+    inboxWaitMs: random.pick([30, 500, 2000]),
     taskAfterMs: random.pick([20, 300]),
     graceMs: 1000,
     storeRetryMs: 3000,

@@ -27,6 +27,8 @@ export class World {
   readonly store: TaskStore;
   /** Which processes run the agent on a task. */
   readonly running = new Map<string, Process[]>();
+  /** Tasks whose agent waits for a message. */
+  readonly receiving = new Set<string>();
   readonly sends = new Map<string, SendOutcome>();
   /** Calls that have not been answered. */
   readonly open = new Set<string>();
@@ -67,14 +69,14 @@ export class World {
 
   /** Starts a process. */
   start(): void {
-    const { time, random, weather, journal } = this;
+    const { time, random, weather } = this;
     const name = `P${++this.#born}`;
     const process = new Process(name, time, random.int(0, weather.skewMs));
     const store = new FaultyStore({ ...this, store: this.store }, process, random.fork());
     if (this.calm) store.calm();
     this.#processes.push({ process, store });
     process.handler = createRequestHandler({
-      agent: scriptedAgent(process, journal, this.running),
+      agent: scriptedAgent(process, this),
       store,
       signals: this.#bus.of(process),
       clock: process.clock,
@@ -88,6 +90,18 @@ export class World {
     this.trace(() => `${process.name} dies`);
     process.die();
     this.#processes = this.#processes.filter((each) => each.process !== process);
+  }
+
+  /** Shuts a process down in good order, when another is there to take the calls. */
+  async leave(process: Process): Promise<void> {
+    this.trace(() => `${process.name} leaves`);
+    process.leaving = true;
+    this.start();
+    this.#processes = this.#processes.filter((each) => each.process !== process);
+    await process.handler?.close();
+    this.trace(() => `${process.name} has left`);
+    if (process.timers > 0) this.journal.fail(`${process.name} leaves ${process.timers} timers behind`);
+    process.die();
   }
 
   /** Cuts a process off the store, or lets it through again. */

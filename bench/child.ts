@@ -1,0 +1,61 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type { Answers, Question, Ready } from "./control.ts";
+
+/** A server in a process of its own, so that its CPU time and memory are nobody else's. */
+export interface Server extends AsyncDisposable, Ready {
+  ask<Q extends Question>(question: Q): Promise<Answers[Q]>;
+}
+
+/** Which program of `bench/servers/` stands for which side. */
+export const programs = { floor: "floor.ts", ours: "ours.ts", peer: "js-sdk.ts" } as const;
+
+/** Starts a program of `bench/servers/` and waits until it listens. */
+export async function startServer(program: string): Promise<Server> {
+  const path = fileURLToPath(new URL(`servers/${program}`, import.meta.url));
+  const child = fork(path, [], {
+    execArgv: ["--expose-gc"],
+    env: { ...process.env, NODE_ENV: "production" },
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  let complaints = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    complaints = `${complaints}${text}`.slice(-1_000);
+  });
+  const nextMessage = <T>() => messageOf<T>(child, () => complaints);
+  const ready: Ready = await nextMessage();
+  return {
+    ...ready,
+    ask: (question) => {
+      const answer = nextMessage<number>();
+      child.send(question);
+      return answer;
+    },
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const exited = once(child, "exit");
+      child.disconnect();
+      await exited;
+    },
+  };
+}
+
+/** The CPU time of a server while `work` runs, divided by `count`, in microseconds. */
+export async function cpuPer(server: Server, count: number, work: () => Promise<unknown>): Promise<number> {
+  const before = await server.ask("cpu");
+  await work();
+  return ((await server.ask("cpu")) - before) / count;
+}
+
+/** The next message of a child; a child that leaves instead is an error with what it last complained about. */
+function messageOf<T>(child: ChildProcess, complaints: () => string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const left = (code: number | null) => reject(new Error(`a server left with code ${code}: ${complaints()}`));
+    child.once("exit", left);
+    child.once("message", (message) => {
+      child.off("exit", left);
+      resolve(message as T);
+    });
+  });
+}

@@ -1,0 +1,32 @@
+/** What a server under measure announces once it listens. */
+export interface Ready {
+  readonly http: number;
+  readonly grpc: number;
+}
+
+/** What the harness asks of a server process, and what each question is answered with. */
+export interface Answers {
+  /** CPU time of the process so far, user and system, all threads, in microseconds. */
+  readonly cpu: number;
+  /** Resident memory after garbage collection, in bytes (the server runs with `--expose-gc`). */
+  readonly rss: number;
+}
+export type Question = keyof Answers;
+
+/** The server's end: announces the ports and answers from then on; leaves when the harness does. */
+export function announce(ready: Ready): void {
+  process.on("message", (question: Question) => process.send?.(question === "cpu" ? cpuMicros() : settledRss()));
+  process.on("disconnect", () => process.exit());
+  process.send?.(ready);
+}
+
+/** CPU time that this process has used, in microseconds. */
+export function cpuMicros(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
+
+function settledRss(): number {
+  for (let pass = 0; pass < 4; pass++) globalThis.gc?.();
+  return process.memoryUsage.rss();
+}

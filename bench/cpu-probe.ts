@@ -1,0 +1,33 @@
+import { cpuPer, programs, type Server, startServer } from "./child.ts";
+import type { Probe, Side } from "./row.ts";
+
+/** Work on a server: `run(count)` does and checks `count` units of it. */
+export interface Work extends Disposable {
+  run(count: number): Promise<void>;
+}
+
+export interface CpuProbeOptions {
+  /** Units done before the first measurement, so that the code is compiled and the connections stand. */
+  readonly warmUp: number;
+  /** Units of one measurement. */
+  readonly count: number;
+  /** What the CPU time is divided by for each unit, such as the chunks of a stream. Default: 1. */
+  readonly perUnit?: number;
+}
+
+/** A probe that starts a side's server and measures the CPU time that the server spends on a unit, in microseconds. */
+export async function cpuProbe(
+  side: Side,
+  work: (server: Server) => Work | Promise<Work>,
+  { warmUp, count, perUnit = 1 }: CpuProbeOptions,
+): Promise<Probe> {
+  await using opening = new AsyncDisposableStack();
+  const server = opening.use(await startServer(programs[side]));
+  const { run } = opening.use(await work(server));
+  if (warmUp > 0) await run(warmUp);
+  const opened = opening.move();
+  return {
+    measure: () => cpuPer(server, count * perUnit, () => run(count)),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}

@@ -1,0 +1,80 @@
+import { connect, type Socket } from "node:net";
+
+/**
+ * A kept-alive HTTP/1.1 connection that does one exchange at a time and no more than that takes. `node:http` as a client
+ * costs several times a bare server, which would then wait for its load instead of working it off.
+ */
+export interface Connection extends Disposable {
+  exchange(request: string): Promise<HttpAnswer>;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+interface Waiting {
+  resolve(answer: HttpAnswer): void;
+  reject(error: Error): void;
+}
+
+export function openConnection(port: number): Connection {
+  const socket: Socket = connect({ port, host: "127.0.0.1", noDelay: true }).setEncoding("latin1");
+  let received = "";
+  let waiting: Waiting | undefined;
+  const fail = (error: Error) => {
+    waiting?.reject(error);
+    waiting = undefined;
+  };
+  socket.on("error", fail);
+  socket.on("close", () => fail(new Error("the server closed a kept-alive connection")));
+  socket.on("data", (piece: string) => {
+    received += piece;
+    const answer = parseAnswer(received);
+    if (!answer) return;
+    received = "";
+    const { resolve } = waiting ?? {};
+    waiting = undefined;
+    resolve?.(answer);
+  });
+  return {
+    exchange: (request) =>
+      new Promise((resolve, reject) => {
+        waiting = { resolve, reject };
+        socket.write(request);
+      }),
+    [Symbol.dispose]: () => socket.destroy(),
+  };
+}
+
+/** The answer when all of it is there; its characters are bytes until here. */
+function parseAnswer(received: string): HttpAnswer | undefined {
+  const headEnd = received.indexOf("\r\n\r\n");
+  if (headEnd < 0) return undefined;
+  const head = received.slice(0, headEnd).toLowerCase();
+  const content = received.slice(headEnd + 4);
+  const length = /\r\ncontent-length: *(\d+)/.exec(head)?.[1];
+  const bytes = length === undefined ? dechunked(content) : complete(content, Number(length));
+  if (bytes === undefined) return undefined;
+  return { status: Number(head.slice(9, 12)), body: Buffer.from(bytes, "latin1").toString() };
+}
+
+function complete(content: string, length: number): string | undefined {
+  if (content.length > length) throw new Error("more bytes than the content length said");
+  return content.length === length ? content : undefined;
+}
+
+function dechunked(content: string): string | undefined {
+  let bytes = "";
+  let at = 0;
+  for (;;) {
+    const lineEnd = content.indexOf("\r\n", at);
+    if (lineEnd < 0) return undefined;
+    const size = Number.parseInt(content.slice(at, lineEnd), 16);
+    const end = lineEnd + 2 + size + 2;
+    if (content.length < end) return undefined;
+    if (size === 0) return bytes;
+    bytes += content.slice(lineEnd + 2, end - 2);
+    at = end;
+  }
+}

@@ -1,0 +1,53 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Client, credentials, Metadata } from "@grpc/grpc-js";
+import { loadMessages } from "../built.ts";
+
+const service = "/lf.a2a.v1.A2AService";
+
+/** A bare grpc-js client of the service: requests encoded by the caller's text, answers decoded and handed on. */
+export type GrpcLoader = Awaited<ReturnType<typeof createGrpcLoader>>;
+
+export async function createGrpcLoader(port: number, concurrency = 16) {
+  const { SendMessageRequestSchema, SendMessageResponseSchema, StreamResponseSchema, Role } = await loadMessages();
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+  const metadata = new Metadata();
+  metadata.set("a2a-version", "1.0");
+  let next = 0;
+
+  const encode = (text: string) => {
+    const parts = [{ content: { case: "text" as const, value: text } }];
+    const message = { messageId: `m-${next++}`, role: Role.USER, parts };
+    return Buffer.from(toBinary(SendMessageRequestSchema, create(SendMessageRequestSchema, { message })));
+  };
+  const decodeAnswer = (bytes: Buffer) => fromBinary(SendMessageResponseSchema, bytes);
+  const decodeEvent = (bytes: Buffer) => fromBinary(StreamResponseSchema, bytes);
+  const asIs = (bytes: Buffer) => bytes;
+
+  const send = (text: string) =>
+    new Promise<ReturnType<typeof decodeAnswer>>((resolve, reject) => {
+      client.makeUnaryRequest(
+        `${service}/SendMessage`,
+        asIs,
+        decodeAnswer,
+        encode(text),
+        metadata,
+        {},
+        (error, answer) => (answer ? resolve(answer) : reject(error ?? new Error("no answer"))),
+      );
+    });
+
+  return {
+    /** Sends the text `count` times with a fixed number in flight; `check` throws on a wrong answer. */
+    run: async (text: string, count: number, check: (answer: ReturnType<typeof decodeAnswer>) => void) => {
+      let left = count;
+      const worker = async () => {
+        while (left-- > 0) check(await send(text));
+      };
+      await Promise.all(Array.from({ length: concurrency }, worker));
+    },
+    /** Sends the text and gives the events of its stream. */
+    stream: (text: string): AsyncIterable<ReturnType<typeof decodeEvent>> =>
+      client.makeServerStreamRequest(`${service}/SendStreamingMessage`, asIs, decodeEvent, encode(text), metadata, {}),
+    [Symbol.dispose]: () => client.close(),
+  };
+}

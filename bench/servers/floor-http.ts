@@ -1,0 +1,106 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setTimeout as delay, setImmediate as givenWay } from "node:timers/promises";
+import { answerText, artifactId, chunkText, parseScript, pausesAfter, type Script, stamp } from "../corpus.ts";
+import { portOf } from "./port.ts";
+
+interface SendJson {
+  readonly message: { readonly messageId: string; readonly parts: readonly { readonly text: string }[] };
+}
+interface PageJson {
+  readonly pageSize: number;
+  readonly pageToken?: string;
+}
+interface RequestJson {
+  readonly id: number;
+  readonly method: string;
+  readonly params: SendJson & PageJson;
+}
+type Wrap = (result: object) => string;
+
+/** Tasks that were made, for the row that lists them; not a store, an array. */
+const tasks: object[] = [];
+
+export async function listenHttp(): Promise<number> {
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on("data", (piece: Buffer) => pieces.push(piece));
+    request.on("end", () => answer(request, Buffer.concat(pieces).toString(), response));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return portOf(server);
+}
+
+function answer(request: IncomingMessage, body: string, response: ServerResponse): void {
+  if (request.url?.startsWith("/http-json/")) {
+    const params: SendJson = JSON.parse(body);
+    const verb = request.url.slice("/http-json/".length);
+    serve(response, verb === "message:stream", params, JSON.stringify, "application/a2a+json");
+    return;
+  }
+  const { id, method, params }: RequestJson = JSON.parse(body);
+  const wrap: Wrap = (result) => JSON.stringify({ jsonrpc: "2.0", id, result });
+  if (method === "ListTasks") end(response, wrap(page(params)), "application/json");
+  else serve(response, method === "SendStreamingMessage", params, wrap, "application/json");
+}
+
+function serve(response: ServerResponse, streams: boolean, params: SendJson, wrap: Wrap, type: string): void {
+  const { message } = params;
+  const script = parseScript(message.parts[0]?.text ?? "");
+  if (streams) void stream(response, script, wrap);
+  else end(response, wrap(script.verb === "message" ? reply() : task(message)), type);
+}
+
+function end(response: ServerResponse, body: string, type: string): void {
+  response.writeHead(200, { "content-type": type, "content-length": Buffer.byteLength(body) });
+  response.end(body);
+}
+
+function reply(): object {
+  const ids = { messageId: randomUUID(), contextId: randomUUID() };
+  return { message: { ...ids, role: "ROLE_AGENT", parts: [{ text: answerText }] } };
+}
+
+function task(message: SendJson["message"]): object {
+  const ids = { id: randomUUID(), contextId: randomUUID() };
+  const status = { state: "TASK_STATE_COMPLETED", timestamp: new Date().toISOString() };
+  const made = {
+    ...ids,
+    status,
+    artifacts: [{ artifactId: randomUUID(), parts: [{ text: answerText }] }],
+    history: [{ ...message, taskId: ids.id, contextId: ids.contextId }],
+  };
+  tasks.push({ id: made.id, contextId: made.contextId, status });
+  return { task: made };
+}
+
+function page({ pageSize, pageToken }: PageJson): object {
+  const from = Number(pageToken ?? 0);
+  const slice = tasks.slice(from, from + pageSize);
+  return { tasks: slice, nextPageToken: String(from + pageSize), pageSize, totalSize: tasks.length };
+}
+
+/** One event, one write, and back to the event loop; a socket that does not drain is waited for. */
+async function stream(response: ServerResponse, script: Script, wrap: Wrap): Promise<void> {
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+  const ids = { taskId: randomUUID(), contextId: randomUUID() };
+  let sequence = 0;
+  const write = async (event: object) => {
+    const drained = response.write(`id: ${ids.taskId}:${sequence++}\ndata: ${wrap(event)}\n\n`);
+    await (drained ? givenWay() : once(response, "drain"));
+  };
+  const status = (state: string) => ({ state: `TASK_STATE_${state}`, timestamp: new Date().toISOString() });
+  const chunk = (text: string, append: boolean) =>
+    write({ artifactUpdate: { ...ids, artifact: { artifactId, parts: [{ text }] }, append } });
+
+  await write({ task: { id: ids.taskId, contextId: ids.contextId, status: status("WORKING") } });
+  if (script.verb === "hold") return;
+  for (let index = 0; index < script.count; index++) {
+    if (script.verb === "paced" && pausesAfter(index, script.count)) await delay(1);
+    await chunk(script.verb === "rush" && index === 0 ? stamp() : chunkText(index), index > 0);
+  }
+  await write({ statusUpdate: { ...ids, status: status("COMPLETED") } });
+  response.end();
+}

@@ -1,0 +1,34 @@
+/** This framework as its users get it: `serve` with its defaults, from the built package. */
+import { setTimeout as delay, setImmediate as givenWay } from "node:timers/promises";
+import { loadTrivium } from "../built.ts";
+import { announce } from "../control.ts";
+import { answerText, artifactId, chunkText, parseScript, pausesAfter, stamp } from "../corpus.ts";
+
+const { artifact, completed, reply, serve, working } = await loadTrivium();
+
+const server = await serve({
+  card: { name: "Bench", description: "Answers the scripts of the benchmark", version: "1.0.0" },
+  port: 0,
+  async *agent({ text, signal }) {
+    const { verb, count } = parseScript(text);
+    if (verb === "message") {
+      yield reply(answerText);
+      return;
+    }
+    yield working();
+    if (verb === "task") yield artifact(answerText);
+    if (verb === "hold") await aborted(signal);
+    for (let index = 0; index < count; index++) {
+      yield artifact(verb === "rush" && index === 0 ? stamp() : chunkText(index), { artifactId, append: index > 0 });
+      if (verb === "stream") await givenWay();
+      if (verb === "paced" && pausesAfter(index, count)) await delay(1);
+    }
+    yield completed();
+  },
+});
+const port = Number(new URL(server.url).port);
+announce({ http: port, grpc: port });
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}

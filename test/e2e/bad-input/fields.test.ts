@@ -1,0 +1,90 @@
+import { reply, type Server, serve } from "trivium";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Operation, operationOf, operations } from "../../../src/protocol/operations.js";
+import { rawGrpc } from "../../support/raw-grpc.js";
+import { rawHttpJson, rawJsonRpc } from "../../support/raw-http.js";
+import { expectCallersFault, type RawOutcome, type RawWire, type SpoiltCall } from "../../support/raw-wire.js";
+import { fullRequest, spoiledRequests } from "../../support/spoiled-request.js";
+
+// Every field of every request with everything that can be wrong with it, over each binding, one after the other on one
+// connection. After each the connection still serves.
+
+const wires = { "json-rpc": rawJsonRpc, "http-json": rawHttpJson, grpc: rawGrpc } as const;
+
+let server: Server;
+
+beforeAll(async () => {
+  server = await serve({
+    card: { name: "Strict", description: "Takes what is right", version: "1.0.0", extended: { description: "More" } },
+    port: 0,
+    drainMs: 0,
+    authenticate: () => ({ owner: "somebody" }),
+    push: { allow: "loopback" },
+    agent: async () => reply("taken"),
+  });
+});
+
+afterAll(() => server.close());
+
+const good = operationOf("listTasks");
+
+async function expectServes(wire: RawWire): Promise<void> {
+  expect((await wire.call(good, { pageSize: 1 })).error).toBeUndefined();
+}
+
+/** Says what is wrong with the answer to a spoilt request; nothing when all is right. */
+async function faultOf({ names, send }: SpoiltCall): Promise<string | undefined> {
+  const outcome: RawOutcome = await send();
+  try {
+    expectCallersFault(outcome);
+  } catch (failure) {
+    return String(failure);
+  }
+  const { error } = outcome;
+  if (names === undefined) return undefined;
+  const named = error?.violations.map(({ field }) => field) ?? [];
+  if (error?.code !== "invalidParams") return `was answered with ${error?.code ?? "success"}: ${error?.message}`;
+  if (!named.some((field) => isWithin(field, names))) return `names ${named.join(", ")} instead of ${names}`;
+  return named.some((field) => error.message.includes(field))
+    ? undefined
+    : `has a message without it: ${error.message}`;
+}
+
+function isWithin(field: string, path: string): boolean {
+  return field === path || field.startsWith(`${path}.`) || field.startsWith(`${path}[`);
+}
+
+describe.each(Object.entries(wires))("over %s", (_, open) => {
+  it.each(operations.map((operation) => [operation.method, operation] as const))(
+    "%s names whatever field is wrong, and never blames itself",
+    async (_name, operation: Operation) => {
+      using wire = open(server.port);
+      const faults: string[] = [];
+      let said = 0;
+      for (const spoiled of spoiledRequests(operation.input)) {
+        const call = wire.spoilt(operation, spoiled);
+        if (call === undefined) continue;
+        said++;
+        const fault = await faultOf(call);
+        if (fault !== undefined) faults.push(`${spoiled.title}: ${fault}`);
+        await expectServes(wire);
+      }
+      expect(faults).toEqual([]);
+      expect(said).toBeGreaterThanOrEqual(operation.input.fields.length);
+    },
+  );
+
+  it.each(operations.map((operation) => [operation.method, operation] as const))(
+    "%s with every field filled in is no bad input",
+    async (_name, operation: Operation) => {
+      using wire = open(server.port);
+      const { error } = await wire.call(operation, fullRequest(operation.input));
+      expect([undefined, "taskNotFound"]).toContain(error?.code);
+    },
+  );
+});
+
+it("no request has reached the prototype of all objects", () => {
+  expect(Object.keys(Object.prototype)).toEqual([]);
+  expect("polluted" in {}).toBe(false);
+});

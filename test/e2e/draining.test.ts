@@ -1,0 +1,114 @@
+import { artifact, inputRequired, type TurnAborted, working } from "trivium";
+import { expect, it } from "vitest";
+import { postJson, rawCall } from "../support/http-agent.js";
+import { errorOf, lineOf, opened, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { overEach, startAgent } from "../support/serve-agent.js";
+import { createVirtualClock } from "../support/virtual-clock.js";
+
+// A server that closes: what runs goes on, what is new is refused.
+
+overEach(["json-rpc", "http-json", "grpc", "connect"], (start) => {
+  it("turns and their streams end in peace, and new work is refused meanwhile", async () => {
+    const gate = Promise.withResolvers<void>();
+    const served = await start({
+      drainMs: 30_000,
+      async *agent({ text }) {
+        yield working();
+        if (text === "go") await gate.promise;
+        yield artifact("done", { artifactId: "x" });
+      },
+    });
+    const stream = await opened(served.client.sendStreamingMessage(say("go"), {}));
+    await readUntil(stream.iterator, (line) => line === "status WORKING");
+    const closing = served.server.close();
+    const error = await errorOf(served.client.sendMessage(say("new"), {}));
+    expect(error).toMatchObject({ code: "unavailable" });
+    gate.resolve();
+    expect(await stream.rest()).toEqual(['artifact x "done"', "status COMPLETED"]);
+    await closing;
+    await served[Symbol.asyncDispose]();
+  });
+
+  it("a send that waits gets its answer before the server has closed", async () => {
+    const gate = Promise.withResolvers<void>();
+    const at = Promise.withResolvers<void>();
+    const served = await start({
+      drainMs: 30_000,
+      async *agent() {
+        at.resolve();
+        await gate.promise;
+        yield artifact("done");
+      },
+    });
+    const answer = served.client.sendMessage(say("go"), {});
+    await at.promise;
+    const closing = served.server.close();
+    gate.resolve();
+    expect(stateOf(taskOf(await answer))).toBe("COMPLETED");
+    await closing;
+    await served[Symbol.asyncDispose]();
+  });
+
+  it("a turn that outlives the drain is told, and its task fails with words that say why", async () => {
+    const clock = createVirtualClock();
+    const reasons: string[] = [];
+    const served = await start({
+      clock,
+      drainMs: 10_000,
+      async *agent({ signal }) {
+        yield working();
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        reasons.push((signal.reason as TurnAborted).kind);
+      },
+    });
+    const stream = await opened(served.client.sendStreamingMessage(say("go"), {}));
+    await readUntil(stream.iterator, (line) => line === "status WORKING");
+    const closing = served.server.close();
+    await clock.advance(10_000);
+    const [last] = await readUntil(stream.iterator, () => true);
+    expect(last && lineOf(last)).toBe("status FAILED");
+    const payload = last?.response.payload;
+    const message = payload?.case === "statusUpdate" ? payload.value.status?.message : undefined;
+    expect(textIn(message?.parts)).toContain("shut down");
+    expect(reasons).toEqual(["Draining"]);
+    await served[Symbol.asyncDispose]();
+    await closing;
+  });
+
+  it("a subscription to a task that nobody works on does not hold the server up", async () => {
+    const served = await start({ drainMs: 30_000, agent: async () => inputRequired("more?") });
+    const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
+    const stream = await opened(served.client.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
+    await served.server.close();
+    await stream.rest().catch(() => {});
+    await served[Symbol.asyncDispose]();
+  });
+});
+
+it("over HTTP the refusal says when to come again, and /readyz says 503 while /healthz is well", async () => {
+  const gate = Promise.withResolvers<void>();
+  const at = Promise.withResolvers<void>();
+  const served = await startAgent("json-rpc", {
+    drainMs: 30_000,
+    async *agent() {
+      at.resolve();
+      await gate.promise;
+      yield working();
+    },
+  });
+  const { url } = served.server;
+  const health = async (path: string): Promise<number> => (await rawCall(url + path, { method: "GET" })).status;
+  expect([await health("/healthz"), await health("/readyz")]).toEqual([200, 200]);
+  const answer = served.client.sendMessage(say("go"), {});
+  await at.promise;
+  const closing = served.server.close();
+  expect([await health("/healthz"), await health("/readyz")]).toEqual([200, 503]);
+  const call = { jsonrpc: "2.0", id: 1, method: "ListTasks" };
+  const refused = await postJson(`${url}/json-rpc`, call);
+  expect([refused.status, refused.headers["retry-after"], JSON.parse(refused.text).id]).toEqual([503, "1", null]);
+  expect((await rawCall(`${url}/http-json/tasks`, { method: "GET" })).status).toBe(503);
+  gate.resolve();
+  await answer;
+  await closing;
+  await served[Symbol.asyncDispose]();
+});

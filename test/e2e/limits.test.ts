@@ -1,0 +1,116 @@
+import { artifact, completed, failed, inputRequired, working } from "trivium";
+import { expect, it } from "vitest";
+import { errorOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { overEveryWire } from "../support/serve-agent.js";
+import { createVirtualClock } from "../support/virtual-clock.js";
+
+const authenticate = ({ header }: { header(name: string): string | undefined }) => ({
+  owner: header("x-owner") ?? "nobody",
+});
+const as = (owner: string) => ({ headers: { "x-owner": owner } });
+
+overEveryWire((start) => {
+  it("turns of one owner are limited; another owner has turns of their own", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using served = await start({
+      authenticate,
+      limits: { turnsPerOwner: 1 },
+      async *agent() {
+        yield working();
+        await gate.promise;
+      },
+    });
+    const { client } = served;
+    const immediately = say("go", { configuration: { returnImmediately: true } });
+    await client.sendMessage(immediately, as("alice"));
+    const error = await errorOf(client.sendMessage(immediately, as("alice")));
+    expect(error).toMatchObject({ code: "resourceExhausted", retryAfterMs: 1000 });
+    expect(taskOf(await client.sendMessage(immediately, as("bob"))).id).not.toBe("");
+    gate.resolve();
+  });
+
+  it("streams of one principal are limited, and one that was left makes room", async () => {
+    await using served = await start({
+      authenticate,
+      limits: { streamsPerPrincipal: 1 },
+      agent: async () => inputRequired("more?"),
+    });
+    const { client } = served;
+    const { id } = taskOf(await client.sendMessage(say("go"), as("alice")));
+    const subscribe = () => client.subscribeToTask(requestOf("subscribeToTask", { id }), as("alice"));
+    const stream = await opened(subscribe());
+    expect(await errorOf(subscribe())).toMatchObject({ code: "resourceExhausted" });
+    await client.cancelTask(requestOf("cancelTask", { id }), as("alice"));
+    await stream.rest();
+    expect(await errorOf(subscribe())).toMatchObject({ code: "unsupportedOperation" });
+  });
+
+  it.each([
+    ["an event", { eventMaxBytes: 1000 }, 1, 2000],
+    ["a task", { taskMaxBytes: 5000 }, 20, 500],
+  ])("%s over its limit fails the task, with the limit named", async (_, limits, count, size) => {
+    await using served = await start({
+      limits,
+      async *agent() {
+        for (let index = 0; index < count; index++) yield artifact("x".repeat(size));
+      },
+    });
+    const task = taskOf(await served.client.sendMessage(say("go"), {}));
+    expect(stateOf(task)).toBe("FAILED");
+    expect(textIn(task.status?.message?.parts)).toContain(String(Object.values(limits)[0]));
+  });
+
+  it("a request that is too large is refused with the limit named, and the next one is answered", async () => {
+    let turns = 0;
+    await using served = await start({
+      limits: { contentMaxBytes: 10_000, jsonBodyMaxBytes: 10_000 },
+      async agent() {
+        turns++;
+        return completed();
+      },
+    });
+    const error = await errorOf(served.client.sendMessage(say("x".repeat(20_000)), {}));
+    // The gRPC library refuses by itself, and says so in a status without details.
+    expect(error.code).toBe(served.wire === "grpc" ? "resourceExhausted" : "contentTooLarge");
+    expect(error.message).toContain("10000");
+    expect(turns).toBe(0);
+    expect(stateOf(taskOf(await served.client.sendMessage(say("small"), {})))).toBe("COMPLETED");
+  });
+
+  it("a history that is full takes no further message", async () => {
+    await using served = await start({ limits: { historyMaxMessages: 2 }, agent: async () => inputRequired("more?") });
+    const { id: taskId } = taskOf(await served.client.sendMessage(say("one"), {}));
+    const error = await errorOf(served.client.sendMessage(say("two", { taskId }), {}));
+    expect(error).toMatchObject({ code: "resourceExhausted" });
+    expect(error.message).toContain("2 messages");
+  });
+
+  it("a turn over its deadline fails its task", async () => {
+    const clock = createVirtualClock();
+    const at = Promise.withResolvers<void>();
+    await using served = await start({
+      clock,
+      limits: { turnDeadlineMs: 60_000 },
+      async *agent({ signal }) {
+        yield working();
+        at.resolve();
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      },
+    });
+    const answer = served.client.sendMessage(say("go"), {});
+    await at.promise;
+    await clock.advance(60_000);
+    const task = taskOf(await answer);
+    expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual([
+      "FAILED",
+      "the turn took longer than it may",
+    ]);
+  });
+
+  it("a message of too many parts is refused, with the field named", async () => {
+    await using served = await start({ limits: { partsMax: 3 }, agent: async () => failed() });
+    const parts = Array.from({ length: 4 }, () => say("x").message?.parts ?? []).flat();
+    const error = await errorOf(served.client.sendMessage(say(parts), {}));
+    expect(error).toMatchObject({ code: "invalidParams", violations: [{ field: "message.parts" }] });
+  });
+});

@@ -1,0 +1,137 @@
+import { completed, reply } from "trivium";
+import { describe, expect, it } from "vitest";
+import { frame, rawSession } from "../support/grpc-raw.js";
+import { postJson, rawCall } from "../support/http-agent.js";
+import { errorOf, messageOf, requestOf, say, textIn } from "../support/say.js";
+import { overEveryWire, startAgent } from "../support/serve-agent.js";
+
+// The two service parameters: the version that a caller speaks, and the extensions that it activates.
+
+const agent = async ({ extensions }: { readonly extensions: readonly string[] }) =>
+  reply(extensions.join(" ") || "none");
+const version = (value: string) => ({ headers: { "A2A-Version": value } });
+const uri = "urn:example:extension:v1";
+const other = "urn:example:other:v2";
+
+function cardWith(extensions: readonly { readonly uri: string; readonly required?: boolean }[]) {
+  return { name: "Extended", description: "Knows extensions", version: "1", extensions };
+}
+
+overEveryWire((start) => {
+  it.each(["1.0", "1.0.1", "1.0.99"])("version %s is served: a patch number means nothing", async (value) => {
+    await using served = await start({ agent });
+    expect(textIn(messageOf(await served.client.sendMessage(say("x"), version(value))).parts)).toBe("none");
+  });
+
+  it.each(["2.0", "1.1", "0.5", "1", "one", "v1.0"])(
+    "version %s is refused, with those that are served",
+    async (value) => {
+      let turns = 0;
+      await using served = await start({
+        async agent() {
+          turns++;
+          return completed();
+        },
+      });
+      const errors = [
+        await errorOf(served.client.sendMessage(say("x"), version(value))),
+        await errorOf(served.client.sendStreamingMessage(say("x"), version(value))),
+        await errorOf(served.client.listTasks(requestOf("listTasks"), version(value))),
+      ];
+      for (const error of errors) {
+        expect(error).toMatchObject({ code: "versionNotSupported", metadata: { requested: value, supported: "1.0" } });
+      }
+      expect(turns).toBe(0);
+    },
+  );
+
+  it("a call without a version is served, and refused when the server is strict", async () => {
+    await using lenient = await start({ agent });
+    expect(textIn(messageOf(await lenient.client.sendMessage(say("x"), version(""))).parts)).toBe("none");
+    await using strict = await start({ agent, versions: { strict: true } });
+    expect(await errorOf(strict.client.sendMessage(say("x"), version("")))).toMatchObject({
+      code: "versionNotSupported",
+    });
+    expect(textIn(messageOf(await strict.client.sendMessage(say("x"), {})).parts)).toBe("none");
+  });
+
+  it("an extension is active for a call that asks for it, and for no other; unknown ones are ignored", async () => {
+    await using served = await start({ agent, card: cardWith([{ uri }, { uri: other }]) });
+    const answer = async (extensions: readonly string[]): Promise<string> =>
+      textIn(messageOf(await served.client.sendMessage(say("x"), { extensions })).parts);
+    expect(await answer([])).toBe("none");
+    expect(await answer([uri])).toBe(uri);
+    expect(await answer([other, "urn:nobody:knows", "urn:example:extension:v2", uri, other])).toBe(`${other} ${uri}`);
+    expect(await answer([])).toBe("none");
+  });
+
+  it("a required extension that is not activated is refused by its name, before the agent starts", async () => {
+    let turns = 0;
+    await using served = await start({
+      card: cardWith([{ uri, required: true }, { uri: other }]),
+      async agent() {
+        turns++;
+        return completed();
+      },
+    });
+    for (const extensions of [[], [other], ["urn:example:extension:v2"]]) {
+      const error = await errorOf(served.client.sendMessage(say("x"), { extensions }));
+      expect(error).toMatchObject({ code: "extensionSupportRequired", metadata: { uri } });
+    }
+    expect(turns).toBe(0);
+    await served.client.sendMessage(say("x"), { extensions: [uri] });
+    expect(turns).toBe(1);
+  });
+});
+
+const sent = { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "x" }] } };
+const rpc = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: sent };
+
+describe("on the wire", () => {
+  it.each([
+    ["json-rpc", "/json-rpc", rpc],
+    ["http-json", "/http-json/message:send", sent],
+  ] as const)(
+    "%s takes the version from the query, the header before it, whatever case their names have",
+    async (wire, path, body) => {
+      await using served = await startAgent(wire, { agent });
+      const post = async (query: string, headers = {}): Promise<string> =>
+        (await postJson(`${served.server.url}${path}${query}`, body, headers)).text;
+      expect(await post("?A2A-Version=1.0")).toContain("none");
+      expect(await post("?a2a-version=9.9")).toContain("VERSION_NOT_SUPPORTED");
+      expect(await post("?A2A-Version=9.9", { "a2a-VERSION": "1.0" })).toContain("none");
+      expect(await post("?A2A-Version=1.0", { "A2A-Version": "9.9" })).toContain("VERSION_NOT_SUPPORTED");
+    },
+  );
+
+  it.each([
+    ["json-rpc", "/json-rpc", rpc],
+    ["http-json", "/http-json/message:send", sent],
+  ] as const)("%s says in its answer which extensions were activated", async (wire, path, body) => {
+    await using served = await startAgent(wire, { agent, card: cardWith([{ uri }, { uri: other }]) });
+    const post = (headers = {}) => postJson(served.server.url + path, body, headers);
+    const { headers } = await post({ "a2a-extensions": `urn:none, ${other},${uri}` });
+    expect(headers["a2a-extensions"]).toBe(`${other},${uri}`);
+    expect((await post()).headers["a2a-extensions"]).toBeUndefined();
+    expect((await post({ "A2A-Extensions": uri.toUpperCase() })).headers["a2a-extensions"]).toBeUndefined();
+  });
+
+  it("gRPC says it in its metadata", async () => {
+    await using served = await startAgent("grpc", { agent, card: cardWith([{ uri }, { uri: other }]) });
+    using session = rawSession(served.server.port);
+    const list = (headers = {}) => session.call("ListTasks", frame(new Uint8Array(0)), headers);
+    expect((await list({ "a2a-extensions": `${uri},urn:none` })).headers["a2a-extensions"]).toBe(uri);
+    expect((await list()).headers["a2a-extensions"]).toBeUndefined();
+  });
+
+  it("an event stream says it too", async () => {
+    await using served = await startAgent("http-json", { agent, card: cardWith([{ uri }]) });
+    const { headers, text } = await rawCall(`${served.server.url}/http-json/message:stream`, {
+      headers: { "content-type": "application/json", "a2a-extensions": uri },
+      body: JSON.stringify(sent),
+    });
+    expect(headers["content-type"]).toBe("text/event-stream");
+    expect(headers["a2a-extensions"]).toBe(uri);
+    expect(text).toContain(uri);
+  });
+});

@@ -1,0 +1,198 @@
+import { A2AError, artifact, completed, inputRequired, type Task, working } from "trivium";
+import { describe, expect, it } from "vitest";
+import type { CallOptions } from "../../src/protocol/context.js";
+import type { Operations } from "../../src/protocol/operations.js";
+import { bareSocket, postJson, rawCall } from "../support/http-agent.js";
+import { errorOf, opened, requestOf, say, stateOf, taskOf } from "../support/say.js";
+import { overEveryWire, type StartAgent, startAgent } from "../support/serve-agent.js";
+
+type Client = Operations<CallOptions>;
+
+const as = (owner: string): CallOptions => ({ headers: { authorization: owner } });
+const url = "http://127.0.0.1:9/hook";
+
+/** An agent that asks everybody for a name in `authorization`. */
+async function guarded(start: StartAgent, tenants: readonly string[] = []) {
+  const release = Promise.withResolvers<void>();
+  let turns = 0;
+  const served = await start({
+    tenants,
+    push: { allow: "loopback" },
+    authenticate({ header }) {
+      const [owner, tenant] = (header("Authorization") ?? "").split("@");
+      if (owner === undefined || owner === "")
+        throw new A2AError("unauthenticated", "who are you?", { challenge: 'Bearer realm="x"' });
+      if (owner === "mallory") throw new A2AError("permissionDenied", "not you");
+      return tenant === undefined ? { owner } : { owner, tenant };
+    },
+    async *agent({ text }) {
+      turns++;
+      if (text === "ask") return yield inputRequired("more?");
+      yield working();
+      yield artifact("private");
+      if (text === "run") await release.promise;
+      yield completed();
+    },
+  });
+  return { served, release, turns: () => turns };
+}
+
+/** Every operation that names a task, as calls on one. */
+const onTask: Readonly<
+  Record<string, (client: Client, id: string, options: CallOptions) => Promise<unknown> | AsyncIterable<unknown>>
+> = {
+  sendMessage: (client, taskId, options) => client.sendMessage(say("mine now", { taskId }), options),
+  sendStreamingMessage: (client, taskId, options) => client.sendStreamingMessage(say("mine now", { taskId }), options),
+  getTask: (client, id, options) => client.getTask(requestOf("getTask", { id }), options),
+  cancelTask: (client, id, options) => client.cancelTask(requestOf("cancelTask", { id }), options),
+  subscribeToTask: (client, id, options) => client.subscribeToTask(requestOf("subscribeToTask", { id }), options),
+  createTaskPushNotificationConfig: (client, taskId, options) =>
+    client.createTaskPushNotificationConfig(requestOf("createTaskPushNotificationConfig", { taskId, url }), options),
+  getTaskPushNotificationConfig: (client, taskId, options) =>
+    client.getTaskPushNotificationConfig(requestOf("getTaskPushNotificationConfig", { taskId, id: "hook" }), options),
+  listTaskPushNotificationConfigs: (client, taskId, options) =>
+    client.listTaskPushNotificationConfigs(requestOf("listTaskPushNotificationConfigs", { taskId }), options),
+  deleteTaskPushNotificationConfig: (client, taskId, options) =>
+    client.deleteTaskPushNotificationConfig(
+      requestOf("deleteTaskPushNotificationConfig", { taskId, id: "hook" }),
+      options,
+    ),
+};
+const onTaskNames = Object.keys(onTask);
+
+function callOn(name: string, client: Client, id: string, options: CallOptions) {
+  const call = onTask[name];
+  if (call === undefined) throw new Error(`no call of ${name}`);
+  return call(client, id, options);
+}
+
+overEveryWire((start) => {
+  it("a caller who does not say who it is is refused on every operation, and nothing is executed", async () => {
+    const { served, turns } = await guarded(start);
+    await using _ = served;
+    const calls = [
+      served.client.sendMessage(say("go"), {}),
+      served.client.sendStreamingMessage(say("go"), {}),
+      served.client.listTasks(requestOf("listTasks"), {}),
+      served.client.getExtendedAgentCard(requestOf("getExtendedAgentCard"), {}),
+      ...onTaskNames.map((name) => callOn(name, served.client, "any", {})),
+    ];
+    const errors = await Promise.all(calls.map(errorOf));
+    for (const error of errors) expect(error).toMatchObject({ code: "unauthenticated", message: "who are you?" });
+    expect(turns()).toBe(0);
+  });
+
+  it("a caller who may not is told so, and nothing is executed", async () => {
+    const { served, turns } = await guarded(start);
+    await using _ = served;
+    const error = await errorOf(served.client.sendMessage(say("go"), as("mallory")));
+    expect(error).toMatchObject({ code: "permissionDenied", message: "not you" });
+    expect(turns()).toBe(0);
+  });
+
+  describe.each(onTaskNames)("%s", (name) => {
+    it.each(["done", "ask", "run"])("a task of somebody else is as if it never was: %s", async (text) => {
+      const { served, release } = await guarded(start);
+      await using _ = served;
+      const { client } = served;
+      const stream = await opened(client.sendStreamingMessage(say(text), as("alice")));
+      const { id } = taskOf(stream.first.response);
+      if (text !== "run") await stream.rest();
+      const hook = requestOf("createTaskPushNotificationConfig", { taskId: id, url, id: "hook" });
+      await client.createTaskPushNotificationConfig(hook, as("alice"));
+      const before = await client.getTask(requestOf("getTask", { id }), as("alice"));
+      const missing = id.replace(/.{4}$/, "0000");
+      const foreign = await errorOf(callOn(name, client, id, as("bob")));
+      const never = await errorOf(callOn(name, client, missing, as("bob")));
+      expect(foreign.code).toBe("taskNotFound");
+      expect(asText(foreign).replaceAll(id, "ID")).toBe(asText(never).replaceAll(missing, "ID"));
+      const after = await client.getTask(requestOf("getTask", { id }), as("alice"));
+      if (text !== "run") expect(after).toEqual(before);
+      expect(stateOf(after)).not.toBe("CANCELED");
+      const hooks = requestOf("listTaskPushNotificationConfigs", { taskId: id });
+      const { configs } = await client.listTaskPushNotificationConfigs(hooks, as("alice"));
+      if (text !== "done") expect(configs.map((each) => each.id)).toEqual(["hook"]);
+      release.resolve();
+    });
+  });
+
+  it("a list holds the caller's own tasks, and its page tokens open nobody else's list", async () => {
+    const { served } = await guarded(start);
+    await using _ = served;
+    const { client } = served;
+    const make = async (owner: string): Promise<Task> => taskOf(await client.sendMessage(say("done"), as(owner)));
+    const alices = [await make("alice"), await make("alice")];
+    await make("bob");
+    const page = await client.listTasks(requestOf("listTasks", { pageSize: 1 }), as("alice"));
+    expect([page.totalSize, page.tasks[0]?.id]).toEqual([2, alices[1]?.id]);
+    const bobs = await client.listTasks(requestOf("listTasks"), as("bob"));
+    expect(bobs.totalSize).toBe(1);
+    const stolen = requestOf("listTasks", { pageToken: page.nextPageToken });
+    expect(await errorOf(client.listTasks(stolen, as("bob")))).toMatchObject({ code: "invalidParams" });
+  });
+
+  it("a tenant that exists keeps its own tasks, and one that does not is refused", async () => {
+    const { served } = await guarded(start, ["north", "south"]);
+    await using _ = served;
+    const { client } = served;
+    const { id } = taskOf(await client.sendMessage(say("done", { tenant: "north" }), as("alice")));
+    expect((await client.getTask(requestOf("getTask", { id, tenant: "north" }), as("alice"))).id).toBe(id);
+    for (const tenant of ["south", ""]) {
+      const error = await errorOf(client.getTask(requestOf("getTask", { id, tenant }), as("alice")));
+      expect(error).toMatchObject({ code: "taskNotFound" });
+    }
+    const west = await errorOf(client.getTask(requestOf("getTask", { id, tenant: "west" }), as("alice")));
+    expect(west).toMatchObject({ code: "invalidParams", violations: [{ field: "tenant" }] });
+  });
+
+  it("a caller of one tenant does not reach another by wishing", async () => {
+    const { served } = await guarded(start, ["north", "south"]);
+    await using _ = served;
+    const { client } = served;
+    const { id } = taskOf(await client.sendMessage(say("done"), as("alice@north")));
+    expect((await client.getTask(requestOf("getTask", { id, tenant: "north" }), as("alice@north"))).id).toBe(id);
+    const wish = requestOf("getTask", { id, tenant: "north" });
+    expect((await errorOf(client.getTask(wish, as("alice@south")))).code).toBe("invalidParams");
+    expect((await errorOf(client.getTask(requestOf("getTask", { id }), as("alice@south")))).code).toBe("taskNotFound");
+  });
+});
+
+const asText = ({ code, message, metadata, violations, retryAfterMs }: A2AError): string =>
+  JSON.stringify({ code, message, metadata, violations, retryAfterMs });
+
+describe("over HTTP", () => {
+  it.each(["json-rpc", "http-json/message:send"])(
+    "401 comes with the challenge, before the body is read: %s",
+    async (path) => {
+      const { served } = await guarded((options) => startAgent("json-rpc", options));
+      await using _ = served;
+      const { status, headers } = await postJson(`${served.server.url}/${path}`, "{ no JSON at all");
+      expect([status, headers["www-authenticate"]]).toEqual([401, 'Bearer realm="x"']);
+      const socket = await bareSocket(served.server.port);
+      const head = `POST /${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n`;
+      socket.write(head);
+      await new Promise((resolve) => socket.once("data", resolve));
+      expect(socket.received()).toMatch(/^HTTP\/1\.1 401 /);
+      socket.destroy();
+    },
+  );
+
+  it("an answer about somebody else's task is that about one that never was, byte for byte", async () => {
+    const { served } = await guarded((options) => startAgent("http-json", options));
+    await using _ = served;
+    const { id } = taskOf(await served.client.sendMessage(say("done"), as("alice")));
+    const missing = id.replace(/.{4}$/, "0000");
+    for (const path of ["tasks/ID", "tasks/ID:subscribe", "tasks/ID/pushNotificationConfigs"]) {
+      const get = (task: string) =>
+        rawCall(`${served.server.url}/http-json/${path.replace("ID", task)}`, {
+          method: "GET",
+          headers: { authorization: "bob" },
+        });
+      const foreign = await get(id);
+      const never = await get(missing);
+      expect(foreign.text.replaceAll(id, "ID")).toBe(never.text.replaceAll(missing, "ID"));
+      expect(foreign.status).toBe(404);
+      expect({ ...foreign.headers, date: "" }).toEqual({ ...never.headers, date: "" });
+    }
+  });
+});

@@ -1,0 +1,126 @@
+import {
+  A2AError,
+  type Agent,
+  type AgentEvent,
+  artifact,
+  authRequired,
+  type CardOptions,
+  completed,
+  data,
+  file,
+  inputRequired,
+  type Principal,
+  rejected,
+  reply,
+  type Server,
+  serve,
+  streamText,
+  type Turn,
+  text,
+  working,
+} from "trivium";
+
+// The agent that the official clients talk to: the first word of a message says what it does. What each client expects
+// of it stands in the cases of the clients.
+
+async function* pong({ text }: Turn): AsyncIterable<AgentEvent> {
+  yield reply(`pong ${text}`);
+}
+
+async function* echo({ message }: Turn): AsyncIterable<AgentEvent> {
+  yield reply(message.parts, { metadata: message.metadata });
+}
+
+async function* work(): AsyncIterable<AgentEvent> {
+  yield working("on it");
+  yield artifact("one ", { artifactId: "report", name: "Report" });
+  yield artifact("two", { artifactId: "report", append: true, lastChunk: true });
+  const numbers = data({ count: 3, ratio: 0.5, nested: { list: [1, null, "x"] } });
+  const bytes = file(Uint8Array.of(0, 1, 254, 255), { filename: "raw.bin", mediaType: "application/octet-stream" });
+  yield artifact([numbers, bytes], { artifactId: "extra" });
+  yield completed("done");
+}
+
+async function* count(): AsyncIterable<AgentEvent> {
+  yield* streamText(numbers(500));
+}
+
+async function* numbers(upTo: number): AsyncIterable<string> {
+  for (let number = 0; number < upTo; number++) yield `${number},`;
+}
+
+async function* ask({ task, text }: Turn): AsyncIterable<AgentEvent> {
+  if (task === undefined) yield inputRequired("which one?");
+  else yield artifact(`you said ${text}`);
+}
+
+async function* login(): AsyncIterable<AgentEvent> {
+  yield authRequired("log in first");
+}
+
+async function* wait({ receive }: Turn): AsyncIterable<AgentEvent> {
+  yield working("waiting");
+  const answer = await receive();
+  yield artifact([text("heard "), ...answer.parts]);
+}
+
+async function* refuse(): AsyncIterable<AgentEvent> {
+  yield rejected("not that");
+}
+
+async function* crash(): AsyncIterable<AgentEvent> {
+  yield working();
+  throw new Error("a secret of the agent");
+}
+
+async function picky(): Promise<never> {
+  throw new A2AError("contentTypeNotSupported", "no pictures, please");
+}
+
+async function* activated({ extensions }: Turn): AsyncIterable<AgentEvent> {
+  yield reply(extensions.join(" "));
+}
+
+const behaviours: ReadonlyMap<string, Agent> = new Map(
+  Object.entries({ pong, echo, work, count, ask, login, wait, refuse, crash, picky, extensions: activated }),
+);
+
+const agent: Agent = (turn) => {
+  const [first] = turn.task?.history ?? [turn.message];
+  const part = first?.parts[0]?.content;
+  const word = part?.case === "text" ? (part.value.split(" ")[0] ?? "") : "";
+  return (behaviours.get(word) ?? pong)(turn);
+};
+
+const card: CardOptions = {
+  name: "Interop",
+  description: "Does what the first word of a message says",
+  version: "1.2.3",
+  provider: { organization: "Trivium", url: "https://trivium.example" },
+  skills: [{ id: "words", name: "Words", description: "Does what a word says", tags: ["test"], examples: ["work"] }],
+  defaultInputModes: ["text/plain", "application/json", "application/octet-stream"],
+  extensions: [{ uri: "urn:trivium:interop", description: "named by the client" }],
+};
+
+const inner = { id: "inner", name: "Inner", description: "For callers who are known", tags: ["test"] };
+
+function identify(owner: string): Principal {
+  if (owner === "stranger") throw new A2AError("unauthenticated", "who are you?", { challenge: "Bearer" });
+  return { owner };
+}
+
+/** Everything is on: push, an extended card, owners told apart by their `Authorization`. */
+export function serveFull(): Promise<Server> {
+  return serve({
+    port: 0,
+    card: { ...card, extended: { skills: [inner] } },
+    agent,
+    push: { allow: "loopback" },
+    authenticate: ({ header }) => identify(header("authorization") ?? "guest"),
+  });
+}
+
+/** The same agent with nothing that is optional. */
+export function servePlain(): Promise<Server> {
+  return serve({ port: 0, card, agent });
+}

@@ -1,0 +1,66 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import type { BindingName } from "./cases.js";
+
+const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
+/** An official SDK, and the program that runs the cases with it. */
+export interface Sdk {
+  readonly name: string;
+  readonly command: string;
+  readonly program: string;
+  /** Whether `setup.sh` has installed it. */
+  readonly installed: boolean;
+}
+
+export const sdks: readonly Sdk[] = [
+  {
+    name: "JavaScript",
+    command: process.execPath,
+    program: path("js/client.mjs"),
+    installed: existsSync(path("js/node_modules/@a2a-js/sdk")),
+  },
+  {
+    name: "Python",
+    command: path(".venv/bin/python"),
+    program: path("python/client.py"),
+    installed: existsSync(path(".venv/bin/python")),
+  },
+];
+
+/** One line of a client's report. */
+export interface Outcome {
+  readonly case: string;
+  readonly ok: boolean;
+  readonly detail: string;
+}
+
+export interface Report {
+  readonly outcomes: ReadonlyMap<string, Outcome>;
+  /** How the program ended, for a case that it never came to. */
+  readonly end: string;
+}
+
+export interface Agents {
+  readonly full: string;
+  readonly plain: string;
+}
+
+/** Runs every case with an SDK over a binding. */
+export async function runClient({ command, program }: Sdk, binding: BindingName, agents: Agents): Promise<Report> {
+  const options = ["--url", agents.full, "--plain", agents.plain, "--binding", binding];
+  const child = spawn(command, [program, ...options], { stdio: ["ignore", "pipe", "pipe"] });
+  const ended = new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (code, signal) => resolve(`exit code ${code ?? signal}`));
+  });
+  const [end, output, complaints] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+  const lines = output.split("\n").filter((line) => line.startsWith("{"));
+  const outcomes = lines.map((line) => JSON.parse(line) as Outcome);
+  return {
+    outcomes: new Map(outcomes.map((outcome) => [outcome.case, outcome])),
+    end: `the client ended with ${end}\n${complaints}`,
+  };
+}

@@ -1,0 +1,225 @@
+import { create } from "@bufbuild/protobuf";
+import { type AgentOptions, artifact, completed, inputRequired, type Server, serve, type Turn, working } from "trivium";
+import { describe, expect, it } from "vitest";
+import { createGrpcTransport } from "../../src/binding/grpc/client.js";
+import { createHttpJsonTransport } from "../../src/binding/http-json/client.js";
+import { createJsonRpcTransport } from "../../src/binding/json-rpc/client.js";
+import type { CallOptions } from "../../src/protocol/context.js";
+import { Role, type SendMessageRequest, SendMessageRequestSchema, TaskState } from "../../src/protocol/model.js";
+import type { Operations } from "../../src/protocol/operations.js";
+import { face as grpcFace } from "../support/grpc-agent.js";
+import { httpFace, rpcFace } from "../support/http-agent.js";
+import { webhook } from "./receiver.js";
+
+const bindings = ["json-rpc", "http-json", "grpc"] as const;
+
+const card = { name: "Clerk", description: "Asks, then writes a report", version: "1.0.0" };
+
+async function* clerk({ text, task }: Turn) {
+  if (task === undefined && text !== "go") {
+    yield inputRequired("what about?");
+    return;
+  }
+  yield working();
+  yield artifact("one, ", { artifactId: "report" });
+  yield artifact("two", { artifactId: "report", append: true, lastChunk: true });
+  yield completed();
+}
+
+interface Agent {
+  readonly server: Server;
+  readonly client: Operations<CallOptions>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+async function agentOver(
+  binding: (typeof bindings)[number],
+  push: AgentOptions["push"] = { allow: "loopback" },
+  agent: AgentOptions["agent"] = clerk,
+): Promise<Agent> {
+  const server = await serve({ card, agent, push, port: 0, drainMs: 100 });
+  const grpc = createGrpcTransport({ address: `127.0.0.1:${server.port}`, face: grpcFace });
+  const clients = {
+    grpc,
+    "json-rpc": createJsonRpcTransport({ url: `${server.url}/json-rpc`, face: rpcFace }),
+    "http-json": createHttpJsonTransport({ url: `${server.url}/http-json`, face: httpFace }),
+  };
+  return {
+    server,
+    client: clients[binding],
+    async [Symbol.asyncDispose]() {
+      grpc.close();
+      await server.close();
+    },
+  };
+}
+
+function say(text: string, changes: { taskId?: string; url?: string; immediately?: boolean } = {}): SendMessageRequest {
+  const { taskId = "", url, immediately = false } = changes;
+  return create(SendMessageRequestSchema, {
+    message: { messageId: "m", role: Role.USER, taskId, parts: [{ content: { case: "text", value: text } }] },
+    configuration: {
+      returnImmediately: immediately,
+      ...(url === undefined ? {} : { taskPushNotificationConfig: { url, token: "n-1" } }),
+    },
+  });
+}
+
+async function openTask(client: Operations<CallOptions>): Promise<string> {
+  const { payload } = await client.sendMessage(say("hello"), {});
+  if (payload.case !== "task") throw new TypeError("no task");
+  expect(payload.value.status?.state).toBe(TaskState.INPUT_REQUIRED);
+  return payload.value.id;
+}
+
+const config = (taskId: string, url: string, id = "") =>
+  ({
+    $typeName: "lf.a2a.v1.TaskPushNotificationConfig",
+    tenant: "",
+    id,
+    taskId,
+    url,
+    token: "n-1",
+    authentication: { $typeName: "lf.a2a.v1.AuthenticationInfo", scheme: "Bearer", credentials: "s-1" },
+  }) as const;
+
+const one = (taskId: string, id: string) =>
+  ({ $typeName: "lf.a2a.v1.GetTaskPushNotificationConfigRequest", tenant: "", taskId, id }) as const;
+
+const gone = (taskId: string, id: string) =>
+  ({ $typeName: "lf.a2a.v1.DeleteTaskPushNotificationConfigRequest", tenant: "", taskId, id }) as const;
+
+const listed = (taskId: string) =>
+  ({
+    $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsRequest",
+    tenant: "",
+    taskId,
+    pageSize: 0,
+    pageToken: "",
+  }) as const;
+
+describe.each(bindings)("push notifications of a served agent over %s", (binding) => {
+  it("are configured, shown without credentials, delivered, and gone with the task", async () => {
+    await using hook = await webhook();
+    await using agent = await agentOver(binding);
+    const { client } = agent;
+    const taskId = await openTask(client);
+    const made = await client.createTaskPushNotificationConfig(config(taskId, hook.url), {});
+    expect(made).toMatchObject({ taskId, url: hook.url, authentication: { scheme: "Bearer", credentials: "" } });
+    expect(made.id).not.toBe("");
+    const second = await client.createTaskPushNotificationConfig(config(taskId, `${hook.url}/2`, "mine"), {});
+    expect(second.id).toBe("mine");
+    expect(await client.getTaskPushNotificationConfig(one(taskId, made.id), {})).toEqual(made);
+    const before = await client.listTaskPushNotificationConfigs(listed(taskId), {});
+    expect(before.configs).toEqual([made, second]);
+    await client.deleteTaskPushNotificationConfig(gone(taskId, "mine"), {});
+    await client.deleteTaskPushNotificationConfig(gone(taskId, "mine"), {});
+    await client.sendMessage(say("ships", { taskId }), {});
+    await hook.received(3);
+    await agent.server.close();
+    expect(hook.labels).toEqual(["WORKING", "report=one, two!", "COMPLETED"]);
+    expect(hook.calls.map(({ path }) => path)).toEqual(["/hook", "/hook", "/hook"]);
+    expect(hook.calls[0]?.headers).toMatchObject({ authorization: "Bearer s-1", "x-a2a-notification-token": "n-1" });
+  });
+
+  it("come with a send, for a new task and for one that goes on", async () => {
+    await using hook = await webhook();
+    await using agent = await agentOver(binding);
+    await agent.client.sendMessage(say("go", { url: hook.url, immediately: true }), {});
+    await hook.received(3);
+    expect(hook.labels).toEqual(["WORKING", "report=one, two!", "COMPLETED"]);
+    const taskId = await openTask(agent.client);
+    await agent.client.sendMessage(say("ships", { taskId, url: hook.url }), {});
+    await hook.received(6);
+    expect(hook.labels.slice(3)).toEqual(["WORKING", "report=one, two!", "COMPLETED"]);
+    expect(JSON.parse(hook.calls.at(-1)?.text ?? "")).toMatchObject({ statusUpdate: { taskId } });
+  });
+
+  it("are refused for a webhook that may not be called, and for a header that would break", async () => {
+    await using agent = await agentOver(binding);
+    const taskId = await openTask(agent.client);
+    const wrong = { ...config(taskId, "http://10.0.0.1/hook"), token: "a\nb" };
+    await expect(agent.client.createTaskPushNotificationConfig(wrong, {})).rejects.toMatchObject({
+      code: "invalidParams",
+      violations: expect.arrayContaining([expect.objectContaining({ field: "token" })]),
+    });
+    const inline = say("go", { url: "http://10.0.0.1/hook" });
+    await expect(agent.client.sendMessage(inline, {})).rejects.toMatchObject({
+      code: "invalidParams",
+      violations: [expect.objectContaining({ field: "configuration.taskPushNotificationConfig.url" })],
+    });
+  });
+
+  it("are at most ten for a task", async () => {
+    await using hook = await webhook();
+    await using agent = await agentOver(binding);
+    const taskId = await openTask(agent.client);
+    for (let count = 0; count < 10; count++) {
+      await agent.client.createTaskPushNotificationConfig(config(taskId, hook.url, `p${count}`), {});
+    }
+    await expect(
+      agent.client.createTaskPushNotificationConfig(config(taskId, hook.url, "p10"), {}),
+    ).rejects.toMatchObject({ code: "invalidParams" });
+    await agent.client.createTaskPushNotificationConfig(config(taskId, hook.url, "p9"), {});
+  });
+
+  it("are not supported unless they are asked for", async () => {
+    await using agent = await agentOver(binding, undefined);
+    expect(agent.server.card.capabilities?.pushNotifications).toBe(false);
+    const taskId = await openTask(agent.client);
+    const unsupported = { code: "pushNotificationNotSupported" };
+    const { client } = agent;
+    await expect(client.createTaskPushNotificationConfig(config(taskId, "http://x.example"), {})).rejects.toMatchObject(
+      unsupported,
+    );
+    await expect(client.listTaskPushNotificationConfigs(listed(taskId), {})).rejects.toMatchObject(unsupported);
+    await expect(client.getTaskPushNotificationConfig(one(taskId, "p"), {})).rejects.toMatchObject(unsupported);
+    await expect(client.deleteTaskPushNotificationConfig(gone(taskId, "p"), {})).rejects.toMatchObject(unsupported);
+    await expect(client.sendMessage(say("go", { url: "http://x.example" }), {})).rejects.toMatchObject(unsupported);
+  });
+
+  it("go to nobody for a task that is not there", async () => {
+    await using agent = await agentOver(binding);
+    const { client } = agent;
+    const missing = { code: "taskNotFound" };
+    await expect(
+      client.createTaskPushNotificationConfig(config("none", "http://localhost/"), {}),
+    ).rejects.toMatchObject(missing);
+    await expect(client.listTaskPushNotificationConfigs(listed("none"), {})).rejects.toMatchObject(missing);
+    const taskId = await openTask(client);
+    await expect(client.getTaskPushNotificationConfig(one(taskId, "none"), {})).rejects.toMatchObject(missing);
+  });
+});
+
+describe("a served agent", () => {
+  it("is not held up by a webhook that never answers", async () => {
+    await using hook = await webhook();
+    hook.answer = () => undefined;
+    await using agent = await agentOver("json-rpc");
+    const { payload } = await agent.client.sendMessage(say("go", { url: hook.url }), {});
+    expect(payload).toMatchObject({ case: "task", value: { status: { state: TaskState.COMPLETED } } });
+    await hook.received(1);
+    expect(hook.labels).toEqual(["WORKING"]);
+  });
+
+  it("sends what the last turns did before it is closed", async () => {
+    await using hook = await webhook();
+    await using agent = await agentOver("json-rpc", { allow: "loopback" }, async ({ emit, signal }) => {
+      await emit(working());
+      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    });
+    await agent.client.sendMessage(say("go", { url: hook.url, immediately: true }), {});
+    await hook.received(1);
+    await agent.server.close();
+    expect(hook.labels).toEqual(["WORKING", "FAILED"]);
+  });
+
+  it.each([{ allow: "everything" }, { allow: ["http://x"] }, { allow: "public", every: "chunk" }])(
+    "does not start with push options %j",
+    async (push) => {
+      await expect(serve({ card, agent: clerk, port: 0, push: push as AgentOptions["push"] })).rejects.toThrow(
+        /push\./,
+      );
+    },
+  );
+});

@@ -1,0 +1,76 @@
+import { type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import type { Operation } from "../../src/protocol/operations.js";
+import { httpFace } from "./http-agent.js";
+import type { Spoiled } from "./spoiled-request.js";
+
+/** A request of HTTP+JSON as it goes over the wire. */
+export interface HttpForm {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  /** Path that the error has to name. */
+  readonly names: string | undefined;
+}
+
+interface Fault {
+  readonly spoiled: Spoiled;
+  readonly full: JsonObject;
+}
+
+/** Puts a request into path, query and body, right or wrong. `undefined`: what it says has no form there. */
+export function httpFormOf(operation: Operation, request: JsonObject, fault?: Fault): HttpForm | undefined {
+  const route = httpFace.routes.find((each) => each.operation === operation);
+  if (route === undefined) throw new TypeError(`no route for ${operation.name}`);
+  const rest: JsonObject = { ...request };
+  const path: string[] = [];
+  for (const segment of route.segments) {
+    if ("literal" in segment) {
+      path.push(segment.literal);
+      continue;
+    }
+    const { field } = segment;
+    const value = rest[field];
+    const isText = typeof value === "string" && value !== "";
+    // What is no text cannot stand in a path, but beside it in the body.
+    if (!isText && (!route.hasBody || value === undefined || value === null || value === "")) return undefined;
+    path.push(escaped(isText ? value : String(fault?.full[field])));
+    if (isText) delete rest[field];
+  }
+  const target = `/http-json/${path.join("/")}${route.suffix}`;
+  const isInPath = fault !== undefined && !(fault.spoiled.member in rest);
+  const names = fault === undefined ? undefined : namesOf(fault.spoiled, route.hasBody && !isInPath);
+  const headers = { Accept: "application/json", ...(route.hasBody && { "Content-Type": "application/json" }) };
+  if (route.hasBody) return { method: route.verb, target, headers, body: JSON.stringify(rest), names };
+  const query = queryOf(rest, fault?.spoiled.member);
+  if (query === undefined) return undefined;
+  return { method: route.verb, target: query === "" ? target : `${target}?${query}`, headers, body: undefined, names };
+}
+
+// In a path or a query all is text: numbers and booleans are right where text is, and an empty list is nothing.
+function namesOf({ names, fault, field }: Spoiled, isBody: boolean): string | undefined {
+  if (isBody) return names;
+  const isText = field.scalar === ScalarType.STRING;
+  if (fault === "is of kind array" || fault === "with half a surrogate pair") return undefined;
+  return isText && fault.startsWith("is of kind") ? undefined : names;
+}
+
+function queryOf(request: JsonObject, spoilt: string | undefined): string | undefined {
+  const pairs: string[] = [];
+  for (const [name, value] of Object.entries(request)) {
+    for (const entry of Array.isArray(value) ? value : [value]) {
+      if (isObject(entry) && name === spoilt) return undefined;
+      if (entry !== null && !isObject(entry)) pairs.push(`${name}=${escaped(String(entry))}`);
+    }
+  }
+  return pairs.join("&");
+}
+
+function isObject(value: JsonValue): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+// Half a surrogate pair has no UTF-8; it is written as the three bytes that it would have.
+function escaped(text: string): string {
+  return encodeURIComponent(text.replaceAll("\ud800", "\ue000")).replaceAll("%EE%80%80", "%ED%A0%80");
+}
