@@ -35,7 +35,8 @@ export class TurnInbox implements Watcher {
 
   watch(live: LiveTask): void {
     this.#live = live;
-    this.#run.runtime.watch.add(this);
+    // A turn may make its task with its very last word.
+    if (!this.#closed) this.#run.runtime.watch.add(this);
   }
 
   wake(kind: Hint["kind"]): void {

@@ -74,6 +74,7 @@ export function createWatch(options: WatchOptions): Watch {
 
   return {
     add(watcher) {
+      if (closed) return watcher.close();
       const known = watchers.get(watcher.taskId);
       if (known === undefined) watchers.set(watcher.taskId, new Set([watcher]));
       else known.add(watcher);

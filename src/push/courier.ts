@@ -4,6 +4,7 @@ import type { Logger } from "../protocol/logger.js";
 import type { StreamResponse } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 import type { StreamWriter, WireEvent } from "../version/codec.js";
+import { attemptOften } from "./attempts.js";
 import type { CallOutcome, CallWebhook } from "./call.js";
 import { joinChunks, pageRecords } from "./join-chunks.js";
 import type { PushLimits } from "./limits.js";
@@ -26,7 +27,6 @@ export interface CourierDeps {
 }
 
 const storePauseMs = 1000;
-const retryGrowth = 4;
 
 class Stopped extends Error {}
 
@@ -195,20 +195,15 @@ export class Courier {
   // False when the configuration is gone; an event that the webhook does not take is given up.
   async #send(body: string): Promise<boolean> {
     const { limits, slots, logger } = this.#deps;
-    let pauseMs = limits.pushRetryMs;
-    for (let attempt = 1; ; attempt++) {
-      const outcome = await slots.run(this.#stop.signal, () => this.#attempt(body));
-      if (outcome === "gone") return false;
-      if (outcome.kind === "taken") return true;
-      this.#stop.signal.throwIfAborted();
-      if (outcome.kind === "refused" || attempt >= limits.pushAttempts) {
-        const fields = this.#said({ attempt, reason: outcome.reason });
-        logger.warn(fields, "a webhook did not take an event, it was given up");
-        return true;
-      }
-      await this.#pause(pauseMs);
-      pauseMs *= retryGrowth;
+    const attempt = (): Promise<CallOutcome | "gone"> => slots.run(this.#stop.signal, () => this.#attempt(body));
+    const { outcome, attempts } = await attemptOften(attempt, limits, (ms) => this.#pause(ms));
+    if (outcome === "gone") return false;
+    this.#stop.signal.throwIfAborted();
+    if (outcome.kind !== "taken") {
+      const fields = this.#said({ attempts, reason: outcome.reason });
+      logger.warn(fields, "a webhook did not take an event, it was given up");
     }
+    return true;
   }
 
   // The configuration is read for each attempt: it may have been replaced, or deleted by another process.

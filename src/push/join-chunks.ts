@@ -24,7 +24,7 @@ export async function joinChunks(tasks: TaskStore, key: number, run: ChunkRun): 
       if (chunk.artifact?.artifactId !== run.artifactId) continue;
       if (joined === undefined) joined = copyOf(chunk);
       else add(joined, chunk);
-      // What is one event in the log stays that event, as its text was made already.
+      // What is one whole event in the log is told as it is.
       only = record.seq === run.first && !chunk.append ? record.event : undefined;
     }
   }

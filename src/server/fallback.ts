@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, METHODS, type ServerResponse } from "node:http";
 import type { Logger } from "../protocol/logger.js";
 import type { ServeOptions } from "./options.js";
 
@@ -26,7 +26,8 @@ export function createFallback(app: ServeOptions["app"], ready: () => boolean, l
 async function load(app: ServeOptions["app"], ready: () => boolean): Promise<Handle> {
   const [{ default: Koa }, { default: Router }] = await Promise.all([import("koa"), import("@koa/router")]);
   const own = new Koa();
-  const health = new Router();
+  // All that Node knows: another method of a path that is not here is 404, and not a thing that we have yet to implement.
+  const health = new Router({ methods: METHODS });
   health.get("/healthz", (ctx) => {
     ctx.body = { status: "ok" };
   });

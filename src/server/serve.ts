@@ -27,6 +27,8 @@ export interface Server {
 
 const defaultPort = 41241;
 const defaultDrainMs = 10_000;
+/** Time for what was said last to leave, when nothing more is said; streams of others, such as health watches, have it too. */
+const lastWordsMs = 2000;
 
 /**
  * Serves an agent on one port: JSON-RPC, HTTP+JSON and gRPC over HTTP/1.1, HTTP/2 and, with `tls`, TLS. Rejects when the
@@ -123,9 +125,7 @@ async function shutDown(
   // The port stays open meanwhile, so that whoever comes is told to come again, and where to look whether we are ready.
   await agent.handler.drain(drainMs);
   await agent.dispose();
-  // Nothing more is said. What was said last may still be on its way.
-  const { graceMs } = agent.limits;
-  await Promise.all([listeners.main.drain(graceMs), listeners.grpc?.drain(graceMs)]);
+  await Promise.all([listeners.main.drain(lastWordsMs), listeners.grpc?.drain(lastWordsMs)]);
 }
 
 function closeOnSignals(close: () => Promise<void>, { logger }: ComposedAgent): void {

@@ -40,6 +40,7 @@ export class Model {
     const { head } = task;
     const state = write.status?.state ?? head.state;
     if (write.end !== undefined && !isTerminal(state) && write.end.inboxPut !== head.inboxPut) return "inboxMoved";
+    if (write.takes?.some((taken) => !task.inbox.some(({ id }) => id === taken)) === true) return "inboxMoved";
     task.log.push(...write.records);
     const taken = (id: string) => isTerminal(state) || write.takes?.includes(id) === true;
     task.inbox = task.inbox.filter(({ id }) => !taken(id));

@@ -148,9 +148,21 @@ function endTests({ describe, it }: Suite, make: MakeTaskStore): void {
       withStore(make, async (store) => {
         const head = await store.create(newTask());
         for (const id of ["m1", "m2", "m3"]) await store.put(head.key, entry(id), 16);
-        assert.equal(await store.append(appendTo(head, { takes: ["m1", "m3", "none"] })), "stored");
+        assert.equal(await store.append(appendTo(head, { takes: ["m1", "m3"] })), "stored");
         assert.deepEqual(await waiting(store, head.key), ["m2"]);
         assert.equal((await store.inbox(head.key)).inboxPut, 3);
+      }),
+    );
+    it(
+      "changes nothing when an entry that it takes was withdrawn meanwhile",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask());
+        for (const id of ["m1", "m2"]) await store.put(head.key, entry(id), 16);
+        await store.withdraw(head.key, "m2");
+        const before = await headOf(store, head);
+        assert.equal(await store.append(appendTo(head, { takes: ["m1", "m2"] })), "inboxMoved");
+        assert.deepEqual(await headOf(store, head), before);
+        assert.deepEqual(await waiting(store, head.key), ["m1"]);
       }),
     );
   });

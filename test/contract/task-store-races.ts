@@ -90,8 +90,8 @@ function endRaces({ it }: Suite, make: MakeTaskStore): void {
         await store.put(head.key, entry("m"), 16);
         const take = store.append(appendTo(head, { takes: ["m"] }));
         const withdrawals = await Promise.all([store.withdraw(head.key, "m"), store.withdraw(head.key, "m")]);
-        assert.equal(await take, "stored");
-        assert.ok(withdrawals.filter(Boolean).length <= 1);
+        const taken = (await take) === "stored" ? 1 : 0;
+        assert.equal(taken + withdrawals.filter(Boolean).length, 1);
         assert.deepEqual((await store.inbox(head.key)).entries, []);
       }
     }),

@@ -1,7 +1,10 @@
+import { request as httpsRequest } from "node:https";
 import { completed } from "trivium";
 import { expect, it } from "vitest";
+import { createGrpcTransport } from "../../src/binding/grpc/client.js";
+import { face } from "../support/grpc-agent.js";
 import { rawCall } from "../support/http-agent.js";
-import { errorOf, requestOf } from "../support/say.js";
+import { errorOf, requestOf, say, stateOf, taskOf } from "../support/say.js";
 import { overEveryWire, startAgent } from "../support/serve-agent.js";
 import { localTls } from "../support/tls.js";
 
@@ -60,12 +63,38 @@ it("the card is served to anybody, also where calls have to say who is asking", 
   expect((await getCard(served.server.url)).status).toBe(200);
 });
 
-it.each(["json-rpc", "http-json", "grpc"] as const)("calls over TLS work like any others: %s", async (wire) => {
-  await using served = await startAgent(wire, { card, agent, tls: localTls });
-  expect(served.server.url).toMatch(/^https:/);
-  expect(served.server.card.supportedInterfaces.map(({ url }) => url.replace(/:\d+/, ""))).toContain(
-    "https://127.0.0.1/json-rpc",
-  );
+it("calls over TLS work like any others, and the card says https", async () => {
+  await using served = await startAgent("json-rpc", { card, agent, tls: localTls });
+  const { url, port } = served.server;
+  expect(url).toBe(`https://127.0.0.1:${port}`);
+  const urls = served.server.card.supportedInterfaces.map((each) => each.url);
+  expect(urls).toEqual([`${url}/json-rpc`, `127.0.0.1:${port}`, `${url}/http-json`]);
+  const grpc = createGrpcTransport({ address: `localhost:${port}`, face, tls: { ca: localTls.cert } });
+  expect(stateOf(taskOf(await grpc.sendMessage(say("go"), {})))).toBe("COMPLETED");
+  grpc.close();
+  const call = { jsonrpc: "2.0", id: 1, method: "ListTasks" };
+  const { result } = JSON.parse(await postOverTls(`https://localhost:${port}/json-rpc`, JSON.stringify(call)));
+  expect(result.totalSize).toBe(1);
+});
+
+function postOverTls(url: string, body: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const headers = { "content-type": "application/json" };
+    const request = httpsRequest(url, { method: "POST", ca: localTls.cert, agent: false, headers }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (piece: string) => {
+        text += piece;
+      });
+      response.on("end", () => resolve(text));
+    });
+    request.on("error", reject).end(body);
+  });
+}
+
+it("an extended card is kept by no cache that others share", async () => {
+  await using served = await startAgent("http-json", { ...known, card: { ...card, extended: {} } });
+  const { status, headers } = await rawCall(`${served.server.url}/http-json/extendedAgentCard`, { method: "GET" });
+  expect([status, headers["cache-control"]]).toEqual([200, "no-store"]);
 });
 
 overEveryWire((start) => {

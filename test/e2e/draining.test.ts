@@ -1,4 +1,4 @@
-import { artifact, inputRequired, type TurnAborted, working } from "trivium";
+import { artifact, createAgent, inputRequired, type TurnAborted, working } from "trivium";
 import { expect, it } from "vitest";
 import { postJson, rawCall } from "../support/http-agent.js";
 import { errorOf, lineOf, opened, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
@@ -83,6 +83,32 @@ overEach(["json-rpc", "http-json", "grpc", "connect"], (start) => {
     await stream.rest().catch(() => {});
     await served[Symbol.asyncDispose]();
   });
+});
+
+it("a mounted agent lets its streams end in peace as well, and gives the last ones all that is stored", async () => {
+  const gate = Promise.withResolvers<void>();
+  const agent = await createAgent({
+    card: { name: "Mounted", description: "Has no port", version: "1" },
+    async *agent() {
+      yield working();
+      await gate.promise;
+      for (let index = 0; index < 100; index++) yield artifact(`${index}`, { artifactId: "x", append: index > 0 });
+    },
+  });
+  const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "go" }] };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendStreamingMessage", params: { message } });
+  const call = () =>
+    agent.fetch()(
+      new Request("http://x.example/", { method: "POST", headers: { "content-type": "application/json" }, body }),
+    );
+  const streamed = await call();
+  const closing = agent.close(30_000);
+  expect((await call()).status).toBe(503);
+  gate.resolve();
+  const text = await streamed.text();
+  await closing;
+  expect(text.match(/artifactUpdate/g)).toHaveLength(100);
+  expect(text).toContain("TASK_STATE_COMPLETED");
 });
 
 it("over HTTP the refusal says when to come again, and /readyz says 503 while /healthz is well", async () => {

@@ -23,6 +23,7 @@ async function make(served: ServedAgent, clock: VirtualClock, texts: readonly st
   return tasks;
 }
 
+const byText = (left: string, right: string): number => left.localeCompare(right);
 const idsOf = (tasks: readonly Task[]): string[] => tasks.map(({ id }) => id);
 
 /** Reads a list page by page. */
@@ -102,7 +103,7 @@ overEveryWire((start) => {
     await using served = await start({ clock, agent });
     const ids: string[] = [];
     for (let count = 0; count < 5; count++) ids.push(taskOf(await served.client.sendMessage(say("done"), {})).id);
-    expect((await pages(served, { pageSize: 2 })).flat().sort()).toEqual(ids.sort());
+    expect((await pages(served, { pageSize: 2 })).flat().toSorted(byText)).toEqual(ids.toSorted(byText));
   });
 
   it("a task that changes while it is paged moves to the front; the others are neither lost nor doubled", async () => {

@@ -90,6 +90,19 @@ overEveryWire((start) => {
     expect(turns()).toBe(0);
   });
 
+  it("why a caller was refused stands in the log, and nowhere else", async () => {
+    await using served = await start({
+      authenticate: () => Promise.reject(new Error("the key 5e11 has expired")),
+      agent: async () => completed(),
+    });
+    const error = await errorOf(served.client.sendMessage(say("go"), as("5e11")));
+    expect(error).toMatchObject({ code: "unauthenticated", message: "authentication is required" });
+    expect(asText(error)).not.toContain("5e11");
+    const [line, ...others] = served.log.filter(({ message }) => message === "a caller was refused");
+    expect(others).toEqual([]);
+    expect(String((line?.fields as { readonly error?: unknown })?.error)).toContain("5e11");
+  });
+
   describe.each(onTaskNames)("%s", (name) => {
     it.each(["done", "ask", "run"])("a task of somebody else is as if it never was: %s", async (text) => {
       const { served, release } = await guarded(start);
@@ -129,6 +142,22 @@ overEveryWire((start) => {
     expect(bobs.totalSize).toBe(1);
     const stolen = requestOf("listTasks", { pageToken: page.nextPageToken });
     expect(await errorOf(client.listTasks(stolen, as("bob")))).toMatchObject({ code: "invalidParams" });
+  });
+
+  it("a message that refers to somebody else's task shows the agent nothing of it", async () => {
+    const seen: number[] = [];
+    await using served = await start({
+      authenticate: ({ header }) => ({ owner: header("authorization") ?? "" }),
+      async *agent({ references }) {
+        seen.push((await references()).length);
+        yield completed();
+      },
+    });
+    const { id } = taskOf(await served.client.sendMessage(say("go"), as("alice")));
+    for (const owner of ["bob", "alice"]) {
+      await served.client.sendMessage(say("look", { referenceTaskIds: [id] }), as(owner));
+    }
+    expect(seen).toEqual([0, 0, 1]);
   });
 
   it("a tenant that exists keeps its own tasks, and one that does not is refused", async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   A2AError,
   type Agent,
@@ -22,6 +23,10 @@ import {
 
 // The agent that the official clients talk to: the first word of a message says what it does. What each client expects
 // of it stands in the cases of the clients.
+
+// The Python SDK gives up a stream that brings no byte for 5 s, unless its user says otherwise.
+const silenceMs = 5500;
+const keepAliveMs = 4000;
 
 async function* pong({ text }: Turn): AsyncIterable<AgentEvent> {
   yield reply(`pong ${text}`);
@@ -64,6 +69,12 @@ async function* wait({ receive }: Turn): AsyncIterable<AgentEvent> {
   yield artifact([text("heard "), ...answer.parts]);
 }
 
+async function* hush({ signal }: Turn): AsyncIterable<AgentEvent> {
+  yield working("thinking");
+  await sleep(silenceMs, undefined, { signal });
+  yield artifact("at last");
+}
+
 async function* refuse(): AsyncIterable<AgentEvent> {
   yield rejected("not that");
 }
@@ -82,7 +93,7 @@ async function* activated({ extensions }: Turn): AsyncIterable<AgentEvent> {
 }
 
 const behaviours: ReadonlyMap<string, Agent> = new Map(
-  Object.entries({ pong, echo, work, count, ask, login, wait, refuse, crash, picky, extensions: activated }),
+  Object.entries({ pong, echo, work, count, ask, login, wait, hush, refuse, crash, picky, extensions: activated }),
 );
 
 const agent: Agent = (turn) => {
@@ -116,6 +127,7 @@ export function serveFull(): Promise<Server> {
     card: { ...card, extended: { skills: [inner] } },
     agent,
     push: { allow: "loopback" },
+    limits: { keepAliveMs },
     authenticate: ({ header }) => identify(header("authorization") ?? "guest"),
   });
 }

@@ -9,6 +9,7 @@ export const cases = {
   "stream-message": "streams one message",
   "stream-task": "streams a task from its start to its end",
   "stream-chunks": "misses no chunk of a long stream",
+  "stream-silence": "stays on a stream that says nothing for a while",
   get: "gets a task, with as much history as it wants",
   list: "lists tasks by context and state, page by page",
   "list-owner": "does not see the tasks of another caller",

@@ -1,7 +1,7 @@
 import type { Server } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { serveFull, servePlain } from "./agent.js";
-import { bindings, cases } from "./cases.js";
+import { type BindingName, bindings, cases } from "./cases.js";
 import { type Report, runClient, sdks } from "./sdk.js";
 
 // Where tests have to be complete, an SDK that is missing is a failure and not a reason to skip.
@@ -24,20 +24,23 @@ describe.each(sdks)("the $name SDK", (sdk) => {
     return;
   }
 
+  const reports = new Map<BindingName, Report>();
+
+  beforeAll(async () => {
+    const agents = { full: full.url, plain: plain.url };
+    await Promise.all(bindings.map(async (binding) => reports.set(binding, await runClient(sdk, binding, agents))));
+  });
+
   describe.each(bindings)("over %s", (binding) => {
-    let report: Report;
-
-    beforeAll(async () => {
-      report = await runClient(sdk, binding, { full: full.url, plain: plain.url });
-    });
-
     it.each(Object.entries(cases))("%s: %s", (name) => {
-      const outcome = report.outcomes.get(name);
-      expect(outcome?.ok, outcome?.detail ?? report.end).toBe(true);
+      const report = reports.get(binding);
+      const outcome = report?.outcomes.get(name);
+      expect(outcome?.ok, outcome?.detail ?? report?.end).toBe(true);
     });
 
     it("reports no case beyond these", () => {
-      expect([...report.outcomes.keys()].filter((name) => !Object.hasOwn(cases, name))).toEqual([]);
+      const reported = [...(reports.get(binding)?.outcomes.keys() ?? [])];
+      expect(reported.filter((name) => !Object.hasOwn(cases, name))).toEqual([]);
     });
   });
 });

@@ -48,10 +48,17 @@ export interface Agents {
   readonly plain: string;
 }
 
+// Many times what a client needs: an agent that hangs must not keep it, or the tests, for ever.
+const timeout = 60_000;
+
 /** Runs every case with an SDK over a binding. */
 export async function runClient({ command, program }: Sdk, binding: BindingName, agents: Agents): Promise<Report> {
   const options = ["--url", agents.full, "--plain", agents.plain, "--binding", binding];
-  const child = spawn(command, [program, ...options], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(command, [program, ...options], {
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout,
+    killSignal: "SIGKILL",
+  });
   const ended = new Promise<string>((resolve) => {
     child.once("error", (error) => resolve(error.message));
     child.once("close", (code, signal) => resolve(`exit code ${code ?? signal}`));

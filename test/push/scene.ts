@@ -154,3 +154,14 @@ export function chunk(label: string): StreamResponse {
 export function snapshotIn(state: keyof typeof TaskState): Task {
   return create(TaskSchema, { id: "t", contextId: "c", status: { state: TaskState[state] } });
 }
+
+/** A store with one member replaced; the others are its own. */
+export function replaceMember<K extends keyof TaskStore>(store: TaskStore, name: K, member: TaskStore[K]): TaskStore {
+  return new Proxy(store, {
+    get(target, asked) {
+      if (asked === name) return member;
+      const own: unknown = Reflect.get(target, asked);
+      return typeof own === "function" ? own.bind(target) : own;
+    },
+  });
+}

@@ -20,7 +20,6 @@ async function* clerk({ text, task }: Turn) {
     yield inputRequired("what about?");
     return;
   }
-  yield working();
   yield artifact("one, ", { artifactId: "report" });
   yield artifact("two", { artifactId: "report", append: true, lastChunk: true });
   yield completed();
@@ -32,12 +31,8 @@ interface Agent {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-async function agentOver(
-  binding: (typeof bindings)[number],
-  push: AgentOptions["push"] = { allow: "loopback" },
-  agent: AgentOptions["agent"] = clerk,
-): Promise<Agent> {
-  const server = await serve({ card, agent, push, port: 0, drainMs: 100 });
+async function agentOver(binding: (typeof bindings)[number], options: Partial<AgentOptions> = {}): Promise<Agent> {
+  const server = await serve({ card, agent: clerk, push: { allow: "loopback" }, port: 0, drainMs: 100, ...options });
   const grpc = createGrpcTransport({ address: `127.0.0.1:${server.port}`, face: grpcFace });
   const clients = {
     grpc,
@@ -126,12 +121,12 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
     await using hook = await webhook();
     await using agent = await agentOver(binding);
     await agent.client.sendMessage(say("go", { url: hook.url, immediately: true }), {});
-    await hook.received(3);
-    expect(hook.labels).toEqual(["WORKING", "report=one, two!", "COMPLETED"]);
+    await hook.received(2);
+    expect(hook.labels).toEqual(["report=one, two!", "COMPLETED"]);
     const taskId = await openTask(agent.client);
     await agent.client.sendMessage(say("ships", { taskId, url: hook.url }), {});
-    await hook.received(6);
-    expect(hook.labels.slice(3)).toEqual(["WORKING", "report=one, two!", "COMPLETED"]);
+    await hook.received(5);
+    expect(hook.labels.slice(2)).toEqual(["WORKING", "report=one, two!", "COMPLETED"]);
     expect(JSON.parse(hook.calls.at(-1)?.text ?? "")).toMatchObject({ statusUpdate: { taskId } });
   });
 
@@ -164,7 +159,7 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
   });
 
   it("are not supported unless they are asked for", async () => {
-    await using agent = await agentOver(binding, undefined);
+    await using agent = await agentOver(binding, { push: undefined });
     expect(agent.server.card.capabilities?.pushNotifications).toBe(false);
     const taskId = await openTask(agent.client);
     const unsupported = { code: "pushNotificationNotSupported" };
@@ -199,14 +194,16 @@ describe("a served agent", () => {
     const { payload } = await agent.client.sendMessage(say("go", { url: hook.url }), {});
     expect(payload).toMatchObject({ case: "task", value: { status: { state: TaskState.COMPLETED } } });
     await hook.received(1);
-    expect(hook.labels).toEqual(["WORKING"]);
+    expect(hook.labels).toEqual(["report=one, two!"]);
   });
 
   it("sends what the last turns did before it is closed", async () => {
     await using hook = await webhook();
-    await using agent = await agentOver("json-rpc", { allow: "loopback" }, async ({ emit, signal }) => {
-      await emit(working());
-      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    await using agent = await agentOver("json-rpc", {
+      agent: async ({ emit, signal }) => {
+        await emit(working());
+        await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      },
     });
     await agent.client.sendMessage(say("go", { url: hook.url, immediately: true }), {});
     await hook.received(1);

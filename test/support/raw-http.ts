@@ -56,7 +56,9 @@ export function rawJsonRpc(port: number): RawWire {
   const call = async ({ method }: Operation, params: JsonObject): Promise<RawOutcome> => {
     const id = ++ids;
     const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
-    return rpcOutcome(await line.ask({ target: "/json-rpc", headers: json, body }), id);
+    const answer = await line.ask({ target: "/json-rpc", headers: json, body });
+    // What is refused by its headers is refused before anybody has read its id.
+    return rpcOutcome(answer, answer.status === 200 ? id : null);
   };
   return {
     call,

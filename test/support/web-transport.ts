@@ -18,8 +18,8 @@ type AnyCall = (request: unknown, options: WebOptions) => Promise<never> & Async
 export function webTransport(wire: WebWire, baseUrl: string): Operations<CallOptions> {
   const options = { baseUrl, httpVersion: "1.1", useBinaryFormat: wire === "grpc-web" } as const;
   const transport = wire === "connect" ? createConnectTransport(options) : createGrpcWebTransport(options);
-  const client = createClient(A2AService, transport) as unknown as Record<string, AnyCall>;
-  const callOf = ({ descriptor }: Operation): AnyCall => client[descriptor.localName] as AnyCall;
+  const client = createClient(A2AService, transport);
+  const callOf = ({ descriptor }: Operation): AnyCall => Reflect.get(client, descriptor.localName);
   return createTransport({
     unary: (operation, request, call) => callOf(operation)(request, webOptions(call)).catch(rethrow),
     async *stream(operation, request, call): AsyncGenerator<StreamItem> {

@@ -5,6 +5,7 @@ import { A2AError } from "../../protocol/errors.js";
 import { invokeStream, invokeUnary, type StreamItem } from "../../protocol/operations.js";
 import { extensionsParameter, formatExtensions } from "../../protocol/service-parameters.js";
 import { openContext } from "./admission.js";
+import { sayFindings } from "./engine-status.js";
 import { errorToStatus } from "./errors.js";
 import { asBuffer, decodeMessage, headerOf, type ServedMethod } from "./method.js";
 
@@ -33,6 +34,7 @@ export class GrpcCall extends ServerInterceptingCall {
 
   constructor(call: ServerInterceptingCallInterface, method: ServedMethod) {
     super(call);
+    sayFindings(call);
     this.#call = call;
     this.#method = method;
   }

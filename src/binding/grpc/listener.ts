@@ -64,7 +64,7 @@ function shareStreams(server: Http2Server, { grpc, http }: GrpcEngineOptions): v
   const requests = createServer(http ?? refuseHttp);
   server.removeAllListeners("stream");
   server.on("stream", (stream, headers, ...rest) => {
-    if (!isGrpc(headers["content-type"])) {
+    if (headers[":method"] !== "POST" || !isGrpc(headers["content-type"])) {
       requests.emit("stream", stream, headers, ...rest);
       return;
     }
@@ -80,7 +80,7 @@ function shareStreams(server: Http2Server, { grpc, http }: GrpcEngineOptions): v
 
 /** gRPC-Web is HTTP. */
 function isGrpc(contentType: string | undefined): boolean {
-  return contentType?.startsWith("application/grpc") === true && !contentType.startsWith("application/grpc-web");
+  return contentType !== undefined && /^application\/grpc(?:[+;]|$)/.test(contentType);
 }
 
 const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000 };

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type FieldViolation, invalidParams } from "../../protocol/errors.js";
 import { versionParameter } from "../../protocol/service-parameters.js";
+import { parseQuery } from "./escapes.js";
 import type { RouteMatch } from "./router.js";
 
 // A request over HTTP+JSON says its fields in up to three places: path, query and body. They must not contradict each
@@ -8,7 +9,7 @@ import type { RouteMatch } from "./router.js";
 
 /** The request of a route without body. */
 export function readQueryRequest({ face, route, fields }: RouteMatch, query: string): JsonObject {
-  const parameters = new URLSearchParams(query);
+  const parameters = parseQuery(query);
   for (const name of [...parameters.keys()]) {
     if (name.toLowerCase() === versionParameter) parameters.delete(name);
   }
@@ -32,7 +33,7 @@ export function readBodyRequest(
   const given = new Map(fields);
   const violations: FieldViolation[] = [];
   if (query !== "") {
-    const parameters = new URLSearchParams(query);
+    const parameters = parseQuery(query);
     for (const name of pathFields(face.routes, route.operation)) {
       for (const value of parameters.getAll(name)) {
         if ((given.get(name) ?? value) !== value) violations.push(differs(name));

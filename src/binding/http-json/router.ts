@@ -1,5 +1,5 @@
-import { A2AError } from "../../protocol/errors.js";
 import type { HttpJsonFace, HttpRoute } from "../../version/codec.js";
+import { decodeEscapes } from "./escapes.js";
 
 /** A route that fits a request, and what its path says. */
 export interface RouteMatch {
@@ -56,7 +56,7 @@ function matchSegments({ route, foreign }: Entry, raw: readonly string[]): Reado
   for (const [index, segment] of segments.entries()) {
     const isLast = index === segments.length - 1;
     const text = raw[index] ?? "";
-    const value = decodeSegment(isLast ? text.slice(0, text.length - suffix.length) : text);
+    const value = decodeEscapes(isLast ? text.slice(0, text.length - suffix.length) : text, "path");
     if ("literal" in segment) {
       if (segment.literal !== value) return undefined;
       continue;
@@ -66,13 +66,4 @@ function matchSegments({ route, foreign }: Entry, raw: readonly string[]): Reado
     fields.set(segment.field, value);
   }
   return fields ?? noFields;
-}
-
-function decodeSegment(text: string): string {
-  if (!text.includes("%")) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch (cause) {
-    throw new A2AError("invalidRequest", "the path holds a malformed percent escape", { cause });
-  }
 }

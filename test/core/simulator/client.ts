@@ -3,13 +3,13 @@ import { A2AError } from "../../../src/protocol/errors.js";
 import type { Task } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { isStop, isTerminal } from "../../../src/protocol/states.js";
-import { refusal } from "./agent.js";
 import { callContext, cancelRequest, getRequest, listRequest, sendRequest, subscribeRequest } from "./calls.js";
 import { digestOf, shortDigestOf } from "./digest.js";
 import { StoreDown } from "./faulty-store.js";
 import { digestMatchesShort, Follower } from "./follower.js";
 import { ConnectionLost, type Process } from "./process.js";
 import type { Random } from "./random.js";
+import { refusal } from "./script.js";
 import { isFair } from "./weather.js";
 import type { World } from "./world.js";
 
@@ -37,9 +37,11 @@ export class Client {
   /** Calls until the world grows calm. */
   async live(): Promise<void> {
     while (!this.#world.calm) {
-      await this.#sleep(this.#random.pick([0, 10, 300, 2000]));
+      await this.#world.sleep(this.#random.pick(paces[this.#world.weather.pace]));
       const act = this.#random.pick(acts);
       const acted = act(this, this.#random);
+      // Several at once, as they come from people who click twice.
+      while (this.#random.chance(0.15)) void act(this, this.#random);
       // Some do not wait for one answer before they ask for the next.
       if (this.#random.chance(0.6)) await acted;
     }
@@ -51,7 +53,8 @@ export class Client {
     const historyLength = this.#random.chance(0.2) ? 0 : undefined;
     const request = sendRequest({ messageId, script: this.#script(), taskId, immediately, historyLength });
     const context = callContext();
-    if (this.#random.chance(0.05)) this.#world.time.after(this.#random.int(1, 900), () => context.leave(new Gone("the caller has gone")));
+    if (this.#random.chance(0.05))
+      this.#world.time.after(this.#random.int(1, 900), () => context.leave(new Gone("the caller has gone")));
     await this.#call(`send ${messageId} to ${taskId ?? "a new task"}`, messageId, async (process) => {
       const { payload } = await this.#answer(process, ({ sendMessage }) => sendMessage(request, context));
       if (payload.case !== "task") return this.#outcome(messageId, "replied");
@@ -91,10 +94,12 @@ export class Client {
   }
 
   async cancel(taskId: string): Promise<void> {
+    const { recovered, journal, weather } = this.#world;
     await this.#call(`cancel ${taskId}`, undefined, async (process) => {
       const task = await this.#answer(process, ({ cancelTask }) => cancelTask(cancelRequest(taskId), callContext()));
       this.#seen(task, false);
-      if (this.#world.calm && !isTerminal(task.status?.state ?? 0)) this.#world.journal.fail(`${taskId} was canceled and is not`);
+      const prompt = recovered || (isFair(weather) && weather.slowMs <= 30);
+      if (prompt && !isTerminal(task.status?.state ?? 0)) journal.fail(`${taskId} was canceled and is not`);
     });
   }
 
@@ -143,7 +148,7 @@ export class Client {
       if (step.done === true) return process.leaving ? undefined : follower.ended();
       follower.see(step.value);
       if (follower.taskId !== "") this.#knownId(follower.taskId);
-      if (!this.#world.calm && this.#random.chance(slowness)) await this.#sleep(this.#random.int(0, 600));
+      if (!this.#world.calm && this.#random.chance(slowness)) await this.#world.sleep(this.#random.int(0, 600));
     }
     await this.#through(process, Promise.resolve(iterator.return?.()));
   }
@@ -157,18 +162,18 @@ export class Client {
 
   // An answer of a process that stands still comes when it goes on, one of a dead process never.
   async #through<T>(process: Process, answer: Promise<T>): Promise<T> {
+    process.waiting += 1;
     try {
       return await Promise.race([answer, process.died]);
     } finally {
+      process.waiting -= 1;
       await Promise.race([process.whenUp(), process.died]);
     }
   }
 
   async #call(what: string, messageId: string | undefined, run: (process: Process) => Promise<void>): Promise<void> {
-    const { processes, open, trace } = this.#world;
-    const [first, ...rest] = processes;
-    if (first === undefined) return;
-    const process = this.#random.pick([first, ...rest]);
+    const { open, trace } = this.#world;
+    const process = this.#world.anyProcess(this.#random);
     const name = `${this.#name}.${++this.#calls} ${what} at ${process.name}`;
     open.add(name);
     if (messageId !== undefined) this.#outcome(messageId, "open");
@@ -245,11 +250,9 @@ export class Client {
   /** One of the tasks that are known, mostly a young one. */
   aTask(): string | undefined {
     const { known } = this.#world;
-    return this.#random.chance(0.7) ? known.at(-1) : known[this.#random.int(0, Math.max(known.length - 1, 0))];
-  }
-
-  #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => this.#world.time.after(ms, resolve));
+    return this.#random.chance(this.#world.weather.focus)
+      ? known.at(-1)
+      : known[this.#random.int(0, Math.max(known.length - 1, 0))];
   }
 }
 
@@ -257,6 +260,12 @@ function operationsOf({ handler }: Process): Operations {
   if (handler === undefined) throw new TypeError("a process without a handler");
   return handler.operations;
 }
+
+/** How long they think between two calls. */
+const paces = {
+  calm: [0, 10, 300, 2000],
+  hasty: [0, 1, 2, 30, 500],
+} as const;
 
 type Act = (client: Client, random: Random) => Promise<void>;
 

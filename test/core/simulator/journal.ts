@@ -1,7 +1,7 @@
 import { applyRecord, emptyTask } from "../../../src/core/fold.js";
 import type { Append, Head, LogRecord, NewTask } from "../../../src/core/ports.js";
 import { type Task, type TaskArtifactUpdateEvent, TaskState } from "../../../src/protocol/model.js";
-import { isTerminal } from "../../../src/protocol/states.js";
+import { isInterrupted, isTerminal } from "../../../src/protocol/states.js";
 import { digestOf, freeze } from "./digest.js";
 
 /** What became of one task, write by write, as the store applied it. */
@@ -27,6 +27,8 @@ export class Journal {
   readonly violations: string[] = [];
   /** By the id of the message: where it was taken. */
   readonly taken = new Map<string, { readonly task: string; readonly seq: number; readonly entry: string }>();
+  /** By task: the last chunk of an agent that has come to its end. */
+  readonly said = new Map<string, number>();
   readonly #byKey = new Map<number, TaskHistory>();
   readonly #withdrawn = new Set<string>();
 
@@ -84,7 +86,11 @@ export class Journal {
   #write(history: TaskHistory, { records, snapshot, status }: NewTask | Append): void {
     const { id } = history;
     if (isTerminal(history.states.at(-1) ?? TaskState.UNSPECIFIED)) this.fail(`${id}: a write behind the end`);
+    const asked = isInterrupted(history.states.at(-1) ?? TaskState.UNSPECIFIED);
     for (const record of records) this.#record(history, record);
+    const taken = records.some(({ kind }) => kind === "message") && !records.some(({ kind }) => kind === "turnStarted");
+    if (taken && asked && isInterrupted(history.states.at(-1) ?? 0))
+      this.fail(`${id}: was answered, and goes on asking`);
     const state = history.states.at(-1);
     if (status !== undefined && status.state !== state)
       this.fail(`${id}: the head says ${status.state}, the log ${state}`);
@@ -105,9 +111,21 @@ export class Journal {
     if (record.kind === "event") return this.#event(history, record);
     if (record.kind === "message") return this.#message(history, record);
     const starts = record.kind === "turnStarted";
-    if (starts && history.turnOpen) this.fail(`${id}: a turn starts at ${record.seq}, and the one before has not ended`);
+    if (starts && history.turnOpen)
+      this.fail(`${id}: a turn starts at ${record.seq}, and the one before has not ended`);
     history.turnOpen = starts;
+    if (!starts) this.#said(history);
     history.chunk = -1;
+  }
+
+  // What an agent has said before it ended of its own accord is stored.
+  #said({ id, chunk, states }: TaskHistory): void {
+    const said = this.said.get(id);
+    this.said.delete(id);
+    const state = states.at(-1);
+    const stopped = state === TaskState.CANCELED || state === TaskState.FAILED;
+    if (said !== undefined && said !== chunk && !stopped)
+      this.fail(`${id}: the agent said ${said}, stored was ${chunk}`);
   }
 
   #event(history: TaskHistory, { event }: LogRecord & { readonly kind: "event" }): void {

@@ -19,6 +19,8 @@ export class Process {
   state: "up" | "paused" | "dead" = "up";
   /** Is being shut down: its streams end early, and it takes no new work. */
   leaving = false;
+  /** Callers that wait for it to say something. */
+  waiting = 0;
   #waiting: (() => void)[] = [];
   readonly #timers = new Set<() => void>();
   readonly #agentTimers = new Set<() => void>();

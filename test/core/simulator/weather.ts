@@ -23,6 +23,9 @@ export interface Weather {
   readonly shortLogs: boolean;
   readonly processes: number;
   readonly clients: number;
+  readonly pace: "calm" | "hasty";
+  /** How likely a client turns to the youngest task. */
+  readonly focus: number;
 }
 
 export function drawWeather(random: Random): Weather {
@@ -42,12 +45,14 @@ export function drawWeather(random: Random): Weather {
     shortLogs: random.chance(0.15),
     processes: random.pick([1, 2, 2, 3]),
     clients: random.int(1, 5),
+    pace: random.pick(["calm", "hasty"]),
+    focus: random.pick([0.5, 0.8, 1]),
   };
 }
 
 /** True when nothing can come between a message and its turn. */
-export function isFair({ failing, outages, crashes, pauses, leaves }: Weather): boolean {
-  return failing === 0 && !outages && !crashes && !pauses && !leaves;
+export function isFair({ failing, outages, crashes, pauses }: Weather): boolean {
+  return failing === 0 && !outages && !crashes && !pauses;
 }
 
 /** Limits that a short life meets. */

@@ -12,7 +12,7 @@ import { Journal } from "./journal.js";
 import { createBus } from "./lossy-signals.js";
 import { Process } from "./process.js";
 import { createRandom, type Random } from "./random.js";
-import { drawLimits, drawWeather, type Weather } from "./weather.js";
+import { drawLimits, drawWeather, isFair, type Weather } from "./weather.js";
 
 /** What a send came to. */
 export type SendOutcome = "open" | "answered" | "replied" | "refused" | "unknown";
@@ -27,6 +27,8 @@ export class World {
   readonly store: TaskStore;
   /** Which processes run the agent on a task. */
   readonly running = new Map<string, Process[]>();
+  /** Tasks whose agent does nothing for an hour, whatever it is told. */
+  readonly hanging = new Set<string>();
   /** Tasks whose agent waits for a message. */
   readonly receiving = new Set<string>();
   readonly sends = new Map<string, SendOutcome>();
@@ -36,6 +38,8 @@ export class World {
   readonly known: string[] = [];
   readonly lines: string[] = [];
   calm = false;
+  /** All have had the time to find out what happened to the others. */
+  recovered = false;
   readonly #bus: ReturnType<typeof createBus>;
   readonly #traced: boolean;
   #processes: { readonly process: Process; readonly store: FaultyStore }[] = [];
@@ -95,12 +99,22 @@ export class World {
   /** Shuts a process down in good order, when another is there to take the calls. */
   async leave(process: Process): Promise<void> {
     this.trace(() => `${process.name} leaves`);
+    const { journal, running, hanging, weather } = this;
     process.leaving = true;
-    this.start();
+    if (!this.recovered) this.start();
     this.#processes = this.#processes.filter((each) => each.process !== process);
     await process.handler?.close();
+    // Calls that were under way come to their end.
+    await this.sleep(3000);
     this.trace(() => `${process.name} has left`);
-    if (process.timers > 0) this.journal.fail(`${process.name} leaves ${process.timers} timers behind`);
+    // A write that does not get through is tried on for a while.
+    if (isFair(weather) || this.recovered) {
+      const { name, timers, waiting } = process;
+      if (timers > 0) journal.fail(`${name} leaves ${timers} timers behind`);
+      if (waiting > 0) journal.fail(`${name} leaves ${waiting} callers behind`);
+      for (const [id, by] of running)
+        if (by.includes(process) && !hanging.has(id)) journal.fail(`${name} leaves the agent of ${id} behind`);
+    }
     process.die();
   }
 
@@ -122,8 +136,16 @@ export class World {
     while (this.#processes.length < this.weather.processes) this.start();
   }
 
-  async settled(ms: number): Promise<void> {
-    await this.time.advance(ms);
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.time.after(ms, resolve));
+  }
+
+  /** A process that takes calls; there is always one. */
+  anyProcess(random: Random): Process {
+    const [first, ...rest] = this.processes;
+    if (first !== undefined) return random.pick([first, ...rest]);
+    this.start();
+    return this.anyProcess(random);
   }
 
   /** Tasks that have not ended. */

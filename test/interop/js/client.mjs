@@ -7,7 +7,7 @@ import { cases as tasks } from "./tasks.mjs";
 
 // The official JavaScript SDK as a client: runs every case against an agent and prints one line of JSON for each.
 
-const caseTimeoutMs = 20_000;
+const caseTimeoutMs = 10_000;
 
 const { values } = parseArgs({
   options: { url: { type: "string" }, plain: { type: "string" }, binding: { type: "string" } },

@@ -56,6 +56,11 @@ export const cases = {
     assert.equal(text, Array.from({ length: 500 }, (_, index) => `${index},`).join(""));
   },
 
+  async "stream-silence"({ full }) {
+    const events = await collect((await full()).sendMessageStream(send("hush")));
+    assert.equal(state(events.at(-1).value), "COMPLETED");
+  },
+
   async get({ full }) {
     const client = await full();
     const { id } = await client.sendMessage(send("work"));

@@ -12,7 +12,7 @@ import push
 import tasks
 from peer import Peer
 
-CASE_TIMEOUT_S = 20
+CASE_TIMEOUT_S = 10
 
 CASES = {**messages.CASES, **tasks.CASES, **push.CASES, **errors.CASES}
 

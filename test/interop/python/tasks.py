@@ -45,6 +45,11 @@ async def stream_chunks(peer):
     equal(''.join(text_of(event.artifact_update.artifact) for event in events), ''.join(f'{n},' for n in range(500)))
 
 
+async def stream_silence(peer):
+    events = await collect(peer.streaming.send_message(send('hush')))
+    equal(state(events[-1].status_update), 'COMPLETED')
+
+
 async def get(peer):
     made = await one(peer.unary.send_message(send('work')))
     whole = await peer.unary.get_task(pb.GetTaskRequest(id=made.id))
@@ -168,6 +173,7 @@ CASES = {
     'return-immediately': return_immediately,
     'stream-task': stream_task,
     'stream-chunks': stream_chunks,
+    'stream-silence': stream_silence,
     'get': get,
     'list': list_tasks,
     'list-owner': list_owner,

@@ -1,0 +1,23 @@
+import type { CallOutcome } from "./call.js";
+import type { PushLimits } from "./limits.js";
+
+const growth = 4;
+
+/** What came of an event in the end, and after how many attempts. `gone`: there is nobody left to send it to. */
+export interface Attempts {
+  readonly outcome: CallOutcome | "gone";
+  readonly attempts: number;
+}
+
+/** Attempts again, after pauses that grow, while another attempt may help and there are any left. */
+export async function attemptOften(
+  attempt: () => Promise<CallOutcome | "gone">,
+  { pushAttempts, pushRetryMs }: PushLimits,
+  pause: (ms: number) => Promise<void>,
+): Promise<Attempts> {
+  for (let attempts = 1; ; attempts++) {
+    const outcome = await attempt();
+    if (outcome === "gone" || outcome.kind !== "failed" || attempts >= pushAttempts) return { outcome, attempts };
+    await pause(pushRetryMs * growth ** (attempts - 1));
+  }
+}

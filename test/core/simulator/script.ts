@@ -1,0 +1,179 @@
+import type { Turn } from "../../../src/core/agent.js";
+import type { Clock } from "../../../src/core/ports.js";
+import { A2AError } from "../../../src/protocol/errors.js";
+import {
+  type AgentEvent,
+  artifact,
+  authRequired,
+  completed,
+  failed,
+  inputRequired,
+  rejected,
+  reply,
+  working,
+} from "../../../src/protocol/events.js";
+import type { Process } from "./process.js";
+import { createRandom, type Random } from "./random.js";
+import type { World } from "./world.js";
+
+/** The error of an agent that refuses a message before it has said anything. */
+export const refusal = "the agent does not take this";
+
+const anHour = 3_600_000;
+
+interface Stage {
+  readonly turn: Turn;
+  readonly random: Random;
+  readonly clock: Clock;
+  /** Does not look at its signal. */
+  readonly deaf: boolean;
+  receive(): Promise<void>;
+  /** Number of the last chunk that it said. */
+  said: number;
+}
+
+/** What an agent does in one turn. */
+export async function* script(
+  turn: Turn,
+  { agentClock: clock }: Process,
+  { journal, receiving, hanging }: World,
+): AsyncGenerator<AgentEvent, AgentEvent | undefined> {
+  const random = createRandom(Number(turn.text) + 1);
+  const receive = async (): Promise<void> => {
+    receiving.add(turn.taskId);
+    await turn.receive().finally(() => receiving.delete(turn.taskId));
+  };
+  const stage: Stage = { turn, random, clock, receive, deaf: random.chance(0.2), said: -1 };
+  if (random.chance(0.05)) throw new A2AError("contentTypeNotSupported", refusal);
+  if (random.chance(0.1)) await sleep(stage, random.int(1, 600));
+  const count = random.pick([0, 1, 3, 6, 12]);
+  try {
+    for (let step = 0; step < count; step++) yield* random.pick(steps)(stage, step);
+  } catch (error) {
+    if (!turn.signal.aborted || random.chance(0.5)) throw error;
+    yield* lastWords(stage);
+  }
+  if (random.chance(0.07)) {
+    hanging.add(turn.taskId);
+    await sleep({ ...stage, deaf: true }, anHour);
+  }
+  const last = await random.pick(endings)(stage);
+  if (!turn.signal.aborted) journal.said.set(turn.taskId, stage.said);
+  return last;
+}
+
+// What an agent says while it unwinds.
+async function* lastWords(stage: Stage): AsyncGenerator<AgentEvent, void> {
+  const { random } = stage;
+  yield artifact("late", { artifactId: "last" });
+  if (random.chance(0.3)) await sleep({ ...stage, deaf: true }, random.int(1, 1500));
+  if (random.chance(0.5)) yield failed("gave up");
+}
+
+type Step = (stage: Stage, step: number) => AsyncGenerator<AgentEvent, void>;
+
+const chunk: Step = async function* (stage, step) {
+  const { random } = stage;
+  const artifactId = random.pick(["a", "b"]);
+  stage.said = step * 1000;
+  yield artifact(`${step};`, { artifactId, append: random.chance(0.8), lastChunk: random.chance(0.2) });
+};
+
+const burst: Step = async function* (stage, step) {
+  const chunks = stage.random.int(2, 90);
+  for (let index = 0; index < chunks; index++) {
+    stage.said = step * 1000 + index;
+    yield artifact(`${step}.${index};`, { artifactId: "c", append: index > 0 });
+  }
+};
+
+const pause: Step = async function* (stage) {
+  await sleep(stage, stage.random.pick([1, 10, 200, 1500]));
+};
+
+const report: Step = async function* ({ random }) {
+  yield random.chance(0.5) ? working() : working("on it");
+};
+
+const ask: Step = async function* ({ turn, random, receive }) {
+  const question = random.chance(0.7) ? inputRequired("which?") : authRequired("who?");
+  if (random.chance(0.5)) await turn.ask(question);
+  else {
+    yield question;
+    await receive();
+  }
+};
+
+const flush: Step = async function* ({ turn }) {
+  await turn.flush();
+};
+
+const listen: Step = async function* ({ random, receive }) {
+  if (random.chance(0.3)) await receive();
+};
+
+// Waits for a message and goes on talking meanwhile.
+const listenAside: Step = async function* ({ random, receive }) {
+  if (random.chance(0.8)) return;
+  const received = receive();
+  received.catch(() => {});
+  yield random.chance(0.5) ? working("meanwhile") : inputRequired("and?");
+  await received;
+};
+
+const steps: readonly [Step, ...Step[]] = [
+  chunk,
+  chunk,
+  chunk,
+  burst,
+  pause,
+  pause,
+  ask,
+  report,
+  flush,
+  listen,
+  listenAside,
+];
+
+type Ending = (stage: Stage) => AgentEvent | undefined | Promise<AgentEvent | undefined>;
+
+const endings: readonly [Ending, ...Ending[]] = [
+  () => undefined,
+  () => undefined,
+  () => completed(),
+  () => failed("could not"),
+  () => rejected("will not"),
+  () => reply("that is all"),
+  () => inputRequired("more?"),
+  () => inputRequired("more?"),
+  () => inputRequired("more?"),
+  () => authRequired("who?"),
+  () => {
+    throw new Error("secret");
+  },
+  async ({ receive }) => {
+    await receive();
+    return undefined;
+  },
+  // Ends the task, and waits for a message all the same.
+  async ({ turn, receive }) => {
+    const received = receive();
+    received.catch(() => {});
+    await turn.emit(completed());
+    await received;
+    return undefined;
+  },
+];
+
+async function sleep({ clock, turn, deaf }: Stage, ms: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const cancel = clock.after(ms, resolve);
+    if (deaf) return;
+    const stop = (): void => {
+      cancel();
+      reject(turn.signal.reason);
+    };
+    if (turn.signal.aborted) stop();
+    else turn.signal.addEventListener("abort", stop, { once: true });
+  });
+}

@@ -1,0 +1,48 @@
+import type { Random } from "./random.js";
+import type { World } from "./world.js";
+
+/** Lets processes die, stand still, leave, and lose the store, as the weather has it, until the world grows calm. */
+export async function storm(world: World, random: Random): Promise<void> {
+  const { crashes, pauses, outages, leaves } = world.weather;
+  const strokes = [crashes && crash, pauses && pause, outages && outage, leaves && leave].filter(
+    (each) => each !== false,
+  );
+  const [first, ...rest] = strokes;
+  if (first === undefined) return;
+  for (;;) {
+    await world.sleep(random.int(50, 4000));
+    if (world.calm) return;
+    await random.pick([first, ...rest])(world, random);
+  }
+}
+
+type Stroke = (world: World, random: Random) => Promise<void> | undefined;
+
+const crash: Stroke = async (world, random) => {
+  world.kill(world.anyProcess(random));
+  await world.sleep(random.int(0, 3000));
+  if (!world.calm) world.start();
+};
+
+const leave: Stroke = (world, random) => {
+  void world.leave(world.anyProcess(random));
+  return undefined;
+};
+
+const pause: Stroke = (world, random) => {
+  const process = world.anyProcess(random);
+  world.trace(() => `${process.name} stands still`);
+  process.pause();
+  world.time.after(random.int(10, 9000), () => {
+    world.trace(() => `${process.name} goes on`);
+    process.resume();
+  });
+  return undefined;
+};
+
+const outage: Stroke = (world, random) => {
+  const process = world.anyProcess(random);
+  world.cut(process, true);
+  world.time.after(random.int(100, 7000), () => world.cut(process, false));
+  return undefined;
+};

@@ -1,0 +1,172 @@
+import { reply } from "trivium";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { connectBody, connectTarget, httpEnds } from "../../support/http-ends.js";
+import { type HttpAnswer, type HttpAsk, type HttpLine, httpLine, json } from "../../support/raw-http.js";
+import { expectNoTrace } from "../../support/raw-wire.js";
+import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
+
+// Bodies that are none, too large, or none of ours. Nothing of it is executed.
+
+const maxBytes = 16 * 1024;
+let served: ServedAgent;
+let line: HttpLine;
+let turns = 0;
+
+beforeAll(async () => {
+  served = await startAgent("json-rpc", {
+    limits: { contentMaxBytes: maxBytes, jsonBodyMaxBytes: maxBytes },
+    agent: async () => {
+      turns++;
+      return reply("done");
+    },
+  });
+  line = httpLine(served.server.port);
+});
+
+afterAll(async () => {
+  line[Symbol.dispose]();
+  await served[Symbol.asyncDispose]();
+});
+
+beforeEach(() => {
+  turns = 0;
+});
+
+const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
+const brokenUtf8 = (body: string, ...broken: number[]): Uint8Array =>
+  Buffer.concat([Buffer.from(body.slice(0, body.indexOf("hello"))), bytes(...broken), Buffer.from('"}]}}}')]);
+
+const broken: readonly (readonly [what: string, body: (good: string) => string | Uint8Array])[] = [
+  ["nothing", () => ""],
+  ["spaces", () => "  \n"],
+  ["half of it", (good) => good.slice(0, -3)],
+  ["it twice", (good) => good + good],
+  ["an open list of 8,000 levels", () => "[".repeat(8_000)],
+  ["a closed list of 8,000 levels", () => "[".repeat(8_000) + "]".repeat(8_000)],
+  ["an object of 2,000 levels", () => `${'{"a":'.repeat(2_000)}1${"}".repeat(2_000)}`],
+  ["a comma at the end", (good) => good.replace(/}$/, ",}")],
+  ["single quotes", (good) => good.replaceAll('"', "'")],
+  ["a comment", (good) => `/* hi */${good}`],
+  ["NaN", () => '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":NaN}'],
+  ["a number", () => "7"],
+  ["a text", () => '"text"'],
+  ["null", () => "null"],
+  ["an empty list", () => "[]"],
+  ["a zero byte", () => bytes(0)],
+  ["UTF-16", (good) => Buffer.from(good, "utf16le")],
+  ["a byte that UTF-8 has not", (good) => brokenUtf8(good, 0xff)],
+  ["an overlong slash in UTF-8", (good) => brokenUtf8(good, 0xc0, 0xaf)],
+  ["half a surrogate pair in UTF-8", (good) => brokenUtf8(good, 0xed, 0xa0, 0x80)],
+  ["a cut off character", (good) => brokenUtf8(good, 0xe2, 0x82)],
+  ["gzip", () => bytes(0x1f, 0x8b, 8, 0, 0, 0, 0, 0)],
+];
+
+const notJson: readonly (readonly [type: string, headers: Record<string, string>])[] = [
+  "text/plain",
+  "application/x-www-form-urlencoded",
+  "multipart/form-data; boundary=x",
+  "text/html",
+  "text/json",
+  "application/xml",
+  "application/jsonp",
+  "application/json, text/plain",
+  "application/vnd.api+json",
+  "json",
+  "*/*",
+  ";",
+].map((type) => [type, { "Content-Type": type }]);
+
+describe.each(httpEnds)("$name", ({ target, body, errorOf }) => {
+  const ask = (changes: Partial<HttpAsk>): Promise<HttpAnswer> => line.ask({ target, headers: json, body, ...changes });
+  const expectServes = async (): Promise<void> => {
+    turns = 0;
+    expect(errorOf(await ask({}))).toBeUndefined();
+    expect(turns).toBe(1);
+  };
+
+  it.each(broken)("refuses a body of %s", async (_, spoil) => {
+    const error = errorOf(await ask({ body: spoil(body) }));
+    expect(["parseError", "invalidRequest", "invalidParams"]).toContain(error?.code);
+    expect(turns).toBe(0);
+    await expectServes();
+  });
+
+  it.each([
+    ...notJson,
+    ["none", {}],
+    ["JSON in gzip", { ...json, "Content-Encoding": "gzip" }],
+    ["JSON in an unknown encoding", { ...json, "Content-Encoding": "br, zstd" }],
+  ] as const)("does not execute a body of type %s, whoever sends it", async (_, headers) => {
+    for (const origin of [undefined, "https://evil.example", "null"]) {
+      const answer = await ask({ headers: { ...headers, ...(origin && { Origin: origin }) } });
+      expect(errorOf(answer)?.code).toBe("unsupportedMediaType");
+      expect(answer.headers["access-control-allow-origin"]).toBeUndefined();
+    }
+    expect(turns).toBe(0);
+    await expectServes();
+  });
+
+  it.each(["application/json", "APPLICATION/JSON; Charset=UTF-8", "application/a2a+json", "application/json;"])(
+    "executes a body of type %s",
+    async (type) => {
+      expect(errorOf(await ask({ headers: { "Content-Type": type } }))).toBeUndefined();
+      expect(turns).toBe(1);
+    },
+  );
+
+  it.each([
+    ["of a known length", {}],
+    ["in chunks", { "Transfer-Encoding": "chunked" }],
+  ])("refuses a body over the limit %s, and names the limit", async (_, headers) => {
+    const large = body.replace("hello", "x".repeat(maxBytes));
+    const error = errorOf(await ask({ body: large, headers: { ...json, ...headers } }));
+    expect([error?.code, error?.message]).toEqual(["contentTooLarge", expect.stringContaining(String(maxBytes))]);
+    await expectServes();
+  });
+
+  it("takes a body of just the limit, and refuses one byte more", async () => {
+    const padded = (length: number): string => body + " ".repeat(length - body.length);
+    expect(errorOf(await ask({ body: padded(maxBytes) }))).toBeUndefined();
+    expect(errorOf(await ask({ body: padded(maxBytes + 1) }))?.code).toBe("contentTooLarge");
+  });
+
+  it.each(["GET", "PUT", "PATCH", "DELETE", "PROPFIND"])("does not take %s, and says what it takes", async (method) => {
+    const headers = { ...json, "Content-Length": String(body.length) };
+    const answer = await ask({ method, headers });
+    expect(errorOf(answer)?.code).toBe("methodNotAllowed");
+    expect(answer.headers.allow).toContain("POST");
+    expect(turns).toBe(0);
+    await expectServes();
+  });
+});
+
+describe("Connect", () => {
+  const ask = (changes: Partial<HttpAsk>): Promise<HttpAnswer> =>
+    line.ask({ target: connectTarget, headers: json, body: connectBody, ...changes });
+
+  it.each(broken)("refuses a body of %s", async (_, spoil) => {
+    const answer = await ask({ body: spoil(connectBody) });
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([
+      400,
+      expect.objectContaining({ code: "invalid_argument" }),
+    ]);
+    expectNoTrace(answer.text);
+    expect(turns).toBe(0);
+    expect((await ask({})).status).toBe(200);
+  });
+
+  it.each(notJson)("does not execute a body of type %s", async (_, headers) => {
+    expect((await ask({ headers })).status).toBe(415);
+    expect(turns).toBe(0);
+  });
+
+  it("refuses a body over the limit", async () => {
+    const answer = await ask({ body: connectBody.replace("hello", "x".repeat(maxBytes)) });
+    expect(JSON.parse(answer.text)).toMatchObject({ code: "resource_exhausted" });
+    expect(answer.status).toBeLessThan(500);
+  });
+});
+
+it("nothing of all this reached the log as a fault", () => {
+  expect(served.log.filter(({ level }) => level === "error" || level === "warn")).toEqual([]);
+});

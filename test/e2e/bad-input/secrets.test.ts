@@ -1,0 +1,131 @@
+import { inspect } from "node:util";
+import { A2AError, type Agent, type Authenticate, artifact, memoryTaskStore, working } from "trivium";
+import { describe, expect, it } from "vitest";
+import { operationOf } from "../../../src/protocol/operations.js";
+import { connectBody, connectTarget } from "../../support/http-ends.js";
+import { rawGrpc } from "../../support/raw-grpc.js";
+import { httpLine, json, rawHttpJson, rawJsonRpc } from "../../support/raw-http.js";
+import { expectNoInternals, type RawWire } from "../../support/raw-wire.js";
+import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
+
+// What goes wrong inside is told to the log, and to nobody else.
+
+const secret = "secret-4711";
+const fail = (): never => {
+  throw new Error(secret);
+};
+
+const leaks: readonly (readonly [how: string, agent: Agent])[] = [
+  ["throws before it is a promise", fail],
+  ["rejects", async () => fail()],
+  [
+    "throws before its first event",
+    async function* () {
+      yield fail();
+    },
+  ],
+  [
+    "throws behind a status",
+    async function* () {
+      yield working();
+      fail();
+    },
+  ],
+  [
+    "throws within an artifact",
+    async function* () {
+      yield artifact("half", { artifactId: "a" });
+      fail();
+    },
+  ],
+  ["throws a text", () => Promise.reject(secret)],
+  ["throws an object", () => Promise.reject({ secret, toString: fail, toJSON: fail })],
+  ["throws many errors", () => Promise.reject(new AggregateError([new Error(secret)], secret))],
+  ["throws what cannot be looked at", () => Promise.reject(new Proxy({}, { get: fail, getPrototypeOf: fail }))],
+  [
+    "gives an error of its own with a cause",
+    async () => {
+      throw new A2AError("invalidParams", "that is wrong", { cause: new Error(secret) });
+    },
+  ],
+  ["gives an event that cannot be looked at", async () => new Proxy({}, { get: fail }) as never],
+];
+
+const wires: Readonly<Record<string, (port: number) => RawWire>> = {
+  "JSON-RPC": rawJsonRpc,
+  "HTTP+JSON": rawHttpJson,
+  gRPC: rawGrpc,
+};
+const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }] };
+
+function expectLogged({ log }: ServedAgent): void {
+  expect(log.filter(({ level }) => level === "error").map(({ fields }) => inspect(fields))).toEqual([
+    expect.stringContaining(secret),
+  ]);
+}
+
+describe.each(leaks)("an agent that %s", (how, agent) => {
+  it.each(Object.entries(wires))("tells nothing of it over %s", async (_, open) => {
+    for (const name of ["sendMessage", "sendStreamingMessage"] as const) {
+      await using served = await startAgent("json-rpc", { agent });
+      using wire = open(served.server.port);
+      const { told } = await wire.call(operationOf(name), { message });
+      const listed = await wire.call(operationOf("listTasks"), { includeArtifacts: true, historyLength: 100 });
+      expect(told + listed.told).not.toContain(secret);
+      expectNoInternals(told + listed.told);
+      if (!how.startsWith("gives an error")) expect(served.log.some(({ level }) => level === "error")).toBe(true);
+    }
+  });
+
+  it("tells nothing of it over Connect", async () => {
+    await using served = await startAgent("connect", { agent });
+    using line = httpLine(served.server.port);
+    const { text } = await line.ask({ target: connectTarget, headers: json, body: connectBody });
+    expect(text).not.toContain(secret);
+    expectNoInternals(text);
+  });
+});
+
+it.each(leaks.slice(0, 6))(
+  "the log tells why an agent that %s failed, with the reference that the caller got",
+  async (_, agent) => {
+    await using served = await startAgent("json-rpc", { agent });
+    using wire = rawJsonRpc(served.server.port);
+    const { told } = await wire.call(operationOf("sendMessage"), { message });
+    expectLogged(served);
+    const reference = /reference ([\w-]+)/.exec(told)?.[1];
+    expect(served.log.find(({ level }) => level === "error")?.fields).toMatchObject({ reference });
+  },
+);
+
+describe.each(Object.entries(wires))("over %s nothing is told of what fails around the agent", (_, open) => {
+  const card = { name: "Leaky", description: "Fails", version: "1.0.0", extended: fail };
+  const failingStore = () => Object.assign(memoryTaskStore(), { list: async () => fail() });
+
+  it.each([
+    ["the maker of its extended card", "getExtendedAgentCard", "internalError"],
+    ["its store", "listTasks", "internalError"],
+  ] as const)("%s", async (_what, name, code) => {
+    const store = failingStore();
+    const options = { authenticate: () => ({ owner: "o" }), agent: async () => {}, store };
+    await using served = await startAgent("json-rpc", { ...options, card });
+    using wire = open(served.server.port);
+    const { error, told } = await wire.call(operationOf(name), {});
+    expect(error?.code).toBe(code);
+    expect(told).not.toContain(secret);
+    expectNoInternals(told);
+    expectLogged(served);
+  });
+
+  it("who asks for credentials", async () => {
+    const refuse: Authenticate = async () => fail();
+    await using served = await startAgent("json-rpc", { authenticate: refuse, agent: async () => {} });
+    using wire = open(served.server.port);
+    for (const name of ["sendMessage", "sendStreamingMessage", "listTasks"] as const) {
+      const { error, told } = await wire.call(operationOf(name), { message });
+      expect(error?.code).toBe("unauthenticated");
+      expect(told).not.toContain(secret);
+      expectNoInternals(told);
+    }
+  });
+});

@@ -1,0 +1,25 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { cases } from "./cases.js";
+
+const read = (file: string): string => readFileSync(new URL(file, import.meta.url), "utf8");
+const page = read("../../docs/interop.md");
+
+/** Where each SDK is pinned. */
+const releases = [
+  { sdk: "a2a-sdk", release: /^a2a-sdk==(.+)$/m.exec(read("python/requirements.txt"))?.[1] },
+  { sdk: "@a2a-js/sdk", release: /"@a2a-js\/sdk": "(.+)"/.exec(read("js/package.json"))?.[1] },
+];
+
+describe("docs/interop.md", () => {
+  it.each(releases)("names the release of $sdk that the tests run", ({ sdk, release }) => {
+    expect(page).toContain(`\`${sdk}\` | ${release} |`);
+  });
+
+  it("lists every case and no other", () => {
+    const table = page.slice(page.indexOf("## Cases"), page.indexOf("What each shows"));
+    const listed = [...table.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name);
+    expect(listed).toHaveLength(new Set(listed).size);
+    expect(new Set(listed)).toEqual(new Set(Object.keys(cases)));
+  });
+});

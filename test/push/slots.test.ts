@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { createSlots } from "../../src/push/slots.js";
+import { settle } from "../support/virtual-clock.js";
+
+interface Work {
+  readonly name: string;
+  readonly end: () => void;
+}
+
+/** Notes what runs, and ends it when it is told to. */
+function workshop(count: number) {
+  const slots = createSlots(count);
+  const running: Work[] = [];
+  const start = (name: string, signal: AbortSignal = new AbortController().signal): Promise<string> =>
+    slots.run(signal, () => new Promise((resolve) => running.push({ name, end: () => resolve(name) })));
+  const end = async (name: string): Promise<void> => {
+    const index = running.findIndex((work) => work.name === name);
+    for (const work of running.splice(index, 1)) work.end();
+    await settle();
+  };
+  return { slots, start, end, names: () => running.map(({ name }) => name) };
+}
+
+describe("slots", () => {
+  it("let so many work at once, and the others in the order of asking", async () => {
+    const { start, end, names } = workshop(2);
+    const all = ["a", "b", "c", "d"].map((name) => start(name));
+    await settle();
+    expect(names()).toEqual(["a", "b"]);
+    await end("b");
+    expect(names()).toEqual(["a", "c"]);
+    await end("a");
+    await end("c");
+    await end("d");
+    expect(await Promise.all(all)).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("are given back by work that fails", async () => {
+    const { slots, start, names } = workshop(1);
+    const { signal } = new AbortController();
+    await expect(slots.run(signal, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+    void start("a");
+    await settle();
+    expect(names()).toEqual(["a"]);
+  });
+
+  it("are not for who has left, and whoever leaves makes room for the next", async () => {
+    const { start, end, names } = workshop(1);
+    const leaving = new AbortController();
+    void start("a");
+    const left = start("b", leaving.signal);
+    void start("c");
+    leaving.abort(new Error("left"));
+    await expect(left).rejects.toThrow("left");
+    await expect(start("d", leaving.signal)).rejects.toThrow("left");
+    await end("a");
+    expect(names()).toEqual(["c"]);
+  });
+});

@@ -1,0 +1,51 @@
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { numbers, readRequirements } from "./requirements.js";
+
+const requirements = readRequirements();
+
+/** `1-3 7` in full. */
+const expand = (text: string): number[] =>
+  text.split(" ").flatMap((range) => {
+    const [from = 0, to = from] = range.split("-").map(Number);
+    return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+  });
+
+// What stands first in the parentheses of `it`, or of what `it.each` gave.
+const title = /(?:\bit|\))\(\s*(["'`])((?:\\.|(?!\1).)*)\1/gs;
+const titles = new Map<string, readonly string[]>();
+
+function titlesOf(file: string): readonly string[] {
+  const known = titles.get(file);
+  if (known !== undefined) return known;
+  const path = new URL(`${file}.test.ts`, import.meta.url);
+  const source = existsSync(path) ? readFileSync(path, "utf8") : "";
+  const found = [...source.matchAll(title)].map(([, , text = ""]) => text.replace(/\\(.)/g, "$1"));
+  titles.set(file, found);
+  return found;
+}
+
+describe("the table of requirements", () => {
+  it("has every row once, in order", () => {
+    const wanted = Object.entries(numbers).flatMap(([chapter, text]) =>
+      expand(text).map((each) => `V1-${chapter}-${each}`),
+    );
+    expect(requirements.map(({ id }) => id)).toEqual(wanted);
+    expect(wanted).toHaveLength(253);
+  });
+
+  it.each(requirements)("$id $level: $rule", ({ shown, because }) => {
+    expect(shown.length + because.length).toBeGreaterThan(0);
+    for (const citation of shown) {
+      const [, file = "", beginning = ""] = /^([^ :]+): (.{8,})$/.exec(citation) ?? [];
+      const fitting = titlesOf(file).filter((text) => text.startsWith(beginning));
+      expect(fitting, `no test is named: ${citation}`).not.toEqual([]);
+    }
+  });
+
+  it("notices a test that does not exist, and a line that is no row", () => {
+    expect(titlesOf("requirements")).toContain("has every row once, in order");
+    expect(titlesOf("nowhere")).toEqual([]);
+    expect(() => readRequirements("V1-SEND-2 MUST without a colon")).toThrow("no row of the table");
+  });
+});

@@ -1,0 +1,728 @@
+// What the specification asks of a server, and which tests show it: every MUST and SHOULD of spec 9 that concerns agents,
+// both sides, or bindings. A row names tests by file and the beginning of their title; where there is nothing to test, or
+// not everything, it says why.
+
+/** One row of the table. */
+export interface Requirement {
+  readonly id: string;
+  /** As the specification says it: `MUST`, `should not`. */
+  readonly level: string;
+  readonly rule: string;
+  /** `file: beginning of a title`. */
+  readonly shown: readonly string[];
+  /** Why no test shows it, or not all of it. */
+  readonly because: readonly string[];
+}
+
+/** Numbers of the rows in each chapter, so that none gets lost. */
+export const numbers: Readonly<Record<string, string>> = {
+  GEN: "6",
+  SEND: "2 4-7",
+  EXEC: "1-4",
+  HIST: "1 3-5",
+  STREAM: "1-9 11-14 16",
+  GET: "1-3",
+  LIST: "1-10 12",
+  CANCEL: "1-4",
+  SUB: "1-6",
+  PCFG: "1-8 10-11",
+  PUSH: "1-6 8-9 18-19",
+  EXTCARD: "2-4 7 9-11",
+  SP: "1-8",
+  VER: "3-7",
+  ERR: "1-11 13-21 23-24",
+  CAP: "1-2",
+  CTX: "2 4-5 8 10-11",
+  TID: "1-2 4-5",
+  TURN: "3-4 6-10",
+  MSG: "1-3",
+  JSON: "1-3",
+  TIME: "1-2 4-5",
+  PRES: "1-5",
+  PART: "1-3",
+  EXT: "3-7 10-11 13",
+  EQ: "1-4",
+  SEL: "1",
+  RPC: "2-5",
+  GRPC: "1-3",
+  HTTP: "1 7-10",
+  CARD: "1-4 6-14",
+  CACHE: "1-3",
+  SIGN: "2-9",
+  AUTH: "1-3 6",
+  INTASK: "1-5 7 10-15",
+  SEC: "1-2 4-9 11-19 21-29",
+  BIND: "1-11",
+};
+
+const table = `
+V1-GEN-6 MUST: every binding represents the data model with equivalent function
+  shown e2e/sending: what a caller sends reaches the agent whole
+
+V1-SEND-2 MUST: reply holds task info or a message (exactly one)
+  shown e2e/sending: a reply is the whole answer
+  shown e2e/sending: any other event makes a task
+  shown e2e/wire-forms: an answer has the id of its request
+V1-SEND-4 MUST: message to a terminal task → UnsupportedOperationError
+  shown e2e/sending: a message to a task that has ended is refused
+V1-SEND-5 MUST: unknown or invisible taskId → TaskNotFoundError
+  shown e2e/sending: a task id that does not exist is not found
+  shown e2e/who-is-asking: a task of somebody else is as if it never was
+V1-SEND-6 MUST: unsupported part media type → ContentTypeNotSupportedError
+  shown e2e/sending: parts of a media type that the card does not name
+V1-SEND-7 SHOULD: output follows acceptedOutputModes
+  shown e2e/sending: what a caller sends reaches the agent whole
+  because the agent's author decides: it reads turn.configuration.acceptedOutputModes
+
+V1-EXEC-1 MUST: returnImmediately false/unset: wait for terminal or interrupted state
+  shown e2e/sending: a send waits as long as the task is worked on
+  shown e2e/sending: a send is answered at %s
+V1-EXEC-2 MUST: blocking reply has latest state, all artifacts, status
+  shown e2e/sending: any other event makes a task
+V1-EXEC-3 MUST: returnImmediately true: reply right after task creation
+  shown e2e/sending: returnImmediately answers as soon as there is a task
+  shown e2e/multi-turn: returnImmediately on a task that waits
+V1-EXEC-4 must: returnImmediately changes nothing for message replies, streams, webhooks
+  shown e2e/sending: returnImmediately changes nothing for a reply
+
+V1-HIST-1 MUST NOT: more messages than historyLength returned
+  shown e2e/sending: historyLength %s gives the last %s messages
+  shown e2e/streaming: historyLength holds for the task in a stream
+  shown e2e/listing: tasks come newest status first
+V1-HIST-3 SHOULD: historyLength 0: history left out
+  shown e2e/wire-forms: history is left out when none is asked for
+V1-HIST-4 must: unset: no client limit, server default
+  shown e2e/sending: historyLength %s gives the last %s messages
+V1-HIST-5 must: positive: the most recent messages
+  shown e2e/sending: historyLength %s gives the last %s messages
+
+V1-STREAM-1 MUST: operation opens a stream
+  shown e2e/streaming: the stream of a task begins with the task
+V1-STREAM-2 MUST: message answer: exactly one message, then close
+  shown e2e/streaming: the stream of a reply is one message
+V1-STREAM-3 MUST: task answer: first event is the task, then only update events
+  shown e2e/streaming: the stream of a task begins with the task
+V1-STREAM-4 MUST: stream closes at a terminal state
+  shown e2e/streaming: the stream of a task begins with the task
+V1-STREAM-5 MUST: immediate feedback on progress and intermediate results
+  shown e2e/streaming: each event is on its way before the next one is made
+V1-STREAM-6 MUST: no streaming capability → UnsupportedOperationError
+  shown e2e/streaming: an agent whose card turns streaming off
+V1-STREAM-7 MUST: terminal task → UnsupportedOperationError
+  shown e2e/sending: a message to a task that has ended is refused
+V1-STREAM-8 MUST: events delivered in generation order
+  shown e2e/streaming: the stream of a task begins with the task
+  shown e2e/streaming: a token stream of thousands of chunks
+V1-STREAM-9 MUST NOT: events reordered in transmission, in any binding
+  shown e2e/streaming: a token stream of thousands of chunks
+  shown core/simulator: loses nothing in
+V1-STREAM-11 MUST: every event goes to all active streams of the task
+  shown e2e/streaming: subscribers who come at any time
+V1-STREAM-12 MUST: all streams get the same events in the same order
+  shown e2e/streaming: subscribers who come at any time
+V1-STREAM-13 MUST NOT: closing one stream affects others
+  shown e2e/streaming: one who leaves disturbs nobody
+V1-STREAM-14 must: task lifecycle independent of streams
+  shown e2e/streaming: one who leaves disturbs nobody
+V1-STREAM-16 must: stream closes at terminal or interrupted state (conflicts with STREAM-4 reading, D-3)
+  shown e2e/streaming: a stream whose first event is %s ends with it
+  shown e2e/streaming: the stream stays open at AUTH_REQUIRED
+
+V1-GET-1 MUST: unknown or invisible task → TaskNotFoundError
+  shown e2e/listing: a task that does not exist is not found
+  shown e2e/who-is-asking: a task of somebody else is as if it never was
+V1-GET-2 MUST: access of the caller checked
+  shown e2e/who-is-asking: a task of somebody else is as if it never was
+V1-GET-3 must: current status and artifacts returned, history per limit
+  shown e2e/sending: any other event makes a task
+  shown e2e/sending: historyLength %s gives the last %s messages
+
+V1-LIST-1 MUST: only tasks visible to the caller
+  shown e2e/who-is-asking: a list holds the caller's own tasks
+V1-LIST-2 MUST: cursor pagination
+  shown e2e/listing: pages join to the whole list
+  shown e2e/listing: a page token is good for the filters
+V1-LIST-3 MUST: newest status timestamp first
+  shown e2e/listing: tasks come newest status first
+V1-LIST-4 MUST: artifacts absent from every task unless includeArtifacts is true
+  shown e2e/wire-forms: required members of a list are there
+V1-LIST-5 should: includeArtifacts true: artifacts present with real content, maybe empty
+  shown e2e/listing: tasks come newest status first
+  shown version/v1.0/json: say that a task has no artifacts
+V1-LIST-6 MUST: nextPageToken always present
+  shown e2e/wire-forms: required members of a list are there
+V1-LIST-7 MUST: nextPageToken is "" on the last page
+  shown e2e/wire-forms: required members of a list are there
+  shown e2e/listing: pages join to the whole list
+V1-LIST-8 must: default page ≤ 50, pageSize between 1 and 100
+  shown e2e/listing: an empty list says so in every member
+  shown e2e/listing: a value out of range is refused
+V1-LIST-9 must: statusTimestampAfter inclusive
+  shown e2e/listing: each filter narrows the list
+V1-LIST-10 MUST: tasks, pageSize, totalSize present
+  shown e2e/wire-forms: required members of a list are there
+V1-LIST-12 MUST: out-of-range or unknown parameter values rejected
+  shown e2e/listing: a value out of range is refused
+  shown e2e/listing: a page token is good for the filters
+
+V1-CANCEL-1 MUST: not cancelable → TaskNotCancelableError
+  shown e2e/canceling: a task that has ended is not cancelable
+V1-CANCEL-2 MUST: unknown or invisible → TaskNotFoundError
+  shown e2e/canceling: a task that has ended is not cancelable
+  shown e2e/who-is-asking: a task of somebody else is as if it never was
+V1-CANCEL-3 must: reply is the updated task
+  shown e2e/canceling: an agent at work is told
+  shown e2e/canceling: a task that nobody works on is CANCELED
+V1-CANCEL-4 must: repeated cancels have one effect
+  shown e2e/canceling: cancels at the same time have one effect
+
+V1-SUB-1 MUST: first event is the task at subscription time
+  shown e2e/streaming: subscribers who come at any time
+  shown e2e/streaming: a subscription outlives INPUT_REQUIRED
+V1-SUB-2 MUST: stream ends at a terminal state
+  shown e2e/streaming: a subscription outlives INPUT_REQUIRED
+  shown e2e/canceling: a task that nobody works on is CANCELED
+V1-SUB-3 MUST: terminal task → UnsupportedOperationError
+  shown e2e/streaming: a finished task is not subscribed to
+V1-SUB-4 MUST: unknown or invisible → TaskNotFoundError
+  shown e2e/streaming: a finished task is not subscribed to
+  shown e2e/who-is-asking: a task of somebody else is as if it never was
+V1-SUB-5 MUST: no streaming capability → UnsupportedOperationError
+  shown e2e/streaming: an agent whose card turns streaming off
+V1-SUB-6 must: usable in every non-terminal state
+  shown e2e/streaming: a subscription outlives INPUT_REQUIRED
+  shown e2e/multi-turn: a task at AUTH_REQUIRED goes on by itself
+  shown e2e/sending: returnImmediately answers as soon as there is a task
+
+V1-PCFG-1 MUST: no push capability: all four operations → PushNotificationNotSupportedError
+  shown e2e/push-config: an agent without push notifications answers all four
+V1-PCFG-2 MUST: Create starts webhook delivery for the task
+  shown push/serve: are configured, shown without credentials, delivered
+V1-PCFG-3 MUST: config persists until task end or deletion
+  shown push/serve: are configured, shown without credentials, delivered
+V1-PCFG-4 MUST: unknown task → TaskNotFoundError (all four)
+  shown e2e/push-config: none of the four finds a task that does not exist
+  shown e2e/who-is-asking: a task of somebody else is as if it never was
+V1-PCFG-5 must: Create returns the config with its id
+  shown e2e/push-config: a configuration is kept under an id of its own
+V1-PCFG-6 MUST: Get returns URL and settings
+  shown e2e/push-config: a configuration is kept under an id of its own
+V1-PCFG-7 MUST: Get fails when config missing or not accessible
+  shown e2e/push-config: deleting is for good
+  shown e2e/push-config: none of the four finds
+  shown e2e/who-is-asking: a task of somebody else is as if it never was
+V1-PCFG-8 MUST: List returns all active configs of the task
+  shown e2e/push-config: a configuration is kept under an id of its own
+  shown e2e/push-config: the list comes in pages
+V1-PCFG-10 MUST: Delete removes permanently, calls stop
+  shown e2e/push-config: deleting is for good
+  shown push/delivery: stop when the configuration is deleted
+V1-PCFG-11 MUST: Delete is idempotent
+  shown e2e/push-config: deleting is for good
+
+V1-PUSH-1 MUST: credentials of authentication in the request headers
+  shown push/delivery: carry the token and the credentials
+V1-PUSH-2 must: body is a StreamResponse with exactly one member
+  shown push/delivery: tell what a task does, in order
+  shown push/delivery: carry the token and the credentials
+V1-PUSH-3 must: plain HTTP POST, JSON of the HTTP binding, for every task binding
+  shown push/delivery: carry the token and the credentials
+  shown push/serve: push notifications of a served agent over %s
+V1-PUSH-4 MUST: at least one delivery attempt per webhook
+  shown push/delivery: go to each configuration of a task
+V1-PUSH-5 MAY/SHOULD: retries with exponential backoff
+  shown push/retry: is asked again after %s, later and later
+V1-PUSH-6 SHOULD: timeout, 10–30 s
+  shown push/retry: is left when it does not answer in time
+V1-PUSH-8 SHOULD: webhook URLs validated against SSRF (private, loopback, link-local; allowlist)
+  shown push/policy: keeps the public away from %s
+  shown push/retry: is looked up for each call
+  shown e2e/push-config: an address beyond those that the agent may call
+V1-PUSH-9 SHOULD: configs and credentials stored securely
+  shown e2e/push-config: a configuration is kept under an id of its own
+  because kept in memory in this issue and never shown again; encrypted rows come with the durable store
+V1-PUSH-18 SHOULD NOT: unverified client URLs called blindly
+  shown e2e/push-config: an address beyond those that the agent may call
+  shown push/retry: does not lead to another one by a redirect
+V1-PUSH-19 SHOULD: notifications carry a timestamp; old ones refused
+  because later issue: signed notifications with their time come with durable delivery; each status event carries its own
+
+V1-EXTCARD-2 MUST: operation requires authentication
+  shown e2e/card: nobody sees the extended card without saying who they are
+V1-EXTCARD-3 MUST: capability false/absent → UnsupportedOperationError
+  shown e2e/card: an agent that declares none says unsupportedOperation
+V1-EXTCARD-4 MUST: declared, not configured → ExtendedAgentCardNotConfiguredError
+  shown e2e/card: an agent that declares none says unsupportedOperation
+V1-EXTCARD-7 SHOULD: caching headers
+  shown e2e/card: an extended card is kept by no cache that others share
+V1-EXTCARD-9 SHOULD NOT: exploitable secrets inside
+  because the agent's author decides: it writes what the extended card says
+V1-EXTCARD-10 MUST: permissions checked before privileged content
+  shown e2e/card: nobody sees the extended card without saying who they are
+  shown e2e/card: a caller who is known sees the extended card
+V1-EXTCARD-11 SHOULD: versioned; cache invalidation honoured; levels documented
+  because the agent's author decides: it sets the card's version; docs/card.md tells of the levels
+
+V1-SP-1 must: parameter names case-insensitive, values case-sensitive
+  shown e2e/parameters: %s takes the version from the query
+  shown e2e/parameters: %s says in its answer which extensions
+V1-SP-2 MUST: JSON-RPC: sent as HTTP headers
+  shown e2e/parameters: %s takes the version from the query
+V1-SP-3 MUST: HTTP+JSON: sent as HTTP headers
+  shown e2e/parameters: %s takes the version from the query
+V1-SP-4 MUST: gRPC: sent as metadata
+  shown e2e/parameters: gRPC says it in its metadata
+  shown binding/grpc/client: sends its version, headers and binary metadata
+V1-SP-5 SHOULD: several values comma-joined in one header/entry
+  shown e2e/parameters: %s says in its answer which extensions
+  shown e2e/parameters: gRPC says it in its metadata
+V1-SP-6 MUST: gRPC servers read parameters from metadata
+  shown e2e/parameters: version %s is refused
+  shown e2e/parameters: gRPC says it in its metadata
+V1-SP-7 SHOULD: gRPC servers validate needed parameters
+  shown e2e/parameters: version %s is refused
+V1-SP-8 must: parameters defined by the specification start with a2a-
+  shown e2e/parameters: %s takes the version from the query
+  shown e2e/parameters: %s says in its answer which extensions
+
+V1-VER-3 MUST: semantics of the requested version applied
+  shown e2e/parameters: version %s is served
+V1-VER-4 MUST: unsupported version → VersionNotSupportedError
+  shown e2e/parameters: version %s is refused
+V1-VER-5 MUST: empty value means 0.3
+  shown e2e/parameters: a call without a version is served, and refused when the server is strict
+  because later issue: 0.3 is served with its own issue; until then a missing version takes what knows the method
+V1-VER-6 SHOULD NOT: patch numbers in requests, replies, cards
+  shown e2e/wire-forms: the card shows no patch number
+V1-VER-7 MUST NOT: patch numbers considered in negotiation
+  shown e2e/parameters: version %s is served
+
+V1-ERR-1 MUST: suitable error returned; SHOULD be actionable
+  shown e2e/task-after: %s thrown before the first event is the answer
+V1-ERR-2 MUST: missing/invalid credentials rejected
+  shown e2e/who-is-asking: a caller who does not say who it is is refused on every operation
+V1-ERR-3 SHOULD: challenge included, scheme named
+  shown e2e/who-is-asking: 401 comes with the challenge
+  shown binding/http-json-server: challenges an unknown caller also
+V1-ERR-4 MUST: missing permission → authorization error
+  shown e2e/who-is-asking: a caller who may not is told so
+V1-ERR-5 SHOULD: missing permission/scope named without leaking
+  shown e2e/who-is-asking: a caller who may not is told so
+V1-ERR-6 MUST NOT: existence of forbidden resources revealed
+  shown e2e/who-is-asking: a task of somebody else is as if it never was
+  shown e2e/who-is-asking: an answer about somebody else's task
+V1-ERR-7 MUST: all input validated before processing
+  shown e2e/bad-input/fields: %s names whatever field is wrong
+  shown e2e/bad-input/bodies: refuses a body of %s
+V1-ERR-8 SHOULD: failing parameters and reasons named, valid values hinted
+  shown e2e/bad-input/fields: %s names whatever field is wrong
+  shown e2e/listing: a value out of range is refused
+  shown protocol/json-reader: of an unknown state %j lists the states
+V1-ERR-9 MUST: missing or inaccessible resource → not found
+  shown e2e/listing: a task that does not exist is not found
+  shown e2e/who-is-asking: a task of somebody else is as if it never was
+V1-ERR-10 SHOULD NOT: "missing" and "not allowed" distinguishable
+  shown e2e/who-is-asking: a task of somebody else is as if it never was
+  shown e2e/who-is-asking: an answer about somebody else's task
+V1-ERR-11 SHOULD: temporary vs permanent failures have different codes
+  shown e2e/draining: turns and their streams end in peace
+  shown e2e/limits: turns of one owner are limited
+V1-ERR-13 SHOULD: system errors logged
+  shown e2e/task-after: an agent that %s fails its task with a reference
+  shown binding/json-rpc-server: shows nothing of what broke inside
+V1-ERR-14 MUST: every error has code and message
+  shown e2e/task-after: %s thrown before the first event is the answer
+V1-ERR-15 MUST: every detail object has @type
+  shown e2e/wire-forms: an error has its code, a message, and typed details
+  shown e2e/wire-forms: an error is one object with code
+V1-ERR-16 SHOULD: google.rpc detail types used
+  shown e2e/wire-forms: an error has its code, a message, and typed details
+  shown e2e/wire-forms: an error is one object with code
+V1-ERR-17 MUST: bindings map code, message, details without loss of meaning
+  shown e2e/task-after: %s thrown before the first event is the answer
+  shown binding/transports: %s goes there and back
+  shown binding/grpc/errors: %s thrown by an operation
+V1-ERR-18 MUST: A2A errors mapped as in 5.1
+  shown binding/http-json-server: says %s with its HTTP status
+  shown binding/grpc/errors: %s goes out as a status
+  shown version/v1.0/errors: $id $code is written back
+V1-ERR-19 MUST: gRPC: ErrorInfo with reason, domain for A2A errors
+  shown binding/grpc/errors: encodes a missing task byte for byte
+  shown e2e/task-after: %s thrown before the first event is the answer
+V1-ERR-20 MUST: HTTP+JSON: ErrorInfo with @type, reason, domain for A2A errors
+  shown e2e/wire-forms: an error is one object with code
+V1-ERR-21 SHOULD: JSON-RPC: data array with ErrorInfo / BadRequest
+  shown e2e/wire-forms: an error has its code, a message, and typed details
+V1-ERR-23 must: HTTP error body: error.code, error.message, error.details
+  shown e2e/wire-forms: an error is one object with code
+V1-ERR-24 must: standard JSON-RPC codes used for envelope errors
+  shown binding/json-rpc-server: refuses $what with $code
+
+V1-CAP-1 MUST: use of an undeclared capability → the prescribed error
+  shown e2e/push-config: an agent without push notifications
+  shown e2e/streaming: an agent whose card turns streaming off
+  shown e2e/card: an agent that declares none
+V1-CAP-2 MUST: required extension not declared by the client → ExtensionSupportRequiredError
+  shown e2e/parameters: a required extension that is not activated
+
+V1-CTX-2 MUST: a generated context id is in the reply
+  shown e2e/sending: a context id that the caller made up is kept, and one is made
+  shown e2e/sending: a reply is the whole answer
+V1-CTX-4 MUST: unacceptable client context id → error
+  shown e2e/multi-turn: the context of a continued task is the task's
+V1-CTX-5 MUST NOT: silently replaced by a new context id
+  shown e2e/sending: a context id that the caller made up is kept
+V1-CTX-8 SHOULD: same context id = same conversation
+  shown e2e/multi-turn: a known context without a task starts a new task in it
+V1-CTX-10 MAY/SHOULD: expiry policies allowed / documented
+  because contexts are ids alone and do not expire; how long tasks are kept stands in docs/stores.md
+V1-CTX-11 must: server messages carry contextId; taskId only if a task exists
+  shown e2e/sending: a reply is the whole answer
+  shown e2e/sending: a send is answered at %s
+
+V1-TID-1 MUST: unique id per new task
+  shown e2e/sending: each task has an id of its own
+V1-TID-2 MUST: id in the returned task
+  shown e2e/sending: any other event makes a task
+V1-TID-4 MUST: unknown taskId → TaskNotFoundError
+  shown e2e/sending: a task id that does not exist is not found
+V1-TID-5 must: no client-chosen ids for new tasks
+  shown e2e/sending: a task id that does not exist is not found
+
+V1-TURN-3 MUST: context inferred from the task if only taskId is given
+  shown e2e/multi-turn: the context of a continued task is the task's
+V1-TURN-4 MUST: mismatching pair rejected
+  shown e2e/multi-turn: the context of a continued task is the task's
+V1-TURN-6 SHOULD: referenced tasks used for understanding
+  shown e2e/multi-turn: the agent sees the tasks that a message refers to
+  because the agent's author decides: it uses turn.references()
+V1-TURN-7 SHOULD: shared context used for relevant answers
+  shown e2e/multi-turn: a known context without a task
+  because the agent's author decides: it keys what it remembers by turn.contextId
+V1-TURN-8 must: terminal tasks never restart; refinement is a new task
+  shown e2e/sending: a message to a task that has ended is refused
+  shown e2e/multi-turn: an artifact that is refined in a new task
+V1-TURN-9 should: refined artifact keeps its name
+  shown e2e/multi-turn: an artifact that is refined in a new task
+  because the agent's author decides: it names its artifacts
+V1-TURN-10 should: ambiguous artifact reference → INPUT_REQUIRED asking for it
+  because the agent's author decides: it asks with inputRequired()
+
+V1-MSG-1 SHOULD NOT: task results delivered as messages
+  because the agent's author decides: results are artifacts unless it replies
+V1-MSG-2 SHOULD: results delivered as artifacts
+  shown e2e/sending: any other event makes a task
+  because the agent's author decides: it yields artifact()
+V1-MSG-3 MUST NOT: messages treated as reliable for critical information
+  shown e2e/multi-turn: an agent that returns after asking is started anew
+  because the agent's author decides: status messages are kept in the history all the same
+
+V1-JSON-1 MUST: camelCase member names
+  shown e2e/wire-forms: a task has lowerCamelCase members
+V1-JSON-2 MUST: enums as proto names
+  shown e2e/wire-forms: a task has lowerCamelCase members
+V1-JSON-3 must: part and event kind by member presence, no kind
+  shown e2e/wire-forms: a task has lowerCamelCase members
+  shown e2e/sending: what a caller sends reaches the agent whole
+
+V1-TIME-1 MUST: timestamps ISO 8601 UTC strings
+  shown e2e/wire-forms: a task has lowerCamelCase members
+V1-TIME-2 SHOULD: millisecond precision where known
+  shown e2e/wire-forms: a task has lowerCamelCase members
+V1-TIME-4 MUST NOT: offsets other than Z
+  shown e2e/wire-forms: a task has lowerCamelCase members
+V1-TIME-5 MUST: correct parsing and generation
+  shown protocol/timestamp: reads %s as %s
+  shown protocol/timestamp: reads every time as it was written
+
+V1-PRES-1 MUST: REQUIRED fields present and set
+  shown e2e/wire-forms: required members of a list are there
+  shown version/v1.0/json: $id $method is read and written back
+V1-PRES-2 SHOULD: missing required fields → reject
+  shown e2e/bad-input/fields: %s names whatever field is wrong
+  shown protocol/validate: is refused over JSON
+V1-PRES-3 MUST: required arrays have ≥ 1 element (see D-9)
+  shown e2e/bad-input/fields: %s names whatever field is wrong
+V1-PRES-4 should: documented defaults applied when an optional field is absent
+  shown e2e/listing: an empty list says so in every member
+V1-PRES-5 SHOULD: unknown fields ignored
+  shown e2e/wire-forms: members that nobody knows are ignored
+
+V1-PART-1 must: exactly one content member per part
+  shown e2e/bad-input/fields: %s names whatever field is wrong
+  shown e2e/sending: what a caller sends reaches the agent whole
+V1-PART-2 must: artifact and message have ≥ 1 part
+  shown e2e/bad-input/fields: %s names whatever field is wrong
+V1-PART-3 must: artifactId unique inside the task
+  shown e2e/sending: any other event makes a task
+
+V1-EXT-3 SHOULD: unsupported requested extension ignored
+  shown e2e/parameters: an extension is active for a call that asks for it
+V1-EXT-4 MUST: error when that extension is required by the card
+  shown e2e/parameters: a required extension that is not activated
+V1-EXT-5 MUST NOT: automatic fallback to another version
+  shown e2e/parameters: a required extension that is not activated
+  shown e2e/parameters: an extension is active for a call that asks for it
+V1-EXT-6 SHOULD: reply lists activated extensions in A2A-Extensions
+  shown e2e/parameters: %s says in its answer which extensions
+  shown e2e/parameters: gRPC says it in its metadata
+  shown e2e/parameters: an event stream says it too
+V1-EXT-7 must: extensions inactive unless requested
+  shown e2e/parameters: an extension is active for a call that asks for it
+V1-EXT-10 MUST: extension data validated as untrusted
+  shown protocol/json-reader: never touches a prototype
+  shown protocol/json-reader: of %s is counted from the outermost object
+V1-EXT-11 MUST: extension methods under core authn/authz
+  because an extension cannot add methods to a server of ours
+V1-EXT-13 should not: data-only extensions marked required
+  because the agent's author decides: it says in the card what is required
+
+V1-EQ-1 MUST: same operations and capabilities on all bindings
+  shown binding/transports: $name carries its request
+  shown version/v1.0/grpc: has every operation under the name of its RPC
+  shown binding/grpc/client: has every operation of the table
+V1-EQ-2 MUST: semantically equal results
+  shown e2e/sending: what a caller sends reaches the agent whole
+  shown e2e/sending: any other event makes a task
+  shown e2e/streaming: the stream of a task begins with the task
+V1-EQ-3 MUST: consistent error mapping
+  shown e2e/task-after: %s thrown before the first event is the answer
+V1-EQ-4 MUST: same authentication schemes
+  shown e2e/who-is-asking: a caller who does not say who it is is refused on every operation
+
+V1-SEL-1 MUST: all supported bindings declared
+  shown e2e/card: the card tells of every binding where it really is
+
+V1-RPC-2 must: application/json
+  shown e2e/wire-forms: an answer has the id of its request
+  shown binding/json-rpc-server: never executes a body of type
+V1-RPC-3 must: PascalCase method names of 6.1
+  shown e2e/wire-forms: an answer has the id of its request
+  shown version/v1.0/json: $id $method is read and written back
+V1-RPC-4 must: streams are SSE, each data a JSON-RPC response with the request's id
+  shown e2e/wire-forms: a stream is made of whole responses
+V1-RPC-5 must: A2A codes in -32001…-32099
+  shown version/v1.0/errors: $id $code is written back
+  shown e2e/wire-forms: an error has its code, a message
+
+V1-GRPC-1 must: implements A2AService of the normative proto, proto3
+  shown version/v1.0/grpc: has every operation under the name of its RPC
+  shown version/v1.0/grpc: %s %j is %s
+V1-GRPC-2 must: HTTP/2 with TLS
+  shown e2e/card: calls over TLS work like any others
+V1-GRPC-3 must: streams as server-streaming StreamResponse
+  shown e2e/streaming: the stream of a task begins with the task
+
+V1-HTTP-1 SHOULD: application/a2a+json for requests and replies
+  shown e2e/wire-forms: an answer is the bare object, in A2A's own media type
+  shown binding/http-json-server: answers Accept $accept
+V1-HTTP-7 must: SSE data = bare StreamResponse
+  shown e2e/wire-forms: a stream is made of bare events
+V1-HTTP-8 SHOULD: events not reordered (3.5.2 makes it MUST)
+  shown e2e/streaming: the stream of a task begins with the task
+V1-HTTP-9 MUST: UTF-8 JSON
+  shown e2e/sending: what a caller sends reaches the agent whole
+  shown binding/json-rpc-server: refuses bytes that are not UTF-8
+V1-HTTP-10 must: routes of 6.4, with and without tenant prefix
+  shown e2e/wire-forms: every route is there, with a tenant before it as well
+
+V1-CARD-1 MUST: a card is available
+  shown e2e/card: the card tells of every binding where it really is
+V1-CARD-2 MUST: bindings declared properly
+  shown e2e/card: the card tells of every binding where it really is
+V1-CARD-3 SHOULD: all combinations listed in preference order
+  shown e2e/card: the card lists what was mounted, in that order
+V1-CARD-4 MUST: binding and URL of each entry correct
+  shown e2e/card: the card tells of every binding where it really is
+  shown e2e/card: calls over TLS work like any others
+V1-CARD-6 MUST: well-known URI returns an AgentCard
+  shown e2e/card: the card tells of every binding where it really is
+  shown card/endpoint: serves the card at %s
+V1-CARD-7 SHOULD NOT: secrets or internals in the card
+  shown e2e/card: a caller who is known sees the extended card
+  because the agent's author decides: the rest of the card is what it wrote
+V1-CARD-8 SHOULD: card served over HTTPS
+  shown e2e/card: calls over TLS work like any others
+V1-CARD-9 SHOULD: each agent on a shared domain has its own card
+  shown card/urls: puts the base path behind the host
+V1-CARD-10 must: HTTP interface URLs absolute, HTTPS in production; gRPC host:port
+  shown e2e/card: the card tells of every binding where it really is
+  shown e2e/card: calls over TLS work like any others
+V1-CARD-11 should: protocolVersion names the newest supported minor of its major
+  shown e2e/wire-forms: the card shows no patch number
+V1-CARD-12 must: each SecurityScheme and OAuthFlows has exactly one member
+  because later issue: cards declare no security schemes until those are enforced from the card
+V1-CARD-13 must: API key location is query, header or cookie
+  because later issue: cards declare no security schemes until those are enforced from the card
+V1-CARD-14 must: OAuth2 metadata and flow URLs use TLS
+  because later issue: cards declare no security schemes until those are enforced from the card
+
+V1-CACHE-1 SHOULD: HTTP caching used
+  shown e2e/card: the card may be kept
+V1-CACHE-2 SHOULD: Cache-Control: max-age
+  shown e2e/card: the card may be kept
+V1-CACHE-3 SHOULD: ETag from version or hash
+  shown e2e/card: the card may be kept
+
+V1-SIGN-2 MUST: RFC 8785 canonical form before signing/verifying
+  because later issue: cards are signed with the issue on signatures
+V1-SIGN-3 MUST: unset optional fields omitted
+  because later issue: cards are signed with the issue on signatures
+V1-SIGN-4 MUST: set optional fields kept, even at default
+  because later issue: cards are signed with the issue on signatures
+V1-SIGN-5 MUST: REQUIRED fields kept, even at default
+  because later issue: cards are signed with the issue on signatures
+V1-SIGN-6 MUST: other default values omitted
+  because later issue: cards are signed with the issue on signatures
+V1-SIGN-7 MUST: signatures excluded
+  because later issue: cards are signed with the issue on signatures
+V1-SIGN-8 MUST: protected header has alg and kid
+  because later issue: cards are signed with the issue on signatures
+V1-SIGN-9 SHOULD: typ is JOSE
+  because later issue: cards are signed with the issue on signatures
+
+V1-AUTH-1 MUST: every request authenticated per declared requirements
+  shown e2e/who-is-asking: a caller who does not say who it is is refused on every operation
+V1-AUTH-2 SHOULD: binding-specific codes for auth failures
+  shown e2e/who-is-asking: a caller who does not say who it is is refused on every operation
+  shown e2e/who-is-asking: 401 comes with the challenge
+V1-AUTH-3 SHOULD: challenge information returned
+  shown e2e/who-is-asking: 401 comes with the challenge
+V1-AUTH-6 should: 401 with WWW-Authenticate; 403 when permission is missing
+  shown e2e/who-is-asking: 401 comes with the challenge
+  shown e2e/who-is-asking: a caller who may not is told so
+
+V1-INTASK-1 MUST: a task tracks the operation
+  shown e2e/multi-turn: a task at AUTH_REQUIRED goes on by itself
+V1-INTASK-2 MUST: state becomes AUTH_REQUIRED
+  shown e2e/sending: a send is answered at %s
+V1-INTASK-3 MUST: status message explains, unless agreed otherwise
+  shown e2e/multi-turn: a task at AUTH_REQUIRED goes on by itself
+  because the agent's author decides: it writes the text of authRequired()
+V1-INTASK-4 MUST: credential arrives out of band unless in-band was negotiated
+  shown e2e/multi-turn: a task at AUTH_REQUIRED goes on by itself
+V1-INTASK-5 SHOULD: streams kept open in AUTH_REQUIRED (out-of-band case)
+  shown e2e/streaming: the stream stays open at AUTH_REQUIRED
+V1-INTASK-7 SHOULD: messages accepted in AUTH_REQUIRED
+  shown e2e/multi-turn: a task at AUTH_REQUIRED takes messages as well
+V1-INTASK-10 SHOULD: credentials over a secure out-of-band channel
+  because the agent's author decides: it names the place where the grant is given
+V1-INTASK-11 SHOULD: in-band credentials bound to the requesting agent
+  because the agent's author decides: no credential is taken in band by the framework
+V1-INTASK-12 SHOULD: sensitive in-band credentials readable only by it
+  because the agent's author decides: no credential is taken in band by the framework
+V1-INTASK-13 MUST NOT: state transition taken as authorization
+  shown e2e/multi-turn: a task at AUTH_REQUIRED goes on by itself
+  because the agent's author decides: it looks for the grant itself, the state says nothing
+V1-INTASK-14 MUST: scope of a grant defined by implementation, issuer or extension
+  because the agent's author decides: it or the issuer of the grant says what it covers
+V1-INTASK-15 MUST NOT: grant assumed to cover later messages
+  because the agent's author decides: it asks again for each thing that needs a grant
+
+V1-SEC-1 MUST: encryption in production
+  shown e2e/card: calls over TLS work like any others
+  because whoever runs the server decides: TLS here or before the server; docs/deployment.md
+V1-SEC-2 SHOULD: modern TLS (1.3+), strong suites
+  shown binding/listener: prefers HTTP/2 in TLS
+  because whoever runs the server decides: ciphers by the tls option; Node's defaults prefer TLS 1.3
+V1-SEC-4 SHOULD: HSTS
+  because whoever runs the server decides: HSTS is a promise for the whole host, made by whoever owns it
+V1-SEC-5 SHOULD: SSLv3, TLS 1.0, TLS 1.1 off
+  shown binding/listener: refuses %s
+V1-SEC-6 MUST: authorization check on every operation
+  shown e2e/who-is-asking: a caller who does not say who it is is refused on every operation
+  shown e2e/who-is-asking: a task of somebody else is as if it never was
+V1-SEC-7 MUST: results scoped to the caller, also without filters
+  shown e2e/who-is-asking: a list holds the caller's own tasks
+V1-SEC-8 MUST: Cancel, Subscribe, push config check access
+  shown e2e/who-is-asking: a task of somebody else is as if it never was
+V1-SEC-9 MUST: checks precede queries that could leak existence
+  shown e2e/who-is-asking: a task of somebody else is as if it never was
+  shown e2e/who-is-asking: an answer about somebody else's task
+V1-SEC-11 SHOULD: authorization model documented
+  because documentation: docs/security.md
+V1-SEC-12 SHOULD: limits on message size, file size, complexity
+  shown e2e/limits: a request that is too large is refused
+  shown e2e/limits: %s over its limit fails the task
+  shown e2e/limits: a message of too many parts
+V1-SEC-13 SHOULD: file types checked, unexpected refused
+  shown e2e/sending: parts of a media type that the card does not name
+V1-SEC-14 MUST: credentials treated as secrets
+  shown e2e/push-config: a configuration is kept under an id of its own
+  shown push/retry: is given up after three attempts, in a log line without secrets
+V1-SEC-15 SHOULD: credentials rotated, only over encrypted links, revocable
+  because whoever runs the server decides: credentials of callers are checked by its authenticate; those of webhooks are replaced by their id
+V1-SEC-16 SHOULD: auth failures logged and rate limited
+  shown e2e/who-is-asking: why a caller was refused stands in the log
+  because whoever runs the server decides: rate limits of strangers belong into authenticate or before the server
+V1-SEC-17 SHOULD: security events logged, patterns monitored, audit trail
+  shown e2e/who-is-asking: why a caller was refused stands in the log
+  because whoever runs the server decides: it keeps and watches its logs
+V1-SEC-18 MUST NOT: sensitive data in logs unless needed and protected
+  shown push/retry: is given up after three attempts, in a log line without secrets
+V1-SEC-19 SHOULD: rate limits on all operations with a suitable error
+  shown e2e/limits: turns of one owner are limited
+  shown e2e/limits: streams of one principal are limited
+V1-SEC-21 MUST: data protection law followed
+  because whoever runs the server decides: data protection is a matter of law and place
+V1-SEC-22 SHOULD: deletion on request, retention policy, minimal personal logging
+  shown store/memory-retention: drops finished tasks, the oldest first
+  because whoever runs the server decides: deletion on request comes with the durable store
+V1-SEC-23 MUST: content validated against the schema
+  shown e2e/bad-input/fields: %s names whatever field is wrong
+  shown protocol/validate: is refused over JSON
+V1-SEC-24 MUST: user content sanitized against injection
+  shown protocol/json-reader: never touches a prototype
+  shown e2e/push-config: a line break in what becomes a header
+  because the agent's author decides: it knows where its content goes
+V1-SEC-25 MUST: file links validated against SSRF
+  because links in parts are handed to the agent and never fetched by the framework; webhooks: see PUSH-8
+V1-SEC-26 MUST: history and artifacts protected
+  shown e2e/who-is-asking: a task of somebody else is as if it never was
+V1-SEC-27 must: least privilege
+  because whoever runs the server decides: it gives the process no more rights than it needs
+V1-SEC-28 should: trace context propagated
+  because later issue: traces come with telemetry
+V1-SEC-29 must: authorization enforced before sensitive backend actions or data access
+  shown e2e/who-is-asking: a caller who does not say who it is is refused on every operation
+  shown e2e/who-is-asking: 401 comes with the challenge
+
+V1-BIND-1 SHOULD/MUST: identified by a URI
+  because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card
+V1-BIND-2 MUST: breaking change → new URI
+  because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card
+V1-BIND-3 MUST: all core operations, equivalent model, same semantics, full documentation
+  because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card
+V1-BIND-4 MUST: mappings for messages, timestamps, binary, enums
+  because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card
+V1-BIND-5 MUST: service parameter transport, limits, reserved names, fallback documented
+  because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card
+V1-BIND-6 MUST: all A2A errors mapped, details kept, format documented
+  shown binding/connect/endpoint: %s keeps its code and details
+  because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card
+V1-BIND-7 SHOULD: mapping table given
+  because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card
+V1-BIND-8 MUST: missing streaming support declared in the card
+  because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card
+V1-BIND-9 MUST: authentication integrated and documented
+  shown binding/connect/endpoint: asks who calls before it reads the body
+  because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card
+V1-BIND-10 MUST: declared in the card with URI and URL
+  because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card
+V1-BIND-11 SHOULD: interoperability tests, differences, examples
+  because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card
+`;
+
+/** The rows of the table. Throws for a line that is none. */
+export function readRequirements(text: string = table): readonly Requirement[] {
+  const rows: { id: string; level: string; rule: string; shown: string[]; because: string[] }[] = [];
+  for (const line of text.split("\n").filter((each) => each.trim() !== "")) {
+    const [, kind, said = ""] = /^ {2}(shown|because) (.+)$/.exec(line) ?? [];
+    const [, id, level = "", rule = ""] = /^(V1-[A-Z]+-\d+) ([A-Za-z /]+): (.+)$/.exec(line) ?? [];
+    if (kind === "shown") rows.at(-1)?.shown.push(said);
+    else if (kind === "because") rows.at(-1)?.because.push(said);
+    else if (id !== undefined) rows.push({ id, level, rule, shown: [], because: [] });
+    else throw new Error(`no row of the table: ${line}`);
+  }
+  return rows;
+}

@@ -1,0 +1,50 @@
+import { expect } from "vitest";
+import { type A2AError, errorTable } from "../../src/protocol/errors.js";
+import { type HttpAnswer, httpOutcome, rpcOutcome } from "./raw-http.js";
+import { expectNoInternals } from "./raw-wire.js";
+
+/** One URL of an agent that takes JSON by POST: SendMessage over one binding. */
+export interface HttpEnd {
+  readonly name: string;
+  readonly target: string;
+  /** Body of a request that is right. */
+  readonly body: string;
+  /** The error that an answer tells of, its form and its status checked. */
+  errorOf(answer: HttpAnswer): A2AError | undefined;
+}
+
+const params = { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }] } };
+const { message } = params;
+/** Statuses that an answer over JSON-RPC keeps; all others are 200. */
+const rpcStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 503]);
+
+/** The JSON bindings at their own URLs; that of JSON-RPC answers a request whose id cannot be told with null. */
+export const httpEnds: readonly HttpEnd[] = [
+  {
+    name: "JSON-RPC",
+    target: "/json-rpc",
+    body: JSON.stringify({ jsonrpc: "2.0", id: null, method: "SendMessage", params }),
+    errorOf: (answer) =>
+      checked(answer, rpcOutcome(answer, null).error, (http) => (rpcStatuses.has(http) ? http : 200)),
+  },
+  {
+    name: "HTTP+JSON",
+    target: "/http-json/message:send",
+    body: JSON.stringify({ message }),
+    errorOf: (answer) => checked(answer, httpOutcome(answer).error, (http) => http),
+  },
+];
+
+function checked(
+  answer: HttpAnswer,
+  error: A2AError | undefined,
+  statusOf: (http: number) => number,
+): A2AError | undefined {
+  expectNoInternals(answer.text);
+  expect(answer.status).toBe(error === undefined ? 200 : statusOf(errorTable[error.code].http));
+  return error;
+}
+
+/** Connect, whose errors have a form of their own. */
+export const connectTarget = "/lf.a2a.v1.A2AService/SendMessage";
+export const connectBody: string = JSON.stringify({ message });
