@@ -25,6 +25,16 @@ export async function readTask(runtime: Runtime, scope: Scope, id: string, optio
     const task = copyTask(live.task, options);
     return { id, key, seq, state: task.status?.state ?? live.state, idPrefix, incarnation, task };
   }
+  return readStoredTask(runtime, scope, id, options);
+}
+
+/** The same from the store alone: what the turn of this process knows is older when another has taken the task over. */
+export async function readStoredTask(
+  runtime: Runtime,
+  scope: Scope,
+  id: string,
+  options?: CopyOptions,
+): Promise<TaskNow> {
   const stored = await runtime.store.read(scope, id);
   if (stored === undefined) throw taskNotFound(id);
   const { key, seq, state, incarnation } = stored.head;

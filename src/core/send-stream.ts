@@ -6,7 +6,7 @@ import { type Delivery, deliver } from "./claim.js";
 import { eventIdPrefix, parseEventId } from "./event-id.js";
 import { applyRecord, copyTask, emptyTask, foldStored } from "./fold.js";
 import type { LiveTask, RecordObserver } from "./live-task.js";
-import { readTask } from "./read-task.js";
+import { readStoredTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
 import { checkTaken, hasInlinePush, openSend, type Register, registerLive, type SendCall, startNew } from "./send.js";
 import { createSendGate, type SendGate } from "./send-gate.js";
@@ -78,8 +78,9 @@ function firstSnapshot(
 // The stream of a send from now on: another process has taken the task over before anything of it was heard of here, or
 // the log has gone before it was read.
 async function again({ runtime, request, scope }: SendCall, id: string, see: SendGate["see"]): Promise<StreamStart> {
-  checkTaken((await readTask(runtime, scope, id)).task, request);
-  return streamFromNow(runtime, scope, id, { see, historyLength: request.configuration?.historyLength });
+  checkTaken((await readStoredTask(runtime, scope, id)).task, request);
+  const historyLength = request.configuration?.historyLength;
+  return streamFromNow(runtime, scope, id, { see, historyLength, compacted: true });
 }
 
 // The snapshot is held back until the turn says something: an error before that is the answer of the operation.

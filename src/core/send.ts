@@ -5,7 +5,7 @@ import { deliver } from "./claim.js";
 import { copyTask } from "./fold.js";
 import type { LiveTask } from "./live-task.js";
 import type { Head, LogRecord } from "./ports.js";
-import { readTask } from "./read-task.js";
+import { readStoredTask, readTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
 import type { Runtime } from "./runtime.js";
 import { createSendGate, endedFirst, type SendGate } from "./send-gate.js";
@@ -106,7 +106,7 @@ async function follow(
 
 // The log has gone, since the task ended a while ago: its history says whether the message was taken.
 async function fromHistory({ runtime, request, scope }: SendCall, taskId: string): Promise<SendMessageResponse> {
-  const { task } = await readTask(runtime, scope, taskId);
+  const { task } = await readStoredTask(runtime, scope, taskId);
   checkTaken(task, request);
   return taskResponse(copyTask(task, { historyLength: request.configuration?.historyLength }));
 }

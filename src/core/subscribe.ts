@@ -5,7 +5,7 @@ import type { StreamItem } from "../protocol/operations.js";
 import { isTerminal } from "../protocol/states.js";
 import { type EventPosition, eventIdPrefix, parseEventId } from "./event-id.js";
 import type { Head } from "./ports.js";
-import { readTask } from "./read-task.js";
+import { readStoredTask, readTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
 import type { Runtime } from "./runtime.js";
 import { stateOf } from "./send-gate.js";
@@ -38,6 +38,8 @@ export interface StreamFromOptions {
   readonly see: StreamStart["see"];
   readonly untilIdle?: boolean | undefined;
   readonly historyLength?: number | undefined;
+  /** The log has gone, as it does some time after the end of a task. */
+  readonly compacted?: boolean | undefined;
 }
 
 /**
@@ -50,9 +52,9 @@ export function streamFrom(
   head: Head,
   { after, ...options }: StreamFromOptions & { readonly after: EventPosition | undefined },
 ): StreamStart | Promise<StreamStart> {
-  const restart = (): Promise<StreamStart> => streamFromNow(runtime, scope, head.id, options);
-  if (after === undefined || !isPositionIn(after, head)) return restart();
+  if (after === undefined || !isPositionIn(after, head)) return streamFromNow(runtime, scope, head.id, options);
   const { see, untilIdle } = options;
+  const restart = (): Promise<StreamStart> => streamFromNow(runtime, scope, head.id, { ...options, compacted: true });
   const idPrefix = eventIdPrefix(head.id, head.incarnation);
   const reader = new RecordReader(runtime, head.id, head.key, after.seq);
   return { items: [], reader, idPrefix, see, untilIdle, restart };
@@ -65,12 +67,13 @@ export async function streamFromNow(
   id: string,
   options: StreamFromOptions,
 ): Promise<StreamStart> {
-  const { see, untilIdle, historyLength } = options;
-  const { key, idPrefix, seq, state, task } = await readTask(runtime, scope, id, { historyLength });
+  const { see, untilIdle, historyLength, compacted } = options;
+  const read = compacted === true ? readStoredTask : readTask;
+  const { key, idPrefix, seq, state, task } = await read(runtime, scope, id, { historyLength });
   const items = [snapshotItem(task, idPrefix, seq)];
   if (isTerminal(state)) return { items };
   const reader = new RecordReader(runtime, id, key, seq);
-  const restart = (): Promise<StreamStart> => streamFromNow(runtime, scope, id, options);
+  const restart = (): Promise<StreamStart> => streamFromNow(runtime, scope, id, { ...options, compacted: true });
   return { items, reader, idPrefix, see, untilIdle, restart };
 }
 

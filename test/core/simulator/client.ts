@@ -194,7 +194,8 @@ export class Client {
     const agents = error instanceof A2AError && error.message === refusal;
     if (messageId !== undefined) this.#outcome(messageId, refused ? "refused" : "unknown");
     if (refused || agents || error instanceof Gone) return;
-    if (process.leaving && error instanceof A2AError && error.code === "unavailable") return;
+    const late = error instanceof ConnectionLost || (error instanceof A2AError && error.code === "unavailable");
+    if (late && process.leaving) return;
     const excused = error instanceof StoreDown || error instanceof ConnectionLost;
     if (excused && !isFair(weather)) return;
     journal.fail(`${name}: ${error instanceof Error ? error.stack : error}`);

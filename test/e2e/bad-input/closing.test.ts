@@ -1,0 +1,80 @@
+import { once } from "node:events";
+import { working } from "trivium";
+import { expect, it, onTestFinished } from "vitest";
+import { http2Session, wireTo } from "../../support/http-calls.js";
+import { opened, say } from "../../support/say.js";
+import { startAgent } from "../../support/serve-agent.js";
+
+// Whatever clients have left open, a server that closes takes all of it along.
+
+/** Sockets and servers of this process that are open. */
+function openHandles(): number {
+  return process.getActiveResourcesInfo().filter((kind) => /^(TCP|TLS|Pipe|HTTP)/.test(kind)).length;
+}
+
+/** Faults that nobody has caught while a test runs. */
+function uncaught(): readonly unknown[] {
+  const faults: unknown[] = [];
+  const note = (fault: unknown): void => void faults.push(fault);
+  for (const event of ["uncaughtException", "unhandledRejection"]) process.on(event, note);
+  onTestFinished(() => {
+    for (const event of ["uncaughtException", "unhandledRejection"]) process.off(event, note);
+  });
+  return faults;
+}
+
+const head = "POST /json-rpc HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+
+it("a server with connections of every kind closes, and leaves no socket open", async () => {
+  const faults = uncaught();
+  const before = openHandles();
+  const served = await startAgent("json-rpc", {
+    limits: { graceMs: 100 },
+    async *agent({ signal }) {
+      yield working();
+      await once(signal, "abort");
+    },
+  });
+  const { port, grpcPort } = served.server;
+  const wires = [
+    "",
+    "POST /js",
+    "PRI * HTTP/2.0\r\n",
+    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    `${head}Content-Length: 100\r\n\r\n{"half"`,
+    `${head}Transfer-Encoding: chunked\r\n\r\n5\r\n{"hal`,
+    "GET /.well-known/agent-card.json HTTP/1.1\r\nHost: a\r\n\r\n",
+  ].map((bytes) => {
+    const wire = wireTo(port);
+    wire.socket.write(bytes);
+    return wire;
+  });
+  const session = await http2Session(grpcPort);
+  const sessionClosed = once(session, "close");
+  const streams = await Promise.all(
+    (["json-rpc", "http-json", "grpc", "connect", "grpc-web"] as const).map(async (wire) => {
+      const { rest } = await opened(served.over(wire).sendStreamingMessage(say("go"), {}));
+      return rest().catch(() => []);
+    }),
+  );
+  expect(openHandles()).toBeGreaterThan(before + wires.length);
+
+  await served[Symbol.asyncDispose]();
+  await Promise.all([...wires.map(({ closed }) => closed), ...streams, sessionClosed]);
+  await expect.poll(openHandles).toBeLessThanOrEqual(before);
+  expect(faults).toEqual([]);
+});
+
+it("a server closes twice, and at once while calls come in", async () => {
+  const faults = uncaught();
+  const before = openHandles();
+  const served = await startAgent("json-rpc", { limits: { graceMs: 50 }, agent: async () => {} });
+  const calls = Array.from({ length: 20 }, () =>
+    served.client.sendMessage(say("go"), {}).catch((error: unknown) => error),
+  );
+  await Promise.all([served.server.close(), served.server.close()]);
+  await Promise.all(calls);
+  await served[Symbol.asyncDispose]();
+  await expect.poll(openHandles).toBeLessThanOrEqual(before);
+  expect(faults).toEqual([]);
+});

@@ -1,0 +1,105 @@
+import { channel } from "node:diagnostics_channel";
+import { once } from "node:events";
+import { artifact, completed } from "trivium";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { operationOf } from "../../../src/protocol/operations.js";
+import { frame } from "../../support/grpc-raw.js";
+import { http2Session, wireTo } from "../../support/http-calls.js";
+import { encodeLoosely } from "../../support/raw-grpc.js";
+import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
+
+// A client that opens a stream and reads nothing of it. What waits for it in this process stays small, the agent is not
+// held up, and nothing is lost when the client reads after all.
+
+const events = 300;
+const eventBytes = 64 * 1024;
+/** What may wait for one reader: the buffers of the socket, of the stream and of the subscription, not the stream itself. */
+const waitingMaxBytes = 8 * eventBytes;
+
+/** Something of the server's end that bytes wait in. */
+interface Buffered {
+  readonly writableLength: number;
+}
+
+let served: ServedAgent;
+let finished = Promise.withResolvers<void>();
+const buffers = new Set<Buffered>();
+const watched = {
+  "http.server.request.start": (told: unknown) => buffers.add((told as { socket: Buffered }).socket),
+  "http2.server.stream.created": (told: unknown) => buffers.add((told as { stream: Buffered }).stream),
+};
+
+beforeAll(async () => {
+  for (const [name, watch] of Object.entries(watched)) channel(name).subscribe(watch);
+  const text = "x".repeat(eventBytes);
+  served = await startAgent("json-rpc", {
+    async *agent() {
+      for (let event = 0; event < events; event++) yield artifact(text, { artifactId: "a", lastChunk: true });
+      yield completed();
+      finished.resolve();
+    },
+  });
+});
+
+afterAll(async () => {
+  for (const [name, watch] of Object.entries(watched)) channel(name).unsubscribe(watch);
+  await served[Symbol.asyncDispose]();
+});
+
+const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "go" }] };
+
+function waiting(): number {
+  return [...buffers].reduce((sum, { writableLength }) => sum + writableLength, 0);
+}
+
+async function expectAgentGoesOn(): Promise<void> {
+  await finished.promise;
+  finished = Promise.withResolvers();
+  expect(buffers.size).toBeGreaterThan(0);
+  expect(waiting()).toBeLessThan(waitingMaxBytes);
+}
+
+it("a stream of events over HTTP waits for its reader, and then is whole", async () => {
+  const { socket, closed } = wireTo(served.server.port);
+  socket.pause();
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendStreamingMessage", params: { message } });
+  socket.write(`POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n`);
+  socket.write(`Content-Length: ${body.length}\r\n\r\n${body}`);
+  await expectAgentGoesOn();
+  socket.resume();
+  const told = await closed;
+  expect(told.match(/"artifactUpdate":/g)).toHaveLength(events);
+  expect(told).toContain("TASK_STATE_COMPLETED");
+});
+
+it("a stream of gRPC waits for its reader, and then is whole", async () => {
+  const session = await http2Session(served.server.grpcPort);
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/lf.a2a.v1.A2AService/SendStreamingMessage",
+    "content-type": "application/grpc",
+    te: "trailers",
+  });
+  stream.pause();
+  stream.end(frame(encodeLoosely(operationOf("sendStreamingMessage").input, { message })));
+  await expectAgentGoesOn();
+  let bytes = 0;
+  stream.on("data", (piece: Buffer) => {
+    bytes += piece.length;
+  });
+  const [trailers] = (await once(stream, "trailers")) as [Record<string, string>];
+  expect(trailers["grpc-status"]).toBe("0");
+  expect(bytes).toBeGreaterThan(events * eventBytes);
+  session.destroy();
+});
+
+it("a reader that goes without a word leaves nothing behind", async () => {
+  const { socket } = wireTo(served.server.port);
+  socket.pause();
+  const body = JSON.stringify({ message });
+  socket.write(`POST /http-json/message:stream HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n`);
+  socket.write(`Content-Length: ${body.length}\r\n\r\n${body}`);
+  await expectAgentGoesOn();
+  socket.resetAndDestroy();
+  await expect.poll(waiting).toBe(0);
+});
