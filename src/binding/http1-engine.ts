@@ -5,7 +5,7 @@ import type { ListenerLimits, RequestListener } from "./connection.js";
 /** Whoever takes the HTTP/1.1 connections of a listener. */
 export interface Http1Engine {
   accept(socket: Socket): void;
-  /** Ends idle connections, and the others behind their next reply. */
+  /** Ends idle connections, and the others behind their next reply. May be called again. */
   drain(): void;
   close(): void;
 }
@@ -36,8 +36,7 @@ export function createHttp1Engine(http: RequestListener, limits: ListenerLimits)
       draining = true;
       server.closeIdleConnections();
       // A reply whose headers had been sent leaves its connection idle later.
-      sweep = setInterval(() => server.closeIdleConnections(), 25);
-      sweep.unref();
+      sweep ??= setInterval(() => server.closeIdleConnections(), 25).unref();
     },
     close: () => {
       clearInterval(sweep);

@@ -21,6 +21,8 @@ export interface ListenerOptions {
 export interface Listener {
   readonly port: number;
   readonly address: string;
+  /** Tells every connection to go behind its last answer. New ones are accepted all the same: they hear why not. */
+  retire(): void;
   /**
    * Accepts nothing more, tells every connection to go, and waits up to `ms` until they have gone; what is left then is
    * destroyed.
@@ -67,18 +69,21 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     http2.close();
     await done;
   };
+  const retire = (): void => {
+    http1.drain();
+    http2.drain();
+  };
   const drain = async (ms: number): Promise<void> => {
     const done = stop();
     sniffer.drain();
-    http1.drain();
-    http2.drain();
+    retire();
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, ms);
     await Promise.race([done, late.promise]);
     clearTimeout(timer);
     await close();
   };
-  return { port, address, drain, close };
+  return { port, address, retire, drain, close };
 }
 
 const socketOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 };

@@ -8,6 +8,7 @@ import type {
   SendMessageRequest,
   TaskPushNotificationConfig,
 } from "../protocol/model.js";
+import { isTerminal } from "../protocol/states.js";
 import type { Head, PushRegistration, PushService } from "./ports.js";
 import type { Runtime } from "./runtime.js";
 import type { Register } from "./send.js";
@@ -24,6 +25,11 @@ export async function createPushConfig(
 ): Promise<TaskPushNotificationConfig> {
   const head = await headOf(runtime, scope, request.taskId);
   check(push, request, "");
+  if (isTerminal(head.state)) {
+    throw new A2AError("unsupportedOperation", "the task has ended: nothing more would be delivered", {
+      metadata: { taskId: head.id },
+    });
+  }
   const registration = registrationOf(runtime, head, request, context.version);
   await keep(runtime, push, registration);
   return shown(registration);

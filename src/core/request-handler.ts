@@ -98,7 +98,8 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
     startTurn: (start, subject) => {
       const { configuration } = start.send;
       const early = configuration?.returnImmediately === true ? "next" : "later";
-      new TurnRun(runtime, start, subject).run(hasInline(configuration) ? "at once" : early);
+      const atOnce = "opening" in subject && hasInline(configuration);
+      new TurnRun(runtime, start, subject).run(atOnce ? "at once" : early);
     },
   };
   return runtime;

@@ -122,6 +122,8 @@ async function shutDown(
   ready.value = false;
   listeners.setServing(false);
   agent.door.close();
+  listeners.main.retire();
+  listeners.grpc?.retire();
   // The port stays open meanwhile, so that whoever comes is told to come again, and where to look whether we are ready.
   await agent.handler.drain(drainMs);
   await agent.dispose();

@@ -57,9 +57,11 @@ it("a server with connections of every kind closes, and leaves no socket open", 
       return rest().catch(() => []);
     }),
   );
-  expect(openHandles()).toBeGreaterThan(before + wires.length);
+  process.stdout.write("opened\n");expect(openHandles()).toBeGreaterThan(before + wires.length);
 
-  await served[Symbol.asyncDispose]();
+  const L=(x:string)=>process.stdout.write(x+"\n");
+  await served[Symbol.asyncDispose](); L("disposed");
+  wires.forEach((w,i)=>w.closed.then(()=>L("wire"+i))); streams.forEach((w,i)=>w.then?.(()=>L("stream"+i))); sessionClosed.then(()=>L("session"));
   await Promise.all([...wires.map(({ closed }) => closed), ...streams, sessionClosed]);
   await expect.poll(openHandles).toBeLessThanOrEqual(before);
   expect(faults).toEqual([]);
