@@ -24,7 +24,8 @@ export const defaultLimits: Limits = {
   ...defaultValidationLimits,
   contentMaxBytes: 4 << 20,
   jsonBodyMaxBytes: 6 << 20,
-  keepAliveMs: 15_000,
+  // The official Python client gives up a stream that is silent for 5 s.
+  keepAliveMs: 4000,
   inFlightMaxBytes: 256 << 20,
   streamsPerPrincipal: 1000,
   streamsPerProcess: 20_000,

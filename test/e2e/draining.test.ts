@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
 import { artifact, createAgent, inputRequired, type TurnAborted, working } from "trivium";
 import { expect, it } from "vitest";
 import { postJson, rawCall } from "../support/http-agent.js";
@@ -111,7 +113,7 @@ it("a mounted agent lets its streams end in peace as well, and gives the last on
   expect(text).toContain("TASK_STATE_COMPLETED");
 });
 
-it("over HTTP the refusal says when to come again, and /readyz says 503 while /healthz is well", async () => {
+it("over HTTP connections are told to go, the refusal says when to come again, and /readyz says 503 while /healthz is well", async () => {
   const gate = Promise.withResolvers<void>();
   const at = Promise.withResolvers<void>();
   const served = await startAgent("json-rpc", {
@@ -127,11 +129,16 @@ it("over HTTP the refusal says when to come again, and /readyz says 503 while /h
   expect([await health("/healthz"), await health("/readyz")]).toEqual([200, 200]);
   const answer = served.client.sendMessage(say("go"), {});
   await at.promise;
+  const session = connect(url);
+  await once(session, "remoteSettings");
+  const goAway = once(session, "goaway");
   const closing = served.server.close();
+  await goAway;
   expect([await health("/healthz"), await health("/readyz")]).toEqual([200, 503]);
   const call = { jsonrpc: "2.0", id: 1, method: "ListTasks" };
   const refused = await postJson(`${url}/json-rpc`, call);
   expect([refused.status, refused.headers["retry-after"], JSON.parse(refused.text).id]).toEqual([503, "1", null]);
+  expect(refused.headers["connection"]).toBe("close");
   expect((await rawCall(`${url}/http-json/tasks`, { method: "GET" })).status).toBe(503);
   gate.resolve();
   await answer;

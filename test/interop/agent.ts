@@ -26,7 +26,6 @@ import {
 
 // The Python SDK gives up a stream that brings no byte for 5 s, unless its user says otherwise.
 const silenceMs = 5500;
-const keepAliveMs = 4000;
 
 async function* pong({ text }: Turn): AsyncIterable<AgentEvent> {
   yield reply(`pong ${text}`);
@@ -127,7 +126,6 @@ export function serveFull(): Promise<Server> {
     card: { ...card, extended: { skills: [inner] } },
     agent,
     push: { allow: "loopback" },
-    limits: { keepAliveMs },
     authenticate: ({ header }) => identify(header("authorization") ?? "guest"),
   });
 }

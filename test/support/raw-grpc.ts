@@ -83,11 +83,11 @@ function writeLoosely(
   const word = words?.values.find(({ name }) => name === value)?.number;
   if (word !== undefined) writer.tag(number, WireType.Varint).int32(word);
   else if (typeof value === "boolean") writer.tag(number, WireType.Varint).bool(value);
-  else if (typeof value === "number" && Number.isInteger(value)) writer.tag(number, WireType.Varint).int64(value);
+  else if (typeof value === "number" && Number.isSafeInteger(value)) writer.tag(number, WireType.Varint).int64(value);
   else if (typeof value === "number") writer.tag(number, WireType.Bit64).double(value);
   else if (message !== undefined && isReadable(message, value)) delimited(wellKnownBytes(message, value));
   else if (message !== undefined && isJsonObject(value)) delimited(encodeLoosely(message, value));
-  else if (typeof value === "string") delimited(Buffer.from(value.replaceAll("\ud800", "\ue000")));
+  else if (typeof value === "string") delimited(Buffer.from(value.replaceAll(/\p{Surrogate}/gu, "\ue000")));
   else if (fieldKind !== "list") delimited(Buffer.from([0xff, 0xff]));
 }
 
@@ -97,7 +97,7 @@ function isReadable({ typeName }: DescMessage, value: JsonValue): boolean {
 }
 
 function wellKnownBytes(desc: DescMessage, value: JsonValue): Uint8Array {
-  const text = JSON.stringify(value).replaceAll("\\ud800", "\ue000");
+  const text = JSON.stringify(value).replaceAll(/\\ud[89a-f]../g, "\ue000");
   return toBinary(desc, fromJson(desc, JSON.parse(text) as JsonValue, { recursionLimit: 1_000 }));
 }
 

@@ -60,7 +60,7 @@ function queryOf(request: JsonObject, spoilt: string | undefined): string | unde
   for (const [name, value] of Object.entries(request)) {
     for (const entry of Array.isArray(value) ? value : [value]) {
       if (isObject(entry) && name === spoilt) return undefined;
-      if (entry !== null && !isObject(entry)) pairs.push(`${name}=${escaped(String(entry))}`);
+      if (entry !== null && !isObject(entry)) pairs.push(`${escaped(name)}=${escaped(String(entry))}`);
     }
   }
   return pairs.join("&");
@@ -72,5 +72,5 @@ function isObject(value: JsonValue): boolean {
 
 // Half a surrogate pair has no UTF-8; it is written as the three bytes that it would have.
 function escaped(text: string): string {
-  return encodeURIComponent(text.replaceAll("\ud800", "\ue000")).replaceAll("%EE%80%80", "%ED%A0%80");
+  return encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, "\ue000")).replaceAll("%EE%80%80", "%ED%A0%80");
 }
