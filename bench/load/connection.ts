@@ -19,16 +19,13 @@ interface Waiting {
 }
 
 export function openConnection(port: number): Connection {
-  const socket: Socket = connect({ port, host: "127.0.0.1", noDelay: true }).setEncoding("latin1");
   let received = "";
   let waiting: Waiting | undefined;
   const fail = (error: Error) => {
     waiting?.reject(error);
     waiting = undefined;
   };
-  socket.on("error", fail);
-  socket.on("close", () => fail(new Error("the server closed a kept-alive connection")));
-  socket.on("data", (piece: string) => {
+  const onData = (piece: string): void => {
     received += piece;
     const answer = parseAnswer(received);
     if (!answer) return;
@@ -36,10 +33,19 @@ export function openConnection(port: number): Connection {
     const { resolve } = waiting ?? {};
     waiting = undefined;
     resolve?.(answer);
-  });
+  };
+  const open = (): Socket =>
+    connect({ port, host: "127.0.0.1", noDelay: true })
+      .setEncoding("latin1")
+      .on("error", fail)
+      .on("end", () => fail(new Error("the server closed a kept-alive connection")))
+      .on("data", onData);
+  let socket = open();
   return {
     exchange: (request) =>
       new Promise((resolve, reject) => {
+        // While the other sides had their turn the server may have closed what was idle.
+        if (socket.readableEnded || socket.destroyed) socket = open();
         waiting = { resolve, reject };
         socket.write(request);
       }),

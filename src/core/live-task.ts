@@ -169,7 +169,7 @@ export class LiveTask {
     this.failure = reason;
     if (!(reason instanceof TurnAborted))
       this.#deps.lost.set(this.id, { scope: this.scope, since: this.#deps.clock.now() });
-    this.#close(reason);
+    this.#close();
     this.#deps.watch.moved(this.id);
   }
 
@@ -289,14 +289,14 @@ export class LiveTask {
       for (const observer of this.observers) observer.record(record, this.task);
     }
     this.tail.push(records, bytes);
-    if (ends) this.#close(new TurnAborted("OwnershipLost"));
+    if (ends) this.#close();
     this.#deps.watch.moved(this.id);
     this.#deps.signals.publish({ kind: "moved", taskId: this.id });
   }
 
-  #close(reason: unknown): void {
+  #close(): void {
     this.closed = true;
-    for (const flight of this.#pending.splice(0)) flight.landed?.reject(reason);
+    for (const { landed } of this.#pending.splice(0)) landed?.reject(this.failure ?? new TurnAborted("OwnershipLost"));
     this.#wake();
     const observers = [...this.observers];
     this.observers.clear();
