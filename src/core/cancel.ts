@@ -4,7 +4,7 @@ import { type CancelTaskRequest, type Task, TaskState } from "../protocol/model.
 import { isTerminal } from "../protocol/states.js";
 import { endNow, isOrphan, takeOver } from "./claim.js";
 import type { Head } from "./ports.js";
-import { readTask } from "./read-task.js";
+import { readStoredTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
 import type { Runtime } from "./runtime.js";
 import { stateOf } from "./send-gate.js";
@@ -30,7 +30,7 @@ export async function cancelTask(runtime: Runtime, request: CancelTaskRequest, s
       if (await endNow(runtime, stored, TaskState.CANCELED)) break;
     } else if (await askHolder(runtime, head)) break;
   }
-  return (await readTask(runtime, scope, id)).task;
+  return (await readStoredTask(runtime, scope, id)).task;
 }
 
 // Leaves a cancel in the inbox and waits for the end. False when the task was held by nobody any more.

@@ -52,7 +52,7 @@ async function readOpen(runtime: Runtime, scope: Scope, taskId: string): Promise
 async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Promise<Delivery | undefined> {
   const { message } = start.send;
   const { id } = stored.head;
-  // One claim of a task at a time in this process, so that one that got no answer can be told from another's.
+  // One claim of a task at a time in this process: while it is under way nobody can tell whether the task is held.
   if (runtime.claiming.has(id)) {
     await runtime.claiming.get(id);
     return undefined;
@@ -71,12 +71,22 @@ async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Pr
   );
   runtime.claiming.set(id, claimed.then(noop, noop));
   try {
-    if ((await claimed) !== "stored") return undefined;
+    if ((await claimed) !== "stored") return await arrived(runtime, start, stored);
   } finally {
     runtime.claiming.delete(id);
   }
   runtime.live.set(id, live);
   return { kind: "claimed", live, start: () => runtime.startTurn(start, { live }) };
+}
+
+// A claim is refused as well when it had arrived long ago, its answer was lost, and another process has ended the turn
+// since. Then its message stands in the log, or in the history of a task whose log has gone.
+async function arrived(runtime: Runtime, start: TurnStart, before: StoredTask): Promise<Delivery | undefined> {
+  const { key, seq } = before.head;
+  const page = await runtime.store.recordsAfter(key, seq, 2);
+  if (page === "compacted") return { kind: "queued", before };
+  const ours = page?.records.some((record) => record.kind === "message" && record.entry === start.entry);
+  return ours === true ? { kind: "queued", before } : undefined;
 }
 
 async function enqueue(runtime: Runtime, start: TurnStart, stored: StoredTask): Promise<Delivery | undefined> {

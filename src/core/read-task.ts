@@ -17,10 +17,16 @@ export interface TaskNow {
   readonly task: Task;
 }
 
+export interface ReadOptions extends CopyOptions {
+  /** A position that the caller has seen already. */
+  readonly from?: number | undefined;
+}
+
 /** Reads a task: from the turn of this process, else from the store. Throws `taskNotFound` (spec 3.1.3). */
-export async function readTask(runtime: Runtime, scope: Scope, id: string, options?: CopyOptions): Promise<TaskNow> {
+export async function readTask(runtime: Runtime, scope: Scope, id: string, options?: ReadOptions): Promise<TaskNow> {
   const live = runtime.live.get(id);
-  if (live?.key !== undefined && !live.closed && sameScope(live.scope, scope)) {
+  const fresh = live?.closed === false && live.stored >= (options?.from ?? 0);
+  if (fresh && live.key !== undefined && sameScope(live.scope, scope)) {
     const { key, stored: seq, idPrefix, incarnation } = live;
     const task = copyTask(live.task, options);
     return { id, key, seq, state: task.status?.state ?? live.state, idPrefix, incarnation, task };

@@ -1,3 +1,4 @@
+import { TaskState } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
 import { isTerminal } from "../protocol/states.js";
 import type { Head, LogRecord } from "./ports.js";
@@ -7,7 +8,10 @@ import type { Watcher } from "./watch.js";
 
 const pageRecords = 256;
 
-/** What a reader gets: the next records, or why there are none. `idle`: everything was read and no turn runs the task. */
+/**
+ * What a reader gets: the next records, or why there are none. `idle`: everything was read, and no turn runs the task or
+ * it waits for input.
+ */
 export type ReadResult = readonly LogRecord[] | "ended" | "compacted" | "idle" | "closed";
 
 /**
@@ -50,7 +54,7 @@ export class RecordReader implements Watcher {
 
   /**
    * The next records, one or more; waits for them. `ended` when the task is terminal and all was read, `closed` when the
-   * reader was closed and there is nothing more to read. With `untilIdle` it does not wait for a task that nobody runs.
+   * reader was closed and there is nothing more to read. With `untilIdle` it does not wait for a task that is idle.
    */
   async next(untilIdle = false): Promise<ReadResult> {
     for (;;) {
@@ -60,7 +64,7 @@ export class RecordReader implements Watcher {
       if (near === undefined) {
         const far = await this.#fromStore(untilIdle);
         if (far !== undefined) return far;
-      }
+      } else if (untilIdle && this.#isAsking()) return "idle";
       if (this.#closed) return "closed";
       if (!this.#dirty) await this.#wait();
     }
@@ -88,7 +92,11 @@ export class RecordReader implements Watcher {
     if (page === "compacted") return "compacted";
     if (page.records.length > 0) return this.#advance(page.records);
     if (isTerminal(page.head.state)) return "ended";
-    return untilIdle && page.head.holder === "" ? "idle" : undefined;
+    return untilIdle && (page.head.holder === "" || page.head.state === TaskState.INPUT_REQUIRED) ? "idle" : undefined;
+  }
+
+  #isAsking(): boolean {
+    return this.#runtime.live.get(this.taskId)?.task.status?.state === TaskState.INPUT_REQUIRED;
   }
 
   #advance(records: readonly LogRecord[]): readonly LogRecord[] {

@@ -1,5 +1,5 @@
 import type { AgentEvent } from "../protocol/events.js";
-import type { Agent, AgentResult, Turn } from "./agent.js";
+import { type Agent, type AgentResult, type Turn, TurnAborted } from "./agent.js";
 import { createBreath } from "./breath.js";
 import type { Clock } from "./ports.js";
 
@@ -59,12 +59,12 @@ async function throwInto(iterator: AsyncIterator<AgentEvent, unknown>, reason: u
   throw reason;
 }
 
-// A turn that was cut off is not waited for: its generator may never come back.
+// May take for ever: a generator that waits for something is closed when that comes.
 async function leave(iterator: AsyncIterator<AgentEvent, unknown>): Promise<void> {
   try {
     await iterator.return?.();
   } catch {
-    // Nobody is there to hear it: the turn has ended with its own error already.
+    // Nobody is there to hear it: what it was left for is told already.
   }
 }
 
@@ -73,32 +73,63 @@ function isIterable(result: AgentResult): result is Exclude<AgentResult, Promise
   return typeof result === "object" && result !== null && Symbol.asyncIterator in result;
 }
 
-/** Joins several generators into one: events come as they are ready, an error or an end of the consumer closes all. */
+/**
+ * Joins several generators into one: events come as they are ready, each generator goes on when its event is accepted. An
+ * error or an end of the consumer closes all; an abort is thrown into the one whose event it refuses and closes the others.
+ */
 export async function* merge(...sources: readonly AsyncIterable<AgentEvent>[]): AsyncGenerator<AgentEvent, void> {
-  const iterators = sources.map((source) => source[Symbol.asyncIterator]());
-  const pending = new Map(iterators.map((iterator, index) => [index, nextOf(iterator, index)]));
+  const open = new Set(sources.map((source) => source[Symbol.asyncIterator]()));
+  const ready = new Map([...open].map((iterator) => [iterator, readyOf(iterator, iterator.next())]));
+  const closed: Promise<unknown>[] = [];
+  const closeAllBut = (spared?: AsyncIterator<AgentEvent, unknown>): void => {
+    for (const iterator of open) {
+      if (iterator === spared) continue;
+      open.delete(iterator);
+      ready.delete(iterator);
+      closed.push(leave(iterator));
+    }
+  };
+  let broken = false;
   try {
-    while (pending.size > 0) {
-      const { index, step } = await Promise.race(pending.values());
-      const iterator = iterators[index];
-      if (step.done === true || iterator === undefined) {
-        pending.delete(index);
-        continue;
+    while (ready.size > 0) {
+      const { iterator, step, failure } = await Promise.race(ready.values());
+      ready.delete(iterator);
+      if (step?.done !== false) open.delete(iterator);
+      if (failure !== undefined) {
+        broken = !(failure.error instanceof TurnAborted);
+        throw failure.error;
       }
-      // Moved to the end of the race, so that a source that is always ready does not keep the others from their turn.
-      pending.delete(index);
-      pending.set(index, nextOf(iterator, index));
-      yield step.value;
+      if (step.done === true) continue;
+      let next: Promise<Step>;
+      try {
+        yield step.value;
+        next = iterator.next();
+      } catch (reason) {
+        if (reason instanceof TurnAborted) closeAllBut(iterator);
+        next = throwInto(iterator, reason);
+      }
+      // At the end of the race, so that a source that is always ready does not keep the others from their turn.
+      ready.set(iterator, readyOf(iterator, next));
     }
   } finally {
-    for (const promise of pending.values()) promise.catch(() => {});
-    await Promise.allSettled(iterators.map((iterator) => iterator.return?.()));
+    closeAllBut();
+    // One that waits for something cannot be closed before that comes, and must not hold up the error of another.
+    await (broken ? Promise.race([Promise.all(closed), nextMacrotask()]) : Promise.all(closed));
   }
 }
 
-async function nextOf(
-  iterator: AsyncIterator<AgentEvent, unknown>,
-  index: number,
-): Promise<{ readonly index: number; readonly step: IteratorResult<AgentEvent, unknown> }> {
-  return { index, step: await iterator.next() };
+type Ready = { readonly iterator: AsyncIterator<AgentEvent, unknown> } & (
+  | { readonly step: Step; readonly failure?: undefined }
+  | { readonly step?: undefined; readonly failure: { readonly error: unknown } }
+);
+
+// Never rejects: while the consumer is busy nobody would hear of it.
+async function readyOf(iterator: AsyncIterator<AgentEvent, unknown>, step: Promise<Step>): Promise<Ready> {
+  try {
+    return { iterator, step: await step };
+  } catch (error) {
+    return { iterator, failure: { error } };
+  }
 }
+
+const nextMacrotask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

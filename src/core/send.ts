@@ -95,7 +95,8 @@ async function follow(
         if (verdict === undefined) continue;
         if (verdict !== "answer") throw verdict.error;
         const historyLength = request.configuration?.historyLength;
-        return taskResponse((await readTask(runtime, scope, reader.taskId, { historyLength })).task);
+        const { task } = await readTask(runtime, scope, reader.taskId, { historyLength, from: reader.position });
+        return taskResponse(task);
       }
     }
   } finally {

@@ -67,7 +67,7 @@ export class TurnInbox implements Watcher {
     const receiver: Receiver = { ready: false, resolve, reject };
     this.#receiver = receiver;
     try {
-      await this.#run.orAborted(live.flushed());
+      await this.#run.orAborted(this.#run.flushed());
       if (live.closed) throw noMessage();
       receiver.ready = true;
       this.#look();

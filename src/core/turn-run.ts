@@ -154,6 +154,12 @@ export class TurnRun {
     return this.#pen.write(normal);
   }
 
+  /** Resolves when everything emitted so far is stored, also what still waits for room. */
+  async flushed(): Promise<void> {
+    await this.#line;
+    await this.live?.flushed();
+  }
+
   /** False once the turn has ended, or was cut off. */
   alive(): boolean {
     return !this.#concluded;
@@ -205,12 +211,15 @@ export class TurnRun {
 
   /** The task, made now if there is none yet: a turn that waits for a message must be there to be sent one. */
   ensureTask(): LiveTask {
+    // What was made for the agent is no longer as it was before the turn.
+    if (this.live === undefined) this.#silent = false;
     return this.#pen.ensureTask();
   }
 
   /** Takes a waiting message into the turn. False when it was withdrawn meanwhile. */
   async take(live: LiveTask, entry: InboxEntry, send: QueuedSend): Promise<boolean> {
     if (!(await this.#pen.take(live, entry, send))) return false;
+    this.#silent = false;
     this.message = send.message;
     return true;
   }

@@ -91,7 +91,7 @@ class AgentTurn implements Turn {
   }
 
   get flush(): () => Promise<void> {
-    return () => unattended(flush(this.#run));
+    return () => unattended(this.#run.flushed());
   }
 
   get receive(): () => Promise<Message> {
@@ -120,12 +120,14 @@ class AgentTurn implements Turn {
 }
 
 async function emit(run: TurnRun, breath: Breath, event: AgentEvent): Promise<void> {
-  await run.emit(event);
+  try {
+    await run.emit(event);
+  } catch (error) {
+    // One that goes on regardless is not let spin.
+    await breath.take();
+    throw error;
+  }
   if (breath.due(run.answered)) await breath.take();
-}
-
-async function flush(run: TurnRun): Promise<void> {
-  await run.live?.flushed();
 }
 
 async function ask(run: TurnRun, event: AgentEvent): Promise<Message> {

@@ -12,8 +12,11 @@ export const mendString: Mend = (value, run) =>
   typeof value === "string" ? value.toWellFormed() : misfit(value, "a string", run);
 
 /** A JSON object. As in `JSON.stringify`, members that are undefined are left out, and a Date says itself what it is. */
-export const mendJsonObject: Mend = (value, run, depth) =>
-  isRecord(value) && !Array.isArray(value) ? mendJson(value, run, depth) : misfit(value, "an object", run);
+export const mendJsonObject: Mend = (value, run, depth) => {
+  const mended = isRecord(value) ? mendJson(value, run, depth) : value;
+  const isFit = run.violations.length > 0 || (isRecord(mended) && !Array.isArray(mended));
+  return isFit ? mended : misfit(mended, "an object", run);
+};
 
 function mendJson(value: unknown, run: FreeJsonCheck, depth: number): unknown {
   if (typeof value === "string") return value.toWellFormed();
@@ -36,7 +39,7 @@ export const mendValue: Mend = (value, run, depth) => {
   const mend = kinds.get(name);
   if (mend === undefined) return misfit(value, "a google.protobuf.Value", run);
   const mended = mend(given, run, depth);
-  return mended === given ? value : { $typeName: "google.protobuf.Value", kind: { case: name, value: mended } };
+  return typed("google.protobuf.Value", value, "kind", mended === given ? kind : { case: name, value: mended });
 };
 
 const kinds: ReadonlyMap<unknown, Mend> = new Map<unknown, Mend>([
@@ -52,14 +55,20 @@ function mendListValue(value: unknown, run: FreeJsonCheck, depth: number): unkno
   const values = isRecord(value) ? value["values"] : undefined;
   if (!Array.isArray(values)) return misfit(value, "a google.protobuf.ListValue", run);
   const mended = checkDepth(run, depth) ? mendList(values, run, depth, mendValue) : values;
-  return mended === values ? value : { $typeName: "google.protobuf.ListValue", values: mended };
+  return typed("google.protobuf.ListValue", value, "values", mended);
 }
 
 function mendStructValue(value: unknown, run: FreeJsonCheck, depth: number): unknown {
   const fields = isRecord(value) ? value["fields"] : undefined;
   if (!isRecord(fields)) return misfit(value, "a google.protobuf.Struct", run);
   const mended = checkDepth(run, depth) ? mendEntries(fields, run, depth, mendValue) : fields;
-  return mended === fields ? value : { $typeName: "google.protobuf.Struct", fields: mended };
+  return typed("google.protobuf.Struct", value, "fields", mended);
+}
+
+/** The message as it is, or made anew when its type or its one field is another. */
+function typed(typeName: string, value: unknown, name: string, field: unknown): unknown {
+  const isFit = isRecord(value) && value["$typeName"] === typeName && value[name] === field;
+  return isFit ? value : { $typeName: typeName, [name]: field };
 }
 
 /** Mends the entries of a list, which is copied only when one of them changes. */

@@ -40,6 +40,13 @@ overEveryWire((start) => {
     expect(list).toMatchObject({ configs: [made, named], nextPageToken: "" });
   });
 
+  it("a task that has ended takes none: nothing more would be delivered", async () => {
+    await using served = await start({ push: { allow: "loopback" }, agent: async () => completed() });
+    const taskId = taskOf(await served.client.sendMessage(say("go"), {})).id;
+    const error = await errorOf(served.client.createTaskPushNotificationConfig(config({ taskId }), {}));
+    expect(error).toMatchObject({ code: "unsupportedOperation", metadata: { taskId } });
+  });
+
   it("the same id again replaces what it named", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;

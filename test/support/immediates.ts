@@ -2,8 +2,6 @@
 export interface Immediates {
   /** Resolves when no microtask and no immediate is left. */
   settle(): Promise<void>;
-  /** How often the microtask queue was left since the start. */
-  readonly turns: number;
   restore(): void;
 }
 
@@ -11,12 +9,10 @@ export interface Immediates {
 export function watchImmediates(): Immediates {
   const real = globalThis.setImmediate;
   let waiting = 0;
-  let turns = 0;
   const watched = <Values extends unknown[]>(run: (...values: Values) => void, ...values: Values): NodeJS.Immediate => {
     waiting += 1;
     return real(() => {
       waiting -= 1;
-      turns += 1;
       run(...values);
     });
   };
@@ -25,9 +21,6 @@ export function watchImmediates(): Immediates {
     async settle() {
       do await new Promise<void>((resolve) => real(resolve));
       while (waiting > 0);
-    },
-    get turns() {
-      return turns;
     },
     restore() {
       globalThis.setImmediate = real;

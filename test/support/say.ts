@@ -1,20 +1,17 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { A2AError } from "../../src/protocol/errors.js";
 import {
-  type A2AError,
   type Message,
   type Part,
   Role,
-  type StreamItem,
-  type StreamResponse,
-  type Task,
-  TaskState,
-} from "trivium";
-import {
   type SendMessageRequest,
   SendMessageRequestSchema,
   type SendMessageResponse,
+  type StreamResponse,
+  type Task,
+  TaskState,
 } from "../../src/protocol/model.js";
-import { type OperationName, operationOf, type RequestOf } from "../../src/protocol/operations.js";
+import { type OperationName, operationOf, type RequestOf, type StreamItem } from "../../src/protocol/operations.js";
 import { partsOf } from "../../src/protocol/parts.js";
 
 type SendInit = MessageInitShape<typeof SendMessageRequestSchema>;

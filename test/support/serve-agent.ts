@@ -1,4 +1,4 @@
-import type { Agent, Logger, ServeOptions, Server } from "trivium";
+import type { Agent, ServeOptions, Server } from "trivium";
 import { serve } from "trivium";
 import { describe } from "vitest";
 import { createGrpcTransport } from "../../src/binding/grpc/client.js";
@@ -8,19 +8,13 @@ import type { CallOptions } from "../../src/protocol/context.js";
 import type { Operations } from "../../src/protocol/operations.js";
 import { face } from "./grpc-agent.js";
 import { httpFace, rpcFace } from "./http-agent.js";
-import type { VirtualClock } from "./virtual-clock.js";
+import { type LogLine, recordingLogger } from "./recording-logger.js";
+import { turnUntil, type VirtualClock } from "./virtual-clock.js";
 import { webTransport } from "./web-transport.js";
 
 /** Every way of calling an agent: the three bindings, and the two browser forms of gRPC. */
 export const wires = ["json-rpc", "http-json", "grpc", "connect", "grpc-web"] as const;
 export type Wire = (typeof wires)[number];
-
-/** One line that the agent's logger was told. */
-export interface LogLine {
-  readonly level: keyof Logger;
-  readonly fields: object;
-  readonly message: string | undefined;
-}
 
 /** An agent on a port of its own, and a client over one wire. */
 export interface ServedAgent {
@@ -66,7 +60,7 @@ export async function startAgent(wire: Wire, options: ServedOptions): Promise<Se
     over,
     async [Symbol.asyncDispose]() {
       for (const close of closers) close();
-      await closeServer(server, options.clock);
+      await (options.clock === undefined ? server.close() : turnUntil(options.clock, server.close()));
     },
   };
 }
@@ -79,19 +73,4 @@ function clientOf(wire: Wire, server: Server, closers: (() => void)[]): Operatio
   const client = createGrpcTransport({ address: `127.0.0.1:${grpcPort}`, face });
   closers.push(() => client.close());
   return client;
-}
-
-async function closeServer(server: Server, clock: VirtualClock | undefined): Promise<void> {
-  let closed = false;
-  const closing = server.close().finally(() => {
-    closed = true;
-  });
-  while (clock !== undefined && !closed) await clock.advance(1000);
-  await closing;
-}
-
-function recordingLogger(): { readonly log: LogLine[]; readonly logger: Logger } {
-  const log: LogLine[] = [];
-  const to = (level: keyof Logger) => (fields: object, message?: string) => void log.push({ level, fields, message });
-  return { log, logger: { debug: to("debug"), info: to("info"), warn: to("warn"), error: to("error") } };
 }

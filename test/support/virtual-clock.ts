@@ -25,6 +25,16 @@ export async function settle(): Promise<void> {
   for (let round = 0; round < settleRounds; round += 1) await setImmediate();
 }
 
+/** Turns a clock on, second by second, until something is done. */
+export async function turnUntil(clock: VirtualClock, done: Promise<void>): Promise<void> {
+  let over = false;
+  const end = done.finally(() => {
+    over = true;
+  });
+  while (!over) await clock.advance(1000);
+  await end;
+}
+
 export function createVirtualClock(start = Date.UTC(2026, 0, 1), settled = settle): VirtualClock {
   let now = start;
   let timers: readonly Timer[] = [];

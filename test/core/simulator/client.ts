@@ -98,7 +98,7 @@ export class Client {
     await this.#call(`cancel ${taskId}`, undefined, async (process) => {
       const task = await this.#answer(process, ({ cancelTask }) => cancelTask(cancelRequest(taskId), callContext()));
       this.#seen(task, false);
-      const prompt = recovered || (isFair(weather) && weather.slowMs <= 30);
+      const prompt = recovered || (isFair(weather) && weather.slowMs <= 30 && !process.leaving);
       if (prompt && !isTerminal(task.status?.state ?? 0)) journal.fail(`${taskId} was canceled and is not`);
     });
   }

@@ -50,10 +50,6 @@ export class FaultyStore implements TaskStore {
     this.#call(async () => {
       const result = await this.#store.append(write);
       if (result === "stored") this.#journal.appended(this.#process.name, write);
-      if ((globalThis as any).TR)
-        (globalThis as any).TR(
-          `${this.#process.name} append ${write.key} e${write.epoch} after ${write.seq}: ${result} ${write.claim ? "claim " : ""}${write.end ? "end " : ""} ${write.records.map((r: any) => `${r.seq}:${r.kind}${r.event?.payload.value.status?.state ?? ""}${r.message?.messageId ?? ""}`).join(" ")}`,
-        );
       return result;
     });
   withdraw = (key: number, entry: string) =>

@@ -1,7 +1,7 @@
 import { parseEventId } from "../../../src/core/event-id.js";
 import { TaskState } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
-import { isStop, isTerminal } from "../../../src/protocol/states.js";
+import { isInterrupted, isStop, isTerminal } from "../../../src/protocol/states.js";
 import { digestOf, shortDigestOf } from "./digest.js";
 import type { Journal, TaskHistory } from "./journal.js";
 
@@ -72,7 +72,8 @@ export class Follower {
     const next = this.#journal.eventAfter(history, this.position);
     const end = this.#endOf(history);
     // A send that came back behind its answer ends when nothing goes on.
-    if (end === undefined && this.#way === "attached") return;
+    const rests = isInterrupted(history.states[this.position] ?? TaskState.UNSPECIFIED);
+    if (this.#way === "attached" && (end === undefined || rests)) return;
     if (end === undefined) return this.#fail(`the stream ended at ${this.position}, where nothing ends`);
     if (next !== undefined && next.seq <= end)
       this.#fail(`the stream ended at ${this.position}, before event ${next.seq}`);

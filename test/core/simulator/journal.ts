@@ -19,6 +19,8 @@ export interface TaskHistory {
   turnOpen: boolean;
   /** Number of the last chunk of the turn: an agent of the simulator counts its chunks. */
   chunk: number;
+  /** Ids of the messages that the turn has taken since it was started. */
+  takenInTurn: string[];
 }
 
 /** Writes down what the store did, and checks while it does so what must hold for every write. */
@@ -28,6 +30,7 @@ export class Journal {
   /** By the id of the message: where it was taken. */
   readonly taken = new Map<string, { readonly task: string; readonly seq: number; readonly entry: string }>();
   /** By task: the last chunk of an agent that has come to its end. */
+  readonly received = new Set<string>();
   readonly said = new Map<string, number>();
   readonly #byKey = new Map<number, TaskHistory>();
   readonly #withdrawn = new Set<string>();
@@ -48,6 +51,7 @@ export class Journal {
       statusTime: 0,
       turnOpen: false,
       chunk: -1,
+      takenInTurn: [],
     };
     this.tasks.set(id, history);
     this.#byKey.set(key, history);
@@ -116,16 +120,18 @@ export class Journal {
     history.turnOpen = starts;
     if (!starts) this.#said(history);
     history.chunk = -1;
+    history.takenInTurn = [];
   }
 
-  // What an agent has said before it ended of its own accord is stored.
-  #said({ id, chunk, states }: TaskHistory): void {
+  // What an agent has said before it ended of its own accord is stored, and what was taken for it, it has got.
+  #said({ id, chunk, states, takenInTurn }: TaskHistory): void {
     const said = this.said.get(id);
     this.said.delete(id);
     const state = states.at(-1);
-    const stopped = state === TaskState.CANCELED || state === TaskState.FAILED;
-    if (said !== undefined && said !== chunk && !stopped)
-      this.fail(`${id}: the agent said ${said}, stored was ${chunk}`);
+    if (said === undefined || state === TaskState.CANCELED || state === TaskState.FAILED) return;
+    if (said !== chunk) this.fail(`${id}: the agent said ${said}, stored was ${chunk}`);
+    const unheard = takenInTurn.slice(1).find((messageId) => !this.received.has(messageId));
+    if (unheard !== undefined) this.fail(`${id}: message ${unheard} was taken for nobody`);
   }
 
   #event(history: TaskHistory, { event }: LogRecord & { readonly kind: "event" }): void {
@@ -145,9 +151,11 @@ export class Journal {
     if (Number.isFinite(chunk)) history.chunk = chunk;
   }
 
-  #message({ id }: TaskHistory, { entry, message, seq }: LogRecord & { readonly kind: "message" }): void {
+  #message(history: TaskHistory, { entry, message, seq }: LogRecord & { readonly kind: "message" }): void {
+    const { id } = history;
     if (this.#withdrawn.has(entry)) this.fail(`${id}: a message was withdrawn and taken as well`);
     if (this.taken.has(message.messageId)) this.fail(`${id}: message ${message.messageId} was taken twice`);
+    history.takenInTurn.push(message.messageId);
     this.taken.set(message.messageId, { task: id, seq, entry });
   }
 }

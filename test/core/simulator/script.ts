@@ -28,6 +28,7 @@ interface Stage {
   /** Does not look at its signal. */
   readonly deaf: boolean;
   receive(): Promise<void>;
+  ask(question: AgentEvent): Promise<void>;
   /** Number of the last chunk that it said. */
   said: number;
 }
@@ -41,9 +42,13 @@ export async function* script(
   const random = createRandom(Number(turn.text) + 1);
   const receive = async (): Promise<void> => {
     receiving.add(turn.taskId);
-    await turn.receive().finally(() => receiving.delete(turn.taskId));
+    const message = await turn.receive().finally(() => receiving.delete(turn.taskId));
+    journal.received.add(message.messageId);
   };
-  const stage: Stage = { turn, random, clock, receive, deaf: random.chance(0.2), said: -1 };
+  const ask = async (question: AgentEvent): Promise<void> => {
+    journal.received.add((await turn.ask(question)).messageId);
+  };
+  const stage: Stage = { turn, random, clock, receive, ask, deaf: random.chance(0.2), said: -1 };
   if (random.chance(0.05)) throw new A2AError("contentTypeNotSupported", refusal);
   if (random.chance(0.1)) await sleep(stage, random.int(1, 600));
   const count = random.pick([0, 1, 3, 6, 12]);
@@ -95,9 +100,9 @@ const report: Step = async function* ({ random }) {
   yield random.chance(0.5) ? working() : working("on it");
 };
 
-const ask: Step = async function* ({ turn, random, receive }) {
+const inquire: Step = async function* ({ random, ask, receive }) {
   const question = random.chance(0.7) ? inputRequired("which?") : authRequired("who?");
-  if (random.chance(0.5)) await turn.ask(question);
+  if (random.chance(0.5)) await ask(question);
   else {
     yield question;
     await receive();
@@ -128,7 +133,7 @@ const steps: readonly [Step, ...Step[]] = [
   burst,
   pause,
   pause,
-  ask,
+  inquire,
   report,
   flush,
   listen,

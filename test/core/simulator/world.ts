@@ -49,7 +49,6 @@ export class World {
   constructor(seed: number, immediates: Immediates, traced: boolean) {
     this.random = createRandom(seed);
     this.#traced = traced;
-    (globalThis as any).LINES = this.lines;
     this.time = createVirtualClock(Date.UTC(2026, 0, 1), () => immediates.settle());
     this.weather = drawWeather(this.random.fork());
     this.limits = drawLimits(this.random.fork());

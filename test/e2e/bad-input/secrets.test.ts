@@ -6,6 +6,7 @@ import { connectBody, connectTarget } from "../../support/http-ends.js";
 import { rawGrpc } from "../../support/raw-grpc.js";
 import { httpLine, json, rawHttpJson, rawJsonRpc } from "../../support/raw-http.js";
 import { expectNoInternals, type RawWire } from "../../support/raw-wire.js";
+import { linesOf, say } from "../../support/say.js";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 
 // What goes wrong inside is told to the log, and to nobody else.
@@ -77,7 +78,18 @@ describe.each(leaks)("an agent that %s", (how, agent) => {
     }
   });
 
-  it("tells nothing of it over Connect", async () => {
+  it.each(["connect", "grpc-web"] as const)("tells nothing of it over %s", async (wire) => {
+    await using served = await startAgent(wire, { agent });
+    const seen: unknown[] = [];
+    const see = ({ code, message, metadata, violations }: A2AError) => seen.push(code, message, metadata, violations);
+    await served.client.sendMessage(say("go"), {}).then((answer) => seen.push(answer), see);
+    await linesOf(served.client.sendStreamingMessage(say("go"), {})).then((lines) => seen.push(lines), see);
+    const told = inspect(seen, { depth: 20 });
+    expect(told).not.toContain(secret);
+    expectNoInternals(told);
+  });
+
+  it("tells nothing of it to a stranger over Connect", async () => {
     await using served = await startAgent("connect", { agent });
     using line = httpLine(served.server.port);
     const { text } = await line.ask({ target: connectTarget, headers: json, body: connectBody });

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../../src/core/agent.js";
+import { artifact, working } from "../../src/protocol/events.js";
+import { memoryTaskStore } from "../../src/store/memory/task-store.js";
+import { beginTask } from "../support/handler.js";
+import { stateOf, textIn } from "../support/say.js";
+import { createVirtualClock } from "../support/virtual-clock.js";
+
+/** A task at work over a store whose writes fail when told to. */
+async function failing(agent: Agent) {
+  const clock = createVirtualClock();
+  const state = { broken: false };
+  const beforeFlush = (): Promise<void> | undefined =>
+    state.broken ? Promise.reject(new Error("no store")) : undefined;
+  const served = await beginTask({ agent, clock, store: memoryTaskStore({ clock, beforeFlush }) });
+  return { ...served, state };
+}
+
+describe("a store that fails", () => {
+  it("pauses the turn until it is back, which loses nothing and writes nothing twice", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using served = await failing(async ({ emit }) => {
+      await emit(working());
+      await gate.promise;
+      for (const text of ["1", "2", "3"])
+        await emit(artifact(text, { artifactId: "a", append: true, lastChunk: true }));
+    });
+    const rest = served.opening.rest();
+    served.state.broken = true;
+    gate.resolve();
+    await served.clock.advance(20_000);
+    expect((await served.get(served.taskId)).artifacts).toEqual([]);
+    served.state.broken = false;
+    await served.clock.advance(2000);
+    expect(await rest).toEqual([
+      "status WORKING",
+      'artifact a "1" append last',
+      'artifact a "2" append last',
+      'artifact a "3" append last',
+      "status COMPLETED",
+    ]);
+    expect(served.log.some(({ level, message }) => level === "warn" && message?.includes("store failed"))).toBe(true);
+  });
+
+  it("for longer than a turn waits is told to the agent; its task has failed when the store is back, and its callers hear so", async () => {
+    const gate = Promise.withResolvers<void>();
+    const told: unknown[] = [];
+    await using served = await failing(async ({ emit, signal }) => {
+      await emit(working());
+      await gate.promise;
+      await emit(working("again")).catch((error: unknown) => told.push(error));
+      told.push(signal.aborted);
+    });
+    const rest = served.opening.rest();
+    served.state.broken = true;
+    gate.resolve();
+    await served.clock.advance(26_000);
+    expect(told).toEqual([]);
+    await served.clock.advance(5000);
+    expect(told).toEqual([expect.objectContaining({ message: "no store" }), true]);
+    served.state.broken = false;
+    await served.clock.advance(6000);
+    const task = await served.get(served.taskId);
+    expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual([
+      "FAILED",
+      "the process that worked on the task has gone",
+    ]);
+    expect(await rest).toEqual(["status WORKING", "status FAILED"]);
+  });
+});

@@ -1,0 +1,72 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { A2AError, type ErrorOptions } from "trivium";
+import { describe, expect, it } from "vitest";
+import { detailsFromError, errorFromDetails } from "../../src/protocol/error-details.js";
+import { errorCodes } from "../../src/protocol/errors.js";
+
+const info = (more: object = {}): JsonValue => ({
+  "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+  reason: "TASK_NOT_FOUND",
+  domain: "a2a-protocol.org",
+  ...more,
+});
+
+describe("the details of an error", () => {
+  it.each(errorCodes)("%s survives the trip by its reason, whatever was guessed", (code) => {
+    const details = detailsFromError(new A2AError(code, "so"));
+    expect(details).toHaveLength(1);
+    expect(errorFromDetails(details, "so", "internalError")).toMatchObject({ code, message: "so" });
+  });
+
+  it.each<[string, ErrorOptions]>([
+    ["metadata", { metadata: { taskId: "t" } }],
+    ["violations", { violations: [{ field: "message.parts[0]", description: "is empty" }] }],
+    ["a time to come again", { retryAfterMs: 1500 }],
+    ["all of them", { metadata: { a: "b" }, violations: [{ field: "f", description: "d" }], retryAfterMs: 0 }],
+  ])("carry %s", (_, options) => {
+    const error = errorFromDetails(detailsFromError(new A2AError("taskNotFound", "so", options)), "so", "parseError");
+    expect(error).toMatchObject({ code: "taskNotFound", ...options });
+  });
+
+  it("are typed as the protocol wants them", () => {
+    const violations = [{ field: "id", description: "is required" }];
+    const options = { violations, metadata: { taskId: "t" }, retryAfterMs: 250 };
+    expect(detailsFromError(new A2AError("taskNotFound", "so", options))).toEqual([
+      info({ metadata: { taskId: "t" } }),
+      { "@type": "type.googleapis.com/google.rpc.BadRequest", fieldViolations: violations },
+      { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "0.25s" },
+    ]);
+  });
+});
+
+describe("what a peer says of an error", () => {
+  it.each<[string, JsonValue | undefined, object]>([
+    ["nothing", undefined, { code: "internalError" }],
+    ["no list", "oh no", { code: "internalError" }],
+    ["one detail that stands in no list", info(), { code: "taskNotFound" }],
+    ["details of other types around it", [{ "@type": "x/Help" }, null, 7, info()], { code: "taskNotFound" }],
+    ["a reason that nobody knows", [info({ reason: "NOPE" })], { code: "internalError" }],
+    ["metadata that is no text", [info({ metadata: { a: 1, b: null } })], { metadata: { a: "1", b: "null" } }],
+    ["metadata that is no object", [info({ metadata: [1] })], { metadata: {} }],
+    [
+      "violations without members",
+      [{ "@type": "x/BadRequest", fieldViolations: [{}, 1] }],
+      { violations: [{ field: "", description: "" }] },
+    ],
+    ["violations that are no list", [{ "@type": "x/BadRequest", fieldViolations: {} }], { violations: [] }],
+    ["a time that is none", [{ "@type": "x/RetryInfo", retryDelay: "soon" }], { retryAfterMs: undefined }],
+  ])("is taken for what it is worth: %s", (_, details, expected) => {
+    expect(errorFromDetails(details, "so", "internalError")).toMatchObject({ message: "so", ...expected });
+  });
+
+  it("is read without throwing, whatever it is", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (details) => {
+        const value = details as JsonValue;
+        expect(errorFromDetails(value, "so", "unavailable")).toBeInstanceOf(A2AError);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,88 @@
+import { toJson } from "@bufbuild/protobuf";
+import {
+  artifact,
+  authRequired,
+  canceled,
+  completed,
+  data,
+  failed,
+  inputRequired,
+  rejected,
+  reply,
+  text,
+  working,
+} from "trivium";
+import { describe, expect, it } from "vitest";
+import { MessageSchema, TaskArtifactUpdateEventSchema, TaskStatusUpdateEventSchema } from "../../src/protocol/model.js";
+
+const said = { role: "ROLE_AGENT", parts: [{ text: "so" }] };
+
+describe.each([
+  ["TASK_STATE_WORKING", working],
+  ["TASK_STATE_COMPLETED", completed],
+  ["TASK_STATE_FAILED", failed],
+  ["TASK_STATE_REJECTED", rejected],
+  ["TASK_STATE_CANCELED", canceled],
+  ["TASK_STATE_INPUT_REQUIRED", inputRequired],
+  ["TASK_STATE_AUTH_REQUIRED", authRequired],
+] as const)("a status event of %s", (state, make) => {
+  it("has no message, no time and no ids of its own: the turn fills them in", () => {
+    expect(toJson(TaskStatusUpdateEventSchema, make())).toEqual({ status: { state } });
+  });
+
+  it("may say something, and carry metadata", () => {
+    const event = make("so", { metadata: { a: 1 } });
+    expect(toJson(TaskStatusUpdateEventSchema, event)).toEqual({
+      status: { state, message: said },
+      metadata: { a: 1 },
+    });
+  });
+});
+
+describe("an artifact event", () => {
+  it("is the whole of an artifact whose id the turn chooses", () => {
+    expect(toJson(TaskArtifactUpdateEventSchema, artifact("x"))).toEqual({ artifact: { parts: [{ text: "x" }] } });
+  });
+
+  it("takes every member of an artifact, and where it stands in a row of chunks", () => {
+    const members = { name: "n", description: "d", artifactId: "a", extensions: ["urn:e"], metadata: { m: [1] } };
+    const event = artifact([text("x"), data(1)], { ...members, append: true, lastChunk: true });
+    const parts = [{ text: "x" }, { data: 1, mediaType: "application/json" }];
+    expect(toJson(TaskArtifactUpdateEventSchema, event)).toEqual({
+      artifact: { ...members, parts },
+      append: true,
+      lastChunk: true,
+    });
+  });
+
+  it("that adds to an artifact has to say to which", () => {
+    expect(() => artifact("x", { append: true })).toThrow("append needs the artifactId");
+    expect(() => artifact("x", { append: false, lastChunk: true })).not.toThrow();
+  });
+
+  it("keeps its list of extensions when the caller's changes", () => {
+    const extensions = ["urn:e"];
+    const event = artifact("x", { extensions });
+    extensions.pop();
+    expect(event.artifact?.extensions).toEqual(["urn:e"]);
+  });
+});
+
+describe("a reply", () => {
+  it("is a message of the agent whose ids the turn fills in", () => {
+    expect(toJson(MessageSchema, reply("so"))).toEqual(said);
+  });
+
+  it("takes metadata and extensions", () => {
+    const members = { metadata: { a: 1 }, extensions: ["urn:e"] };
+    expect(toJson(MessageSchema, reply("so", members))).toEqual({ ...said, ...members });
+  });
+});
+
+it.each([
+  ["artifact", artifact],
+  ["reply", reply],
+  ["working", working],
+] as const)("%s() without any part is refused where it is called", (_, make) => {
+  expect(() => make([])).toThrow(TypeError);
+});

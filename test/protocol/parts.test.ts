@@ -1,0 +1,64 @@
+import { toJson } from "@bufbuild/protobuf";
+import { type Content, data, file, type Part, text } from "trivium";
+import { describe, expect, it } from "vitest";
+import { PartSchema } from "../../src/protocol/model.js";
+import { partsOf, textOf } from "../../src/protocol/parts.js";
+
+describe("a part", () => {
+  it.each<[string, Part, object]>([
+    ["of text", text("hi"), { text: "hi" }],
+    ["of nothing but an empty text", text(""), { text: "" }],
+    ["of text of a type", text("# hi", { mediaType: "text/markdown" }), { text: "# hi", mediaType: "text/markdown" }],
+    ["of data", data({ a: [1, null, "x"] }), { data: { a: [1, null, "x"] }, mediaType: "application/json" }],
+    ["of data that is null", data(null), { data: null, mediaType: "application/json" }],
+    [
+      "of data of a type",
+      data(1, { mediaType: "application/geo+json" }),
+      { data: 1, mediaType: "application/geo+json" },
+    ],
+    ["of bytes", file(new Uint8Array([1, 2]), { filename: "a.bin" }), { raw: "AQI=", filename: "a.bin" }],
+    ["at a URL", file(new URL("https://x.example/a b")), { url: "https://x.example/a%20b" }],
+    ["at a URL as it was written", file("gs://bucket/a b"), { url: "gs://bucket/a b" }],
+    ["with metadata", text("x", { metadata: { a: { b: 1 } } }), { text: "x", metadata: { a: { b: 1 } } }],
+  ])("%s says what it was given, and nothing else", (_, part, json) => {
+    expect(toJson(PartSchema, part)).toEqual(json);
+  });
+
+  it("of bytes keeps them when the caller uses its buffer again", () => {
+    const bytes = new Uint8Array([1, 2, 3]);
+    const part = file(bytes.subarray(1));
+    bytes.fill(0);
+    expect(part.content.value).toEqual(new Uint8Array([2, 3]));
+  });
+});
+
+describe("a content", () => {
+  const one = text("one");
+  it.each<[string, Content, readonly Part[]]>([
+    ["a text", "one", [one]],
+    ["a part", one, [one]],
+    ["several parts", [one, data(2)], [one, data(2)]],
+  ])("may be %s", (_, content, parts) => {
+    expect(partsOf(content)).toEqual(parts);
+  });
+
+  it("is not the list that it was given: that one may change", () => {
+    const list = [one];
+    const parts = partsOf(list);
+    list.pop();
+    expect(parts).toEqual([one]);
+  });
+
+  it("needs one part or more", () => {
+    expect(() => partsOf([])).toThrow(TypeError);
+  });
+});
+
+it.each<[string, readonly Part[], string]>([
+  ["one text", [text("a")], "a"],
+  ["texts with others between them", [text("a"), data({ b: 1 }), text("c")], "ac"],
+  ["one part that is no text", [data("a")], ""],
+  ["nothing", [], ""],
+])("the text of %s is its text parts, joined", (_, parts, expected) => {
+  expect(textOf(parts)).toBe(expected);
+});

@@ -1,0 +1,102 @@
+import fc from "fast-check";
+import { streamText, type TaskArtifactUpdateEvent } from "trivium";
+import { describe, expect, it } from "vitest";
+import { artifactKey, type KeyedArtifactEvent } from "../../src/protocol/events.js";
+import { textOf } from "../../src/protocol/parts.js";
+import { itemsOf } from "../support/items.js";
+
+const textIn = ({ artifact }: TaskArtifactUpdateEvent): string => textOf(artifact?.parts ?? []);
+
+/** What a chunk is, in short: its text, and `+` for an append, `.` for the last. */
+const short = (event: TaskArtifactUpdateEvent): string =>
+  `${event.append ? "+" : ""}${textIn(event)}${event.lastChunk ? "." : ""}`;
+
+async function* slowly(...pieces: readonly string[]): AsyncGenerator<string> {
+  for (const piece of pieces) yield piece;
+}
+
+describe("streamed text", () => {
+  it("is a first chunk, chunks that are appended, and an empty one that closes it", async () => {
+    expect((await itemsOf(streamText(slowly("a", "b", "c")))).map(short)).toEqual(["a", "+b", "+c", "+."]);
+  });
+
+  it.each<[string, readonly string[], readonly string[]]>([
+    ["one string", ["a"], ["a", "+."]],
+    ["strings that are not asynchronous, and empty ones between them", ["", "a", "", "b", ""], ["a", "+b", "+."]],
+    ["nothing", [], []],
+    ["nothing but empty strings", ["", ""], []],
+    ["a character that is cut in two", ["a\ud83d", "\ude00b"], ["a", "+😀b", "+."]],
+    ["a character that comes in halves alone", ["\ud83d", "\ude00"], ["😀", "+."]],
+    ["a half with empty strings behind it", ["\ud83d", "", "\ude00"], ["😀", "+."]],
+    ["half a character at the end", ["a\ud83d"], ["a", "+\ufffd", "+."]],
+    ["half a character and nothing else", ["\ud83d"], ["\ufffd", "+."]],
+    ["two first halves in a row", ["a\ud83d", "\ud83d", "\ude00"], ["a", "+\ud83d", "+😀", "+."]],
+  ])("made of %s", async (_, pieces, chunks) => {
+    expect((await itemsOf(streamText(pieces))).map(short)).toEqual(chunks);
+  });
+
+  it("joins to what went in, and cuts no character, wherever the strings were cut", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: "grapheme" }), fc.array(fc.nat(20)), async (whole, cuts) => {
+        const pieces: string[] = [];
+        let rest = whole;
+        for (const cut of cuts) {
+          pieces.push(rest.slice(0, cut));
+          rest = rest.slice(cut);
+        }
+        const texts = (await itemsOf(streamText([...pieces, rest]))).map(textIn);
+        expect(texts.join("")).toBe(whole);
+        expect(texts.every((each) => each.isWellFormed())).toBe(true);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("gives its name, description, metadata and extensions with the first chunk, its media type with each", async () => {
+    const members = { name: "n", description: "d", metadata: { a: 1 }, extensions: ["urn:e"] };
+    const events = await itemsOf(streamText(["a", "b"], { ...members, mediaType: "text/markdown" }));
+    expect(events[0]?.artifact).toMatchObject(members);
+    for (const { artifact } of events.slice(1)) {
+      expect(artifact).toMatchObject({ name: "", description: "", extensions: [] });
+      expect(artifact?.metadata).toBeUndefined();
+    }
+    expect(events.map(({ artifact }) => artifact?.parts[0]?.mediaType)).toEqual(Array(3).fill("text/markdown"));
+  });
+
+  it("has one key for its chunks, another for the next stream, and none when it was given an id", async () => {
+    const keysOf = (events: readonly KeyedArtifactEvent[]) => [...new Set(events.map((event) => event[artifactKey]))];
+    const [first, ...others] = keysOf(await itemsOf(streamText(["a", "b"])));
+    expect(others).toEqual([]);
+    expect(first).toBeTypeOf("object");
+    expect(keysOf(await itemsOf(streamText(["a", "b"])))[0]).not.toBe(first);
+    const named = await itemsOf(streamText(["a", "b"], { artifactId: "mine" }));
+    expect(keysOf(named)).toEqual([undefined]);
+    expect(named.map(({ artifact }) => artifact?.artifactId)).toEqual(["mine", "mine", "mine"]);
+  });
+
+  it("passes an error of its source on, and leaves the artifact open", async () => {
+    async function* broken() {
+      yield "a";
+      throw new Error("the model broke");
+    }
+    const chunks: string[] = [];
+    const read = async () => {
+      for await (const event of streamText(broken())) chunks.push(short(event));
+    };
+    await expect(read()).rejects.toThrow("the model broke");
+    expect(chunks).toEqual(["a"]);
+  });
+
+  it("closes its source when it is left", async () => {
+    let closed = false;
+    async function* endless() {
+      try {
+        for (;;) yield "a";
+      } finally {
+        closed = true;
+      }
+    }
+    for await (const _ of streamText(endless())) break;
+    expect(closed).toBe(true);
+  });
+});

@@ -1,0 +1,78 @@
+import type { TaskStore } from "../../src/core/ports.js";
+import {
+  createRequestHandler,
+  type RequestHandler,
+  type RequestHandlerOptions,
+} from "../../src/core/request-handler.js";
+import { createContext, type ServerContext } from "../../src/protocol/context.js";
+import type { Part, SendMessageResponse, Task } from "../../src/protocol/model.js";
+import type { Operations, StreamItem } from "../../src/protocol/operations.js";
+import { processSignals } from "../../src/signals/in-process.js";
+import { memoryTaskStore } from "../../src/store/memory/task-store.js";
+import { type LogLine, recordingLogger } from "./recording-logger.js";
+import { type OpenStream, opened, requestOf, type SayOptions, say, taskOf } from "./say.js";
+import { createVirtualClock, settle, turnUntil, type VirtualClock } from "./virtual-clock.js";
+
+type Content = string | readonly Part[];
+type Caller = Partial<Omit<ServerContext, "signal" | "caller">>;
+
+/** The request handler of an agent without a binding, and what a caller does with it. */
+export interface TestHandler {
+  readonly handler: RequestHandler;
+  readonly operations: Operations<ServerContext>;
+  readonly clock: VirtualClock;
+  readonly store: TaskStore;
+  readonly log: readonly LogLine[];
+  send(content: Content, said?: SayOptions, caller?: Caller): Promise<SendMessageResponse>;
+  stream(content: Content, said?: SayOptions, caller?: Caller): AsyncIterable<StreamItem>;
+  get(id: string, caller?: Caller): Promise<Task>;
+  cancel(id: string, caller?: Caller): Promise<Task>;
+  subscribe(id: string, caller?: Caller): AsyncIterable<StreamItem>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export type TestHandlerOptions = Partial<RequestHandlerOptions> &
+  Pick<RequestHandlerOptions, "agent"> & { readonly clock?: VirtualClock };
+
+/** Makes a handler over a store of its own, unless one is given, with a clock that stands still. */
+export function startHandler(options: TestHandlerOptions): TestHandler {
+  const { clock = createVirtualClock() } = options;
+  const { store = memoryTaskStore({ clock }) } = options;
+  const { log, logger } = recordingLogger();
+  const handler = createRequestHandler({ signals: processSignals, logger, ...options, store, clock });
+  const { operations } = handler;
+  return {
+    handler,
+    operations,
+    clock,
+    store,
+    log,
+    send: (content, said, caller) => operations.sendMessage(say(content, said), contextOf(caller)),
+    stream: (content, said, caller) => operations.sendStreamingMessage(say(content, said), contextOf(caller)),
+    get: (id, caller) => operations.getTask(requestOf("getTask", { id }), contextOf(caller)),
+    cancel: (id, caller) => operations.cancelTask(requestOf("cancelTask", { id }), contextOf(caller)),
+    subscribe: (id, caller) => operations.subscribeToTask(requestOf("subscribeToTask", { id }), contextOf(caller)),
+    [Symbol.asyncDispose]: () => turnUntil(clock, handler.close()),
+  };
+}
+
+/** A handler whose agent has begun with a task. */
+export interface BegunTask extends TestHandler {
+  readonly taskId: string;
+  /** The stream of the send that started it. */
+  readonly opening: OpenStream;
+}
+
+/** Starts a handler, sends `go`, and waits until nothing moves. */
+export async function beginTask(options: TestHandlerOptions): Promise<BegunTask> {
+  const served = startHandler(options);
+  const opening = await opened(served.stream("go"));
+  await settle();
+  return { ...served, taskId: taskOf(opening.first.response).id, opening };
+}
+
+/** The context of a call; the caller is Alice unless it says who it is. */
+export function contextOf(caller: Caller = {}): ServerContext {
+  const nobody = { principal: { owner: "alice" }, binding: "json-rpc", version: "1.0", extensions: [] } as const;
+  return createContext({ ...nobody, after: undefined, ...caller });
+}
