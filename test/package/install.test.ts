@@ -44,7 +44,9 @@ describe("the packed package", () => {
     const project = await mkdtemp(join(folder, "project-"));
     const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz")) ?? "";
     await writeFile(join(project, "package.json"), JSON.stringify({ type: "module", allowScripts: { node: true } }));
-    await run("npm", ["install", "--no-audit", "--no-fund", `node@${version}`, join(folder, tarball)], { cwd: project });
+    await run("npm", ["install", "--no-audit", "--no-fund", `node@${version}`, join(folder, tarball)], {
+      cwd: project,
+    });
     await writeFile(join(project, "main.js"), program);
     const child = spawn(join(project, "node_modules/.bin/node"), ["main.js"], { cwd: project });
     let printed = "";

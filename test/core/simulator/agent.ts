@@ -2,7 +2,7 @@ import type { Agent, Turn } from "../../../src/core/agent.js";
 import type { AgentEvent } from "../../../src/protocol/events.js";
 import type { Process } from "./process.js";
 import { createRandom } from "./random.js";
-import { script } from "./script.js";
+import { script, waitFor } from "./script.js";
 import type { World } from "./world.js";
 
 /** An agent whose every turn plays a script of its own: the text of the message is the seed of it. */
@@ -22,7 +22,7 @@ export function scriptedAgent(process: Process, world: World): Agent {
   return (turn) => {
     const manner = createRandom(Number(turn.text)).pick(["generator", "generator", "awaits", "does not wait"]);
     if (manner === "generator") return play(turn);
-    return emitAll(turn, play(turn), manner === "awaits");
+    return emitAll(turn, play(turn), manner === "awaits" ? world : undefined);
   };
 }
 
@@ -30,14 +30,14 @@ export function scriptedAgent(process: Process, world: World): Agent {
 async function emitAll(
   turn: Turn,
   events: AsyncGenerator<AgentEvent, AgentEvent | undefined>,
-  waits: boolean,
+  waitingIn: World | undefined,
 ): Promise<AgentEvent | undefined> {
   try {
     for (;;) {
       const step = await events.next();
       if (step.done === true) return step.value;
       const accepted = turn.emit(step.value);
-      if (waits) await accepted;
+      if (waitingIn !== undefined) await waitFor(waitingIn, turn, accepted);
     }
   } finally {
     await events.return(undefined);

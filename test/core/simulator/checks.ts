@@ -32,7 +32,7 @@ async function checkHolder({ journal, store, running, receiving }: World, histor
 
 /** When all tasks have been ended: every call is answered, every message taken or refused, and nothing is left. */
 export async function checkEnd(world: World): Promise<void> {
-  const { journal, open, sends, running, hanging, processes } = world;
+  const { journal, open, sends, running, waiting, processes } = world;
   for (const call of open) journal.fail(`${call} was never answered`);
   for (const history of journal.tasks.values()) await checkTask(world, history);
   for (const [messageId, outcome] of sends) {
@@ -42,7 +42,7 @@ export async function checkEnd(world: World): Promise<void> {
     if (outcome === "replied" && taken) journal.fail(`${messageId} was replied to and taken by a task`);
   }
   for (const [id, by] of running) {
-    if (!hanging.has(id) && by.some(({ state }) => state === "up"))
+    if (waiting.has(id) && by.some(({ state }) => state === "up"))
       journal.fail(`the agent of ${id} was never told of its end`);
   }
   for (const { name, timers } of processes) {

@@ -6,7 +6,7 @@ import { isStop, isTerminal } from "../../../src/protocol/states.js";
 import { callContext, cancelRequest, getRequest, listRequest, sendRequest, subscribeRequest } from "./calls.js";
 import { digestOf, shortDigestOf } from "./digest.js";
 import { StoreDown } from "./faulty-store.js";
-import { digestMatchesShort, Follower } from "./follower.js";
+import { Follower } from "./follower.js";
 import { ConnectionLost, type Process } from "./process.js";
 import type { Random } from "./random.js";
 import { refusal } from "./script.js";
@@ -221,9 +221,7 @@ export class Client {
     const { journal } = this.#world;
     const history = journal.tasks.get(task.id);
     const digest = withoutHistory ? shortDigestOf(task) : digestOf(task);
-    const seq =
-      history?.digests.findLastIndex((each) => (withoutHistory ? digestMatchesShort(each, digest) : each === digest)) ??
-      -1;
+    const seq = history?.digests.lastIndexOf(digest) ?? -1;
     if (seq < 1) journal.fail(`${task.id} was shown as it never was: ${digest}`);
     return seq;
   }

@@ -29,26 +29,39 @@ interface Stage {
   readonly deaf: boolean;
   receive(): Promise<void>;
   ask(question: AgentEvent): Promise<void>;
+  flush(): Promise<void>;
   /** Number of the last chunk that it said. */
   said: number;
+}
+
+/** Knows of an agent that waits for the framework: it must be told of the end in any case. */
+export async function waitFor<T>({ waiting }: World, { taskId }: Turn, wait: Promise<T>): Promise<T> {
+  waiting.add(taskId);
+  try {
+    return await wait;
+  } finally {
+    waiting.delete(taskId);
+  }
 }
 
 /** What an agent does in one turn. */
 export async function* script(
   turn: Turn,
   { agentClock: clock }: Process,
-  { journal, receiving, hanging }: World,
+  world: World,
 ): AsyncGenerator<AgentEvent, AgentEvent | undefined> {
+  const { journal, receiving } = world;
   const random = createRandom(Number(turn.text) + 1);
   const receive = async (): Promise<void> => {
     receiving.add(turn.taskId);
-    const message = await turn.receive().finally(() => receiving.delete(turn.taskId));
+    const message = await waitFor(world, turn, turn.receive()).finally(() => receiving.delete(turn.taskId));
     journal.received.add(message.messageId);
   };
   const ask = async (question: AgentEvent): Promise<void> => {
-    journal.received.add((await turn.ask(question)).messageId);
+    journal.received.add((await waitFor(world, turn, turn.ask(question))).messageId);
   };
-  const stage: Stage = { turn, random, clock, receive, ask, deaf: random.chance(0.2), said: -1 };
+  const flush = (): Promise<void> => waitFor(world, turn, turn.flush());
+  const stage: Stage = { turn, random, clock, receive, ask, flush, deaf: random.chance(0.2), said: -1 };
   if (random.chance(0.05)) throw new A2AError("contentTypeNotSupported", refusal);
   if (random.chance(0.1)) await sleep(stage, random.int(1, 600));
   const count = random.pick([0, 1, 3, 6, 12]);
@@ -59,7 +72,6 @@ export async function* script(
     yield* lastWords(stage);
   }
   if (random.chance(0.07)) {
-    hanging.add(turn.taskId);
     await sleep({ ...stage, deaf: true }, anHour);
   }
   const last = await random.pick(endings)(stage);
@@ -109,8 +121,8 @@ const inquire: Step = async function* ({ random, ask, receive }) {
   }
 };
 
-const flush: Step = async function* ({ turn }) {
-  await turn.flush();
+const save: Step = async function* ({ flush }) {
+  await flush();
 };
 
 const listen: Step = async function* ({ random, receive }) {
@@ -135,7 +147,7 @@ const steps: readonly [Step, ...Step[]] = [
   pause,
   inquire,
   report,
-  flush,
+  save,
   listen,
   listenAside,
 ];

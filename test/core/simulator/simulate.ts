@@ -4,8 +4,8 @@ import { Client } from "./client.js";
 import { storm } from "./storm.js";
 import { World } from "./world.js";
 
-const busyMs = 12_000;
-const recoverMs = 15_000;
+const busyMs = 8000;
+const recoverMs = 14_000;
 const endMs = 6000;
 
 /** What a seed showed. */

@@ -27,8 +27,8 @@ export class World {
   readonly store: TaskStore;
   /** Which processes run the agent on a task. */
   readonly running = new Map<string, Process[]>();
-  /** Tasks whose agent does nothing for an hour, whatever it is told. */
-  readonly hanging = new Set<string>();
+  /** Tasks whose agent waits for the framework. */
+  readonly waiting = new Set<string>();
   /** Tasks whose agent waits for a message. */
   readonly receiving = new Set<string>();
   readonly sends = new Map<string, SendOutcome>();
@@ -98,7 +98,7 @@ export class World {
   /** Shuts a process down in good order, when another is there to take the calls. */
   async leave(process: Process): Promise<void> {
     this.trace(() => `${process.name} leaves`);
-    const { journal, running, hanging, weather } = this;
+    const { journal, running, waiting: agents, weather } = this;
     process.leaving = true;
     if (!this.recovered) this.start();
     this.#processes = this.#processes.filter((each) => each.process !== process);
@@ -112,7 +112,7 @@ export class World {
       if (timers > 0) journal.fail(`${name} leaves ${timers} timers behind`);
       if (waiting > 0) journal.fail(`${name} leaves ${waiting} callers behind`);
       for (const [id, by] of running)
-        if (by.includes(process) && !hanging.has(id)) journal.fail(`${name} leaves the agent of ${id} behind`);
+        if (by.includes(process) && agents.has(id)) journal.fail(`${name} leaves the agent of ${id} behind`);
     }
     process.die();
   }
