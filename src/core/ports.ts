@@ -41,8 +41,17 @@ export type LogRecord =
   | {
       readonly kind: "turnEnded";
       readonly seq: number;
-      readonly error?: { readonly code: ErrorCode; readonly message: string } | undefined;
+      readonly error?: RecordedError | undefined;
     };
+
+/** An `A2AError` as a log keeps it: all that its caller may see. */
+export interface RecordedError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly violations: readonly FieldViolation[];
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly retryAfterMs: number | undefined;
+}
 
 /** What a store knows of a task without opening it. */
 export interface Head {

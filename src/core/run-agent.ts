@@ -5,6 +5,9 @@ import type { Clock } from "./ports.js";
 
 // The two adapters on `turn.emit`: an async generator emits what it yields, an async function what it returns.
 
+/** Events behind its answer after which an agent is closed. */
+const maxDropped = 64;
+
 /** The kernel's end of a turn: accepts an event, at once (`undefined`) or when the promise resolves. */
 type Emit = (event: AgentEvent) => Promise<void> | undefined;
 
@@ -31,6 +34,7 @@ type Step = IteratorResult<AgentEvent, unknown>;
 
 async function pump(iterator: AsyncIterator<AgentEvent, unknown>, kernel: Kernel): Promise<AgentEvent | undefined> {
   const breath = createBreath(kernel.runtime.clock);
+  let dropped = 0;
   let step: Step = await iterator.next();
   while (step.done !== true) {
     let reason: unknown;
@@ -41,7 +45,9 @@ async function pump(iterator: AsyncIterator<AgentEvent, unknown>, kernel: Kernel
       reason = error;
     }
     if (breath.due(kernel.answered)) await breath.take();
-    if (!kernel.alive()) {
+    // Nothing more is heard of an agent that has given its answer: one that goes on and on is closed.
+    if (kernel.answered) dropped++;
+    if (!kernel.alive() || dropped > maxDropped) {
       void leave(iterator);
       return undefined;
     }

@@ -46,7 +46,7 @@ function seeEvent(record: LogRecord & { readonly kind: "event" }, taken: boolean
 }
 
 function verdictOf({ error }: LogRecord & { readonly kind: "turnEnded" }): Verdict {
-  return error === undefined ? "answer" : { error: new A2AError(error.code, error.message) };
+  return error === undefined ? "answer" : { error: new A2AError(error.code, error.message, error) };
 }
 
 /** The state that a record sets, if it sets one. */

@@ -287,7 +287,9 @@ export class TurnRun {
     }
     if (!this.#silent) return this.#pen.end(TaskState.FAILED, error.message);
     if (this.live !== undefined) {
-      return this.inbox.endTurn(this.live, { kind: "turnEnded", error: { code: error.code, message: error.message } });
+      const { code, message, violations, metadata, retryAfterMs } = error;
+      const recorded = { code, message, violations, metadata, retryAfterMs };
+      return this.inbox.endTurn(this.live, { kind: "turnEnded", error: recorded });
     }
     if ("opening" in this.#subject) this.#subject.opening.failed(error);
   }

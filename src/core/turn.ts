@@ -3,7 +3,7 @@ import type { AgentEvent } from "../protocol/events.js";
 import type { Logger } from "../protocol/logger.js";
 import type { Message, SendMessageConfiguration, Task } from "../protocol/model.js";
 import { textOf } from "../protocol/parts.js";
-import type { Turn } from "./agent.js";
+import { type Turn, TurnAborted } from "./agent.js";
 import { type Breath, createBreath } from "./breath.js";
 import { foldStored } from "./fold.js";
 import type { TurnCause } from "./ports.js";
@@ -123,6 +123,10 @@ async function emit(run: TurnRun, breath: Breath, event: AgentEvent): Promise<vo
   try {
     await run.emit(event);
   } catch (error) {
+    // Perhaps nobody waits for it, so it is said here as well.
+    if (!(error instanceof TurnAborted)) {
+      run.runtime.logger.warn({ taskId: run.taskId, error }, "an event of the agent was refused");
+    }
     // One that goes on regardless is not let spin.
     await breath.take();
     throw error;

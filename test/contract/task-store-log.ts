@@ -146,7 +146,17 @@ function appendTests({ describe, it }: Suite, make: MakeTaskStore): void {
           { kind: "message", seq: 1, message: message("m"), entry: "e" },
           { kind: "turnStarted", seq: 2, turn: 1, attempt: 1, cause: "message" },
           event(3),
-          { kind: "turnEnded", seq: 4, error: { code: "invalidParams", message: "why" } },
+          {
+            kind: "turnEnded",
+            seq: 4,
+            error: {
+              code: "invalidParams",
+              message: "why",
+              violations: [{ field: "message", description: "is odd" }],
+              metadata: { taskId: "t" },
+              retryAfterMs: 1000,
+            },
+          },
           { kind: "turnEnded", seq: 5 },
         ] as const;
         const head = await store.create(newTask({ records: log }));

@@ -25,6 +25,23 @@ describe("what is emitted too late", () => {
     if (payload.case === "task") expect((await served.get(payload.value.id)).artifacts).toEqual([]);
   });
 
+  it("closes a generator that goes on and on behind its answer", async () => {
+    const closed = Promise.withResolvers<number>();
+    let said = 0;
+    await using served = startHandler({
+      async *agent() {
+        try {
+          yield completed();
+          for (;;) yield artifact(`${said++}`);
+        } finally {
+          closed.resolve(said);
+        }
+      },
+    });
+    expect(stateOf(taskOf(await served.send("go")))).toBe("COMPLETED");
+    expect(await closed.promise).toBeLessThan(100);
+  });
+
   it("is dropped when the agent has returned, also from a callback that it left behind", async () => {
     const late = Promise.withResolvers<Turn>();
     await using served = startHandler({
@@ -62,6 +79,7 @@ it("a refusal that nobody waits for ends neither the process nor the turn", asyn
     expect(stateOf(taskOf(await served.send("go")))).toBe("COMPLETED");
     await settle();
     expect(heard).toEqual([]);
+    expect(served.log.filter(({ message }) => message?.includes("was refused"))).toHaveLength(2);
   } finally {
     process.off("unhandledRejection", hear);
   }

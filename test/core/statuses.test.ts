@@ -160,7 +160,11 @@ it("the time of a status never runs backwards within a task, though the clock do
 
 describe("an A2AError that an agent throws", () => {
   const refuse = (): never => {
-    throw new A2AError("invalidParams", "not so");
+    throw new A2AError("invalidParams", "not so", {
+      violations: [{ field: "message.parts[0]", description: "is bad" }],
+      metadata: { hint: "say good" },
+      retryAfterMs: 1000,
+    });
   };
 
   it("before the first event of a continued task is the answer in another handler of the store as well", async () => {
@@ -182,7 +186,9 @@ describe("an A2AError that an agent throws", () => {
     const answers = [errorOf(there.send("bad", { taskId })), errorOf(there.stream("bad", { taskId }))];
     await settle();
     gate.resolve();
-    for (const answer of answers) expect(await answer).toMatchObject({ code: "invalidParams", message: "not so" });
+    const all = { code: "invalidParams", message: "not so", metadata: { hint: "say good" }, retryAfterMs: 1000 };
+    for (const answer of answers) expect((await answer).violations).toHaveLength(1);
+    for (const answer of answers) expect(await answer).toMatchObject(all);
     await running;
     const task = await there.get(taskId);
     expect(stateOf(task)).toBe("INPUT_REQUIRED");
