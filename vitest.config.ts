@@ -3,5 +3,5 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   resolve: { alias: { trivium: fileURLToPath(new URL("./src/index.ts", import.meta.url)) } },
-  test: { include: ["test/**/*.test.ts"], exclude: ["test/interop/**"], testTimeout: 30_000 },
+  test: { include: ["test/**/*.test.ts"], exclude: ["test/interop/**", "test/package/**"], testTimeout: 30_000 },
 });

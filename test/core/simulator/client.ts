@@ -219,9 +219,11 @@ export class Client {
   // Where in its log a task was that somebody got: the last such place.
   #seen(task: Task, withoutHistory: boolean): number {
     const { journal } = this.#world;
-    const history = journal.tasks.get(task.id);
+    const digests = journal.tasks.get(task.id)?.digests ?? [];
     const digest = withoutHistory ? shortDigestOf(task) : digestOf(task);
-    const seq = history?.digests.lastIndexOf(digest) ?? -1;
+    const seq = withoutHistory
+      ? digests.findLastIndex((each) => digestMatchesShort(each, digest))
+      : digests.lastIndexOf(digest);
     if (seq < 1) journal.fail(`${task.id} was shown as it never was: ${digest}`);
     return seq;
   }
