@@ -10,7 +10,8 @@ export function shortDigestOf(task: Task): string {
   return `${statusOf(task)}|${artifactsOf(task)}`;
 }
 
-function statusOf({ status }: Task): string {
+/** The first part of a digest. */
+export function statusOf({ status }: Task): string {
   const { timestamp } = status ?? {};
   return `${status?.state}@${timestamp?.seconds}.${timestamp?.nanos}:${status?.message?.messageId}`;
 }

@@ -147,6 +147,11 @@ export class World {
     return this.anyProcess(random);
   }
 
+  /** A client has heard of a task. */
+  learn(id: string): void {
+    if (!this.known.includes(id)) this.known.push(id);
+  }
+
   /** Tasks that have not ended. */
   unfinished(): readonly string[] {
     return [...this.journal.tasks.values()].filter(({ states }) => !isTerminal(states.at(-1) ?? 0)).map(({ id }) => id);

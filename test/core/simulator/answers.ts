@@ -1,0 +1,56 @@
+import { A2AError } from "../../../src/protocol/errors.js";
+import type { Task } from "../../../src/protocol/model.js";
+import { isStop } from "../../../src/protocol/states.js";
+import { digestOf, shortDigestOf, statusOf } from "./digest.js";
+import { StoreDown } from "./faulty-store.js";
+import { digestMatchesShort } from "./follower.js";
+import type { Journal } from "./journal.js";
+import { ConnectionLost, type Process } from "./process.js";
+import { refusal } from "./script.js";
+import { isFair, type Weather } from "./weather.js";
+
+/** Why a caller did not wait for its answer. */
+export class Gone extends Error {}
+
+/** Errors that say that a message was not taken, and will not be. */
+const refusals: ReadonlySet<string> = new Set(["unsupportedOperation", "resourceExhausted", "taskNotCancelable"]);
+
+/** What an error says of the message that was sent. `undefined`: it must not have come. */
+export function meaningOf(error: unknown, weather: Weather, process: Process): "refused" | "unknown" | undefined {
+  const code = error instanceof A2AError ? error.code : undefined;
+  if (code !== undefined && refusals.has(code)) return "refused";
+  if (error instanceof Gone || (error instanceof A2AError && error.message === refusal)) return "unknown";
+  const lost = error instanceof ConnectionLost;
+  if (process.leaving && (lost || code === "unavailable")) return "unknown";
+  return (lost || error instanceof StoreDown) && !isFair(weather) ? "unknown" : undefined;
+}
+
+/** Where in its log a task was that somebody got: the last such place. */
+export function positionOf(journal: Journal, task: Task, withoutHistory = false): number {
+  const digests = journal.tasks.get(task.id)?.digests ?? [];
+  const digest = withoutHistory ? shortDigestOf(task) : digestOf(task);
+  const seq = withoutHistory
+    ? digests.findLastIndex((each) => digestMatchesShort(each, digest))
+    : digests.lastIndexOf(digest);
+  if (seq < 1) journal.fail(`${task.id} was shown as it never was: ${digest}`);
+  return seq;
+}
+
+/** A task of a list has a status that it once had. */
+export function checkListed(journal: Journal, task: Task): void {
+  const listed = journal.tasks.get(task.id)?.digests.some((digest) => digest.startsWith(`${statusOf(task)}|`));
+  if (listed !== true) journal.fail(`${task.id} was listed with a status that it never had`);
+}
+
+/** An answer stands at the first stop behind its message, or behind that. */
+export function checkAnswer(journal: Journal, messageId: string, task: Task, position: number): void {
+  const taken = journal.taken.get(messageId);
+  if (taken?.task !== task.id) return journal.fail(`${messageId} was answered and not taken by ${task.id}`);
+  const { records, states } = journal.tasks.get(task.id) ?? { records: [], states: [] };
+  const stop = records.findIndex(({ kind }, index) => {
+    if (index < taken.seq) return false;
+    return kind === "turnEnded" || (kind === "event" && isStop(states[index + 1] ?? 0));
+  });
+  if (stop >= 0 && position >= stop) return;
+  journal.fail(`${messageId} was answered at ${position}, before its stop at ${stop + 1}`);
+}
