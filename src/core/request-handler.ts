@@ -62,16 +62,25 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
     operations: createOperations(runtime, options),
     async drain(ms) {
       await within(runtime.clock, ms, runtime.turns.idle());
-      runtime.turns.drain();
-      await within(runtime.clock, runtime.limits.graceMs + 1000, runtime.turns.idle());
+      await endTurns(runtime);
     },
     async close() {
-      runtime.turns.drain();
-      await within(runtime.clock, runtime.limits.graceMs + 1000, runtime.turns.idle());
+      await endTurns(runtime);
       runtime.watch.close();
       await instance.stop();
     },
   };
+}
+
+// Ends all turns, also those whose claim is under way: their tasks would be left to a process that goes.
+async function endTurns({ turns, claiming, clock, limits }: Runtime): Promise<void> {
+  turns.drain();
+  const ended = async (): Promise<void> => {
+    await Promise.all(claiming.values());
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    await turns.idle();
+  };
+  await within(clock, limits.graceMs + 1000, ended());
 }
 
 function createRuntime(options: RequestHandlerOptions): Runtime {

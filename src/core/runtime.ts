@@ -21,7 +21,7 @@ export interface Runtime extends LiveTaskDeps {
 /** The turns that run, counted by owner. */
 export interface TurnCounter {
   readonly running: ReadonlySet<TurnRun>;
-  /** Throws `resourceExhausted` when no turn may be started now. */
+  /** Throws `resourceExhausted` or, while draining, `unavailable` when no turn may be started now. */
   check(scope: Scope): void;
   enter(turn: TurnRun): void;
   leave(turn: TurnRun): void;
@@ -42,6 +42,7 @@ export function createTurnCounter(limits: {
   return {
     running,
     check(scope) {
+      if (draining) throw shuttingDown();
       const own = owners.get(ownerKey(scope)) ?? 0;
       if (own >= limits.turnsPerOwner) throw exhausted("of this caller", limits.turnsPerOwner);
       if (running.size >= limits.turnsPerProcess) throw exhausted("of the process", limits.turnsPerProcess);
@@ -75,6 +76,11 @@ function exhausted(whose: string, limit: number): A2AError {
   return new A2AError("resourceExhausted", `the turns ${whose} that run at once are at the limit of ${limit}`, {
     retryAfterMs: 1000,
   });
+}
+
+/** The answer to whoever comes too late. */
+export function shuttingDown(): A2AError {
+  return new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
 }
 
 /** A logger that adds the same fields to everything it is told. */

@@ -7,7 +7,7 @@ import type { LiveTask } from "./live-task.js";
 import type { Head, LogRecord } from "./ports.js";
 import { readStoredTask, readTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
-import type { Runtime } from "./runtime.js";
+import { type Runtime, shuttingDown } from "./runtime.js";
 import { createSendGate, endedFirst, type SendGate } from "./send-gate.js";
 import { SendWait, taskResponse } from "./send-wait.js";
 import type { Opening, TurnStart } from "./turn-run.js";
@@ -115,10 +115,6 @@ async function fromHistory({ runtime, request, scope }: SendCall, taskId: string
 /** Throws when a task that has ended did not take the message of a send. */
 export function checkTaken({ history }: Task, { message }: SendMessageRequest): void {
   if (!history.some(({ messageId }) => messageId === message?.messageId)) throw endedFirst();
-}
-
-function shuttingDown(): A2AError {
-  return new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
 }
 
 // A send that shall not wait is answered when its message was taken; one that nobody takes in time is taken back.

@@ -8,7 +8,7 @@ import type { LiveTask } from "./live-task.js";
 import { normalizeEvent } from "./normalize.js";
 import type { InboxEntry, QueuedSend, TurnCause } from "./ports.js";
 import { runAgent } from "./run-agent.js";
-import type { Runtime } from "./runtime.js";
+import { type Runtime, shuttingDown } from "./runtime.js";
 import { createTurn } from "./turn.js";
 import { TurnInbox } from "./turn-inbox.js";
 import { TurnPen } from "./turn-pen.js";
@@ -276,7 +276,7 @@ export class TurnRun {
     if (this.live !== undefined)
       return this.#pen.end(TaskState.FAILED, "the server was shut down before the task was done");
     if ("opening" in this.#subject) {
-      this.#subject.opening.failed(new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 }));
+      this.#subject.opening.failed(shuttingDown());
     }
   }
 

@@ -2,7 +2,7 @@ import { foldStored } from "../../../src/core/fold.js";
 import { TaskState } from "../../../src/protocol/model.js";
 import { isInterrupted, isTerminal } from "../../../src/protocol/states.js";
 import type { TaskHistory } from "./journal.js";
-import { isFair } from "./weather.js";
+import { isFair, isPrompt } from "./weather.js";
 import type { World } from "./world.js";
 
 const scope = { tenant: "", owner: "alice" };
@@ -60,7 +60,8 @@ async function checkTask({ journal, store, weather }: World, history: TaskHistor
   if (digests.length !== records.length + 1) journal.fail(`${id} lost count`);
   const told = toText(foldStored(stored));
   if (told !== toText(task)) journal.fail(`${id} is stored as ${told}`);
-  if (isFair(weather) && told.includes("has gone")) journal.fail(`${id} was taken from a process that was there`);
+  const stays = weather.leaves ? isPrompt(weather) : isFair(weather);
+  if (stays && told.includes("has gone")) journal.fail(`${id} was taken from a process that was there`);
 }
 
 const toText = (task: TaskHistory["task"]): string =>

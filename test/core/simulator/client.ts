@@ -4,7 +4,7 @@ import { Caller } from "./caller.js";
 import { callContext, cancelRequest, getRequest, listRequest, sendRequest, subscribeRequest } from "./calls.js";
 import { Follower } from "./follower.js";
 import type { Random } from "./random.js";
-import { isFair } from "./weather.js";
+import { isPrompt } from "./weather.js";
 import type { World } from "./world.js";
 
 /** Somebody who calls the agent, now in one process and now in another, and holds what comes back against the log. */
@@ -87,7 +87,7 @@ export class Client {
       const request = cancelRequest(taskId);
       const task = await this.#caller.answer(process, ({ cancelTask }) => cancelTask(request, callContext()));
       positionOf(journal, task);
-      const prompt = recovered || (isFair(weather) && weather.slowMs <= 30 && !process.leaving);
+      const prompt = recovered || (isPrompt(weather) && !process.leaving);
       if (prompt && !isTerminal(task.status?.state ?? 0)) journal.fail(`${taskId} was canceled and is not`);
     });
   }

@@ -55,6 +55,11 @@ export function isFair({ failing, outages, crashes, pauses }: Weather): boolean 
   return failing === 0 && !outages && !crashes && !pauses;
 }
 
+/** True when calls of the store are answered so soon that every time limit is met. */
+export function isPrompt(weather: Weather): boolean {
+  return isFair(weather) && weather.slowMs <= 30;
+}
+
 /** Limits that a short life meets. */
 export function drawLimits(random: Random): Partial<CoreLimits> {
   return {

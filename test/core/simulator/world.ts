@@ -12,7 +12,7 @@ import { Journal } from "./journal.js";
 import { createBus } from "./lossy-signals.js";
 import { Process } from "./process.js";
 import { createRandom, type Random } from "./random.js";
-import { drawLimits, drawWeather, isFair, type Weather } from "./weather.js";
+import { drawLimits, drawWeather, isPrompt, type Weather } from "./weather.js";
 
 /** What a send came to. */
 export type SendOutcome = "open" | "answered" | "replied" | "refused" | "unknown";
@@ -106,8 +106,8 @@ export class World {
     // Calls that were under way come to their end.
     await this.sleep(3000);
     this.trace(() => `${process.name} has left`);
-    // A write that does not get through is tried on for a while.
-    if (isFair(weather) || this.recovered) {
+    // A write that does not get through is tried on for a while, and a slow reader reads on what there is.
+    if (isPrompt(weather) || this.recovered) {
       const { name, timers, waiting } = process;
       if (timers > 0) journal.fail(`${name} leaves ${timers} timers behind`);
       if (waiting > 0) journal.fail(`${name} leaves ${waiting} callers behind`);
