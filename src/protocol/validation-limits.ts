@@ -31,8 +31,3 @@ export const defaultValidationLimits: ValidationLimits = {
   entriesMax: 128,
   jsonDepthMax: 64,
 };
-
-/** How deep messages may be nested in binary, so that it holds what JSON may hold: a level of free JSON takes two. */
-export function binaryDepthMax({ jsonDepthMax }: ValidationLimits): number {
-  return 2 * jsonDepthMax + 8;
-}
