@@ -1,5 +1,5 @@
 import type { CallOptions } from "../protocol/context.js";
-import { A2AError } from "../protocol/errors.js";
+import { A2AError, ConnectionError } from "../protocol/errors.js";
 import { extensionsParameter, formatExtensions, versionParameter } from "../protocol/service-parameters.js";
 
 // What the client ends of the two JSON bindings have in common: one call of `fetch`, and what its failures mean.
@@ -52,7 +52,7 @@ export function createSender(options: HttpTransportOptions, version: string): Se
     if (body !== undefined) init.body = body;
     if (signal !== undefined) init.signal = signal;
     try {
-      return { response: await send(url, init), failure };
+      return { response: await send(withQuery(url, call.options.query), init), failure };
     } catch (cause) {
       throw failure(cause);
     }
@@ -68,6 +68,11 @@ function headersOf(base: Readonly<Record<string, string>>, call: OutgoingCall): 
   }
   if (options.after !== undefined) headers["last-event-id"] = options.after;
   return headers;
+}
+
+function withQuery(url: string, query: CallOptions["query"]): string {
+  if (query === undefined) return url;
+  return `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams(query)}`;
 }
 
 function lowerCased(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
@@ -86,5 +91,23 @@ function failureOf(cause: unknown, { url, options }: OutgoingCall, deadline: Abo
   if (deadline?.aborted === true) {
     return new A2AError("deadlineExceeded", `no answer within ${options.timeoutMs} ms`, { cause });
   }
-  return new A2AError("unavailable", `cannot reach ${url}`, { cause });
+  return new ConnectionError(`cannot reach ${url}`, { cause, written: wasWritten(cause) });
+}
+
+/** What fails before a connection stands, as Node and its `fetch` call it. */
+const unconnected: ReadonlySet<unknown> = new Set([
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** False only when it is sure that nothing was sent. */
+function wasWritten(cause: unknown): boolean {
+  for (let error = cause; error instanceof Error; error = error.cause) {
+    if ("code" in error && unconnected.has(error.code)) return false;
+  }
+  return true;
 }

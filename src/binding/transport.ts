@@ -8,6 +8,9 @@ import {
   type StreamItem,
 } from "../protocol/operations.js";
 
+/** The client end of a binding at one interface. `close` frees its connections. */
+export type Transport = Operations<CallOptions> & { close?(): void | Promise<void> };
+
 /** The two ways to call an operation by its row of the table. */
 export interface Caller {
   unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage>;

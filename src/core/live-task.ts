@@ -1,12 +1,13 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { Principal, Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
+import { copyTask, emptyTask } from "../protocol/fold.js";
 import type { Logger } from "../protocol/logger.js";
 import { type Message, type Task, TaskState } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 import { TurnAborted } from "./agent.js";
 import { eventIdPrefix } from "./event-id.js";
-import { applyRecord, copyTask, emptyTask, foldStored } from "./fold.js";
+import { applyRecord, foldStored } from "./fold.js";
 import type { Lease } from "./lease.js";
 import type { CoreLimits } from "./limits.js";
 import type { AppendResult, Clock, LogRecord, Signals, StoredTask, TaskStore } from "./ports.js";

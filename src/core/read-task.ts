@@ -1,8 +1,9 @@
 import type { Scope } from "../protocol/context.js";
 import { taskNotFound } from "../protocol/errors.js";
+import { type CopyOptions, copyTask } from "../protocol/fold.js";
 import type { Task, TaskState } from "../protocol/model.js";
 import { eventIdPrefix } from "./event-id.js";
-import { type CopyOptions, copyTask, foldStored } from "./fold.js";
+import { foldStored } from "./fold.js";
 import type { Runtime } from "./runtime.js";
 
 /** A task as it is stored now, and the position of that state in its log. */

@@ -1,10 +1,11 @@
 import { A2AError } from "../protocol/errors.js";
+import { copyTask, emptyTask } from "../protocol/fold.js";
 import type { Message } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
 import { TurnAborted } from "./agent.js";
 import { type Delivery, deliver } from "./claim.js";
 import { eventIdPrefix, parseEventId } from "./event-id.js";
-import { applyRecord, copyTask, emptyTask, foldStored } from "./fold.js";
+import { applyRecord, foldStored } from "./fold.js";
 import type { LiveTask, RecordObserver } from "./live-task.js";
 import { readStoredTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";

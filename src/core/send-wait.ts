@@ -1,7 +1,7 @@
 import type { A2AError } from "../protocol/errors.js";
+import { copyTask } from "../protocol/fold.js";
 import type { Message, SendMessageResponse, Task } from "../protocol/model.js";
 import { TurnAborted } from "./agent.js";
-import { copyTask } from "./fold.js";
 import type { LiveTask, RecordObserver } from "./live-task.js";
 import type { LogRecord } from "./ports.js";
 import type { SendGate } from "./send-gate.js";

@@ -1,8 +1,8 @@
 import type { Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
+import { copyTask } from "../protocol/fold.js";
 import type { Message, SendMessageRequest, SendMessageResponse, Task } from "../protocol/model.js";
 import { deliver } from "./claim.js";
-import { copyTask } from "./fold.js";
 import type { LiveTask } from "./live-task.js";
 import type { Head, LogRecord } from "./ports.js";
 import { readStoredTask, readTask } from "./read-task.js";

@@ -1,9 +1,9 @@
 import type { Principal, Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentEvent } from "../protocol/events.js";
+import { copyTask } from "../protocol/fold.js";
 import { type Message, type Task, TaskState } from "../protocol/model.js";
 import { type AbortKind, TurnAborted } from "./agent.js";
-import { copyTask } from "./fold.js";
 import type { LiveTask } from "./live-task.js";
 import { normalizeEvent } from "./normalize.js";
 import type { InboxEntry, QueuedSend, TurnCause } from "./ports.js";

@@ -96,6 +96,8 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   /** Extra headers or gRPC metadata. Names are compared without case. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Added to the URL by the bindings that have one: an API key that goes there. */
+  readonly query?: Readonly<Record<string, string>> | undefined;
   /** Extension URIs to activate. */
   readonly extensions?: readonly string[] | undefined;
   /** The id of the last event seen, to go on behind it. */

@@ -92,6 +92,21 @@ export class A2AError extends Error {
   }
 }
 
+/**
+ * A call that got no answer, as the client end of a binding tells it: no agent has said this. `written` is false when not
+ * a byte of the request has left (the name is unknown, the connection was refused, took too long or was not trusted), so
+ * that nobody can have acted on it.
+ */
+export class ConnectionError extends A2AError {
+  readonly written: boolean;
+
+  constructor(message: string, options: ErrorOptions & { readonly written: boolean }) {
+    super("unavailable", message, options);
+    this.name = "ConnectionError";
+    this.written = options.written;
+  }
+}
+
 /** An `invalidParams` error about fields of a request; its message names the first of them. */
 export function invalidParams(...violations: readonly FieldViolation[]): A2AError {
   const [first] = violations;

@@ -12,10 +12,17 @@ export type RequestOf<K extends OperationName> = MessageShape<Methods[K]["input"
 /** Reply message of an operation; of a stream, the type of its elements. */
 export type ReplyOf<K extends OperationName> = MessageShape<Methods[K]["output"]>;
 
-/** One element of a stream: the payload, and the opaque event id that a caller may come back with (none for a message). */
+/** One element of a stream. */
 export interface StreamItem {
   readonly response: StreamResponse;
+  /** The opaque event id that a caller may come back with; a message has none. */
   readonly id?: string | undefined;
+  /**
+   * Set by a client whose stream broke at an agent that keeps no events. `"difference"`: made from what the task has more
+   * than it had; states in between may be missing. `"resync"`: the response is the whole task, in place of all that came
+   * before.
+   */
+  readonly recovered?: "difference" | "resync" | undefined;
 }
 
 /**

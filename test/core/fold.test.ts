@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { applyRecord, copyTask, emptyTask, foldStored } from "../../src/core/fold.js";
+import { applyRecord, foldStored } from "../../src/core/fold.js";
 import type { LogRecord } from "../../src/core/ports.js";
 import { artifact, completed, inputRequired, reply, working } from "../../src/protocol/events.js";
+import { copyTask, emptyTask } from "../../src/protocol/fold.js";
 import {
   Role,
   type StreamResponse,

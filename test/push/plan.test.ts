@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { applyEvent, emptyTask } from "../../src/core/fold.js";
 import type { LogRecord } from "../../src/core/ports.js";
+import { applyEvent, emptyTask } from "../../src/protocol/fold.js";
 import type { StreamResponse, Task, TaskState } from "../../src/protocol/model.js";
 import { joinChunks } from "../../src/push/join-chunks.js";
 import { type Due, planArtifacts, planEvents } from "../../src/push/plan.js";

@@ -1,5 +1,6 @@
-import { applyRecord, emptyTask } from "../../../src/core/fold.js";
+import { applyRecord } from "../../../src/core/fold.js";
 import type { Append, Head, LogRecord, NewTask } from "../../../src/core/ports.js";
+import { emptyTask } from "../../../src/protocol/fold.js";
 import { type Task, type TaskArtifactUpdateEvent, TaskState } from "../../../src/protocol/model.js";
 import { isInterrupted, isTerminal } from "../../../src/protocol/states.js";
 import { digestOf, freeze } from "./digest.js";

@@ -1,0 +1,82 @@
+import { appendChunk } from "./artifact-chunks.js";
+import { type Artifact, type StreamResponse, type Task, type TaskArtifactUpdateEvent, TaskState } from "./model.js";
+
+// The fold: a task is what its events add up to. It is done in place; a copy is made only when somebody asks.
+
+/** A task before anything is known of it but its ids. */
+export function emptyTask(id: string, contextId: string): Task {
+  return {
+    $typeName: "lf.a2a.v1.Task",
+    id,
+    contextId,
+    status: { $typeName: "lf.a2a.v1.TaskStatus", state: TaskState.SUBMITTED },
+    artifacts: [],
+    history: [],
+  };
+}
+
+/** Adds one event to the task, in place. */
+export function applyEvent(task: Task, event: StreamResponse): void {
+  const { payload } = event;
+  if (payload.case === "statusUpdate") {
+    settleStatusMessage(task);
+    if (payload.value.status !== undefined) task.status = payload.value.status;
+    if (payload.value.metadata !== undefined) task.metadata = { ...task.metadata, ...payload.value.metadata };
+    return;
+  }
+  if (payload.case === "artifactUpdate") applyArtifact(task, payload.value);
+}
+
+/** A status message goes to the history when the next status replaces it, or when the caller answers it. */
+export function settleStatusMessage(task: Task): void {
+  const message = task.status?.message;
+  if (message === undefined) return;
+  if (task.history.findLast((each) => each.messageId === message.messageId) === undefined) task.history.push(message);
+}
+
+function applyArtifact(task: Task, event: TaskArtifactUpdateEvent): void {
+  const { artifact, append } = event;
+  if (artifact === undefined) return;
+  const index = indexOf(task.artifacts, artifact.artifactId);
+  const known = task.artifacts[index];
+  if (known === undefined) {
+    task.artifacts.push({ ...artifact, parts: [...artifact.parts] });
+    return;
+  }
+  if (!append) {
+    task.artifacts[index] = { ...artifact, parts: [...artifact.parts] };
+    return;
+  }
+  appendChunk(known, artifact);
+}
+
+// The artifact that is being written is almost always the last one.
+function indexOf(artifacts: readonly Artifact[], artifactId: string): number {
+  for (let index = artifacts.length - 1; index >= 0; index--) {
+    if (artifacts[index]?.artifactId === artifactId) return index;
+  }
+  return -1;
+}
+
+/** How much of a task a copy holds. */
+export interface CopyOptions {
+  /** The most recent messages only. Default: all. */
+  readonly historyLength?: number | undefined;
+  /** Default: true. */
+  readonly artifacts?: boolean | undefined;
+}
+
+/** A copy that the fold will not change any more. Parts and messages are shared. */
+export function copyTask(task: Task, options: CopyOptions = {}): Task {
+  const { historyLength, artifacts = true } = options;
+  return {
+    ...task,
+    artifacts: artifacts ? task.artifacts.map((each) => ({ ...each, parts: [...each.parts] })) : [],
+    history: lastOf(task.history, historyLength),
+  };
+}
+
+export function lastOf<T>(list: readonly T[], count: number | undefined): T[] {
+  if (count === undefined || count >= list.length) return [...list];
+  return count === 0 ? [] : list.slice(-count);
+}
