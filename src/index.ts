@@ -1,10 +1,30 @@
+export type { CredentialOptions, CredentialProvider, Secret } from "./auth/options.js";
+export type { Transport } from "./binding/transport.js";
 export { CardError } from "./card/check.js";
 export type { CardOptions, ExtensionOptions, ProviderOptions, SkillOptions } from "./card/options.js";
+export type { ClientOperations } from "./client/base-client.js";
+export { type CardCache, createCardCache } from "./client/card-cache.js";
+export { collect } from "./client/collect.js";
+export type { AgentAddress, ConnectOptions } from "./client/connect.js";
+export { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./client/connection.js";
+export { fileFrom } from "./client/file-from.js";
+export { Client } from "./client/node.js";
+export type { ClientLimits, ClientOptions, Interceptor } from "./client/options.js";
+export type { RetryOptions } from "./client/retrying.js";
+export type { SendOptions } from "./client/send.js";
+export type { InterfaceAddress, TransportFactory, TransportSetting } from "./client/transports.js";
 export { type AbortKind, type Agent, type AgentResult, type Turn, TurnAborted } from "./core/agent.js";
 export type { Clock, PushStore, Signals, TaskStore } from "./core/ports.js";
 export { merge } from "./core/run-agent.js";
 export type { Binding, CallOptions, Principal } from "./protocol/context.js";
-export { A2AError, type ErrorCode, type ErrorOptions, errorTable, type FieldViolation } from "./protocol/errors.js";
+export {
+  A2AError,
+  ConnectionError,
+  type ErrorCode,
+  type ErrorOptions,
+  errorTable,
+  type FieldViolation,
+} from "./protocol/errors.js";
 export {
   type AgentEvent,
   type ArtifactOptions,
@@ -35,7 +55,7 @@ export {
   type TaskStatusUpdateEvent,
 } from "./protocol/model.js";
 export type { OperationName, Operations, StreamItem } from "./protocol/operations.js";
-export { type Content, data, file, type PartOptions, text } from "./protocol/parts.js";
+export { type Content, data, file, fileOf, type PartOptions, text } from "./protocol/parts.js";
 export { type StreamTextOptions, streamText } from "./protocol/stream-text.js";
 export { createAgent, type MountedAgent } from "./server/agent.js";
 export type { Authenticate, Caller } from "./server/door.js";

@@ -28,6 +28,13 @@ export function file(source: Uint8Array | URL | string, options?: PartOptions): 
   return part({ case: "url", value: String(source) }, options);
 }
 
+/** A file from a `Blob` or `File`, with the name and the media type that it says. */
+export async function fileOf(blob: Blob, options: PartOptions = {}): Promise<Part> {
+  const filename = blob instanceof File ? blob.name : undefined;
+  const bytes = new Uint8Array(await blob.arrayBuffer());
+  return part({ case: "raw", value: bytes }, { filename, mediaType: blob.type, ...options });
+}
+
 /** The parts of a content. Throws a `TypeError` for an empty list, since a message and an artifact need one part. */
 export function partsOf(content: Content): Part[] {
   if (typeof content === "string") return [text(content)];

@@ -1,0 +1,179 @@
+import { type Message as AnyMessage, create, type MessageInitShape } from "@bufbuild/protobuf";
+import { type Caller, createTransport } from "../binding/transport.js";
+import type { CallOptions } from "../protocol/context.js";
+import { A2AError } from "../protocol/errors.js";
+import { idempotentSendExtension } from "../protocol/extensions.js";
+import {
+  type A2AService,
+  type AgentCard,
+  GetTaskRequestSchema,
+  type Message,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  SubscribeToTaskRequestSchema,
+  type Task,
+  TaskState,
+} from "../protocol/model.js";
+import {
+  invoke,
+  type Operation,
+  type OperationName,
+  type Operations,
+  operations,
+  type StreamItem,
+} from "../protocol/operations.js";
+import type { Content } from "../protocol/parts.js";
+import { isStop } from "../protocol/states.js";
+import type { AgentAccess } from "./agent-access.js";
+import { collect } from "./collect.js";
+import { lists } from "./compose.js";
+import type { Connection } from "./connection.js";
+import { LastingStream } from "./lasting-stream.js";
+import type { ClientLimits, Interceptor } from "./options.js";
+import { type Retries, withRetries } from "./retrying.js";
+import { answerOf, completed, type SendOptions, sendRequest } from "./send.js";
+import { allowanceOf, type ClientClock, pause } from "./timing.js";
+
+type Methods = (typeof A2AService)["method"];
+
+/** The eleven operations as a caller writes them: requests may be plain objects with only the members that matter. */
+export type ClientOperations = {
+  readonly [K in OperationName]: (
+    request: MessageInitShape<Methods[K]["input"]>,
+    options?: CallOptions,
+  ) => ReturnType<Operations<CallOptions>[K]>;
+};
+
+/** What a client is made of. */
+export interface ClientParts {
+  readonly access: AgentAccess;
+  readonly clock: ClientClock;
+  readonly limits: ClientLimits;
+  readonly retries: Retries;
+  readonly interceptors: readonly Interceptor[];
+  readonly extensions: readonly string[];
+  readonly timeoutMs: number | undefined;
+  /** Fetches the card again. */
+  readonly refresh: () => Promise<AgentCard>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Calls one agent, whichever interface of its card answers: the eleven operations, and what is built of them. Calls that
+ * may be repeated are tried again, streams go on when they break.
+ */
+export class BaseClient {
+  /** The eleven operations, with whole messages: a transport, to be wrapped or served again. */
+  readonly operations: Operations<CallOptions>;
+  readonly #parts: ClientParts;
+
+  constructor(parts: ClientParts) {
+    this.#parts = parts;
+    const caller = parts.interceptors.reduceRight((next, wrap) => wrap(next), callerOf(parts));
+    this.operations = createTransport(caller);
+    for (const operation of operations) {
+      Object.defineProperty(this, operation.name, {
+        value: (request: Record<string, unknown>, options: CallOptions = {}) =>
+          invoke(this.operations, operation, create(operation.input, request), options),
+      });
+    }
+  }
+
+  /** The agent's card; the extended one when the agent gave it to this caller. */
+  get card(): AgentCard {
+    return this.#parts.access.card;
+  }
+
+  /** How the agent is reached, and which interfaces were passed over and why; `undefined` before the first answer. */
+  get connection(): Connection | undefined {
+    return this.#parts.access.connection;
+  }
+
+  /** Sends a message and waits for the answer: a message, or a task that has ended or wants something (spec 3.1.1). */
+  async send(content: Content, options: SendOptions = {}): Promise<Message | Task> {
+    return answerOf(await this.operations.sendMessage(sendRequest(content, options), options));
+  }
+
+  /** Sends a message and gives what the agent says as it says it (spec 3.1.2). Leaving the loop closes the stream. */
+  stream(content: Content, options: SendOptions = {}): AsyncIterable<StreamItem> {
+    return this.operations.sendStreamingMessage(sendRequest(content, options), options);
+  }
+
+  /** Sends a further message to a task, such as the answer that it waits for. */
+  continue(task: Pick<Task, "id" | "contextId">, content: Content, options: SendOptions = {}): Promise<Message | Task> {
+    return this.send(content, { ...options, task });
+  }
+
+  /**
+   * Waits until a task has ended or wants something, by a subscription or by asking again and again, as the agent can.
+   * Gives the task as it is then. Throws `taskNotFound`.
+   */
+  async wait(taskId: string, options: CallOptions & { readonly tenant?: string | undefined } = {}): Promise<Task> {
+    const { clock, limits } = this.#parts;
+    const request = { id: taskId, tenant: options.tenant ?? "" };
+    const allowance = allowanceOf(options, clock);
+    try {
+      const items = this.operations.subscribeToTask(create(SubscribeToTaskRequestSchema, request), allowance.next());
+      return (await collect(untilStop(items))) as Task;
+    } catch (error) {
+      // An agent has no subscriptions, or none to a task that has ended.
+      if (!(error instanceof A2AError) || error.code !== "unsupportedOperation") throw error;
+    }
+    for (let pauseMs = limits.pollMs; ; pauseMs = Math.min(pauseMs * 1.5, limits.pollMs * 10)) {
+      const task = await this.operations.getTask(create(GetTaskRequestSchema, request), allowance.next());
+      if (isStop(task.status?.state ?? TaskState.UNSPECIFIED)) return task;
+      await pause(clock, pauseMs, [options.signal]);
+    }
+  }
+
+  /** Fetches the card again, and goes by it from now on. A card that was given as an object stays as it is. */
+  async refreshCard(): Promise<AgentCard> {
+    this.#parts.access.replaceCard(await this.#parts.refresh());
+    return this.card;
+  }
+
+  /** Closes all connections and ends all streams: the process may exit. */
+  close(): Promise<void> {
+    return this.#parts.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+async function* untilStop(items: AsyncIterable<StreamItem>): AsyncGenerator<StreamItem, void, undefined> {
+  for await (const item of items) {
+    yield item;
+    const { payload } = item.response;
+    if (payload.case !== "task" && payload.case !== "statusUpdate") continue;
+    if (isStop(payload.value.status?.state ?? TaskState.UNSPECIFIED)) return;
+  }
+}
+
+/** The calls below the interceptors: retries for what gives one reply, and streams that last. */
+function callerOf({ access, clock, limits, retries, extensions, timeoutMs }: ClientParts): Caller {
+  const attempt = withRetries(access, { retries, clock, isRepeatable: access.isRepeatable });
+  const filled = (options: CallOptions, own: readonly string[]): CallOptions => {
+    const all = [...extensions, ...own, ...(options.extensions ?? [])];
+    return { timeoutMs, ...options, extensions: all.length === 0 ? undefined : [...new Set(all)] };
+  };
+  const prepare = (operation: Operation, request: AnyMessage, options: CallOptions) => {
+    if (operation.input !== SendMessageRequestSchema) return { operation, request, options: filled(options, none) };
+    const own = lists(access.card, idempotentSendExtension) ? [idempotentSendExtension] : none;
+    return { operation, request: completed(request as SendMessageRequest), options: filled(options, own) };
+  };
+  return {
+    async unary(operation, request, options) {
+      const call = prepare(operation, request, options);
+      return attempt.unary(operation, call.request, call.options);
+    },
+    stream(operation, request, options) {
+      const streaming = access.card.capabilities?.streaming !== false;
+      const { streamBreaksMax: maxBreaks, pollMs } = limits;
+      return new LastingStream({ attempt, clock, streaming, maxBreaks, pollMs }, prepare(operation, request, options));
+    },
+  };
+}
+
+const none: readonly string[] = [];

@@ -1,0 +1,90 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { parseAnswer, readText } from "../binding/http-answer.js";
+import { A2AError, ConnectionError } from "../protocol/errors.js";
+import type { AgentCard } from "../protocol/model.js";
+import type { CardCache } from "./card-cache.js";
+
+export interface DiscoveryOptions {
+  readonly fetch: typeof fetch;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly readCard: (json: JsonValue | undefined) => AgentCard;
+  readonly cache: CardCache | undefined;
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A card, and where it was found. */
+export interface FoundCard {
+  readonly card: AgentCard;
+  readonly url: string;
+}
+
+const wellKnown = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
+
+/**
+ * URLs at which the card of an agent may be: the URL itself when it ends in `.json`, else the well-known paths below it,
+ * and those of its origin (spec 8.2).
+ */
+export function cardUrls(agent: string | URL): readonly string[] {
+  const url = new URL(agent);
+  url.hash = "";
+  if (url.pathname.endsWith(".json")) return [url.href];
+  const base = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  return [...new Set([base, url.origin].flatMap((place) => wellKnown.map((path) => `${place}${path}`)))];
+}
+
+/** Fetches the card of an agent from the first URL that has one. Throws what the URLs say when none has. */
+export async function findCard(urls: readonly string[], options: DiscoveryOptions): Promise<FoundCard> {
+  const problems: string[] = [];
+  let wrong: A2AError | undefined;
+  for (const url of urls) {
+    try {
+      const found = await fetchCard(url, options);
+      if (typeof found !== "number") return { card: found, url };
+      problems.push(`${url} answered with HTTP status ${found}`);
+    } catch (error) {
+      if (!(error instanceof A2AError) || error.code !== "invalidAgentResponse") throw error;
+      wrong ??= error;
+      problems.push(`${url}: ${error.message}`);
+    }
+  }
+  const { code = "unavailable", violations } = wrong ?? {};
+  throw new A2AError(code, `no agent card: ${problems.join("; ")}`, { cause: wrong, violations });
+}
+
+/** Fetches a card, or gives the HTTP status of a URL that has none. */
+async function fetchCard(url: string, options: DiscoveryOptions): Promise<AgentCard | number> {
+  const { cache, maxBytes, readCard } = options;
+  const cached = cache?.get(url);
+  const headers: Record<string, string> = { accept: "application/json", ...options.headers };
+  if (cached !== undefined) headers["if-none-match"] = cached.etag;
+  const { signal, failure } = limitOf(url, options);
+  try {
+    const response = await options.fetch(url, { headers, signal });
+    if (response.ok) {
+      const card = readCard(parseAnswer(await readText({ response, failure }, maxBytes)));
+      const etag = response.headers.get("etag");
+      if (etag !== null) cache?.set(url, { card, etag });
+      return card;
+    }
+    await response.body?.cancel();
+    return response.status === 304 && cached !== undefined ? cached.card : response.status;
+  } catch (cause) {
+    throw failure(cause);
+  }
+}
+
+function limitOf(url: string, { signal, timeoutMs }: DiscoveryOptions) {
+  const late = AbortSignal.timeout(timeoutMs);
+  return {
+    signal: signal === undefined ? late : AbortSignal.any([signal, late]),
+    failure(cause: unknown): unknown {
+      if (cause instanceof A2AError) return cause;
+      if (signal?.aborted === true) return signal.reason;
+      if (late.aborted)
+        return new A2AError("deadlineExceeded", `${url} gave no card within ${timeoutMs} ms`, { cause });
+      return new ConnectionError(`cannot fetch the agent card from ${url}`, { cause, written: true });
+    },
+  };
+}

@@ -1,0 +1,30 @@
+// Entry `trivium/client`: the client for browsers and workers. Nothing here needs Node, nor gRPC.
+export type { CredentialOptions, CredentialProvider, Secret } from "../auth/options.js";
+export type { Transport } from "../binding/transport.js";
+export type { CallOptions } from "../protocol/context.js";
+export { A2AError, ConnectionError, type ErrorCode, type FieldViolation } from "../protocol/errors.js";
+export {
+  type AgentCard,
+  type Artifact,
+  type Message,
+  type Part,
+  Role,
+  type StreamResponse,
+  type Task,
+  type TaskArtifactUpdateEvent,
+  TaskState,
+  type TaskStatus,
+  type TaskStatusUpdateEvent,
+} from "../protocol/model.js";
+export type { OperationName, Operations, StreamItem } from "../protocol/operations.js";
+export { type Content, data, file, fileOf, type PartOptions, text } from "../protocol/parts.js";
+export type { ClientOperations } from "./base-client.js";
+export { type CardCache, createCardCache } from "./card-cache.js";
+export { collect } from "./collect.js";
+export type { AgentAddress, ConnectOptions } from "./connect.js";
+export { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./connection.js";
+export type { ClientLimits, ClientOptions, Interceptor } from "./options.js";
+export type { RetryOptions } from "./retrying.js";
+export type { SendOptions } from "./send.js";
+export type { InterfaceAddress, TransportFactory, TransportSetting } from "./transports.js";
+export { Client } from "./web.js";

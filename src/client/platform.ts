@@ -1,0 +1,28 @@
+import type { AddressPolicy } from "../binding/address-policy.js";
+import type { ClientTls } from "../binding/client-tls.js";
+import type { Version } from "../version/codec.js";
+import type { CardCache } from "./card-cache.js";
+import type { TransportFactory } from "./transports.js";
+
+export interface NetworkOptions {
+  readonly connectTimeoutMs: number;
+  readonly tls: ClientTls | undefined;
+  /** Host that the caller named; what a card names is held against it. Default: the caller names every host. */
+  readonly trusted?: { readonly host: string | undefined; readonly allowPrivate: boolean | undefined } | undefined;
+}
+
+/** Outgoing connections. */
+export interface Network {
+  readonly fetch: typeof fetch;
+  readonly policy?: AddressPolicy | undefined;
+  close(): Promise<void>;
+}
+
+/** What a client has where it runs. */
+export interface Platform {
+  readonly transports: readonly TransportFactory[];
+  /** Newest first. */
+  readonly versions: readonly Version[];
+  readonly cardCache: CardCache;
+  network(options: NetworkOptions): Network;
+}

@@ -1,0 +1,61 @@
+import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
+import type { CallOptions } from "../protocol/context.js";
+import {
+  type Message,
+  Role,
+  type SendMessageConfigurationSchema,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  type SendMessageResponse,
+  type Task,
+} from "../protocol/model.js";
+import { type Content, partsOf } from "../protocol/parts.js";
+
+/** What may go with a message. */
+export interface SendOptions extends CallOptions {
+  /** The task to go on with, in its context. Default: a new one. */
+  readonly task?: Pick<Task, "id" | "contextId"> | undefined;
+  /** The conversation that a new task belongs to. Default: a new one. */
+  readonly contextId?: string | undefined;
+  /** Default: a random UUID. */
+  readonly messageId?: string | undefined;
+  /** Tasks that the message speaks of. */
+  readonly referenceTaskIds?: readonly string[] | undefined;
+  /** Metadata of the message. */
+  readonly metadata?: JsonObject | undefined;
+  readonly configuration?: MessageInitShape<typeof SendMessageConfigurationSchema> | undefined;
+  readonly tenant?: string | undefined;
+}
+
+/** The request that brings a content to an agent. */
+export function sendRequest(content: Content, options: SendOptions): SendMessageRequest {
+  const { task, contextId, messageId, referenceTaskIds = [], metadata, configuration, tenant = "" } = options;
+  return create(SendMessageRequestSchema, {
+    tenant,
+    message: {
+      messageId: messageId ?? "",
+      role: Role.USER,
+      taskId: task?.id ?? "",
+      contextId: task?.contextId ?? contextId ?? "",
+      parts: partsOf(content),
+      referenceTaskIds: [...referenceTaskIds],
+      ...(metadata === undefined ? {} : { metadata }),
+    },
+    ...(configuration === undefined ? {} : { configuration }),
+  });
+}
+
+/** A send with the members that a message must have and its sender has left out: its id, and its role. */
+export function completed(request: SendMessageRequest): SendMessageRequest {
+  const { message } = request;
+  if (message === undefined || (message.messageId !== "" && message.role !== Role.UNSPECIFIED)) return request;
+  const messageId = message.messageId || crypto.randomUUID();
+  const role = message.role === Role.UNSPECIFIED ? Role.USER : message.role;
+  return { ...request, message: { ...message, messageId, role } };
+}
+
+/** What an agent answered: a message, or a task. */
+export function answerOf({ payload }: SendMessageResponse): Message | Task {
+  if (payload.value === undefined) throw new TypeError("the agent's answer is empty");
+  return payload.value;
+}
