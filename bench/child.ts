@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { Answers, Question, Ready } from "./control.ts";
+import type { Answers, Question, Ready, Work } from "./control.ts";
 
 /** A server in a process of its own, so that its CPU time and memory are nobody else's. */
 export interface Server extends AsyncDisposable, Ready {
@@ -13,8 +13,20 @@ export const programs = { floor: "floor.ts", ours: "ours.ts", peer: "js-sdk.ts" 
 
 /** Starts a program of `bench/servers/` and waits until it listens. */
 export async function startServer(program: string): Promise<Server> {
-  const path = fileURLToPath(new URL(`servers/${program}`, import.meta.url));
-  const child = fork(path, [], {
+  const { first, ...server } = await startProgram<Ready>(`servers/${program}`);
+  return { ...first, ...server };
+}
+
+/** A program in a process of its own, and the first thing that it said. */
+export interface Program<T> extends AsyncDisposable {
+  readonly first: T;
+  ask(question: Question | Work): Promise<number>;
+}
+
+/** Starts a program of this folder and waits for its first message. */
+export async function startProgram<T>(program: string, args: readonly string[] = []): Promise<Program<T>> {
+  const path = fileURLToPath(new URL(program, import.meta.url));
+  const child = fork(path, args, {
     execArgv: ["--expose-gc"],
     env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
@@ -24,10 +36,9 @@ export async function startServer(program: string): Promise<Server> {
     complaints = `${complaints}${text}`.slice(-1_000);
   });
   const nextMessage = <T>() => messageOf<T>(child, () => complaints);
-  const ready: Ready = await nextMessage();
   return {
-    ...ready,
-    ask: (question) => {
+    first: await nextMessage<T>(),
+    ask: (question: Question | Work) => {
       const answer = nextMessage<number>();
       child.send(question);
       return answer;

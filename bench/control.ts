@@ -13,6 +13,22 @@ export interface Answers {
 }
 export type Question = keyof Answers;
 
+/** What the harness asks of a client process: so many calls, each checked. It answers 0 when they are done. */
+export interface Work {
+  readonly run: number;
+}
+
+/** The client's end: says that it is there, and does what it is asked from then on. */
+export function serveWork(run: (count: number) => Promise<void>): void {
+  process.on("message", async (question: Question | Work) => {
+    if (typeof question !== "object") return process.send?.(question === "cpu" ? cpuMicros() : settledRss());
+    await run(question.run);
+    return process.send?.(0);
+  });
+  process.on("disconnect", () => process.exit());
+  process.send?.("there");
+}
+
 /** The server's end: announces the ports and answers from then on; leaves when the harness does. */
 export function announce(ready: Ready): void {
   process.on("message", (question: Question) => process.send?.(question === "cpu" ? cpuMicros() : settledRss()));

@@ -65,7 +65,17 @@ async function allRows(): Promise<readonly Row[]> {
   const { openStreamsRows } = await import("./rows/open-streams.ts");
   const { listTasksRows } = await import("./rows/list-tasks.ts");
   const { startRows } = await import("./rows/start.ts");
-  const made = [unaryRows, chunkRows, firstEventRows, subscriberRows, openStreamsRows, listTasksRows, startRows];
+  const { clientRows } = await import("./rows/client.ts");
+  const made = [
+    unaryRows,
+    chunkRows,
+    firstEventRows,
+    subscriberRows,
+    openStreamsRows,
+    listTasksRows,
+    startRows,
+    clientRows,
+  ];
   return made.flatMap((rows) => rows(effort));
 }
 

@@ -37,6 +37,8 @@ export async function createGrpcLoader(port: number, concurrency = 16) {
     });
 
   return {
+    /** Sends the text and gives the answer. */
+    send,
     /** Sends the text `count` times with a fixed number in flight; `check` throws on a wrong answer. */
     run: async (text: string, count: number, check: (answer: ReturnType<typeof decodeAnswer>) => void) => {
       let left = count;
