@@ -27,6 +27,7 @@ export function readNodeBody(req: NodeIncoming, parsed: ParsedBody, limits: Body
   if (req.readableEnded || parsed.rawBody !== undefined) return bodyFromParser(req, parsed, limits.maxBytes);
   // A stream that was destroyed says nothing any more, not even that it ended.
   if (req.destroyed) return Promise.reject(bodyCutOff());
+  if (isWaiting(req)) return waitingBody(req, limits.maxBytes);
   return new Promise((resolve, reject) => new BodyReader(req, limits, resolve, reject));
 }
 
@@ -36,6 +37,16 @@ export function contentLength(req: NodeIncoming): number | undefined {
   if (value === undefined) return undefined;
   const length = Number(value);
   return Number.isSafeInteger(length) && length >= 0 ? length : undefined;
+}
+
+// A small body comes in the packet of its head, and is there before anybody asks for it: then nothing has to be awaited.
+function isWaiting(req: NodeIncoming): boolean {
+  return req.complete && !("stream" in req) && req.readableFlowing === null;
+}
+
+function waitingBody(req: NodeIncoming, maxBytes: number): Promise<Uint8Array> {
+  const body: Buffer = req.read() ?? empty;
+  return body.length > maxBytes ? Promise.reject(bodyTooLarge(maxBytes)) : Promise.resolve(body);
 }
 
 class BodyReader {
@@ -94,7 +105,7 @@ class BodyReader {
   }
 }
 
-const empty = new Uint8Array(0);
+const empty = Buffer.alloc(0);
 
 function bodyFromParser(req: NodeIncoming, parsed: ParsedBody, maxBytes: number): Promise<Uint8Array> {
   const { rawBody, body } = parsed;

@@ -24,21 +24,28 @@ export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOption
     // A socket that fails is told of by `close`; without a listener its error would end the process.
     res.on("error", ignore);
     const { path, query } = splitTarget(req.url ?? "/");
-    serve(endpoint, new NodeRequest(req, res, { path, query, bodyTimeoutMs }))
-      .then((reply) => {
-        if (reply === undefined && next !== undefined) next();
-        else writeReply(req, res, reply ?? notFound);
-      })
-      .catch((error: unknown) => {
-        onError?.(error);
-        if (res.headersSent) res.destroy();
-        else writeReply(req, res, broken);
-      });
+    const write = (reply: HttpReply | undefined): void => {
+      if (reply === undefined && next !== undefined) next();
+      else writeReply(req, res, reply ?? notFound);
+    };
+    const fail = (error: unknown): void => {
+      onError?.(error);
+      if (res.headersSent) res.destroy();
+      else writeReply(req, res, broken);
+    };
+    answered(endpoint, new NodeRequest(req, res, { path, query, bodyTimeoutMs }))
+      .then(write)
+      .catch(fail);
   };
 }
 
-async function serve(endpoint: HttpEndpoint, request: HttpRequest): Promise<HttpReply | undefined> {
-  return endpoint(request);
+function answered(endpoint: HttpEndpoint, request: HttpRequest): Promise<HttpReply | undefined> {
+  try {
+    const reply = endpoint(request);
+    return reply instanceof Promise ? reply : Promise.resolve(reply);
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 function ignore(): void {}

@@ -105,8 +105,15 @@ function sendTo({ base, send }: HttpClient, call: Outgoing, { verb, target, body
 }
 
 async function errorOf({ face, replyMaxBytes }: HttpClient, incoming: Incoming): Promise<A2AError> {
+  const { status } = incoming.response;
   const json = parseOrNothing(await readText(incoming, replyMaxBytes));
-  return withAnswerHeaders(face.readError(incoming.response.status, json), incoming);
+  const error = face.readError(status, json);
+  return withAnswerHeaders(isJsonObject(json) ? error : fromStatusAlone(error, status), incoming);
+}
+
+/** What is no JSON was said by whatever stands at the address: `metadata.httpStatus` tells it from an agent's error. */
+function fromStatusAlone({ code, message }: A2AError, status: number): A2AError {
+  return new A2AError(code, message, { metadata: { httpStatus: String(status) } });
 }
 
 function eventOf({ face }: HttpClient, text: string): JsonValue {

@@ -1,0 +1,30 @@
+// An agent that asks who is calling, and a client whose token is fetched when it is needed and renewed when it is refused.
+import { A2AError, Client, reply, serve } from "trivium";
+
+const tokens = new Map([["demo-token", "harbour office"]]);
+
+await using server = await serve({
+  card: { name: "Gate", description: "Greets those it knows", version: "1.0.0" },
+  port: 0,
+  authenticate({ header }) {
+    const owner = tokens.get(header("authorization")?.replace("Bearer ", "") ?? "");
+    if (owner === undefined) throw new A2AError("unauthenticated", "a token is needed", { challenge: "Bearer" });
+    return { owner };
+  },
+  async *agent({ principal }) {
+    yield reply(`Good morning, ${principal.owner}.`);
+  },
+});
+
+// A function gives each call what it needs; it is asked once more when the agent has refused that. Agents whose card lists
+// its security schemes need no function: `credentials: { nameOfTheScheme: "token" }`.
+await using client = await Client.connect(server.url, {
+  credentials({ refused }) {
+    const token = refused === undefined ? "expired-token" : "demo-token";
+    if (refused !== undefined) console.log(`refused: ${refused.code}, challenge: ${refused.challenge}`);
+    return { headers: { authorization: `Bearer ${token}` } };
+  },
+});
+const answer = await client.send("hello");
+const content = answer.$typeName === "lf.a2a.v1.Message" ? answer.parts[0]?.content : undefined;
+console.log(content?.case === "text" ? content.value : "");

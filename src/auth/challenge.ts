@@ -1,0 +1,53 @@
+/** One challenge of `WWW-Authenticate`; the names are in lower case. */
+export interface Challenge {
+  readonly scheme: string;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+const maxLength = 4096;
+
+const separators = /[\s,]*/y;
+const word = /[\w!#$%&'*+.^`|~-]+/y;
+const assigned = /[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)(?:"|$)|([^\s,"]*))/y;
+
+/** Reads what it can of `WWW-Authenticate`, and passes over the rest; nothing behind 4,096 characters. */
+export function readChallenges(header: string): readonly Challenge[] {
+  const text = header.slice(0, maxLength);
+  const challenges: { scheme: string; parameters: Map<string, string> }[] = [];
+  for (let place = 0; place < text.length; ) {
+    place += matchAt(separators, text, place)?.[0].length ?? 0;
+    const name = matchAt(word, text, place)?.[0];
+    if (name === undefined) {
+      place += 1;
+      continue;
+    }
+    place += name.length;
+    const value = matchAt(assigned, text, place);
+    if (value === undefined) challenges.push({ scheme: name.toLowerCase(), parameters: new Map() });
+    else challenges.at(-1)?.parameters.set(name.toLowerCase(), parameterValue(value));
+    place += value?.[0].length ?? 0;
+  }
+  return challenges;
+}
+
+function matchAt(pattern: RegExp, text: string, place: number): RegExpExecArray | undefined {
+  pattern.lastIndex = place;
+  return pattern.exec(text) ?? undefined;
+}
+
+function parameterValue([, quoted, bare = ""]: RegExpExecArray): string {
+  return quoted === undefined ? bare : quoted.replace(/\\(.)/g, "$1");
+}
+
+const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
+const maxScopes = 32;
+
+/** The scopes that a token must have had; `undefined` when a challenge does not say that the scopes were the reason. */
+export function missedScopes(header: string | undefined): readonly string[] | undefined {
+  const missed = readChallenges(header ?? "").find(
+    ({ scheme, parameters }) => scheme === "bearer" && parameters.get("error") === "insufficient_scope",
+  );
+  if (missed === undefined) return undefined;
+  const scopes = (missed.parameters.get("scope") ?? "").split(" ").filter((scope) => scopeForm.test(scope));
+  return [...new Set(scopes)].slice(0, maxScopes);
+}

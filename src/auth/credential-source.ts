@@ -1,0 +1,63 @@
+import { A2AError } from "../protocol/errors.js";
+import type { AgentCard } from "../protocol/model.js";
+import { checkOptions } from "./check-options.js";
+import type { Credential, CredentialSource } from "./credentials.js";
+import type { CredentialEnvironment, CredentialOptions, CredentialProvider } from "./options.js";
+import { untilAborted } from "./part.js";
+import { checkCredential, isSameCredential, mergeCredentials } from "./placement.js";
+import { pickRequirement, type Requirement } from "./requirement.js";
+
+/**
+ * Makes the credentials for the agent of a card. Everything that it keeps is in closures: nothing of a secret shows when
+ * it is printed. Throws a `TypeError` when the options cannot be meant.
+ */
+export function credentialSource(
+  card: AgentCard,
+  credentials: CredentialOptions | CredentialProvider,
+  environment: CredentialEnvironment,
+): CredentialSource {
+  if (typeof credentials === "function") return providedSource(card, credentials);
+  checkOptions(credentials);
+  return schemeSource(pickRequirement(card, credentials, environment));
+}
+
+function providedSource(card: AgentCard, provide: CredentialProvider): CredentialSource {
+  const ask = async (
+    refused: A2AError | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Credential | undefined> => {
+    const credential = await untilAborted(() => provide({ card, refused, signal }), signal);
+    return credential === undefined ? undefined : checkCredential(credential);
+  };
+  return {
+    get: (signal) => ask(undefined, signal),
+    renew: async (refused, error, signal) => {
+      const better = await ask(error, signal);
+      return better === undefined || isSameCredential(better, refused) ? undefined : better;
+    },
+  };
+}
+
+function schemeSource({ parts, unmet }: Requirement): CredentialSource {
+  const get = async (signal: AbortSignal | undefined): Promise<Credential | undefined> => {
+    if (parts.length === 0) return undefined;
+    return mergeCredentials(await Promise.all(parts.map((part) => part.get(signal))));
+  };
+  return {
+    get,
+    renew: async (refused, error, signal) => {
+      if (unmet !== undefined) throw unmetError(unmet, error);
+      const current = await get(signal);
+      // Others were refused as well, and one of them has seen to it.
+      if (current === undefined || !isSameCredential(current, refused)) return current;
+      const better = await Promise.all(parts.map((part) => part.refuse?.(current, error) ?? false));
+      return better.includes(true) ? get(signal) : undefined;
+    },
+  };
+}
+
+function unmetError(unmet: string, error: A2AError): A2AError {
+  const { challenge, metadata } = error;
+  const message = `the agent refused the call, and no credentials meet what its card asks for: ${unmet}`;
+  return new A2AError(error.code, message, { cause: error, challenge, metadata });
+}

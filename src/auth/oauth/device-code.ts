@@ -1,0 +1,151 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { A2AError } from "../../protocol/errors.js";
+import { mayCarry } from "../may-carry.js";
+import type { CredentialClock, DeviceCodePrompt } from "../options.js";
+import { untilAborted } from "../part.js";
+import { durationOf, named, textOf } from "./server-call.js";
+import { type OAuthClient, oauthError, oauthErrorOf, requestToken, sendForm, type Token } from "./token-request.js";
+import type { TokenServer } from "./token-use.js";
+
+/** The device code flow (RFC 8628) of one client. */
+export interface DeviceCodeFlow {
+  /** Goes on with a code that the user has already seen, as long as it is good. */
+  obtain(server: TokenServer, scope: string, signal: AbortSignal): Promise<Token>;
+}
+
+/** A code that the user has not agreed to yet. */
+interface PendingCode {
+  readonly scope: string;
+  readonly deviceCode: string;
+  readonly expiresAt: number;
+  intervalMs: number;
+}
+
+const mostExpiryMs = 60 * 60_000;
+const mostIntervalMs = 5 * 60_000;
+const leastIntervalMs = 1000;
+const stepMs = 5000;
+
+export function createDeviceCodeFlow(client: OAuthClient): DeviceCodeFlow {
+  const { clock } = client.environment;
+  let pending: PendingCode | undefined;
+
+  async function start(server: TokenServer, scope: string, signal: AbortSignal): Promise<PendingCode> {
+    const { code, prompt } = await authorize(client, { server, scope }, signal);
+    pending = code;
+    try {
+      await untilAborted(() => client.secret.deviceCode?.(prompt), signal);
+    } catch (error) {
+      if (!signal.aborted) pending = undefined;
+      throw error;
+    }
+    return code;
+  }
+
+  return {
+    async obtain(server, scope, signal) {
+      const isGood = pending !== undefined && pending.scope === scope && clock.now() < pending.expiresAt;
+      const code = isGood && pending !== undefined ? pending : await start(server, scope, signal);
+      try {
+        const token = await poll(client, { server, code }, signal);
+        pending = undefined;
+        return token;
+      } catch (error) {
+        if (!signal.aborted) pending = undefined;
+        throw error;
+      }
+    },
+  };
+}
+
+async function authorize(
+  client: OAuthClient,
+  { server, scope }: { readonly server: TokenServer; readonly scope: string },
+  signal: AbortSignal,
+): Promise<{ readonly code: PendingCode; readonly prompt: DeviceCodePrompt }> {
+  const { clock, allowPlaintext } = client.environment;
+  const call = { url: server.deviceAuthorizationUrl ?? "", what: "device authorization endpoint" };
+  if (call.url === "")
+    throw new A2AError("unauthenticated", "the authorization server has no device authorization endpoint");
+  const fields = { client_id: client.secret.clientId, ...(scope === "" ? {} : { scope }) };
+  const json = await sendForm(client, { ...call, fields }, signal);
+  const expiresInMs = durationOf(json, "expires_in", { call, mostMs: mostExpiryMs });
+  if (expiresInMs === undefined)
+    throw new A2AError("unauthenticated", `the answer of ${named(call)} has no expires_in`);
+  const intervalMs = durationOf(json, "interval", { call, mostMs: mostIntervalMs }) ?? stepMs;
+  return {
+    code: {
+      scope,
+      deviceCode: textOf(json, "device_code", call),
+      expiresAt: clock.now() + expiresInMs,
+      intervalMs: Math.max(intervalMs, leastIntervalMs),
+    },
+    prompt: { ...readPrompt(json, call, allowPlaintext), expiresInMs },
+  };
+}
+
+// It is shown in a terminal or a page: text that is not plain is not shown.
+const userCodeForm = /^[\x20-\x7e]{1,64}$/;
+
+function readPrompt(
+  json: JsonObject,
+  call: { readonly url: string; readonly what: string },
+  allowPlaintext: boolean,
+): Omit<DeviceCodePrompt, "expiresInMs"> {
+  const userCode = textOf(json, "user_code", call);
+  if (!userCodeForm.test(userCode)) {
+    throw new A2AError("unauthenticated", `user_code of ${named(call)} must be at most 64 visible characters`);
+  }
+  const link = (name: string): string => {
+    const url = textOf(json, name, call);
+    if (mayCarry(url, allowPlaintext)) return new URL(url).href;
+    throw new A2AError("unauthenticated", `${name} of ${named(call)} must be an https URL`);
+  };
+  const verificationUri = link("verification_uri");
+  if (json["verification_uri_complete"] === undefined) return { verificationUri, userCode };
+  return { verificationUri, verificationUriComplete: link("verification_uri_complete"), userCode };
+}
+
+/** Asks for the token until the user has agreed, has refused, or the code has expired. */
+async function poll(
+  client: OAuthClient,
+  { server, code }: { readonly server: TokenServer; readonly code: PendingCode },
+  signal: AbortSignal,
+): Promise<Token> {
+  const { clock } = client.environment;
+  const { tokenUrl: url } = server;
+  const fields = {
+    grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+    device_code: code.deviceCode,
+    client_id: client.secret.clientId,
+  };
+  for (;;) {
+    await pause(clock, code.intervalMs, signal);
+    if (clock.now() >= code.expiresAt) throw oauthError({ what: "token endpoint", url }, "expired_token");
+    try {
+      return await requestToken(client, { url, fields }, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!goesOn(error)) throw error;
+      if (oauthErrorOf(error) !== "authorization_pending") {
+        code.intervalMs = Math.min(code.intervalMs + stepMs, mostIntervalMs);
+      }
+    }
+  }
+}
+
+function goesOn(error: unknown): boolean {
+  const code = oauthErrorOf(error);
+  if (code === "authorization_pending" || code === "slow_down") return true;
+  return error instanceof A2AError && error.code === "unavailable";
+}
+
+async function pause(clock: CredentialClock, ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = clock.after(ms, resolve);
+  try {
+    await untilAborted(() => promise, signal);
+  } finally {
+    cancel();
+  }
+}

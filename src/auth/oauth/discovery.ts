@@ -1,0 +1,25 @@
+import { A2AError } from "../../protocol/errors.js";
+import { callServer, named, type ServerEnvironment, textOf } from "./server-call.js";
+import type { TokenServer } from "./token-use.js";
+
+const wellKnownPath = "/.well-known/openid-configuration";
+
+/** Reads the endpoints of an OpenID Connect provider. Its issuer must be the one that the URL belongs to. */
+export async function discover(environment: ServerEnvironment, url: string, signal: AbortSignal): Promise<TokenServer> {
+  const call = { url, what: "OpenID Connect document" };
+  const { status, json } = await callServer(environment, call, signal);
+  if (status >= 500 || status === 429) {
+    throw new A2AError("unavailable", `${named(call)} answered with HTTP status ${status}`);
+  }
+  if (status !== 200 || json === undefined) {
+    throw new A2AError("unauthenticated", `${named(call)} answered with HTTP status ${status} and no JSON object`);
+  }
+  if (textOf(json, "issuer", call).replace(/\/$/, "") + wellKnownPath !== url) {
+    throw new A2AError("unauthenticated", `the issuer of ${named(call)} is not the one that the URL belongs to`);
+  }
+  const deviceAuthorizationUrl = json["device_authorization_endpoint"];
+  return {
+    tokenUrl: textOf(json, "token_endpoint", call),
+    deviceAuthorizationUrl: typeof deviceAuthorizationUrl === "string" ? deviceAuthorizationUrl : undefined,
+  };
+}

@@ -1,0 +1,145 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../protocol/dynamic.js";
+import { A2AError } from "../../protocol/errors.js";
+import { mayCarry } from "../may-carry.js";
+import type { CredentialClock, CredentialEnvironment } from "../options.js";
+
+/** An environment with its defaults. */
+export interface ServerEnvironment {
+  readonly fetch: typeof fetch;
+  readonly clock: CredentialClock;
+  readonly allowPlaintext: boolean;
+  readonly timeoutMs: number;
+}
+
+const machineClock: CredentialClock = {
+  now: () => Date.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+export function resolveEnvironment(environment: CredentialEnvironment): ServerEnvironment {
+  const { fetch, clock = machineClock, allowPlaintext = false, timeoutMs = 10_000 } = environment;
+  return { fetch, clock, allowPlaintext, timeoutMs };
+}
+
+/** A request to an authorization server. */
+export interface ServerCall {
+  readonly url: string;
+  /** What is called, for messages: `token endpoint`. */
+  readonly what: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Sent by POST; without it the call is a GET. */
+  readonly form?: URLSearchParams | undefined;
+}
+
+/** What an authorization server answered. */
+export interface ServerAnswer {
+  readonly status: number;
+  /** `undefined`: not a JSON object. */
+  readonly json: JsonObject | undefined;
+}
+
+const maxBytes = 64 * 1024;
+
+/**
+ * Calls an authorization server, within its limits of time and size. Throws `unavailable` when no answer comes and
+ * `unauthenticated` when the URL may not carry secrets or the answer is too large; nothing of the answer is in a message.
+ */
+export async function callServer(
+  environment: ServerEnvironment,
+  call: ServerCall,
+  signal: AbortSignal,
+): Promise<ServerAnswer> {
+  if (!mayCarry(call.url, environment.allowPlaintext)) {
+    throw new A2AError("unauthenticated", `${named(call)} is not https, and plaintext is not allowed`);
+  }
+  signal.throwIfAborted();
+  const limit = new AbortController();
+  const cancel = environment.clock.after(environment.timeoutMs, () => limit.abort());
+  try {
+    const response = await environment.fetch(call.url, requestOf(call, AbortSignal.any([signal, limit.signal])));
+    return { status: response.status, json: await readJson(call, response) };
+  } catch (cause) {
+    signal.throwIfAborted();
+    if (cause instanceof A2AError) throw cause;
+    throw new A2AError("unavailable", reasonOf(call, environment, limit.signal), { cause });
+  } finally {
+    cancel();
+    // Lets go of a body that was not read to its end.
+    limit.abort();
+  }
+}
+
+function requestOf({ form, headers }: ServerCall, signal: AbortSignal): RequestInit {
+  const accept = { ...headers, accept: "application/json" };
+  const always = { signal, redirect: "error", credentials: "omit", cache: "no-store" } as const;
+  if (form === undefined) return { ...always, headers: accept };
+  const contentType = "application/x-www-form-urlencoded";
+  return { ...always, method: "POST", headers: { ...accept, "content-type": contentType }, body: form.toString() };
+}
+
+function reasonOf(call: ServerCall, { timeoutMs }: ServerEnvironment, limit: AbortSignal): string {
+  if (limit.aborted) return `${named(call)} did not answer within ${timeoutMs} ms`;
+  return `${named(call)} cannot be reached, or redirects, which is not followed`;
+}
+
+const jsonType = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
+
+async function readJson(call: ServerCall, response: Response): Promise<JsonObject | undefined> {
+  if (response.body === null || !jsonType.test(response.headers.get("content-type") ?? "")) return undefined;
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  const reader = response.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return parseObject(text + decoder.decode());
+    bytes += value.length;
+    if (bytes > maxBytes) {
+      throw new A2AError("unauthenticated", `the answer of ${named(call)} is over the limit of ${maxBytes} bytes`);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const json: JsonValue = JSON.parse(text);
+    return isJsonObject(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const shownLength = 200;
+
+/** An endpoint for messages: without its query, and not all of it if it is long. */
+export function named({ what, url }: Pick<ServerCall, "what" | "url">): string {
+  const parsed = URL.parse(url);
+  const place = parsed === null ? JSON.stringify(url.slice(0, shownLength)) : parsed.origin + parsed.pathname;
+  return `the ${what} ${place.slice(0, shownLength)}`;
+}
+
+/** A member of an answer that must be text. Throws `unauthenticated`. */
+export function textOf(json: JsonObject, name: string, call: Pick<ServerCall, "what" | "url">): string {
+  const value = json[name];
+  if (typeof value === "string" && value !== "") return value;
+  throw new A2AError("unauthenticated", `the answer of ${named(call)} has no ${name}`);
+}
+
+/** A member that is a number of seconds more than 0, in milliseconds and at most `mostMs`; `undefined` when it is not there. */
+export function durationOf(
+  json: JsonObject,
+  name: string,
+  { call, mostMs }: { readonly call: Pick<ServerCall, "what" | "url">; readonly mostMs: number },
+): number | undefined {
+  const value = json[name];
+  if (value === undefined || value === null) return undefined;
+  // Some servers write numbers as text.
+  const seconds = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  if (typeof seconds === "number" && seconds > 0) return Math.min(seconds * 1000, mostMs);
+  throw new A2AError("unauthenticated", `${name} of ${named(call)} must be a number of seconds more than 0`);
+}

@@ -1,0 +1,102 @@
+import type { A2AError } from "../../protocol/errors.js";
+import { missedScopes } from "../challenge.js";
+import type { Credential } from "../credentials.js";
+import type { CredentialEnvironment } from "../options.js";
+import type { CredentialPart } from "../part.js";
+import { createDeviceCodeFlow, type DeviceCodeFlow } from "./device-code.js";
+import { discover } from "./discovery.js";
+import { resolveEnvironment } from "./server-call.js";
+import { shareWork } from "./shared-work.js";
+import { type OAuthClient, oauthErrorOf, requestToken, type Token } from "./token-request.js";
+import type { TokenServer, TokenUse } from "./token-use.js";
+
+/** A bearer token from an authorization server: kept until it is stale or refused, and then made anew, once for all calls. */
+export function createTokenPart(use: TokenUse, environment: CredentialEnvironment): CredentialPart {
+  return new TokenPart(use, { secret: use.secret, environment: resolveEnvironment(environment) });
+}
+
+class TokenPart implements CredentialPart {
+  readonly key: string;
+  readonly #use: TokenUse;
+  readonly #client: OAuthClient;
+  readonly #device: DeviceCodeFlow;
+  readonly #renewed = shareWork((signal) => this.#renew(signal));
+  #scopes: readonly string[];
+  #server: TokenServer | undefined;
+  #token: Token | undefined;
+  #refreshToken: string | undefined;
+
+  constructor(use: TokenUse, client: OAuthClient) {
+    this.key = use.placement.key;
+    this.#use = use;
+    this.#client = client;
+    this.#device = createDeviceCodeFlow(client);
+    this.#scopes = use.secret.scopes ?? use.scopes;
+  }
+
+  async get(signal: AbortSignal | undefined): Promise<Credential> {
+    const { staleAt = Number.POSITIVE_INFINITY } = this.#token ?? {};
+    const isFresh = this.#client.environment.clock.now() < staleAt;
+    const token = this.#token !== undefined && isFresh ? this.#token : await this.#renewed(signal);
+    return this.#use.placement.place(token.accessToken);
+  }
+
+  async refuse(refused: Credential, error: A2AError): Promise<boolean> {
+    // A server that knows the caller and says no will say so of another token too, unless it challenges.
+    if (error.code === "permissionDenied" && error.challenge === undefined) return false;
+    const missed = missedScopes(error.challenge);
+    const wider = missed === undefined ? [] : this.#widened(missed);
+    if (missed !== undefined && wider.length === this.#scopes.length) return false;
+    if (!this.#isCurrent(refused)) return true;
+    this.#token = undefined;
+    if (missed === undefined) return true;
+    // Refreshing gives no scope that the first token had not.
+    this.#refreshToken = undefined;
+    this.#scopes = wider;
+    return true;
+  }
+
+  #widened(missed: readonly string[]): readonly string[] {
+    return this.#use.secret.scopes === undefined ? [...new Set([...this.#scopes, ...missed])] : this.#scopes;
+  }
+
+  #isCurrent(refused: Credential): boolean {
+    if (this.#token === undefined) return false;
+    const { headers = {} } = this.#use.placement.place(this.#token.accessToken);
+    return Object.entries(headers).every(([name, value]) => refused.headers?.[name] === value);
+  }
+
+  async #renew(signal: AbortSignal): Promise<Token> {
+    this.#server ??= await this.#findServer(signal);
+    const token = (await this.#refresh(this.#server, signal)) ?? (await this.#obtain(this.#server, signal));
+    this.#token = token;
+    this.#refreshToken = token.refreshToken ?? this.#refreshToken;
+    return token;
+  }
+
+  async #findServer(signal: AbortSignal): Promise<TokenServer> {
+    const { server } = this.#use;
+    return "tokenUrl" in server ? server : discover(this.#client.environment, server.openIdConnectUrl, signal);
+  }
+
+  /** `undefined`: there is nothing to refresh, or the server does not take it any more. */
+  async #refresh(server: TokenServer, signal: AbortSignal): Promise<Token | undefined> {
+    if (this.#refreshToken === undefined) return undefined;
+    const url = server.refreshUrl || server.tokenUrl;
+    const fields = { grant_type: "refresh_token", refresh_token: this.#refreshToken };
+    try {
+      return await requestToken(this.#client, { url, fields }, signal);
+    } catch (error) {
+      if (oauthErrorOf(error) === undefined) throw error;
+      this.#refreshToken = undefined;
+      return undefined;
+    }
+  }
+
+  async #obtain(server: TokenServer, signal: AbortSignal): Promise<Token> {
+    const scope = this.#scopes.join(" ");
+    if (this.#use.secret.deviceCode !== undefined) return this.#device.obtain(server, scope, signal);
+    const fields = { grant_type: "client_credentials", ...(scope === "" ? {} : { scope }) };
+    return requestToken(this.#client, { url: server.tokenUrl, fields }, signal);
+  }
+}

@@ -1,0 +1,142 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { base64FromBytes } from "../../protocol/base64.js";
+import { A2AError } from "../../protocol/errors.js";
+import type { OAuthSecret } from "../options.js";
+import {
+  callServer,
+  durationOf,
+  named,
+  type ServerAnswer,
+  type ServerCall,
+  type ServerEnvironment,
+  textOf,
+} from "./server-call.js";
+
+/** What a token endpoint gave. */
+export interface Token {
+  readonly accessToken: string;
+  /** Milliseconds since the epoch from which on a new one is asked for; `undefined`: when it is refused. */
+  readonly staleAt: number | undefined;
+  readonly refreshToken: string | undefined;
+}
+
+/** Who asks an authorization server, and how. */
+export interface OAuthClient {
+  readonly secret: OAuthSecret;
+  readonly environment: ServerEnvironment;
+}
+
+/** A request with a form, on behalf of a client. */
+export interface FormRequest {
+  readonly url: string;
+  readonly what: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/**
+ * Sends a form as the client. Throws `unauthenticated` for an answer that is an OAuth error, whose code `oauthErrorOf`
+ * tells, and for one that is no answer of OAuth; `unavailable` when the server is not well.
+ */
+export async function sendForm(client: OAuthClient, request: FormRequest, signal: AbortSignal): Promise<JsonObject> {
+  const { url, what, fields } = request;
+  const { secret, environment } = client;
+  checkOrigin(request, secret.trustedOrigins);
+  const form = new URLSearchParams({ ...secret.parameters, ...fields });
+  const headers = authenticate(secret, form);
+  const call: ServerCall = { url, what, headers, form };
+  const answer = await callServer(environment, call, signal);
+  // Some servers say 200 with an error.
+  if (answer.status === 200 && answer.json !== undefined && answer.json["error"] === undefined) return answer.json;
+  throw answerError(call, answer);
+}
+
+/** Asks for a token. */
+export async function requestToken(
+  client: OAuthClient,
+  request: Omit<FormRequest, "what">,
+  signal: AbortSignal,
+): Promise<Token> {
+  const call = { ...request, what: "token endpoint" };
+  return readToken(await sendForm(client, call, signal), call, client.environment.clock.now());
+}
+
+function checkOrigin(request: FormRequest, trusted: readonly string[] | undefined): void {
+  if (trusted === undefined || trusted.includes(URL.parse(request.url)?.origin ?? "")) return;
+  throw new A2AError("unauthenticated", `${named(request)} is not at one of the trusted origins`);
+}
+
+/** Adds the client's name to the form, and its secret there or in the header that is returned. */
+function authenticate(secret: OAuthSecret, form: URLSearchParams): Readonly<Record<string, string>> {
+  const { clientId, clientSecret, authentication = "client_secret_basic" } = secret;
+  if (clientSecret === undefined || authentication === "client_secret_post") {
+    form.set("client_id", clientId);
+    if (clientSecret !== undefined) form.set("client_secret", clientSecret);
+    return {};
+  }
+  const pair = new TextEncoder().encode(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`);
+  return { authorization: `Basic ${base64FromBytes(pair)}` };
+}
+
+// RFC 6749 2.3.1: each half is encoded as in a form before they are put together.
+function formEncoded(text: string): string {
+  return new URLSearchParams([["", text]]).toString().slice(1);
+}
+
+const longestMs = 24 * 60 * 60_000;
+const marginMostMs = 30_000;
+const accessTokenForm = /^[\x21-\x7e]{1,32768}$/;
+
+function readToken(json: JsonObject, call: FormRequest, now: number): Token {
+  const accessToken = textOf(json, "access_token", call);
+  if (!accessTokenForm.test(accessToken)) {
+    throw new A2AError("unauthenticated", `access_token of ${named(call)} holds characters that a token cannot have`);
+  }
+  const type = json["token_type"] ?? "bearer";
+  if (typeof type !== "string" || type.toLowerCase() !== "bearer") {
+    throw new A2AError("unauthenticated", `token_type of ${named(call)} must be Bearer`);
+  }
+  const lifetimeMs = durationOf(json, "expires_in", { call, mostMs: longestMs });
+  const { refresh_token: refreshToken } = json;
+  return {
+    accessToken,
+    staleAt: lifetimeMs === undefined ? undefined : now + lifetimeMs - Math.min(lifetimeMs / 10, marginMostMs),
+    refreshToken: typeof refreshToken === "string" && refreshToken !== "" ? refreshToken : undefined,
+  };
+}
+
+// Only codes that are known are shown: what a server makes up might be a secret that it was sent.
+const knownErrors: ReadonlySet<unknown> = new Set([
+  "invalid_request",
+  "invalid_client",
+  "invalid_grant",
+  "invalid_scope",
+  "invalid_target",
+  "unauthorized_client",
+  "unsupported_grant_type",
+  "authorization_pending",
+  "slow_down",
+  "access_denied",
+  "expired_token",
+  "server_error",
+  "temporarily_unavailable",
+]);
+
+function answerError(call: ServerCall, { status, json }: ServerAnswer): A2AError {
+  const code = json?.["error"];
+  if (typeof code === "string" && knownErrors.has(code)) return oauthError(call, code);
+  if (status >= 500 || status === 429) {
+    return new A2AError("unavailable", `${named(call)} answered with HTTP status ${status}`);
+  }
+  const seen = typeof code === "string" ? "an error that OAuth does not know" : "no JSON that OAuth knows";
+  return new A2AError("unauthenticated", `${named(call)} answered with HTTP status ${status} and ${seen}`);
+}
+
+/** An error that OAuth has a code for. */
+export function oauthError(call: Pick<ServerCall, "what" | "url">, code: string): A2AError {
+  return new A2AError("unauthenticated", `${named(call)} refused: ${code}`, { metadata: { oauthError: code } });
+}
+
+/** The OAuth code of an error; `undefined` for one that has none. */
+export function oauthErrorOf(error: unknown): string | undefined {
+  return error instanceof A2AError ? error.metadata["oauthError"] : undefined;
+}

@@ -1,0 +1,109 @@
+import type { Credential } from "./credentials.js";
+
+/** Where in a call a secret goes. */
+export interface Placement {
+  /** Two placements of the same key cannot be in one call. */
+  readonly key: string;
+  /** Throws a `TypeError` that names `credentials.<scheme>` when the secret cannot go there. */
+  place(secret: string): Credential;
+}
+
+const tokenForm = /^[\w!#$%&'*+.^`|~-]+$/;
+const headerForm = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+const bearerForm = /^[\x21-\x7e]+$/;
+const cookieForm = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/;
+
+/** True for what can be the name of a header or a cookie. */
+export function isToken(name: string): boolean {
+  return tokenForm.test(name);
+}
+
+/** In a header, behind `prefix`. */
+export function headerPlacement(scheme: string, header: string, prefix = ""): Placement {
+  const name = header.toLowerCase();
+  return {
+    key: `header ${name}`,
+    place: (secret) => {
+      check(scheme, secret, headerForm, "characters that a header cannot carry");
+      return { headers: { [name]: prefix + secret } };
+    },
+  };
+}
+
+/** As `Authorization: Bearer`. */
+export function bearerPlacement(scheme: string): Placement {
+  const { key, place } = headerPlacement(scheme, "authorization", "Bearer ");
+  return {
+    key,
+    place: (secret) => {
+      check(scheme, secret, bearerForm, 'characters that a token cannot have; give the token alone, without "Bearer"');
+      return place(secret);
+    },
+  };
+}
+
+/** As a parameter of the URL. */
+export function queryPlacement(scheme: string, name: string): Placement {
+  return {
+    key: `query ${name}`,
+    place: (secret) => {
+      check(scheme, secret, /./, "line breaks alone");
+      return { query: { [name]: secret } };
+    },
+  };
+}
+
+/** As a cookie. */
+export function cookiePlacement(scheme: string, name: string): Placement {
+  return {
+    key: `cookie ${name}`,
+    place: (secret) => {
+      check(scheme, secret, cookieForm, "characters that a cookie cannot carry");
+      return { headers: { cookie: `${name}=${secret}` } };
+    },
+  };
+}
+
+function check(scheme: string, secret: unknown, form: RegExp, fault: string): void {
+  const path = `credentials[${JSON.stringify(scheme)}]`;
+  if (typeof secret !== "string")
+    throw new TypeError(`${path} must give a string, not a value of type ${typeof secret}`);
+  if (!form.test(secret)) throw new TypeError(`${path} holds ${secret === "" ? "no characters" : fault}`);
+}
+
+/** All of several credentials in one; cookies are put together. */
+export function mergeCredentials(credentials: readonly Credential[]): Credential {
+  const headers: Record<string, string> = {};
+  const query: Record<string, string> = {};
+  for (const credential of credentials) {
+    for (const [name, value] of Object.entries(credential.headers ?? {})) {
+      const before = name === "cookie" ? headers[name] : undefined;
+      headers[name] = before === undefined ? value : `${before}; ${value}`;
+    }
+    Object.assign(query, credential.query);
+  }
+  return { headers, query };
+}
+
+/** True when both would show an agent the same. */
+export function isSameCredential(one: Credential, other: Credential | undefined): boolean {
+  return isSameRecord(one.headers, other?.headers) && isSameRecord(one.query, other?.query);
+}
+
+type StringRecord = Readonly<Record<string, string>>;
+
+function isSameRecord(one: StringRecord = {}, other: StringRecord = {}): boolean {
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+}
+
+/** Throws a `TypeError` that names the header, not its value, when a credential cannot be sent. */
+export function checkCredential(credential: Credential): Credential {
+  for (const [name, value] of Object.entries(credential.headers ?? {})) {
+    if (!isToken(name)) throw new TypeError(`${JSON.stringify(name)} cannot be the name of a header`);
+    if (typeof value !== "string" || !headerForm.test(value)) {
+      throw new TypeError(`the header ${name} of the credentials holds characters that a header cannot carry`);
+    }
+  }
+  return credential;
+}

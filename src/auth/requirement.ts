@@ -1,0 +1,97 @@
+import type { AgentCard, SecurityScheme } from "../protocol/model.js";
+import type { CredentialEnvironment, CredentialOptions, Secret } from "./options.js";
+import type { CredentialPart } from "./part.js";
+import { quoted, schemePart } from "./scheme-part.js";
+
+/** The requirement of a card that is met. */
+export interface Requirement {
+  /** None: calls go without. */
+  readonly parts: readonly CredentialPart[];
+  /** Why no requirement is met; `undefined` when one is, or when the card asks for nothing. */
+  readonly unmet: string | undefined;
+}
+
+/** Scheme names with the scopes that are wanted of them: all of one alternative apply together. */
+type Alternative = readonly (readonly [name: string, scopes: readonly string[]])[];
+
+/**
+ * Picks the first requirement of a card that the secrets meet entirely. One that asks for nothing comes last: who gave a
+ * secret wants to be known. A card that has schemes and no requirements is read as if each scheme would do.
+ */
+export function pickRequirement(
+  card: AgentCard,
+  options: CredentialOptions,
+  environment: CredentialEnvironment,
+): Requirement {
+  const secrets = secretsByScheme(card.securitySchemes, options);
+  const reasons: string[] = [];
+  for (const alternative of alternativesOf(card)) {
+    const met = meet(alternative, { card, secrets, environment });
+    if (typeof met === "object") return { parts: met, unmet: undefined };
+    reasons.push(met);
+  }
+  return { parts: [], unmet: reasons.length === 0 ? undefined : listed(reasons, "; or ") };
+}
+
+function alternativesOf(card: AgentCard): readonly Alternative[] {
+  if (card.securityRequirements.length === 0) return Object.keys(card.securitySchemes).map((name) => [[name, []]]);
+  return card.securityRequirements
+    .map(({ schemes }) => Object.entries(schemes).map(([name, { list }]) => [name, list] as const))
+    .filter((alternative) => alternative.length > 0);
+}
+
+interface Means {
+  readonly card: AgentCard;
+  readonly secrets: ReadonlyMap<string, Secret>;
+  readonly environment: CredentialEnvironment;
+}
+
+/** The parts that meet an alternative, or why it is not met. */
+function meet(alternative: Alternative, { card, secrets, environment }: Means): readonly CredentialPart[] | string {
+  const parts: CredentialPart[] = [];
+  const reasons: string[] = [];
+  for (const [name, scopes] of alternative) {
+    const part = schemePart(
+      { name, scheme: card.securitySchemes[name], secret: secrets.get(name), scopes },
+      environment,
+    );
+    if ("unmet" in part) reasons.push(`${quoted(name)} ${part.unmet}`);
+    else if (parts.some(({ key }) => key === part.key)) reasons.push(`${quoted(name)} wants the same place as another`);
+    else parts.push(part);
+  }
+  return reasons.length === 0 ? parts : listed(reasons, " and ");
+}
+
+const mostListed = 8;
+
+function listed(reasons: readonly string[], joint: string): string {
+  const more = reasons.length > mostListed ? [`${reasons.length - mostListed} more`] : [];
+  return [...reasons.slice(0, mostListed), ...more].join(joint);
+}
+
+type Schemes = Readonly<Record<string, SecurityScheme>>;
+
+/** Secrets by the names of the card's schemes: its own names first, then the short ones. */
+function secretsByScheme(schemes: Schemes, options: CredentialOptions): ReadonlyMap<string, Secret> {
+  const secrets = new Map<string, Secret>();
+  for (const [name, secret] of Object.entries(options)) {
+    const scheme = Object.hasOwn(schemes, name) ? name : onlyOf(schemes, name);
+    if (secret !== undefined && scheme !== undefined && (scheme === name || !Object.hasOwn(options, scheme))) {
+      secrets.set(scheme, secret);
+    }
+  }
+  return secrets;
+}
+
+const shortNames: ReadonlyMap<string, (scheme: SecurityScheme["scheme"]) => boolean> = new Map([
+  ["apiKey", ({ case: kind }) => kind === "apiKeySecurityScheme"],
+  ["bearer", (scheme) => scheme.case === "httpAuthSecurityScheme" && scheme.value.scheme.toLowerCase() === "bearer"],
+]);
+
+/** The one scheme that a short name means. */
+function onlyOf(schemes: Schemes, shortName: string): string | undefined {
+  const isMeant = shortNames.get(shortName);
+  if (isMeant === undefined) return undefined;
+  const [name, second] = Object.entries(schemes).flatMap(([name, { scheme }]) => (isMeant(scheme) ? [name] : []));
+  return second === undefined ? name : undefined;
+}

@@ -1,0 +1,163 @@
+import { base64FromBytes } from "../protocol/base64.js";
+import type { SecurityScheme } from "../protocol/model.js";
+import type { TokenUse } from "./oauth/token-use.js";
+import type { BasicSecret, CredentialEnvironment, OAuthSecret, Secret } from "./options.js";
+import { type CredentialPart, untilAborted } from "./part.js";
+import {
+  bearerPlacement,
+  cookiePlacement,
+  headerPlacement,
+  isToken,
+  type Placement,
+  queryPlacement,
+} from "./placement.js";
+
+/** A scheme that a requirement names, and what there is for it. */
+export interface SchemeUse {
+  readonly name: string;
+  readonly scheme: SecurityScheme | undefined;
+  readonly secret: Secret | undefined;
+  /** What the requirement asks for. */
+  readonly scopes: readonly string[];
+}
+
+type Scheme<Case> = Extract<SecurityScheme["scheme"], { case: Case }>["value"];
+
+/** How a scheme is met: its part of the credential, or why it cannot be. */
+export type SchemePart = CredentialPart | { readonly unmet: string };
+
+/** Brings a scheme and a secret together. Throws a `TypeError` for a string that cannot be sent. */
+export function schemePart(use: SchemeUse, environment: CredentialEnvironment): SchemePart {
+  const scheme = use.scheme?.scheme;
+  switch (scheme?.case) {
+    case "apiKeySecurityScheme":
+      return apiKeyPart(use, scheme.value);
+    case "httpAuthSecurityScheme":
+      return httpPart(use, scheme.value);
+    case "oauth2SecurityScheme":
+      return oauthPart(use, scheme.value, environment);
+    case "openIdConnectSecurityScheme":
+      return tokenPart(use, environment, () => ({ openIdConnectUrl: scheme.value.openIdConnectUrl }));
+    case "mtlsSecurityScheme":
+      return environment.certificates === true ? certificatePart : { unmet: "needs a client certificate" };
+    default:
+      return { unmet: "is not a security scheme of the card" };
+  }
+}
+
+// The connection shows it; a call carries nothing.
+const certificatePart: CredentialPart = { key: "certificate", get: async () => ({}) };
+
+function apiKeyPart({ name, secret }: SchemeUse, scheme: Scheme<"apiKeySecurityScheme">): SchemePart {
+  const placement = apiKeyPlacement(name, scheme);
+  if (placement === undefined) {
+    return {
+      unmet: `wants an API key in a place that does not exist: ${quoted(scheme.location)}, ${quoted(scheme.name)}`,
+    };
+  }
+  if (!isText(secret)) return { unmet: `needs an API key (${scheme.location} ${quoted(scheme.name)})` };
+  return textPart(placement, secret);
+}
+
+function apiKeyPlacement(scheme: string, key: Scheme<"apiKeySecurityScheme">): Placement | undefined {
+  const location = key.location.toLowerCase();
+  if (location === "query" && key.name !== "") return queryPlacement(scheme, key.name);
+  if (!isToken(key.name)) return undefined;
+  if (location === "header") return headerPlacement(scheme, key.name);
+  return location === "cookie" ? cookiePlacement(scheme, key.name) : undefined;
+}
+
+function httpPart({ name, secret }: SchemeUse, { scheme }: Scheme<"httpAuthSecurityScheme">): SchemePart {
+  const kind = scheme.toLowerCase();
+  if (kind === "basic") {
+    if (!isBasic(secret)) return { unmet: "needs { username, password }" };
+    const pair = new TextEncoder().encode(`${secret.username}:${secret.password}`);
+    return textPart(headerPlacement(name, "authorization", "Basic "), base64FromBytes(pair));
+  }
+  if (!isToken(scheme)) return { unmet: `wants HTTP authentication of no known form: ${quoted(scheme)}` };
+  if (!isText(secret)) return { unmet: `needs a string for HTTP ${scheme}` };
+  const bearer = kind === "bearer";
+  return textPart(bearer ? bearerPlacement(name) : headerPlacement(name, "authorization", `${scheme} `), secret);
+}
+
+function oauthPart(
+  use: SchemeUse,
+  { flows }: Scheme<"oauth2SecurityScheme">,
+  environment: CredentialEnvironment,
+): SchemePart {
+  return tokenPart(use, environment, (secret) => {
+    const flow = flows?.flow;
+    const wanted = secret.deviceCode === undefined ? "clientCredentials" : "deviceCode";
+    if (flow?.case === "deviceCode" && wanted === flow.case) {
+      const { tokenUrl, refreshUrl, deviceAuthorizationUrl } = flow.value;
+      return { tokenUrl, refreshUrl, deviceAuthorizationUrl };
+    }
+    if (flow?.case === "clientCredentials" && wanted === flow.case) {
+      const { tokenUrl, refreshUrl } = flow.value;
+      return { tokenUrl, refreshUrl };
+    }
+    return { unmet: `has the OAuth2 flow ${flow?.case ?? "of no name"}, what is given is for ${wanted}` };
+  });
+}
+
+/** A bearer token: given, or got from an authorization server. */
+function tokenPart(
+  { name, secret, scopes }: SchemeUse,
+  environment: CredentialEnvironment,
+  server: (secret: OAuthSecret) => TokenUse["server"] | { readonly unmet: string },
+): SchemePart {
+  const placement = bearerPlacement(name);
+  if (isText(secret)) return textPart(placement, secret);
+  if (!isOAuth(secret)) return { unmet: "needs a token, or { clientId, … } to get one" };
+  const found = server(secret);
+  if ("unmet" in found) return found;
+  return loadedPart({ name, secret, scopes, placement, server: found }, environment);
+}
+
+/** Loads the flows when the first token is needed. */
+function loadedPart(use: TokenUse, environment: CredentialEnvironment): CredentialPart {
+  let loading: Promise<CredentialPart> | undefined;
+  const load = async (): Promise<CredentialPart> => {
+    const { createTokenPart } = await import("./oauth/token-part.js");
+    return createTokenPart(use, environment);
+  };
+  const loaded = (): Promise<CredentialPart> => {
+    loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+  return {
+    key: use.placement.key,
+    get: async (signal) => (await loaded()).get(signal),
+    refuse: async (refused, error) => (await (await loaded()).refuse?.(refused, error)) ?? false,
+  };
+}
+
+type Text = string | (() => string | Promise<string>);
+
+function textPart({ key, place }: Placement, secret: Text): CredentialPart {
+  if (typeof secret === "function") return { key, get: async (signal) => place(await untilAborted(secret, signal)) };
+  const credential = place(secret);
+  return { key, get: async () => credential };
+}
+
+function isText(secret: Secret | undefined): secret is Text {
+  return typeof secret === "string" || typeof secret === "function";
+}
+
+function isBasic(secret: Secret | undefined): secret is BasicSecret {
+  return typeof secret === "object" && "username" in secret;
+}
+
+function isOAuth(secret: Secret | undefined): secret is OAuthSecret {
+  return typeof secret === "object" && "clientId" in secret;
+}
+
+const shownLength = 64;
+
+/** Text of a card in a message: not all of it if it is long. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, shownLength));
+}

@@ -1,0 +1,133 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { bytesFromBase64 } from "../../protocol/base64.js";
+import { isJsonObject } from "../../protocol/dynamic.js";
+import { A2AError, type ErrorCode } from "../../protocol/errors.js";
+import { grpcStatusNames } from "../../protocol/grpc-status.js";
+import { errorFromStatusBytes } from "../grpc/details.js";
+import { errorFromHttpStatus, parseOrNothing, readText, withAnswerHeaders } from "../http-answer.js";
+import type { Incoming } from "../http-caller.js";
+
+// The errors of Connect and gRPC-Web, the reading end: by the reason in their details, else by their code.
+
+/** The error of an answer that failed as a whole. */
+export async function errorFromAnswer(incoming: Incoming, maxBytes: number): Promise<A2AError> {
+  const { headers } = incoming.response;
+  const text = await readText(incoming, maxBytes);
+  if (headers.has(statusHeader)) return errorFromTrailers(headers) ?? errorFromHttpStatus(incoming);
+  const json = parseOrNothing(text);
+  return withAnswerHeaders(errorFromJson(json) ?? errorFromHttpStatus(incoming), incoming);
+}
+
+/** What the end of a Connect stream says: an error, or nothing. */
+export function errorFromEnd(bytes: Uint8Array): A2AError | undefined {
+  const json = parseOrNothing(new TextDecoder().decode(bytes));
+  if (!isJsonObject(json))
+    return new A2AError("invalidAgentResponse", "the end of the agent's stream is no JSON object");
+  const { error, metadata } = json;
+  if (error === undefined || error === null) return undefined;
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(isJsonObject(metadata) ? metadata : {})) {
+    for (const value of Array.isArray(values) ? values : []) append(headers, name, String(value));
+  }
+  return withMetadata(errorFromJson(error) ?? new A2AError("internalError", textOf(undefined)), headers);
+}
+
+const statusHeader = "grpc-status";
+
+/** What the trailers of gRPC-Web say: an error, or nothing. */
+export function errorFromTrailerBytes(bytes: Uint8Array): A2AError | undefined {
+  const headers = new Headers();
+  for (const line of new TextDecoder().decode(bytes).split("\r\n")) {
+    const colon = line.indexOf(":");
+    if (colon > 0) append(headers, line.slice(0, colon), line.slice(colon + 1));
+  }
+  return errorFromTrailers(headers);
+}
+
+/** What trailers say that came in their own place, or as headers of an answer without a body. */
+export function errorFromTrailers(trailers: Headers): A2AError | undefined {
+  const status = trailers.get(statusHeader);
+  if (status === "0") return undefined;
+  if (status === null) return new A2AError("invalidAgentResponse", "the end of the agent's answer names no status");
+  const name = grpcStatusNames[Number.parseInt(status, 10)] ?? "UNKNOWN";
+  const details = bytesFromBase64(trailers.get("grpc-status-details-bin") ?? "") ?? new Uint8Array(0);
+  const message = textOf(percentDecoded(trailers.get("grpc-message") ?? ""));
+  return withMetadata(errorFromStatusBytes(details, message, codesByStatus[name]), trailers);
+}
+
+/** Reads an error object of Connect; `undefined` for what is none. */
+function errorFromJson(json: JsonValue | undefined): A2AError | undefined {
+  if (!isJsonObject(json)) return undefined;
+  const { code, message, details } = json;
+  const name = grpcStatusNames.find((status) => nameOf(status) === code);
+  if (name === undefined) return undefined;
+  return errorFromStatusBytes(statusOf(details), textOf(message), codesByStatus[name]);
+}
+
+/** Connect spells the names of gRPC small, and one of them its own way. */
+function nameOf(status: string): string {
+  return status === "CANCELLED" ? "canceled" : status.toLowerCase();
+}
+
+/** `google.rpc.Status` with the details of a Connect error in its third field, each a `google.protobuf.Any`. */
+function statusOf(details: JsonValue | undefined): Uint8Array {
+  const status = new BinaryWriter();
+  const field = (number: number): BinaryWriter => status.tag(number, WireType.LengthDelimited);
+  for (const detail of Array.isArray(details) ? details : []) {
+    const { type, value } = isJsonObject(detail) ? detail : {};
+    const bytes = typeof value === "string" ? bytesFromBase64(value) : undefined;
+    if (typeof type !== "string" || bytes === undefined) continue;
+    field(3).fork();
+    field(1).string(`type.googleapis.com/${type}`);
+    field(2).bytes(bytes);
+    status.join();
+  }
+  return status.finish();
+}
+
+// For peers that send no ErrorInfo. CANCELLED: the peer dropped the call unasked, as it does when it shuts down.
+const codesByStatus: Readonly<Record<(typeof grpcStatusNames)[number], ErrorCode>> = {
+  OK: "internalError",
+  CANCELLED: "unavailable",
+  UNKNOWN: "internalError",
+  INVALID_ARGUMENT: "invalidParams",
+  DEADLINE_EXCEEDED: "deadlineExceeded",
+  NOT_FOUND: "taskNotFound",
+  ALREADY_EXISTS: "internalError",
+  PERMISSION_DENIED: "permissionDenied",
+  RESOURCE_EXHAUSTED: "resourceExhausted",
+  FAILED_PRECONDITION: "unsupportedOperation",
+  ABORTED: "internalError",
+  OUT_OF_RANGE: "invalidParams",
+  UNIMPLEMENTED: "methodNotFound",
+  INTERNAL: "internalError",
+  UNAVAILABLE: "unavailable",
+  DATA_LOSS: "internalError",
+  UNAUTHENTICATED: "unauthenticated",
+};
+
+/** Adds what metadata says in the place of headers. */
+function withMetadata(error: A2AError, headers: Headers): A2AError {
+  return withAnswerHeaders(error, { response: new Response(null, { headers }), failure: (cause) => cause });
+}
+
+function append(headers: Headers, name: string, value: string): void {
+  try {
+    headers.append(name.trim(), value.trim());
+  } catch {
+    // A name or value that no header may have tells us nothing.
+  }
+}
+
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function textOf(message: JsonValue | undefined): string {
+  return typeof message === "string" && message !== "" ? message : "the agent answered with an error";
+}

@@ -1,0 +1,225 @@
+import { type Message as AnyMessage, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
+import type { CallOptions } from "../../protocol/context.js";
+import { A2AError, ConnectionError } from "../../protocol/errors.js";
+import type { Operation, StreamItem } from "../../protocol/operations.js";
+import type { GrpcFace } from "../../version/codec.js";
+import { decodeOptions, methodsOf, type RpcMethod } from "../grpc/method.js";
+import { createSender, type HttpTransportOptions, type Incoming, replyMaxDefault } from "../http-caller.js";
+import { leavable } from "../leavable.js";
+import { mediaTypeOf } from "../media-type.js";
+import { createTransport, type Transport } from "../transport.js";
+import { errorFromAnswer, errorFromEnd, errorFromTrailerBytes, errorFromTrailers } from "./answer-errors.js";
+import { EnvelopeReader, encodeEnvelope, joined } from "./envelope.js";
+
+export interface ConnectTransportOptions extends Omit<HttpTransportOptions, "eventMaxLength"> {
+  readonly face: GrpcFace;
+  /** What the agent is spoken to in, always with binary messages. Default: `"connect"`. */
+  readonly protocol?: "connect" | "grpc-web" | undefined;
+  /** Largest reply, and largest event of a stream, in bytes. Default: 32 MiB. */
+  readonly replyMaxBytes?: number | undefined;
+}
+
+/** Calls an agent over Connect or gRPC-Web, by `fetch`. */
+export function createConnectTransport(options: ConnectTransportOptions): Transport {
+  const { face, protocol = "connect", replyMaxBytes = replyMaxDefault } = options;
+  const wire = wires[protocol];
+  const base = options.url.replace(/\/+$/, "");
+  const methods = new Map(methodsOf(face).map((method) => [method.operation, method]));
+  const callOf = (operation: Operation, request: AnyMessage, call: CallOptions): WebCall => {
+    const method = methods.get(operation);
+    if (method !== undefined) return { ...method, http: options, base, wire, replyMaxBytes, request, options: call };
+    throw new A2AError("unsupportedOperation", `${operation.method} does not exist in this version over ${protocol}`);
+  };
+  return createTransport({
+    unary: async (operation, request, call) => callUnary(callOf(operation, request, call)),
+    stream: (operation, request, call) => leavable((left) => callStream(() => callOf(operation, request, call), left)),
+  });
+}
+
+/** What the two protocols do differently. */
+interface WebWire {
+  readonly unaryType: string;
+  readonly streamType: string;
+  /** Whether the message of a unary call is framed too. */
+  readonly framesUnary: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+  /** How the agent is told how long the caller waits. */
+  timeLimit(ms: number): Readonly<Record<string, string>>;
+  /** Flags of the envelope that ends an answer. */
+  readonly endFlags: number;
+  errorOfEnd(data: Uint8Array): A2AError | undefined;
+}
+
+const wires: Readonly<Record<"connect" | "grpc-web", WebWire>> = {
+  connect: {
+    unaryType: "application/proto",
+    streamType: "application/connect+proto",
+    framesUnary: false,
+    headers: { "connect-protocol-version": "1" },
+    timeLimit: (ms) => ({ "connect-timeout-ms": String(ms) }),
+    endFlags: 2,
+    errorOfEnd: errorFromEnd,
+  },
+  "grpc-web": {
+    unaryType: "application/grpc-web+proto",
+    streamType: "application/grpc-web+proto",
+    framesUnary: true,
+    headers: { "x-grpc-web": "1" },
+    timeLimit: (ms) => ({ "grpc-timeout": `${ms}m` }),
+    endFlags: 128,
+    errorOfEnd: errorFromTrailerBytes,
+  },
+};
+
+/** One call on its way out, and the RPC that it is a call of. */
+interface WebCall extends RpcMethod {
+  readonly http: HttpTransportOptions;
+  readonly base: string;
+  readonly wire: WebWire;
+  readonly replyMaxBytes: number;
+  readonly request: AnyMessage;
+  readonly options: CallOptions;
+}
+
+async function callUnary(call: WebCall): Promise<AnyMessage> {
+  const incoming = await open(call);
+  const bytes = call.wire.framesUnary ? await readOnlyMessage(call, incoming) : await readBody(call, incoming);
+  return call.face.readReply(call.operation, decode(call.descriptor.output, bytes));
+}
+
+async function* callStream(find: () => WebCall, left: AbortSignal): AsyncGenerator<StreamItem, void, undefined> {
+  const call = find();
+  const { face, operation, descriptor } = call;
+  const reader = face.readStream(operation);
+  try {
+    const incoming = await open(call, left);
+    for await (const bytes of readMessages(call, incoming)) {
+      yield* reader.read(decode(descriptor.output, bytes), undefined);
+    }
+  } catch (error) {
+    if (!left.aborted) throw error;
+  }
+}
+
+/** Sends a call and gives its answer when that is a success so far. */
+async function open(call: WebCall, left?: AbortSignal): Promise<Incoming> {
+  const incoming = await send(call, left);
+  const { response } = incoming;
+  if (!response.ok) throw await errorFromAnswer(incoming, call.replyMaxBytes);
+  const error = errorOfHead(call, response.headers);
+  if (error === undefined) return incoming;
+  response.body?.cancel().then(undefined, ignore);
+  throw error;
+}
+
+function errorOfHead(call: WebCall, headers: Headers): A2AError | undefined {
+  if (headers.has("grpc-status")) return errorFromTrailers(headers);
+  const type = headers.get("content-type") ?? "no content type";
+  const wanted = typeOf(call);
+  // "application/grpc-web" means protobuf as well.
+  if (mediaTypeOf(type) === wanted || `${mediaTypeOf(type)}+proto` === wanted) return undefined;
+  return new A2AError("invalidAgentResponse", `the agent answered with ${type.slice(0, 80)} instead of ${wanted}`);
+}
+
+/** The largest number that gRPC has room for, about a day: who waits longer is as good as without a limit. */
+const timeLimitMaxMs = 99_999_999;
+
+function send(call: WebCall, left: AbortSignal | undefined): Promise<Incoming> {
+  const { http, base, wire, face, operation, path, descriptor, request, options } = call;
+  const message = toBinary(descriptor.input, face.writeRequest(operation, request));
+  const body = operation.streams || wire.framesUnary ? encodeEnvelope(message) : message;
+  const { fetch: take = (input, init) => fetch(input, init) } = http;
+  const sender = createSender({ ...http, fetch: (input, init) => take(input, { ...init, body }) }, face.version);
+  const { timeoutMs = Number.POSITIVE_INFINITY } = options;
+  const timeLimit = timeoutMs > timeLimitMaxMs ? {} : wire.timeLimit(Math.ceil(timeoutMs));
+  const headers = { ...options.headers, ...wire.headers, ...timeLimit };
+  const contentType = typeOf(call);
+  return sender({
+    method: "POST",
+    url: base + path,
+    accept: "*/*",
+    contentType,
+    options: { ...options, headers },
+    left,
+  });
+}
+
+function typeOf({ wire, operation }: WebCall): string {
+  return operation.streams ? wire.streamType : wire.unaryType;
+}
+
+/**
+ * The messages of a framed answer. That it is over is what the agent says; a connection that ends has broken. It is read
+ * to its end all the same, so that the next call finds the connection free.
+ */
+async function* readMessages(call: WebCall, incoming: Incoming): AsyncGenerator<Uint8Array, void, undefined> {
+  const { wire, replyMaxBytes } = call;
+  const reader = new EnvelopeReader(replyMaxBytes);
+  // An agent without anything to say has put its trailers into the headers.
+  let ended = incoming.response.headers.has("grpc-status");
+  for await (const piece of readPieces(incoming)) {
+    for (const { flags, data } of reader.read(piece)) {
+      if (ended) throw new A2AError("invalidAgentResponse", "the agent's answer goes on after its end");
+      if (flags === 0) {
+        yield data;
+        continue;
+      }
+      if (flags !== wire.endFlags) throw new A2AError("invalidAgentResponse", `an envelope has the flags ${flags}`);
+      const error = wire.errorOfEnd(data);
+      if (error !== undefined) throw error;
+      ended = true;
+    }
+  }
+  if (!ended) throw new ConnectionError("the agent's answer broke off before its end", { written: true });
+}
+
+async function readOnlyMessage(call: WebCall, incoming: Incoming): Promise<Uint8Array> {
+  const messages: Uint8Array[] = [];
+  for await (const message of readMessages(call, incoming)) {
+    messages.push(message);
+    if (messages.length > 1) break;
+  }
+  const [message] = messages;
+  if (message !== undefined && messages.length === 1) return message;
+  throw new A2AError("invalidAgentResponse", `the agent answered with ${messages.length} messages instead of one`);
+}
+
+async function readBody({ replyMaxBytes }: WebCall, incoming: Incoming): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of readPieces(incoming)) {
+    bytes += piece.length;
+    if (bytes > replyMaxBytes) {
+      throw new A2AError("contentTooLarge", `the agent's answer is over the limit of ${replyMaxBytes} bytes`);
+    }
+    pieces.push(piece);
+  }
+  return joined(pieces, bytes);
+}
+
+/** The body of an answer as it comes. Leaving it closes the connection. */
+async function* readPieces({ response, failure }: Incoming): AsyncGenerator<Uint8Array, void, undefined> {
+  if (response.body === null) return;
+  const reader = response.body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch((cause: unknown) => {
+        throw failure(cause);
+      });
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.cancel().then(undefined, ignore);
+  }
+}
+
+function ignore(): void {}
+
+function decode(schema: DescMessage, bytes: Uint8Array): AnyMessage {
+  try {
+    return fromBinary(schema, bytes, decodeOptions);
+  } catch (cause) {
+    throw new A2AError("invalidAgentResponse", `the reply is no ${schema.typeName} message`, { cause });
+  }
+}

@@ -1,0 +1,69 @@
+import { A2AError } from "../../protocol/errors.js";
+
+// How Connect streams and gRPC-Web frame their messages: a byte of flags and the length in four bytes go before each.
+
+export interface Envelope {
+  /** 0 for a message that is not compressed. */
+  readonly flags: number;
+  readonly data: Uint8Array;
+}
+
+const headBytes = 5;
+
+/** Frames one message. */
+export function encodeEnvelope(data: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(headBytes + data.length);
+  new DataView(bytes.buffer).setUint32(1, data.length);
+  bytes.set(data, headBytes);
+  return bytes;
+}
+
+/** Finds the envelopes in what a connection brings piece by piece. */
+export class EnvelopeReader {
+  readonly #maxBytes: number;
+  #pieces: Uint8Array[] = [];
+  #held = 0;
+  #wanted: number = headBytes;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** The envelopes that are whole with this piece, to be taken all. Throws `contentTooLarge` at the head of one that is. */
+  *read(piece: Uint8Array): Generator<Envelope, void, undefined> {
+    this.#pieces.push(piece);
+    this.#held += piece.length;
+    if (this.#held < this.#wanted) return;
+    let rest = joined(this.#pieces, this.#held);
+    for (;;) {
+      this.#wanted = this.#sizeOf(rest);
+      if (rest.length < this.#wanted) break;
+      yield { flags: rest[0] ?? 0, data: rest.subarray(headBytes, this.#wanted) };
+      rest = rest.subarray(this.#wanted);
+    }
+    this.#pieces = [rest];
+    this.#held = rest.length;
+  }
+
+  #sizeOf(bytes: Uint8Array): number {
+    if (bytes.length < headBytes) return headBytes;
+    const length = new DataView(bytes.buffer, bytes.byteOffset, headBytes).getUint32(1);
+    if (length > this.#maxBytes) {
+      throw new A2AError("contentTooLarge", `a message of the agent is over the limit of ${this.#maxBytes} bytes`);
+    }
+    return headBytes + length;
+  }
+}
+
+/** One array of all pieces; a single piece is not copied. */
+export function joined(pieces: readonly Uint8Array[], bytes: number): Uint8Array {
+  const [first] = pieces;
+  if (first?.length === bytes) return first;
+  const all = new Uint8Array(bytes);
+  let offset = 0;
+  for (const piece of pieces) {
+    all.set(piece, offset);
+    offset += piece.length;
+  }
+  return all;
+}

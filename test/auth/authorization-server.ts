@@ -1,0 +1,60 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import { serveHttp } from "../support/http-agent.js";
+
+/** A request that an authorization server got. */
+export interface ServerRequest {
+  readonly method: string | undefined;
+  readonly path: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly form: Readonly<Record<string, string>>;
+  /** Settles when the caller has gone. */
+  readonly closed: Promise<void>;
+}
+
+/** JSON to answer with, or a function that writes the answer itself. */
+export type Answer = { readonly status?: number; readonly json: unknown } | ((response: ServerResponse) => void);
+
+export interface AuthorizationServer extends AsyncDisposable {
+  readonly url: string;
+  readonly requests: readonly ServerRequest[];
+  /** Settles when a number of requests have come in all. */
+  received(count: number): Promise<void>;
+}
+
+/** A real server on a port of its own that answers as it is told. */
+export async function authorizationServer(
+  answer: (request: ServerRequest, place: number) => Answer | Promise<Answer>,
+): Promise<AuthorizationServer> {
+  const requests: ServerRequest[] = [];
+  const waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+  const server = createServer(async (incoming, response) => {
+    const { method, url: path, headers } = incoming;
+    const closed = new Promise<void>((resolve) => response.on("close", resolve));
+    const form = Object.fromEntries(new URLSearchParams(await text(incoming)));
+    const request = { method, path, headers, form, closed };
+    requests.push(request);
+    for (const { count, resolve } of waiting) if (requests.length >= count) resolve();
+    const said = await answer(request, requests.length);
+    if (typeof said === "function") said(response);
+    else response.writeHead(said.status ?? 200, { "content-type": "application/json" }).end(JSON.stringify(said.json));
+  });
+  const served = await serveHttp(server);
+  return {
+    url: served.url,
+    requests,
+    received: (count) =>
+      requests.length >= count ? Promise.resolve() : new Promise((resolve) => waiting.push({ count, resolve })),
+    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
+  };
+}
+
+/** The answer of a token endpoint that is well. */
+export function tokenAnswer(token: string, more: Readonly<Record<string, unknown>> = {}): Answer {
+  return { json: { access_token: token, token_type: "Bearer", expires_in: 3600, ...more } };
+}
+
+/** The answer of a token endpoint that says no. */
+export function errorAnswer(error: string, status = 400): Answer {
+  return { status, json: { error } };
+}

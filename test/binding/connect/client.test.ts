@@ -1,0 +1,253 @@
+import { type Message as AnyMessage, create, equals } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { createConnectTransport } from "../../../src/binding/connect/client.js";
+import type { CallOptions, ServerContext } from "../../../src/protocol/context.js";
+import { A2AError, ConnectionError, errorCodes } from "../../../src/protocol/errors.js";
+import {
+  invokeStream,
+  invokeUnary,
+  type Operation,
+  type Operations,
+  operations,
+  type StreamItem,
+} from "../../../src/protocol/operations.js";
+import { connectAgent } from "../../support/connect-agent.js";
+import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
+import { face } from "../../support/grpc-agent.js";
+import { itemsOf } from "../../support/items.js";
+import { getTask, hello } from "../../support/requests.js";
+import { validRequest } from "../../support/valid-request.js";
+
+const protocols = ["connect", "grpc-web"] as const;
+
+function replyOf({ name, output }: Operation): AnyMessage {
+  return name === "sendMessage" ? echo(hello) : create(output);
+}
+
+/** A handler of one operation that notes its requests. */
+function noting(operation: Operation, seen: AnyMessage[]): Partial<Operations<ServerContext>> {
+  async function* stream(request: AnyMessage): AsyncGenerator<StreamItem> {
+    seen.push(request);
+    yield statusItem(1);
+    yield statusItem(2);
+  }
+  const unary = async (request: AnyMessage): Promise<AnyMessage> => {
+    seen.push(request);
+    return replyOf(operation);
+  };
+  return { [operation.name]: operation.streams ? stream : unary };
+}
+
+const withoutIds = (items: readonly StreamItem[]) => items.map(({ response }) => response);
+
+/** A stream of one event that waits until its caller has gone, and tells it. */
+function waiting() {
+  const left = Promise.withResolvers<void>();
+  async function* stream(_: unknown, { signal }: ServerContext): AsyncGenerator<StreamItem> {
+    yield statusItem(1);
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    left.resolve();
+  }
+  return { left: left.promise, stream };
+}
+
+describe.each(protocols)("over %s", (protocol) => {
+  const clientOf = (url: string, more: { headers?: Record<string, string>; fetch?: typeof fetch } = {}) =>
+    createConnectTransport({ url, face, protocol, ...more });
+
+  it.each(operations)("$name carries its request and its reply", async (operation) => {
+    const seen: AnyMessage[] = [];
+    await using agent = await connectAgent(serviceOf(noting(operation, seen)));
+    const request = validRequest(operation.name);
+    const client = clientOf(agent.url);
+    if (operation.streams) {
+      const items = await itemsOf(invokeStream<CallOptions>(client, operation, request, {}));
+      expect(withoutIds(items)).toEqual(withoutIds([statusItem(1), statusItem(2)]));
+    } else {
+      const answer = await invokeUnary<CallOptions>(client, operation, request, {});
+      expect(equals(operation.output, answer, replyOf(operation))).toBe(true);
+    }
+    expect(seen).toEqual([request]);
+    expect(agent.faults).toEqual([]);
+  });
+
+  it.each(errorCodes)("%s comes back whole, as an answer and at the end of a stream", async (code) => {
+    const challenge = code === "unauthenticated" || code === "permissionDenied" ? 'Bearer realm="x"' : undefined;
+    const error = new A2AError(code, "näh: 100 %\n no", {
+      violations: [{ field: "message.parts[0]", description: "is odd" }],
+      metadata: { taskId: "t", more: "ä" },
+      retryAfterMs: 1500,
+      challenge,
+    });
+    const { message, violations, metadata, retryAfterMs } = error;
+    const expected = { name: "A2AError", code, message, violations, metadata, retryAfterMs, challenge };
+    await using agent = await connectAgent(
+      serviceOf({
+        sendMessage: () => Promise.reject(error),
+        async *sendStreamingMessage() {
+          yield statusItem(1);
+          throw error;
+        },
+      }),
+    );
+    const client = clientOf(agent.url);
+    await expect(client.sendMessage(hello, {})).rejects.toMatchObject(expected);
+    const seen: StreamItem[] = [];
+    const reading = (async () => {
+      for await (const item of client.sendStreamingMessage(hello, {})) seen.push(item);
+    })();
+    await expect(reading).rejects.toMatchObject(expected);
+    expect(withoutIds(seen)).toEqual(withoutIds([statusItem(1)]));
+  });
+
+  it("tells the agent what its options say", async () => {
+    const seen: object[] = [];
+    await using agent = await connectAgent(
+      serviceOf(
+        {
+          async *subscribeToTask(_, { version, extensions, after, principal }) {
+            seen.push({ version, extensions, after, principal });
+          },
+        },
+        { authenticate: ({ header }) => ({ owner: ["x-both", "x-own", "user-agent"].map(header).join(" ") }) },
+      ),
+    );
+    const client = clientOf(`${agent.url}//`, { headers: { "X-Both": "shared", "x-own": "no", "User-Agent": "me" } });
+    const options: CallOptions = { extensions: ["urn:known:1", "urn:b"], after: "7", headers: { "X-Own": "yes" } };
+    await itemsOf(client.subscribeToTask(validRequest("subscribeToTask"), options));
+    const principal = { owner: "shared yes me" };
+    expect(seen).toEqual([{ version: "1.0", extensions: ["urn:known:1"], after: "7", principal }]);
+  });
+
+  it("adds the query of a call to the URL, and asks by the fetch that it was given", async () => {
+    const asked: string[] = [];
+    await using agent = await connectAgent(serviceOf({ sendMessage: async (request) => echo(request) }));
+    const client = clientOf(agent.url, {
+      fetch: (input, init) => {
+        asked.push(String(input));
+        return fetch(input, init);
+      },
+    });
+    expect(await client.sendMessage(hello, { query: { key: "a b" } })).toEqual(echo(hello));
+    expect(asked).toEqual([`${agent.url}/lf.a2a.v1.A2AService/SendMessage?key=a+b`]);
+  });
+
+  it.each([
+    [20, "20"],
+    [99_999_999, "99999999"],
+    [100_000_000, null],
+  ])("tells the agent that it waits %i ms, unless that is no limit", async (timeoutMs, told) => {
+    let limit: string | null | undefined;
+    const client = clientOf("http://agent.example", {
+      fetch: async (_, init) => {
+        const headers = new Headers(init?.headers);
+        limit = headers.get("connect-timeout-ms") ?? headers.get("grpc-timeout");
+        throw new TypeError("nowhere");
+      },
+    });
+    await expect(client.getTask(getTask, { timeoutMs })).rejects.toMatchObject({ code: "unavailable" });
+    expect(limit).toBe(protocol === "grpc-web" && told !== null ? `${told}m` : told);
+  });
+
+  it("keeps its time limit against an agent that says nothing", async () => {
+    await using agent = await connectAgent(
+      serviceOf({ getTask: () => new Promise(() => {}), sendStreamingMessage: waiting().stream }),
+    );
+    const client = clientOf(agent.url);
+    await expect(client.getTask(getTask, { timeoutMs: 50 })).rejects.toMatchObject({ code: "deadlineExceeded" });
+    const events = itemsOf(client.sendStreamingMessage(hello, { timeoutMs: 50 }));
+    await expect(events).rejects.toMatchObject({ code: "deadlineExceeded" });
+  });
+
+  it("fails at once when its signal has aborted before", async () => {
+    await using agent = await connectAgent(serviceOf({}));
+    const client = clientOf(agent.url);
+    const signal = AbortSignal.abort(new Error("too late"));
+    await expect(client.getTask(getTask, { signal })).rejects.toThrow("too late");
+    await expect(itemsOf(client.sendStreamingMessage(hello, { signal }))).rejects.toThrow("too late");
+  });
+
+  it("passes the reason of an abort on, and tells the operation", async () => {
+    const told = Promise.withResolvers<void>();
+    const controller = new AbortController();
+    await using agent = await connectAgent(
+      serviceOf({
+        sendMessage(_, { signal }) {
+          signal.addEventListener("abort", () => told.resolve());
+          controller.abort("enough");
+          return new Promise(() => {});
+        },
+      }),
+    );
+    await expect(clientOf(agent.url).sendMessage(hello, { signal: controller.signal })).rejects.toBe("enough");
+    await told.promise;
+  });
+
+  it("ends a stream with the reason of an abort, and tells the operation", async () => {
+    const { left, stream } = waiting();
+    const controller = new AbortController();
+    await using agent = await connectAgent(serviceOf({ sendStreamingMessage: stream }));
+    const reading = (async () => {
+      const { signal } = controller;
+      for await (const _ of clientOf(agent.url).sendStreamingMessage(hello, { signal })) controller.abort("enough");
+    })();
+    await expect(reading).rejects.toBe("enough");
+    await left;
+  });
+
+  it("lets a reader leave, also while it waits for the next event", async () => {
+    const [first, second] = [waiting(), waiting()];
+    await using agent = await connectAgent(
+      serviceOf({ sendStreamingMessage: first.stream, subscribeToTask: second.stream }),
+    );
+    const client = clientOf(agent.url);
+    for await (const _ of client.sendStreamingMessage(hello, {})) break;
+    await first.left;
+    const events = client.subscribeToTask(validRequest("subscribeToTask"), {})[Symbol.asyncIterator]();
+    await events.next();
+    const next = events.next();
+    await events.return?.();
+    expect(await next).toMatchObject({ done: true });
+    await second.left;
+  });
+
+  it("brings every event in order, however many are ready at once", async () => {
+    const count = 3000;
+    await using agent = await connectAgent(
+      serviceOf({
+        async *sendStreamingMessage() {
+          for (let number = 0; number < count; number++) yield statusItem(number);
+        },
+      }),
+    );
+    const seen = withoutIds(await itemsOf(clientOf(agent.url).sendStreamingMessage(hello, {})));
+    expect(seen).toEqual(Array.from({ length: count }, (_, number) => statusItem(number).response));
+  });
+
+  it("says that nothing was written when nobody listens", async () => {
+    const agent = await connectAgent(serviceOf({}));
+    await agent[Symbol.asyncDispose]();
+    const client = clientOf(agent.url);
+    const calls = [client.getTask(getTask, {}), itemsOf(client.sendStreamingMessage(hello, {}))];
+    for (const call of calls) {
+      const error: unknown = await call.catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(ConnectionError);
+      expect(error).toMatchObject({ code: "unavailable", written: false });
+    }
+  });
+
+  it("refuses an operation that its version does not have", async () => {
+    const few = { ...face, methods: new Map([...face.methods].slice(0, 1)) };
+    const client = createConnectTransport({ url: "http://agent.example", face: few, protocol });
+    await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "unsupportedOperation" });
+    const events = itemsOf(client.subscribeToTask(validRequest("subscribeToTask"), {}));
+    await expect(events).rejects.toMatchObject({ code: "unsupportedOperation" });
+  });
+});
+
+it("speaks Connect unless told otherwise, and has every operation of the table", async () => {
+  await using agent = await connectAgent(serviceOf({ sendMessage: async (request) => echo(request) }));
+  const client = createConnectTransport({ url: agent.url, face });
+  expect(await client.sendMessage(hello, {})).toEqual(echo(hello));
+  expect(new Set(Object.keys(client))).toEqual(new Set(operations.map(({ name }) => name)));
+});

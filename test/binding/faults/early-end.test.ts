@@ -1,0 +1,102 @@
+import { toBinary } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { createHttpJsonTransport } from "../../../src/binding/http-json/client.js";
+import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js";
+import { ConnectionError } from "../../../src/protocol/errors.js";
+import { GetTaskRequestSchema, SendMessageRequestSchema } from "../../../src/protocol/model.js";
+import { frame, rawSession } from "../../support/grpc-raw.js";
+import { httpFace, rpcFace } from "../../support/http-agent.js";
+import { requestOf, say, taskOf } from "../../support/say.js";
+import { positionsIn } from "./sweep.js";
+import {
+  bareWires,
+  fiveLines,
+  isHttp,
+  type Outcome,
+  outcomeOf,
+  type Spoilable,
+  spoilableAgent,
+  transportAt,
+} from "./through-proxy.js";
+
+/** The answers of a real agent: of a call and of a stream, as they go over the wire. */
+interface Answers {
+  readonly id: string;
+  readonly call: Uint8Array;
+  readonly stream: Uint8Array;
+}
+
+async function recorded({ wire, served }: Spoilable): Promise<Answers> {
+  const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
+  const asked = requestOf("getTask", { id });
+  if (wire === "grpc") {
+    using session = rawSession(served.server.grpcPort ?? served.server.port);
+    const call = await session.call("GetTask", frame(toBinary(GetTaskRequestSchema, asked)));
+    const sent = toBinary(SendMessageRequestSchema, say("go"));
+    const stream = await session.call("SendStreamingMessage", frame(sent));
+    return { id, call: call.body, stream: stream.body };
+  }
+  const bodies: Uint8Array[] = [];
+  const recordingFetch: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    const body = new Uint8Array(await response.arrayBuffer());
+    bodies.push(body);
+    return new Response(body, { headers: response.headers });
+  };
+  const options = { url: `${served.server.url}/${wire}`, fetch: recordingFetch };
+  const transport =
+    wire === "json-rpc"
+      ? createJsonRpcTransport({ ...options, face: rpcFace })
+      : createHttpJsonTransport({ ...options, face: httpFace });
+  await transport.getTask(asked, {});
+  await outcomeOf(transport.sendStreamingMessage(say("go"), {}));
+  const [call = new Uint8Array(), stream = new Uint8Array()] = bodies;
+  return { id, call, stream };
+}
+
+/** Answers with the first bytes of a body, and with a clean end after them. */
+async function answered(
+  agent: Spoilable,
+  body: Uint8Array,
+  what: "call" | "stream",
+  id: string,
+): Promise<Outcome<unknown>> {
+  const unaryType = agent.wire === "grpc" ? "application/grpc" : "application/json";
+  const type = what === "stream" && agent.wire !== "grpc" ? "text/event-stream" : unaryType;
+  const answer = { status: 200, headers: { "content-type": type }, body };
+  await using proxy = await agent.proxy([{ kind: "answer", answer }]);
+  await using transport = transportAt(agent.wire, proxy.port);
+  return await outcomeOf(
+    what === "call"
+      ? transport.getTask(requestOf("getTask", { id }), {})
+      : transport.sendStreamingMessage(say("go"), {}),
+  );
+}
+
+describe.each(bareWires)("over %s, when an answer ends early and cleanly,", (wire) => {
+  it("a call never takes a part for the whole", async () => {
+    await using agent = await spoilableAgent(wire);
+    const { id, call } = await recorded(agent);
+    for (const after of positionsIn(call.length).filter((position) => position < call.length)) {
+      const { reply, error } = await answered(agent, call.subarray(0, after), "call", id);
+      expect([after, reply, error?.message]).toEqual([after, undefined, expect.any(String)]);
+    }
+    // Without its trailers even a whole reply of gRPC is none.
+    const { reply } = await answered(agent, call, "call", id);
+    expect(reply !== undefined).toBe(isHttp(wire));
+  });
+
+  it("a stream gives no half event, and none twice", async () => {
+    await using agent = await spoilableAgent(wire);
+    const { id, stream } = await recorded(agent);
+    let most = 0;
+    for (const after of positionsIn(stream.length).filter((position) => position < stream.length)) {
+      const { lines, error } = await answered(agent, stream.subarray(0, after), "stream", id);
+      expect([after, lines]).toEqual([after, fiveLines.slice(0, lines.length)]);
+      // Over HTTP the end of a body says nothing of a stream: its reader has to know by the last event.
+      if (!isHttp(wire)) expect([after, error]).toEqual([after, expect.any(ConnectionError)]);
+      most = Math.max(most, lines.length);
+    }
+    expect(most).toBeGreaterThanOrEqual(4);
+  });
+});

@@ -1,0 +1,60 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createHttp2Server, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+import type { Socket } from "node:net";
+import type { HttpAnswer } from "./fault-schedule.js";
+
+const html = (title: string): string => `<!doctype html><title>${title}</title><p>${title}\n`;
+const htmlType = { "content-type": "text/html; charset=utf-8" };
+
+/** What stands in front of an agent, or in its place, may answer. */
+export const httpAnswers = {
+  notFound: { status: 404 },
+  methodNotAllowed: { status: 405, headers: { allow: "GET" } },
+  unsupportedMediaType: { status: 415 },
+  notImplemented: { status: 501 },
+  tooManyRequests: { status: 429, headers: { "retry-after": "7" } },
+  unavailable: { status: 503 },
+  errorPage: { status: 500, headers: htmlType, body: html("Internal error") },
+  page: { status: 200, headers: htmlType, body: html("Welcome") },
+} as const satisfies Record<string, HttpAnswer>;
+
+/** Bytes that mean nothing; the same for the same seed. */
+export function garbage(length: number, seed = 1): Uint8Array {
+  let state = seed;
+  return Uint8Array.from({ length }, () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state >>> 24;
+  });
+}
+
+/** What an HTTP/1.1 server says to a caller that speaks HTTP/2. */
+export const http1Bytes: Uint8Array = Buffer.from(
+  "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+  "latin1",
+);
+
+/** What an HTTP/2 server says to a caller that speaks HTTP/1.1: its settings, and that it goes away (PROTOCOL_ERROR). */
+export const http2Bytes: Uint8Array = Buffer.from("000000040000000000" + "0000080700000000000000000000000001", "hex");
+
+/** Answers every request of a connection alike, over the HTTP that it speaks. `began` is called when it has said so. */
+export function answerHttp(caller: Socket, answer: HttpAnswer, began: () => void): void {
+  caller.once("readable", () => {
+    const first: Buffer | null = caller.read();
+    if (first === null) return;
+    caller.unshift(first);
+    began();
+    const listener = (request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) =>
+      request.on("end", () => respond(response, answer)).resume();
+    const server = first.toString("latin1", 0, 3) === "PRI" ? createHttp2Server(listener) : createServer(listener);
+    server.emit("connection", caller);
+  });
+}
+
+function respond(
+  response: ServerResponse | Http2ServerResponse,
+  { status, headers = {}, body = "" }: HttpAnswer,
+): void {
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.end(body);
+}

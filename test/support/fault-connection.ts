@@ -1,0 +1,81 @@
+import { connect, type Socket } from "node:net";
+import { answerHttp } from "./fault-answers.js";
+import { carry } from "./fault-flow.js";
+import type { Ending, Rule } from "./fault-schedule.js";
+
+/** Where a proxy leads to. */
+export interface Target {
+  readonly host?: string | undefined;
+  readonly port: number;
+}
+
+/** A connection that was accepted. */
+export interface Accepted {
+  readonly caller: Socket;
+  readonly target: Target;
+  /** Called when bytes were read or have passed. */
+  moved(): void;
+}
+
+type FlowRule = Extract<Rule, { readonly kind: "flow" }>;
+type RawRule = Extract<Rule, { readonly kind: "raw" }>;
+
+/** Lets a rule happen to a connection. */
+export function play(rule: Rule, accepted: Accepted): void {
+  const { caller, moved } = accepted;
+  switch (rule.kind) {
+    case "close":
+      caller.resume().end();
+      return;
+    case "refuse":
+    case "reset":
+      caller.resetAndDestroy();
+      return;
+    case "hang":
+      caller.on("data", moved).on("end", () => caller.end());
+      return;
+    case "answer":
+      answerHttp(caller, rule.answer, moved);
+      return;
+    case "raw":
+      answerRaw(rule, accepted);
+      return;
+    case "pass":
+      join({ kind: "flow" }, accepted);
+      return;
+    case "flow":
+      join(rule, accepted);
+  }
+}
+
+function answerRaw({ bytes, ending = "end" }: RawRule, { caller, moved }: Accepted): void {
+  caller.on("data", moved).on("end", () => caller.end());
+  caller.once("data", () => {
+    caller.write(bytes, () => {
+      if (ending === "end") caller.end();
+      if (ending === "reset") caller.resetAndDestroy();
+    });
+  });
+}
+
+function join({ request = {}, response = {} }: FlowRule, { caller, target: { host, port }, moved }: Accepted): void {
+  const target = connect({ host: host ?? "127.0.0.1", port, allowHalfOpen: true, noDelay: true });
+  target.on("error", ignore);
+  caller.on("close", () => target.destroy());
+  const cut = (to: Socket, how: Ending): void => {
+    for (const socket of how === "half" ? [to] : [caller, target]) {
+      if (how === "reset") socket.resetAndDestroy();
+      else socket.end();
+    }
+  };
+  carry({ from: caller, to: target, flow: request, moved, cut: (how) => cut(target, how) }).then((outcome) => {
+    if (outcome === "ended") target.end();
+    else target.destroy();
+  }, ignore);
+  carry({ from: target, to: caller, flow: response, moved, cut: (how) => cut(caller, how) }).then((outcome) => {
+    if (outcome === "ended") caller.end();
+    else caller.resetAndDestroy();
+  }, ignore);
+}
+
+function ignore(): void {}

@@ -1,0 +1,226 @@
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import { garbage, http1Bytes, httpAnswers } from "./fault-answers.js";
+import { createFaultProxy, type FaultProxy } from "./fault-proxy.js";
+import { cut, type Ending, type Schedule } from "./fault-schedule.js";
+import { leftOpen, listenersOn, openHandles } from "./leaks.js";
+import { createVirtualClock } from "./virtual-clock.js";
+
+const question = "0123456789";
+const answer = "abcdefghij";
+
+/** A server that hears ten bytes and says ten, then ends. */
+async function answering() {
+  const heard: string[] = [];
+  const ends: string[] = [];
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    const place = heard.push("") - 1;
+    socket.on("data", (bytes) => {
+      heard[place] += bytes.toString();
+      if (heard[place]?.length === question.length) socket.end(answer);
+    });
+    socket.on("end", () => {
+      ends[place] = "end";
+      socket.end();
+    });
+    socket.on("error", () => {
+      ends[place] = "reset";
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    heard,
+    ends,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}
+
+interface Asked {
+  readonly text: string;
+  readonly pieces: number;
+  readonly how: "end" | "reset" | "refused";
+}
+
+/** Asks once over a connection of its own, and tells how that ended. */
+function ask(port: number): Promise<Asked> {
+  return new Promise((resolve) => {
+    let text = "";
+    let pieces = 0;
+    const socket: Socket = connect({ host: "127.0.0.1", port, noDelay: true }, () => socket.write(question));
+    socket.on("data", (bytes) => {
+      text += bytes.toString("latin1");
+      pieces += 1;
+    });
+    socket.on("end", () => resolve({ text, pieces, how: "end" }));
+    socket.on("error", (error: NodeJS.ErrnoException) =>
+      resolve({ text, pieces, how: error.code === "ECONNREFUSED" ? "refused" : "reset" }),
+    );
+  });
+}
+
+async function through(schedule: Schedule, run: (proxy: FaultProxy, target: Served) => Promise<void>): Promise<void> {
+  const before = openHandles();
+  {
+    await using target = await answering();
+    await using proxy = await createFaultProxy({ target, schedule });
+    await run(proxy, target);
+    await proxy.idle();
+    expect(proxy.open).toBe(0);
+  }
+  expect(await leftOpen(before)).toEqual({});
+}
+
+type Served = Awaited<ReturnType<typeof answering>>;
+
+describe("a fault proxy", () => {
+  it("passes everything on when nothing is scheduled, and counts it", () =>
+    through([], async (proxy, { heard }) => {
+      expect(await ask(proxy.port)).toMatchObject({ text: answer, how: "end" });
+      expect(heard).toEqual([question]);
+      expect(proxy.record()).toEqual([{ request: 10, response: 10 }]);
+      expect(proxy.connections).toBe(1);
+    }));
+
+  it("follows its schedule connection by connection, and repeats the last rule", () =>
+    through([cut("response", 3, "end"), { kind: "pass" }, { kind: "close" }], async (proxy) => {
+      const texts: string[] = [];
+      for (let count = 0; count < 4; count++) texts.push((await ask(proxy.port)).text);
+      expect(texts).toEqual(["abc", answer, "", ""]);
+      await proxy.setSchedule([]);
+      expect(await ask(proxy.port)).toMatchObject({ text: answer });
+    }));
+
+  it("refuses until it is told otherwise, at the same port", () => {
+    const gate = Promise.withResolvers<void>();
+    const schedule: Schedule = [{ kind: "refuse", until: () => gate.promise }, cut("response", 1, "end")];
+    return through(schedule, async (proxy) => {
+      expect(await ask(proxy.port)).toMatchObject({ how: "refused" });
+      gate.resolve();
+      await expect.poll(() => ask(proxy.port)).toMatchObject({ text: "a" });
+      await proxy.setSchedule([{ kind: "refuse" }]);
+      expect(await ask(proxy.port)).toMatchObject({ how: "refused" });
+      await proxy.setSchedule([]);
+      expect(await ask(proxy.port)).toMatchObject({ text: answer });
+      expect(proxy.record().at(-1)).toEqual({ request: 10, response: 10 });
+    });
+  });
+
+  it.each([
+    ["close", "end"],
+    ["reset", "reset"],
+  ] as const)("can %s at once", (kind, how) =>
+    through([{ kind }], async (proxy, { heard }) => {
+      expect(await ask(proxy.port)).toEqual({ text: "", pieces: 0, how });
+      expect(heard).toEqual([]);
+    }),
+  );
+
+  it("can hang: it hears and says nothing", () =>
+    through([{ kind: "hang" }], async (proxy, { heard }) => {
+      const socket = connect(proxy.port, "127.0.0.1", () => socket.write(question));
+      socket.on("data", () => expect.unreachable());
+      await proxy.reached("request", question.length);
+      expect(proxy.open).toBe(1);
+      expect(heard).toEqual([]);
+      socket.destroy();
+    }));
+
+  it.each([0, 1, 9, 10])("cuts an answer after %i bytes", (after) =>
+    through([cut("response", after, "end")], async (proxy, { heard }) => {
+      expect(await ask(proxy.port)).toMatchObject({ text: answer.slice(0, after), how: "end" });
+      expect(heard).toEqual([question]);
+    }),
+  );
+
+  it("resets in the middle of an answer", () =>
+    through([cut("response", 3, "reset")], async (proxy) => {
+      expect(await ask(proxy.port)).toMatchObject({ how: "reset" });
+    }));
+
+  it.each<[Ending, Asked["how"]]>([
+    ["end", "end"],
+    ["reset", "reset"],
+  ])("cuts a request: the target hears a part, and the caller sees the %s", (how, seen) =>
+    through([cut("request", 4, how)], async (proxy, { heard, ends }) => {
+      expect(await ask(proxy.port)).toMatchObject({ text: "", how: seen });
+      await expect.poll(() => ends).toEqual([seen]);
+      // A reset may throw away what was not read yet.
+      expect(question.slice(0, 4).startsWith(heard[0] ?? "")).toBe(true);
+    }),
+  );
+
+  it("half-closes: the caller sees the end, and is heard on", () =>
+    through([cut("response", 0, "half")], async (proxy, { heard }) => {
+      const socket = connect({ host: "127.0.0.1", port: proxy.port, allowHalfOpen: true });
+      const ended = new Promise<void>((resolve) => socket.on("end", resolve).resume());
+      socket.write(question);
+      await ended;
+      socket.end("more");
+      await expect.poll(() => heard).toEqual([`${question}more`]);
+    }));
+
+  it("holds bytes back until an event, or the turn of a clock", () => {
+    const clock = createVirtualClock();
+    const until = () => new Promise<void>((resolve) => clock.after(1000, resolve));
+    return through([{ kind: "flow", response: { hold: { after: 4, until } } }], async (proxy) => {
+      const asked = ask(proxy.port);
+      await proxy.reached("response", 4);
+      await expect.poll(() => clock.pending()).toHaveLength(1);
+      expect(proxy.record()).toEqual([{ request: 10, response: 4 }]);
+      await clock.advance(1000);
+      expect(await asked).toMatchObject({ text: answer });
+    });
+  });
+
+  it("passes bytes one at a time, or in pieces that end where it is told", async () => {
+    await through(
+      [{ kind: "flow", request: { pieces: { every: 1 } }, response: { pieces: { every: 1 } } }],
+      async (proxy) => expect(await ask(proxy.port)).toMatchObject({ text: answer, pieces: 10 }),
+    );
+    await through([{ kind: "flow", response: { pieces: { at: [3, 7] } } }], async (proxy) =>
+      expect(await ask(proxy.port)).toMatchObject({ text: answer, pieces: 3 }),
+    );
+  });
+
+  it("answers with bytes of its own", () =>
+    through([{ kind: "raw", bytes: garbage(20) }], async (proxy, { heard }) => {
+      expect(await ask(proxy.port)).toMatchObject({ text: Buffer.from(garbage(20)).toString("latin1"), how: "end" });
+      await proxy.setSchedule([{ kind: "raw", bytes: http1Bytes, ending: "reset" }]);
+      expect(await ask(proxy.port)).toMatchObject({ how: "reset" });
+      expect(heard).toEqual([]);
+    }));
+
+  it.each(Object.entries(httpAnswers))("answers over HTTP: %s", (_, expected) =>
+    through([{ kind: "answer", answer: expected }], async (proxy, { heard }) => {
+      const response = await fetch(proxy.url("/any"), { headers: { connection: "close" } });
+      expect(response.status).toBe(expected.status);
+      expect(await response.text()).toBe("body" in expected ? expected.body : "");
+      expect(Object.fromEntries(response.headers)).toMatchObject("headers" in expected ? expected.headers : {});
+      expect(heard).toEqual([]);
+    }),
+  );
+});
+
+describe("the count of what is open", () => {
+  it("sees a socket, a server, a timer and a listener that were left", async () => {
+    const before = openHandles();
+    const target = await answering();
+    const socket = connect(target.port, "127.0.0.1");
+    await new Promise((resolve) => socket.on("connect", resolve));
+    const timers = [1, 2, 3].map(() => setTimeout(() => {}, 60_000));
+    expect(await leftOpen(before, 50)).toMatchObject({
+      TCPServerWrap: 1,
+      TCPSocketWrap: 2,
+      Timeout: expect.any(Number),
+    });
+    for (const timer of timers) clearTimeout(timer);
+    socket.destroy();
+    await target[Symbol.asyncDispose]();
+    expect(await leftOpen(before)).toEqual({});
+    const { signal } = new AbortController();
+    signal.addEventListener("abort", () => {});
+    expect(listenersOn(signal)).toBe(1);
+  });
+});

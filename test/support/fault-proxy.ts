@@ -1,0 +1,169 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { play, type Target } from "./fault-connection.js";
+import type { Direction, Rule, Schedule } from "./fault-schedule.js";
+
+export interface FaultProxyOptions {
+  readonly target: Target;
+  readonly schedule?: Schedule | undefined;
+}
+
+/** How many bytes a connection has carried, at its caller's end. */
+export type Exchange = Readonly<Record<Direction, number>>;
+
+/** A TCP proxy on a port of its own that spoils connections by a schedule. */
+export interface FaultProxy extends AsyncDisposable {
+  readonly port: number;
+  /** Connections accepted so far. */
+  readonly connections: number;
+  /** Connections whose caller has not closed them yet. */
+  readonly open: number;
+  /** `http://127.0.0.1:<port><path>` */
+  url(path?: string): string;
+  /** Starts another schedule with the next connection. Those that stand go on by their rule. */
+  setSchedule(schedule: Schedule): Promise<void>;
+  /** The sizes of every connection so far, in their order. */
+  record(): readonly Exchange[];
+  /** Resolves when so many bytes have come from callers, or gone to them, over all connections. */
+  reached(direction: Direction, bytes: number): Promise<void>;
+  /** Resolves when no connection is open. */
+  idle(): Promise<void>;
+}
+
+export async function createFaultProxy({ target, schedule = [] }: FaultProxyOptions): Promise<FaultProxy> {
+  const proxy = new ScheduledProxy(target);
+  await proxy.setSchedule(schedule);
+  return proxy;
+}
+
+interface Waiter {
+  readonly isOver: () => boolean;
+  readonly resolve: () => void;
+}
+
+const pass: Rule = { kind: "pass" };
+
+class ScheduledProxy implements FaultProxy {
+  port = 0;
+  readonly #target: Target;
+  readonly #callers: Socket[] = [];
+  readonly #open = new Set<Socket>();
+  #schedule: Schedule = [];
+  #next = 0;
+  #server: Server | undefined;
+  #waiters: readonly Waiter[] = [];
+
+  constructor(target: Target) {
+    this.#target = target;
+  }
+
+  get connections(): number {
+    return this.#callers.length;
+  }
+
+  get open(): number {
+    return this.#open.size;
+  }
+
+  url(path = ""): string {
+    return `http://127.0.0.1:${this.port}${path}`;
+  }
+
+  async setSchedule(schedule: Schedule): Promise<void> {
+    this.#schedule = [...schedule];
+    this.#next = 0;
+    // A first rule that refuses needs a port to refuse at.
+    if (this.port === 0) await this.#listen();
+    await this.#prepare();
+  }
+
+  record(): readonly Exchange[] {
+    return this.#callers.map(({ bytesRead, bytesWritten }) => ({ request: bytesRead, response: bytesWritten }));
+  }
+
+  reached(direction: Direction, bytes: number): Promise<void> {
+    return this.#until(() => this.record().reduce((sum, sizes) => sum + sizes[direction], 0) >= bytes);
+  }
+
+  idle(): Promise<void> {
+    return this.#until(() => this.#open.size === 0);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Whoever waits for this schedule to go on waits for nothing.
+    this.#schedule = [];
+    this.#hush();
+    for (const caller of this.#open) caller.destroy();
+    await this.idle();
+  }
+
+  /** Opens or closes the port, as the rule of the next connection wants it. */
+  async #prepare(): Promise<void> {
+    const schedule = this.#schedule;
+    const rule = this.#rule();
+    if (rule.kind !== "refuse") return this.#listen();
+    this.#hush();
+    const goOn = async (): Promise<void> => {
+      if (this.#schedule !== schedule) return;
+      this.#schedule = schedule.slice(this.#next + 1);
+      this.#next = 0;
+      await this.#prepare();
+    };
+    rule.until?.().then(goOn).catch(crash);
+  }
+
+  #rule(): Rule {
+    return this.#schedule[Math.min(this.#next, this.#schedule.length - 1)] ?? pass;
+  }
+
+  async #listen(): Promise<void> {
+    if (this.#server !== undefined) return;
+    const server = createServer({ allowHalfOpen: true, noDelay: true }, (caller) => this.#accept(caller));
+    this.#server = server;
+    server.listen(this.port, "127.0.0.1");
+    await once(server, "listening");
+    this.port = (server.address() as AddressInfo).port;
+  }
+
+  #hush(): void {
+    this.#server?.close();
+    this.#server = undefined;
+  }
+
+  #accept(caller: Socket): void {
+    this.#callers.push(caller);
+    this.#open.add(caller);
+    caller.on("error", ignore).on("close", () => {
+      this.#open.delete(caller);
+      this.#tell();
+    });
+    const rule = this.#rule();
+    this.#next += 1;
+    this.#prepare().catch(crash);
+    play(rule, { caller, target: this.#target, moved: this.#tell });
+    this.#tell();
+  }
+
+  #until(isOver: () => boolean): Promise<void> {
+    if (isOver()) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#waiters = [...this.#waiters, { isOver, resolve }];
+    });
+  }
+
+  readonly #tell = (): void => {
+    const over = this.#waiters.filter(({ isOver }) => isOver());
+    if (over.length === 0) return;
+    this.#waiters = this.#waiters.filter((waiter) => !over.includes(waiter));
+    for (const { resolve } of over) resolve();
+  };
+}
+
+function ignore(): void {}
+
+/** A port that cannot be had again fails the test that wants it. */
+function crash(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}
