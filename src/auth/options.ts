@@ -1,4 +1,5 @@
 import type { A2AError } from "../protocol/errors.js";
+import type { Fetch } from "../protocol/fetch.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Credential } from "./credentials.js";
 
@@ -71,7 +72,7 @@ export interface CredentialClock {
 /** What credentials are made with. */
 export interface CredentialEnvironment {
   /** Calls authorization servers. */
-  readonly fetch: typeof fetch;
+  readonly fetch: Fetch;
   /** Default: the machine's time. */
   readonly clock?: CredentialClock | undefined;
   /** Secrets may go to authorization servers without TLS that are not on this machine. Default: false. */

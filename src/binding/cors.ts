@@ -3,7 +3,7 @@ import type { HttpEndpoint, HttpReply } from "./http.js";
 export interface CorsOptions {
   /** Origins whose pages may call, as `https://host[:port]`; `"*"` for any. */
   readonly origins: readonly string[] | "*";
-  /** Further request headers that pages may send, such as that of an API key. Default: none. */
+  /** Further request headers that pages may send, such as that of an API key unless it is `X-API-Key`. Default: none. */
   readonly allowHeaders?: readonly string[] | undefined;
   /** Further reply headers that pages may read. Default: none. */
   readonly exposeHeaders?: readonly string[] | undefined;
@@ -13,13 +13,15 @@ export interface CorsOptions {
   readonly maxAgeSeconds?: number | undefined;
 }
 
-// The second lines are what Connect and gRPC-Web send and answer with.
+// The second lines are what Connect and gRPC-Web send and answer with. A client that cannot see that an answer was compressed
+// takes its declared length for the length of what it reads.
 const requestHeaders = [
-  ...["Authorization", "Content-Type", "Accept", "Last-Event-ID", "A2A-Version", "A2A-Extensions", "If-None-Match"],
+  ...["Authorization", "X-API-Key", "Content-Type", "Accept", "Last-Event-ID", "If-None-Match"],
+  ...["A2A-Version", "A2A-Extensions"],
   ...["Connect-Protocol-Version", "Connect-Timeout-Ms", "Grpc-Timeout", "X-Grpc-Web", "X-User-Agent"],
 ];
 const replyHeaders = [
-  ...["A2A-Extensions", "WWW-Authenticate", "ETag", "Retry-After"],
+  ...["A2A-Extensions", "WWW-Authenticate", "ETag", "Retry-After", "Content-Encoding"],
   ...["Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"],
 ];
 const methods = "GET, POST, DELETE";

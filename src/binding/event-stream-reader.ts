@@ -1,5 +1,6 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { A2AError } from "../protocol/errors.js";
+import type { AnswerBody } from "../protocol/fetch.js";
 
 // Server-sent events, the reading end. Comments, foreign event names, any line ends and a last event without its blank
 // line are all taken.
@@ -9,7 +10,7 @@ import { A2AError } from "../protocol/errors.js";
  * closes the connection. `failure` says what to throw when that breaks.
  */
 export async function* readEventStream(
-  body: ReadableStream<Uint8Array>,
+  body: AnswerBody,
   eventMaxLength: number,
   failure: (cause: unknown) => unknown,
 ): AsyncGenerator<readonly EventSourceMessage[], void, undefined> {

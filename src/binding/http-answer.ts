@@ -1,15 +1,25 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { EventSourceMessage } from "eventsource-parser";
 import { A2AError, type ErrorCode } from "../protocol/errors.js";
+import type { AnswerBody, HttpAnswer } from "../protocol/fetch.js";
 import { readEventStream } from "./event-stream-reader.js";
 import type { Incoming } from "./http-caller.js";
 import { eventStreamType, mediaTypeOf } from "./media-type.js";
 
 // Reading what an agent answered, within limits.
 
-/** The whole body as text. */
-export async function readText({ response, failure }: Incoming, maxBytes: number): Promise<string> {
+/** The whole body as text. An event stream is none, however it goes on. */
+export async function readText(incoming: Incoming, maxBytes: number): Promise<string> {
+  const { response, failure } = incoming;
   try {
+    if (isEventStream(incoming)) {
+      leave(response.body);
+      if (!response.ok) return "";
+      throw new A2AError(
+        "invalidAgentResponse",
+        "the agent answered with an event stream where one reply was asked for",
+      );
+    }
     const length = response.headers.get("content-length");
     if (Number(length) > maxBytes) throw tooLarge(maxBytes, response.body);
     // The declared length is that of the bytes sent: of a compressed body it says nothing.
@@ -20,14 +30,14 @@ export async function readText({ response, failure }: Incoming, maxBytes: number
   }
 }
 
-async function readCounting(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<string> {
+async function readCounting(body: AnswerBody, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   const reader = body.getReader();
   let text = "";
   let bytes = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
+    if (done || value === undefined) return text + decoder.decode();
     bytes += value.length;
     if (bytes > maxBytes) throw tooLarge(maxBytes, reader);
     text += decoder.decode(value, { stream: true });
@@ -35,8 +45,13 @@ async function readCounting(body: ReadableStream<Uint8Array>, maxBytes: number):
 }
 
 function tooLarge(maxBytes: number, rest: { cancel(): Promise<void> } | null): A2AError {
-  rest?.cancel().then(undefined, ignore);
+  leave(rest);
   return new A2AError("contentTooLarge", `the agent's answer is over the limit of ${maxBytes} bytes`);
+}
+
+// Frees the connection of an answer that is not read on.
+function leave(rest: { cancel(): Promise<void> } | null): void {
+  rest?.cancel().then(undefined, ignore);
 }
 
 function ignore(): void {}
@@ -68,14 +83,14 @@ export function readEvents(
   { response, failure }: Incoming,
   eventMaxLength: number,
 ): AsyncGenerator<readonly EventSourceMessage[], void, undefined> {
-  const body = response.body ?? new ReadableStream({ start: (empty) => empty.close() });
+  const body = response.body ?? new ReadableStream<Uint8Array>({ start: (empty) => empty.close() });
   return readEventStream(body, eventMaxLength, failure);
 }
 
 /** Adds to an error what only the headers of its answer say: the challenge, and when to ask again. */
-export function withAnswerHeaders(error: A2AError, { response }: Incoming): A2AError {
-  const challenge = error.challenge ?? response.headers.get("www-authenticate") ?? undefined;
-  const retryAfterMs = error.retryAfterMs ?? retryAfterOf(response.headers.get("retry-after"));
+export function withAnswerHeaders(error: A2AError, headers: HttpAnswer["headers"]): A2AError {
+  const challenge = error.challenge ?? headers.get("www-authenticate") ?? undefined;
+  const retryAfterMs = error.retryAfterMs ?? retryAfterOf(headers.get("retry-after"));
   if (challenge === error.challenge && retryAfterMs === error.retryAfterMs) return error;
   const { code, message, metadata, violations, cause } = error;
   return new A2AError(code, message, { cause, metadata, violations, challenge, retryAfterMs });

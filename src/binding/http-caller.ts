@@ -1,6 +1,8 @@
 import type { CallOptions } from "../protocol/context.js";
-import { A2AError, ConnectionError } from "../protocol/errors.js";
+import { A2AError } from "../protocol/errors.js";
+import type { Fetch, FetchInit, HttpAnswer } from "../protocol/fetch.js";
 import { extensionsParameter, formatExtensions, versionParameter } from "../protocol/service-parameters.js";
+import { fetchFailure } from "./fetch-failure.js";
 
 // What the client ends of the two JSON bindings have in common: one call of `fetch`, and what its failures mean.
 
@@ -8,7 +10,7 @@ export interface HttpTransportOptions {
   /** URL of the interface, as the agent card names it. */
   readonly url: string;
   /** Default: the runtime's own. */
-  readonly fetch?: typeof fetch | undefined;
+  readonly fetch?: Fetch | undefined;
   /** Headers for every call. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Largest reply that is read, in bytes. Default: 32 MiB. */
@@ -32,7 +34,7 @@ export interface OutgoingCall {
 
 /** An answer whose body has not been read. */
 export interface Incoming {
-  readonly response: Response;
+  readonly response: HttpAnswer;
   /** What a failure of reading on means: the caller's own abort as it is, else an error that says what happened. */
   failure(cause: unknown): unknown;
 }
@@ -47,14 +49,19 @@ export function createSender(options: HttpTransportOptions, version: string): Se
     const { method, url, body } = call;
     const deadline = call.options.timeoutMs === undefined ? undefined : AbortSignal.timeout(call.options.timeoutMs);
     const signal = anySignal([call.options.signal, call.left, deadline]);
-    const failure = (cause: unknown): unknown => failureOf(cause, call, deadline);
-    const init: RequestInit = { method, headers: headersOf(base, call) };
-    if (body !== undefined) init.body = body;
-    if (signal !== undefined) init.signal = signal;
+    const failureOf = (cause: unknown, what: string): unknown =>
+      cutShort(call, deadline, cause) ?? fetchFailure({ what, cause, begun: true });
+    const failure = (cause: unknown): unknown => failureOf(cause, `the answer of ${url} broke off`);
+    const init: FetchInit = {
+      method,
+      headers: headersOf(base, call),
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
+    };
     try {
       return { response: await send(withQuery(url, call.options.query), init), failure };
     } catch (cause) {
-      throw failure(cause);
+      throw failureOf(cause, `cannot reach ${url}`);
     }
   };
 }
@@ -85,29 +92,10 @@ function anySignal(signals: readonly (AbortSignal | undefined)[]): AbortSignal |
   return given.length > 1 ? AbortSignal.any(given) : given[0];
 }
 
-function failureOf(cause: unknown, { url, options }: OutgoingCall, deadline: AbortSignal | undefined): unknown {
-  if (cause instanceof A2AError) return cause;
+/** What ended a call from our side, if anything did: an error that says so itself, its caller, or its deadline. */
+function cutShort({ options }: OutgoingCall, deadline: AbortSignal | undefined, cause: unknown): unknown {
   if (options.signal?.aborted === true) return options.signal.reason;
-  if (deadline?.aborted === true) {
-    return new A2AError("deadlineExceeded", `no answer within ${options.timeoutMs} ms`, { cause });
-  }
-  return new ConnectionError(`cannot reach ${url}`, { cause, written: wasWritten(cause) });
-}
-
-/** What fails before a connection stands, as Node and its `fetch` call it. */
-const unconnected: ReadonlySet<unknown> = new Set([
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "ECONNREFUSED",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-]);
-
-/** False only when it is sure that nothing was sent. */
-function wasWritten(cause: unknown): boolean {
-  for (let error = cause; error instanceof Error; error = error.cause) {
-    if ("code" in error && unconnected.has(error.code)) return false;
-  }
-  return true;
+  if (cause instanceof A2AError) return cause;
+  if (deadline?.aborted !== true) return undefined;
+  return new A2AError("deadlineExceeded", `no answer within ${options.timeoutMs} ms`, { cause });
 }

@@ -39,9 +39,18 @@ function shown(value: string): string {
   return value.slice(0, 64).replace(/[^\x20-\x7e]/g, "?");
 }
 
-/** The type of an HTTP+JSON reply: what `Accept` names first, else the type of the request, else A2A's own. */
+/**
+ * The type of an HTTP+JSON reply: what `Accept` names first, else the type of the request, else A2A's own. A caller that
+ * takes nothing but event streams and is told of an error gets plain JSON, since that is what such callers read.
+ */
 export function replyTypeOf(request: HttpRequest): string {
-  return acceptedType(request.header("accept")) ?? jsonTypeOf(request.header("content-type")) ?? a2aMediaType;
+  const named = acceptedType(request.header("accept")) ?? jsonTypeOf(request.header("content-type"));
+  return named ?? (wantsEventStream(request) ? jsonMediaType : a2aMediaType);
+}
+
+/** Whether a caller accepts event streams and nothing else. */
+export function wantsEventStream(request: HttpRequest): boolean {
+  return mediaTypeOf(request.header("accept")) === eventStreamType && !request.header("accept")?.includes(",");
 }
 
 function acceptedType(accept: string | undefined): string | undefined {

@@ -1,10 +1,10 @@
-import type { Binding, Principal, ServerContext } from "../protocol/context.js";
+import type { Entrance, Principal, ServerContext } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Operations } from "../protocol/operations.js";
 
 /** What is known of a call before a byte of its body is read. */
 export interface CallHead {
-  readonly binding: Binding;
+  readonly binding: Entrance;
   /** A header or metadata value by its lower-case name. */
   header(name: string): string | undefined;
 }

@@ -1,11 +1,8 @@
-import { lookup as dnsLookup } from "node:dns/promises";
+import { ForbiddenAddressError } from "../binding/address-policy.js";
+import type { NodeFetch } from "../binding/node-fetch.js";
 import type { Clock } from "../core/ports.js";
 import type { TaskPushNotificationConfig } from "../protocol/model.js";
 import { a2aMediaType } from "../protocol/service-parameters.js";
-import { nameOf, type PushPolicy } from "./policy.js";
-
-/** The addresses of a host name. Rejects when it has none. */
-export type Lookup = (name: string) => Promise<readonly string[]>;
 
 /** What became of one call. `failed`: another try may help. `refused`: none will. The reason holds no secrets. */
 export type CallOutcome =
@@ -21,43 +18,34 @@ export type CallWebhook = (
 ) => Promise<CallOutcome>;
 
 export interface CallOptions {
-  readonly policy: PushPolicy;
-  readonly lookup: Lookup;
+  /** Keeps away from addresses that are not allowed. */
+  readonly fetch: NodeFetch;
   readonly clock: Clock;
   readonly timeoutMs: number;
 }
 
-/** The addresses that the system knows of a name. */
-export const systemLookup: Lookup = async (name) =>
-  (await dnsLookup(name, { all: true })).map(({ address }) => address);
-
 /** Makes the calls to webhooks: POST over HTTP, whatever binding the task came by (spec 4.3.3). */
-export function createWebhookCaller({ policy, lookup, clock, timeoutMs }: CallOptions): CallWebhook {
-  // A name is looked up for each call, as who owns it may point it elsewhere at any time.
-  const isAllowed = async (host: string): Promise<boolean> => {
-    const verdict = policy.host(host);
-    if (verdict !== "ask") return verdict === "allowed";
-    const addresses = await lookup(nameOf(host));
-    return addresses.length > 0 && addresses.every(policy.address);
-  };
-
+export function createWebhookCaller({ fetch, clock, timeoutMs }: CallOptions): CallWebhook {
   return async (config, body, signal) => {
-    const url = new URL(config.url);
     const limit = new AbortController();
     const leave = (): void => limit.abort(signal.reason);
     const cancelTimeout = clock.after(timeoutMs, () => limit.abort());
     signal.addEventListener("abort", leave, { once: true });
     try {
       signal.throwIfAborted();
-      if (!(await orAborted(isAllowed(url.hostname), limit.signal))) {
-        return { kind: "refused", reason: "its address is not allowed" };
-      }
       const headers = headersOf(config);
-      const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: limit.signal });
+      const response = await fetch(config.url, {
+        method: "POST",
+        headers: Object.fromEntries(headers),
+        body,
+        redirect: "manual",
+        signal: limit.signal,
+      });
       // Nobody reads what a webhook says beside its status.
       response.body?.cancel().catch(() => {});
       return outcomeOf(response.status);
     } catch (error) {
+      if (error instanceof ForbiddenAddressError) return { kind: "refused", reason: "its address is not allowed" };
       return { kind: "failed", reason: limit.signal.aborted ? `no answer within ${timeoutMs} ms` : reasonOf(error) };
     } finally {
       cancelTimeout();
@@ -88,11 +76,4 @@ function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return "it could not be reached";
   return `it could not be reached (${"code" in cause ? String(cause.code) : cause.name})`;
-}
-
-function orAborted<T>(wait: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    wait.then(resolve, reject);
-  });
 }

@@ -1,9 +1,9 @@
+import type { AddressPolicy } from "../binding/address-policy.js";
 import type { FieldViolation } from "../protocol/errors.js";
 import type { TaskPushNotificationConfig } from "../protocol/model.js";
-import type { PushPolicy } from "./policy.js";
 
 /** What is wrong with a configuration, field by field: with a URL that no webhook has, or may not have here, and with text that would break a header. */
-export function checkConfig(config: TaskPushNotificationConfig, policy: PushPolicy): readonly FieldViolation[] {
+export function checkConfig(config: TaskPushNotificationConfig, policy: AddressPolicy): readonly FieldViolation[] {
   const { url, token, authentication } = config;
   const faults: readonly (readonly [field: string, description: string | undefined])[] = [
     ["url", urlFault(url, policy)],
@@ -25,7 +25,7 @@ const urlFaults: readonly { readonly has: (text: string) => boolean; readonly de
   { has: (text) => !URL.canParse(text), description: "is not a valid URL" },
 ];
 
-function urlFault(text: string, policy: PushPolicy): string | undefined {
+function urlFault(text: string, policy: AddressPolicy): string | undefined {
   const fault = urlFaults.find(({ has }) => has(text));
   if (fault !== undefined) return fault.description;
   if (policy.host(new URL(text).hostname) === "forbidden") return "names a host that this agent does not call";

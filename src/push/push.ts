@@ -1,13 +1,15 @@
+import type { Lookup } from "../binding/address-policy.js";
+import { createNodeFetch, type NodeFetch } from "../binding/node-fetch.js";
 import type { Clock, PushRegistration, PushService, PushStore, Signals, TaskStore } from "../core/ports.js";
 import type { Logger } from "../protocol/logger.js";
 import { operationOf } from "../protocol/operations.js";
 import type { StreamWriter, Version } from "../version/codec.js";
-import { createWebhookCaller, type Lookup, systemLookup } from "./call.js";
+import { createWebhookCaller } from "./call.js";
 import { checkConfig } from "./check.js";
 import type { CourierDeps } from "./courier.js";
 import { createCouriers } from "./couriers.js";
 import { defaultPushLimits, type PushLimits } from "./limits.js";
-import { createPolicy, type PushAllow, type PushPolicy } from "./policy.js";
+import { createPolicy, type PushAllow } from "./policy.js";
 import { createSlots } from "./slots.js";
 
 export interface PushDeliveryOptions {
@@ -37,10 +39,11 @@ const graceMs = 2000;
 
 /** Makes the push notifications of a process. Throws a `TypeError` for an `allow` or an `every` that says nothing clear. */
 export function createPush(options: PushDeliveryOptions): Push {
-  const { store, signals, clock, every, allow } = options;
+  const { store, signals, clock, every, allow, lookup, limits = defaultPushLimits } = options;
   if (every !== undefined && every !== "event") throw new TypeError('push.every must be "event", or left out');
   const policy = createPolicy(allow);
-  const couriers = createCouriers(courierDeps(options, policy));
+  const fetch = createNodeFetch({ policy, lookup, connectTimeoutMs: limits.pushTimeoutMs });
+  const couriers = createCouriers(courierDeps(options, limits, fetch));
   const unsubscribe = signals.subscribe(({ kind, taskId }) => {
     if (kind === "moved") couriers.wake(taskId);
   });
@@ -51,6 +54,7 @@ export function createPush(options: PushDeliveryOptions): Push {
     const cancel = clock.after(graceMs, () => couriers.stop());
     await ended;
     cancel();
+    await fetch.close();
   };
   return {
     service: {
@@ -66,8 +70,8 @@ export function createPush(options: PushDeliveryOptions): Push {
   };
 }
 
-function courierDeps(options: PushDeliveryOptions, policy: PushPolicy): CourierDeps {
-  const { store, tasks, clock, logger, every, versions, lookup = systemLookup, limits = defaultPushLimits } = options;
+function courierDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: NodeFetch): CourierDeps {
+  const { store, tasks, clock, logger, every, versions } = options;
   return {
     store,
     tasks,
@@ -76,7 +80,7 @@ function courierDeps(options: PushDeliveryOptions, policy: PushPolicy): CourierD
     limits,
     everyEvent: every === "event",
     slots: createSlots(limits.pushCallsAtOnce),
-    call: createWebhookCaller({ policy, lookup, clock, timeoutMs: limits.pushTimeoutMs }),
+    call: createWebhookCaller({ fetch, clock, timeoutMs: limits.pushTimeoutMs }),
     writer: (registration) => writerOf(versions, registration),
   };
 }

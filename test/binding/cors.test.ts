@@ -25,11 +25,11 @@ describe("a question before the call", () => {
     { origins: [page], origin: `${page}:8443`, allowed: null },
     { origins: [page], origin: "null", allowed: null },
   ])("from $origin, with $origins, is granted $allowed", async ({ origins, origin, allowed }) => {
-    const { status, headers } = await ask({ origins, allowHeaders: ["X-Api-Key"] }, preflight(origin));
+    const { status, headers } = await ask({ origins, allowHeaders: ["X-Own-Key"] }, preflight(origin));
     expect([status, headers.get("access-control-allow-origin")]).toEqual([204, allowed]);
     expect(headers.get("vary")).toBe(origins === "*" ? null : "Origin");
     const granted = headers.get("access-control-allow-headers") ?? "";
-    for (const name of ["A2A-Version", "A2A-Extensions", "Last-Event-ID", "Authorization", "X-Api-Key"]) {
+    for (const name of ["A2A-Version", "A2A-Extensions", "Last-Event-ID", "Authorization", "X-API-Key", "X-Own-Key"]) {
       expect(granted.includes(name)).toBe(allowed !== null);
     }
     expect(headers.get("access-control-max-age")).toBe(allowed === null ? null : "3600");
@@ -46,7 +46,7 @@ describe("an answer", () => {
     expect(headers.get("access-control-allow-origin")).toBe(page);
     expect(headers.get("access-control-allow-credentials")).toBe("true");
     expect(headers.get("vary")).toBe("Accept, Origin");
-    for (const name of ["A2A-Extensions", "WWW-Authenticate", "ETag", "Retry-After"]) {
+    for (const name of ["A2A-Extensions", "WWW-Authenticate", "ETag", "Retry-After", "Content-Encoding"]) {
       expect(headers.get("access-control-expose-headers")).toContain(name);
     }
   });

@@ -10,7 +10,8 @@ const path = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 export interface Sdk {
   readonly name: string;
   readonly command: string;
-  readonly program: string;
+  /** What the command is given before the options. */
+  readonly program: readonly string[];
   /** Whether `setup.sh` has installed it. */
   readonly installed: boolean;
 }
@@ -19,14 +20,20 @@ export const sdks: readonly Sdk[] = [
   {
     name: "JavaScript",
     command: process.execPath,
-    program: path("js/client.mjs"),
+    program: [path("js/client.mjs")],
     installed: existsSync(path("js/node_modules/@a2a-js/sdk")),
   },
   {
     name: "Python",
     command: path(".venv/bin/python"),
-    program: path("python/client.py"),
+    program: [path("python/client.py")],
     installed: existsSync(path(".venv/bin/python")),
+  },
+  {
+    name: "Go",
+    command: path("go/bin/client"),
+    program: [],
+    installed: existsSync(path("go/bin/client")),
   },
 ];
 
@@ -54,7 +61,7 @@ const timeout = 60_000;
 /** Runs every case with an SDK over a binding. */
 export async function runClient({ command, program }: Sdk, binding: BindingName, agents: Agents): Promise<Report> {
   const options = ["--url", agents.full, "--plain", agents.plain, "--binding", binding];
-  const child = spawn(command, [program, ...options], {
+  const child = spawn(command, [...program, ...options], {
     stdio: ["ignore", "pipe", "pipe"],
     timeout,
     killSignal: "SIGKILL",

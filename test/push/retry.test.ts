@@ -129,6 +129,26 @@ describe("the address of a webhook", () => {
     expect(on.logs).toEqual([expect.stringContaining("its address is not allowed")]);
   });
 
+  it("is judged in the lookup that the connection uses, so that a second answer leads nowhere", async () => {
+    await using hook = await webhook();
+    const asked: string[] = [];
+    const lookup = async (name: string) => {
+      asked.push(name);
+      return asked.length === 1 ? ["127.0.0.9"] : ["127.0.0.1"];
+    };
+    await using on = scene({ allow: ["127.0.0.9"], lookup });
+    const task = await on.task();
+    await task.register("p", { url: `http://hooks.example:${hook.port}/hook` });
+    await task.write([status("COMPLETED")]);
+    // Nobody listens at the first address, and the second is not allowed.
+    await on.timer(700);
+    expect(asked).toHaveLength(1);
+    await on.clock.advance(700);
+    await on.push.close();
+    expect(on.logs).toEqual([expect.stringContaining("its address is not allowed")]);
+    expect([asked, hook.calls]).toEqual([["hooks.example", "hooks.example"], []]);
+  });
+
   it("may be tried again when its name cannot be looked up", async () => {
     await using on = scene({ lookup: () => Promise.reject(Object.assign(new Error("x"), { code: "ENOTFOUND" })) });
     const task = await on.task();

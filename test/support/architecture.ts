@@ -21,7 +21,8 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   core: vocabulary,
   store: ports,
   signals: ports,
-  push: [...ports, "version"],
+  // Webhooks are called as a client calls agents.
+  push: [...ports, "version", "binding/address-policy.ts", "binding/node-fetch.ts"],
   auth: vocabulary,
   telemetry: vocabulary,
   // The card is an endpoint of the HTTP seam.
@@ -32,6 +33,7 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   client: ["protocol", "version", "auth", "telemetry", "card", "binding"],
   gateway: [...left, "server", "client"],
   inspector: [...left, "server", "client"],
+  testing: [...left, "server", "client"],
   cli: [...left, "server", "client", "gateway", "inspector"],
   "": [...left, "server", "client", "gateway"],
 };
@@ -40,6 +42,7 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
 const packageHomes = [
   { packages: /^(?:@grpc\/|grpc-)/, home: "src/binding/grpc/" },
   { packages: /^@connectrpc\//, home: "src/binding/connect/" },
+  { packages: /^undici(?:\/|$)/, home: "src/binding/node-fetch.ts" },
   { packages: /^(?:@koa\/|koa\b)/, home: "src/server/" },
   { packages: /^(?:kysely|pg|pg-.*|node:sqlite)(?:\/|$)/, home: "src/store/sql/" },
   { packages: /^(?:@nats-io\/|nats(?:\/|$))/, home: "src/signals/" },

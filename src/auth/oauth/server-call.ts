@@ -1,12 +1,13 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
+import type { Fetch, FetchInit, HttpAnswer } from "../../protocol/fetch.js";
 import { mayCarry } from "../may-carry.js";
 import type { CredentialClock, CredentialEnvironment } from "../options.js";
 
 /** An environment with its defaults. */
 export interface ServerEnvironment {
-  readonly fetch: typeof fetch;
+  readonly fetch: Fetch;
   readonly clock: CredentialClock;
   readonly allowPlaintext: boolean;
   readonly timeoutMs: number;
@@ -73,9 +74,9 @@ export async function callServer(
   }
 }
 
-function requestOf({ form, headers }: ServerCall, signal: AbortSignal): RequestInit {
+function requestOf({ form, headers }: ServerCall, signal: AbortSignal): FetchInit {
   const accept = { ...headers, accept: "application/json" };
-  const always = { signal, redirect: "error", credentials: "omit", cache: "no-store" } as const;
+  const always = { signal, redirect: "error" } as const;
   if (form === undefined) return { ...always, headers: accept };
   const contentType = "application/x-www-form-urlencoded";
   return { ...always, method: "POST", headers: { ...accept, "content-type": contentType }, body: form.toString() };
@@ -88,7 +89,7 @@ function reasonOf(call: ServerCall, { timeoutMs }: ServerEnvironment, limit: Abo
 
 const jsonType = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-async function readJson(call: ServerCall, response: Response): Promise<JsonObject | undefined> {
+async function readJson(call: ServerCall, response: HttpAnswer): Promise<JsonObject | undefined> {
   if (response.body === null || !jsonType.test(response.headers.get("content-type") ?? "")) return undefined;
   const decoder = new TextDecoder();
   let text = "";
@@ -96,7 +97,7 @@ async function readJson(call: ServerCall, response: Response): Promise<JsonObjec
   const reader = response.body.getReader();
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return parseObject(text + decoder.decode());
+    if (done || value === undefined) return parseObject(text + decoder.decode());
     bytes += value.length;
     if (bytes > maxBytes) {
       throw new A2AError("unauthenticated", `the answer of ${named(call)} is over the limit of ${maxBytes} bytes`);

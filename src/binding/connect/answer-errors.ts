@@ -3,6 +3,7 @@ import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { bytesFromBase64 } from "../../protocol/base64.js";
 import { isJsonObject } from "../../protocol/dynamic.js";
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
+import type { HttpAnswer } from "../../protocol/fetch.js";
 import { grpcStatusNames } from "../../protocol/grpc-status.js";
 import { errorFromStatusBytes } from "../grpc/details.js";
 import { errorFromHttpStatus, parseOrNothing, readText, withAnswerHeaders } from "../http-answer.js";
@@ -16,7 +17,7 @@ export async function errorFromAnswer(incoming: Incoming, maxBytes: number): Pro
   const text = await readText(incoming, maxBytes);
   if (headers.has(statusHeader)) return errorFromTrailers(headers) ?? errorFromHttpStatus(incoming);
   const json = parseOrNothing(text);
-  return withAnswerHeaders(errorFromJson(json) ?? errorFromHttpStatus(incoming), incoming);
+  return withAnswerHeaders(errorFromJson(json) ?? errorFromHttpStatus(incoming), incoming.response.headers);
 }
 
 /** What the end of a Connect stream says: an error, or nothing. */
@@ -30,7 +31,7 @@ export function errorFromEnd(bytes: Uint8Array): A2AError | undefined {
   for (const [name, values] of Object.entries(isJsonObject(metadata) ? metadata : {})) {
     for (const value of Array.isArray(values) ? values : []) append(headers, name, String(value));
   }
-  return withMetadata(errorFromJson(error) ?? new A2AError("internalError", textOf(undefined)), headers);
+  return withAnswerHeaders(errorFromJson(error) ?? new A2AError("internalError", textOf(undefined)), headers);
 }
 
 const statusHeader = "grpc-status";
@@ -46,14 +47,14 @@ export function errorFromTrailerBytes(bytes: Uint8Array): A2AError | undefined {
 }
 
 /** What trailers say that came in their own place, or as headers of an answer without a body. */
-export function errorFromTrailers(trailers: Headers): A2AError | undefined {
+export function errorFromTrailers(trailers: HttpAnswer["headers"]): A2AError | undefined {
   const status = trailers.get(statusHeader);
   if (status === "0") return undefined;
   if (status === null) return new A2AError("invalidAgentResponse", "the end of the agent's answer names no status");
   const name = grpcStatusNames[Number.parseInt(status, 10)] ?? "UNKNOWN";
   const details = bytesFromBase64(trailers.get("grpc-status-details-bin") ?? "") ?? new Uint8Array(0);
   const message = textOf(percentDecoded(trailers.get("grpc-message") ?? ""));
-  return withMetadata(errorFromStatusBytes(details, message, codesByStatus[name]), trailers);
+  return withAnswerHeaders(errorFromStatusBytes(details, message, codesByStatus[name]), trailers);
 }
 
 /** Reads an error object of Connect; `undefined` for what is none. */
@@ -106,11 +107,6 @@ const codesByStatus: Readonly<Record<(typeof grpcStatusNames)[number], ErrorCode
   DATA_LOSS: "internalError",
   UNAUTHENTICATED: "unauthenticated",
 };
-
-/** Adds what metadata says in the place of headers. */
-function withMetadata(error: A2AError, headers: Headers): A2AError {
-  return withAnswerHeaders(error, { response: new Response(null, { headers }), failure: (cause) => cause });
-}
 
 function append(headers: Headers, name: string, value: string): void {
   try {

@@ -1,11 +1,11 @@
-import { type Message as AnyMessage, fromBinary } from "@bufbuild/protobuf";
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { OpenContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { invokeStream, invokeUnary } from "../../protocol/operations.js";
 import { extensionsParameter, formatExtensions } from "../../protocol/service-parameters.js";
 import { openContext } from "../grpc/admission.js";
-import { decodeOptions, type RpcMethod } from "../grpc/method.js";
+import type { RpcMethod } from "../grpc/method.js";
 import type { HttpRequest } from "../http.js";
 import { expectedBytes } from "../http-door.js";
 import type { Service } from "../service.js";
@@ -85,14 +85,14 @@ export class ConnectCall {
 
   async *stream(wire: AnyMessage, { signal }: HandlerContext): AsyncGenerator<AnyMessage> {
     const { service, method } = this.#options;
-    const { face, operation, descriptor } = method;
+    const { face, operation } = method;
     try {
       const context = this.#reach(signal);
       const request = face.readRequest(operation, wire);
       const writer = face.writeStream(operation, request);
       for await (const item of invokeStream(service.handler, operation, request, context)) {
-        // The library encodes by itself, in JSON perhaps, and so wants messages.
-        for (const { payload } of writer.write(item)) yield fromBinary(descriptor.output, payload, decodeOptions);
+        // The library encodes by itself, in JSON perhaps.
+        for (const { payload } of writer.write(item)) yield payload;
       }
     } catch (error) {
       throw this.#public(error);

@@ -1,6 +1,7 @@
 import { type Message as AnyMessage, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
+import type { HttpAnswer } from "../../protocol/fetch.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import type { GrpcFace } from "../../version/codec.js";
 import { decodeOptions, methodsOf, type RpcMethod } from "../grpc/method.js";
@@ -112,7 +113,7 @@ async function open(call: WebCall, left?: AbortSignal): Promise<Incoming> {
   throw error;
 }
 
-function errorOfHead(call: WebCall, headers: Headers): A2AError | undefined {
+function errorOfHead(call: WebCall, headers: HttpAnswer["headers"]): A2AError | undefined {
   if (headers.has("grpc-status")) return errorFromTrailers(headers);
   const type = headers.get("content-type") ?? "no content type";
   const wanted = typeOf(call);
@@ -206,7 +207,7 @@ async function* readPieces({ response, failure }: Incoming): AsyncGenerator<Uint
       const { done, value } = await reader.read().catch((cause: unknown) => {
         throw failure(cause);
       });
-      if (done) return;
+      if (done || value === undefined) return;
       yield value;
     }
   } finally {

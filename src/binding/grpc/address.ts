@@ -1,13 +1,7 @@
-import { type ChannelCredentials, credentials } from "@grpc/grpc-js";
-
-/** Certificates in PEM. */
-export interface GrpcTls {
-  /** Whom to trust. Default: the authorities of the system. */
-  readonly ca?: string | undefined;
-  /** Our own certificate and its key, for servers that ask for one. */
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
-}
+import { isIPv6 } from "node:net";
+import { type ChannelCredentials, type ChannelOptions, credentials } from "@grpc/grpc-js";
+import { type AddressPolicy, allowedAddresses, ForbiddenAddressError, type Lookup } from "../address-policy.js";
+import type { ClientTls } from "../client-tls.js";
 
 const schemes = /^(https?|grpcs?):\/\//i;
 
@@ -20,10 +14,42 @@ export function targetOf(address: string): string {
   return `${authority}:${isSecure(address) ? 443 : 80}`;
 }
 
-export function credentialsOf(address: string, tls: GrpcTls | true | undefined): ChannelCredentials {
+export function credentialsOf(address: string, tls: ClientTls | true | undefined): ChannelCredentials {
   if (tls === undefined && !isSecure(address)) return credentials.createInsecure();
   const { ca, key, cert } = tls === undefined || tls === true ? {} : tls;
   return credentials.createSsl(pem(ca), pem(key), pem(cert));
+}
+
+/** One way to dial an agent. */
+export interface Dial {
+  readonly target: string;
+  readonly options: ChannelOptions;
+}
+
+const hostAndPort = /^(\[[\da-f:.]+\]|[^:/?#@[\]]+)(?::(\d{1,5}))?$/i;
+
+/**
+ * The ways to dial an agent at addresses that the policy allows, and at no others: one for each family of addresses. Throws
+ * `ForbiddenAddressError`.
+ */
+export async function allowedDials(address: string, policy: AddressPolicy, lookup?: Lookup): Promise<readonly Dial[]> {
+  const [authority, host = "", port = "443"] = hostAndPort.exec(targetOf(address)) ?? [];
+  // grpc-js knows other forms, such as sockets in the file system.
+  if (authority === undefined) throw new ForbiddenAddressError(address, policy);
+  const addresses = await allowedAddresses(URL.parse(`http://${host}`)?.hostname ?? host, policy, lookup);
+  const isLiteral = addresses.length === 1 && host.replace(/^\[|\]$/g, "") === addresses[0];
+  const options = {
+    "grpc.default_authority": authority,
+    // A proxy would choose the addresses itself.
+    "grpc.enable_http_proxy": 0,
+    // What the certificate has to be for.
+    ...(isLiteral ? {} : { "grpc.ssl_target_name_override": host }),
+  };
+  const families = Map.groupBy(addresses, isIPv6);
+  return [...families].map(([isSix, same]) => {
+    const authorities = same.map((each) => (isSix ? `[${each}]:${port}` : `${each}:${port}`));
+    return { target: `${isSix ? "ipv6" : "ipv4"}:${authorities.join(",")}`, options };
+  });
 }
 
 function isSecure(address: string): boolean {

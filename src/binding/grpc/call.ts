@@ -1,4 +1,4 @@
-import { type Message as AnyMessage, toBinary } from "@bufbuild/protobuf";
+import { type Message as AnyMessage, type DescMessage, toBinary } from "@bufbuild/protobuf";
 import { Metadata, ServerInterceptingCall, type ServerInterceptingCallInterface, status } from "@grpc/grpc-js";
 import type { OpenContext, Principal } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
@@ -125,14 +125,15 @@ export class GrpcCall extends ServerInterceptingCall {
 
   /** Writes events as they come. What the operation has ready at once goes into one write; a full socket stops it. */
   async #pump(request: AnyMessage, stream: AsyncIterable<StreamItem>): Promise<void> {
-    const { face, operation } = this.#method;
+    const { face, operation, descriptor } = this.#method;
     const writer = face.writeStream(operation, request);
     const events = stream[Symbol.asyncIterator]();
     this.#events = events;
     for (let next = await events.next(); next.done !== true && !this.#over; next = await events.next()) {
       for (const { payload } of writer.write(next.value)) {
-        this.#pendingBytes += payload.length;
-        this.#send(payload, () => this.#written(payload.length));
+        const bytes = bytesOf(descriptor.output, payload);
+        this.#pendingBytes += bytes.length;
+        this.#send(bytes, () => this.#written(bytes.length));
       }
       if (this.#pendingBytes > highWaterBytes) await this.#drain();
     }
@@ -183,4 +184,15 @@ export class GrpcCall extends ServerInterceptingCall {
     this.#countOut();
     this.#events?.return?.().catch(ignore);
   }
+}
+
+// However many streams read an event, it is encoded once.
+const encoded = new WeakMap<AnyMessage, Uint8Array>();
+
+function bytesOf(schema: DescMessage, event: AnyMessage): Uint8Array {
+  const known = encoded.get(event);
+  if (known !== undefined) return known;
+  const bytes = toBinary(schema, event);
+  encoded.set(event, bytes);
+  return bytes;
 }

@@ -1,14 +1,18 @@
 import { type Message as AnyMessage, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { Client, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { type Client, Metadata, type ServiceError } from "@grpc/grpc-js";
 import type { CallOptions } from "../../protocol/context.js";
-import { A2AError } from "../../protocol/errors.js";
+import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
 import { extensionsParameter, formatExtensions, versionParameter } from "../../protocol/service-parameters.js";
 import type { GrpcFace } from "../../version/codec.js";
+import type { AddressPolicy, Lookup } from "../address-policy.js";
+import type { ClientTls } from "../client-tls.js";
 import { leavable } from "../leavable.js";
+import { connectTimeoutDefaultMs } from "../node-fetch.js";
 import { createTransport } from "../transport.js";
-import { credentialsOf, type GrpcTls, targetOf } from "./address.js";
-import { errorFromStatus } from "./errors.js";
+import { credentialsOf } from "./address.js";
+import { callFailure } from "./call-failure.js";
+import { Line } from "./line.js";
 import { asBuffer, asBytes, decodeOptions, methodsOf, type RpcMethod } from "./method.js";
 
 export interface GrpcTransportOptions {
@@ -16,11 +20,17 @@ export interface GrpcTransportOptions {
   readonly address: string;
   readonly face: GrpcFace;
   /** Certificates of our own, or `true` for TLS with the system's. Default: TLS when the address says so. */
-  readonly tls?: GrpcTls | true | undefined;
+  readonly tls?: ClientTls | true | undefined;
   /** Metadata for every call. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Largest message that is taken from the peer, in bytes. Default: 64 MiB. */
   readonly replyMaxBytes?: number | undefined;
+  /** Time for name, connection, TLS handshake and HTTP/2 settings together. Default: 5 s. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** Which addresses may be connected to. Default: any. */
+  readonly policy?: AddressPolicy | undefined;
+  /** How names become addresses; used with a policy only. Default: as the system does it. */
+  readonly lookup?: Lookup | undefined;
 }
 
 /** The gRPC client end. It connects at the first call; `close` drops the connection. */
@@ -28,15 +38,26 @@ export type GrpcTransport = Operations<CallOptions> & { close(): void };
 
 /** Calls an agent over gRPC. */
 export function createGrpcTransport(options: GrpcTransportOptions): GrpcTransport {
-  const client = new Client(targetOf(options.address), credentialsOf(options.address, options.tls), {
-    "grpc.max_receive_message_length": options.replyMaxBytes ?? 64 * 1024 * 1024,
+  const {
+    address,
+    tls,
+    replyMaxBytes = 64 * 1024 * 1024,
+    connectTimeoutMs = connectTimeoutDefaultMs,
+    policy,
+    lookup,
+  } = options;
+  const channel = {
+    "grpc.max_receive_message_length": replyMaxBytes,
     "grpc.enable_channelz": 0,
     "grpc.service_config_disable_resolution": 1,
-    // An agent that was away is found again within seconds.
-    "grpc.max_reconnect_backoff_ms": 10_000,
-  });
+    // What one client has given up is not handed to the next.
+    "grpc.use_local_subchannel_pool": 1,
+  };
+  const credentials = credentialsOf(address, tls);
+  const line = new Line({ address, credentials, channel, connectTimeoutMs, policy, lookup });
   const metadata = metadataWriter(options);
-  const methods = new Map(methodsOf(options.face).map((method) => [method.operation, { ...method, client, metadata }]));
+  const shared = { line, address, metadata };
+  const methods = new Map(methodsOf(options.face).map((method) => [method.operation, { ...method, ...shared }]));
   const methodOf = (operation: Operation): CalledMethod => {
     const method = methods.get(operation);
     if (method !== undefined) return method;
@@ -47,31 +68,34 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
     stream: (operation, request, options) =>
       leavable((left) => callStream(() => methodOf(operation), request, { ...options, left })),
   });
-  return { ...calls, close: () => client.close() };
+  return { ...calls, close: () => line.close() };
 }
 
 /** One RPC as it is called. */
 interface CalledMethod extends RpcMethod {
-  readonly client: Client;
+  readonly line: Line;
+  readonly address: string;
   readonly metadata: (options: CallOptions) => Metadata;
 }
 
-function callUnary(method: CalledMethod, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
-  const { client, face, operation, path, descriptor, metadata } = method;
+async function callUnary(method: CalledMethod, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
+  const { face, operation, path, descriptor, metadata } = method;
   const { signal } = options;
+  signal?.throwIfAborted();
+  const wire = encode(descriptor.input, face.writeRequest(operation, request));
+  const limits = limitsOf(options);
+  const client = await clientOf(method, options);
   return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const wire = encode(descriptor.input, face.writeRequest(operation, request));
     const answered = (error: ServiceError | null, reply?: Uint8Array): void => {
       signal?.removeEventListener("abort", cancel);
       try {
-        if (error !== null) throw failureOf(error, signal);
+        if (error !== null) throw failureOf(error, { method, client, call });
         resolve(face.readReply(operation, decodeReply(descriptor.output, reply)));
       } catch (failure) {
-        reject(failure);
+        reject(signal?.aborted === true ? signal.reason : failure);
       }
     };
-    const call = client.makeUnaryRequest(path, same, asBytes, wire, metadata(options), limitsOf(options), answered);
+    const call = client.makeUnaryRequest(path, same, asBytes, wire, metadata(options), limits, answered);
     const cancel = (): void => call.cancel();
     signal?.addEventListener("abort", cancel, { once: true });
   });
@@ -87,11 +111,15 @@ async function* callStream(
   request: AnyMessage,
   options: StreamOptions,
 ): AsyncGenerator<StreamItem, void, undefined> {
-  const { client, face, operation, path, descriptor, metadata } = find();
+  const method = find();
+  const { face, operation, path, descriptor, metadata } = method;
   const { signal, left } = options;
   signal?.throwIfAborted();
   const wire = encode(descriptor.input, face.writeRequest(operation, request));
-  const call = client.makeServerStreamRequest(path, same, asBytes, wire, metadata(options), limitsOf(options));
+  const limits = limitsOf(options);
+  const client = await clientOf(method, options).catch(unlessLeft(left));
+  if (client === undefined) return;
+  const call = client.makeServerStreamRequest(path, same, asBytes, wire, metadata(options), limits);
   // The iterator below tells of errors; one that comes after its end has nobody to tell.
   call.on("error", () => {});
   const cancel = (): void => call.cancel();
@@ -101,11 +129,37 @@ async function* callStream(
   try {
     for await (const payload of call) yield* reader.read(decodeReply(descriptor.output, payload), undefined);
   } catch (error) {
-    if (!left.aborted) throw failureOf(error, signal);
+    if (left.aborted) return;
+    throw signal?.aborted === true ? signal.reason : failureOf(error, { method, client, call });
   } finally {
     signal?.removeEventListener("abort", cancel);
     call.cancel();
   }
+}
+
+/** The client of a line that stands, at once; else when it stands, unless the call is over before. */
+function clientOf({ line }: CalledMethod, options: CallOptions & { readonly left?: AbortSignal }): Promise<Client> {
+  const client = line.take();
+  if (!(client instanceof Promise)) return Promise.resolve(client);
+  const { signal, left, timeoutMs } = options;
+  const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
+  const over = AbortSignal.any([signal, left, deadline].filter((each) => each !== undefined));
+  return new Promise((resolve, reject) => {
+    const leave = (): void => reject(deadline?.aborted === true ? deadlineExceeded(timeoutMs) : over.reason);
+    if (over.aborted) leave();
+    over.addEventListener("abort", leave, { once: true });
+    client.then(resolve, reject).finally(() => over.removeEventListener("abort", leave));
+  });
+}
+
+function deadlineExceeded(timeoutMs: number | undefined): A2AError {
+  return new A2AError("deadlineExceeded", `no answer within ${timeoutMs} ms`);
+}
+
+function unlessLeft(left: AbortSignal): (error: unknown) => undefined {
+  return (error) => {
+    if (!left.aborted) throw error;
+  };
 }
 
 function encode(schema: DescMessage, message: AnyMessage): Buffer {
@@ -126,14 +180,16 @@ function limitsOf({ timeoutMs }: CallOptions): { deadline?: number } {
   return timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
 }
 
-/** What a call throws: the caller's own reason when it gave up, else what the peer's status says. */
-function failureOf(error: unknown, signal: AbortSignal | undefined): unknown {
-  if (signal?.aborted === true) return signal.reason;
-  return isStatus(error) ? errorFromStatus(error) : error;
+interface FailedCall {
+  readonly method: CalledMethod;
+  readonly client: Client;
+  readonly call: { getPeer(): string };
 }
 
-function isStatus(error: unknown): error is ServiceError {
-  return error instanceof Error && "metadata" in error && error.metadata instanceof Metadata;
+function failureOf(error: unknown, { method: { line, address }, client, call }: FailedCall): unknown {
+  const failure = callFailure(error, { client, address, peer: call.getPeer() });
+  if (failure instanceof ConnectionError && !failure.written) line.drop(client);
+  return failure;
 }
 
 /** Metadata of a call. Most calls add nothing of their own and share one object. */

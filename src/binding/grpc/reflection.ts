@@ -2,6 +2,7 @@ import { type DescFile, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type DescriptorProto, type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { Server } from "@grpc/grpc-js";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.js";
+import { file_lf_a2a_v1_a2a } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { GrpcFace } from "../../version/codec.js";
 import { asBuffer } from "./method.js";
 
@@ -12,7 +13,7 @@ import { asBuffer } from "./method.js";
 export async function addReflection(server: Server, faces: readonly GrpcFace[]): Promise<void> {
   const [{ ReflectionService }, health] = await Promise.all([import("@grpc/reflection"), healthFiles()]);
   const files = new Map<string, FileDescriptorProto>();
-  for (const { service } of faces) collect(service.file, files);
+  for (const { service } of faces) collect(whole.find(({ name }) => name === service.file.name) ?? service.file, files);
   collect(file_google_rpc_error_details, files);
   const fileDescriptorProtos = [...files.values(), ...health].map((file) =>
     asBuffer(toBinary(FileDescriptorProtoSchema, file)),
@@ -21,6 +22,9 @@ export async function addReflection(server: Server, faces: readonly GrpcFace[]):
   const all = { format: "Protocol Buffer 3 EnumDescriptorProto" as const, type: {}, fileDescriptorProtos };
   new ReflectionService({ all }).addToServer(server);
 }
+
+// Services are made of outlines, which leave out what only a reader of the schema wants to know.
+const whole: readonly DescFile[] = [file_lf_a2a_v1_a2a];
 
 /** A file and everything that it imports. */
 function collect(file: DescFile, files: Map<string, FileDescriptorProto>): void {

@@ -108,7 +108,7 @@ async function errorOf({ face, replyMaxBytes }: HttpClient, incoming: Incoming):
   const { status } = incoming.response;
   const json = parseOrNothing(await readText(incoming, replyMaxBytes));
   const error = face.readError(status, json);
-  return withAnswerHeaders(isJsonObject(json) ? error : fromStatusAlone(error, status), incoming);
+  return withAnswerHeaders(isJsonObject(json) ? error : fromStatusAlone(error, status), incoming.response.headers);
 }
 
 /** What is no JSON was said by whatever stands at the address: `metadata.httpStatus` tells it from an agent's error. */

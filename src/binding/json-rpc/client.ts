@@ -77,12 +77,13 @@ async function readResult({ face, replyMaxBytes }: RpcClient, incoming: Incoming
   const json = response.ok ? parseAnswer(text) : parseOrNothing(text);
   if (isJsonObject(json)) {
     if (json["error"] !== undefined && json["error"] !== null) {
-      throw withAnswerHeaders(face.readError(json["error"]), incoming);
+      throw withAnswerHeaders(face.readError(json["error"]), incoming.response.headers);
     }
-    if (response.ok && "result" in json) return json["result"];
+    // An empty reply may be left out, result and all.
+    if (response.ok && ("result" in json || json["jsonrpc"] === "2.0")) return json["result"];
   }
   if (response.ok) throw new A2AError("invalidAgentResponse", "the agent's answer is no JSON-RPC response");
-  throw withAnswerHeaders(errorFromHttpStatus(incoming), incoming);
+  throw withAnswerHeaders(errorFromHttpStatus(incoming), incoming.response.headers);
 }
 
 async function* callStream(

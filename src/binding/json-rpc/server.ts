@@ -2,7 +2,7 @@ import { A2AError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcFace } from "../../version/codec.js";
 import { pickFace } from "../../version/detect.js";
-import { formatEvent } from "../event-stream.js";
+import { eventStreamHeaders, formatEvent } from "../event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http.js";
 import {
   authenticate,
@@ -17,7 +17,7 @@ import {
   versionOf,
   withExtensions,
 } from "../http-door.js";
-import { assertJson, jsonMediaType } from "../media-type.js";
+import { assertJson, jsonMediaType, wantsEventStream } from "../media-type.js";
 import type { Service } from "../service.js";
 import { noId, type RpcRequest, readRpcRequest } from "./envelope.js";
 
@@ -37,6 +37,8 @@ interface Known {
   id: string;
   face: JsonRpcFace;
   extensions: readonly string[];
+  /** The operation gives a stream, and its caller reads nothing else. */
+  readsEvents: boolean;
 }
 
 const allow = "POST, OPTIONS";
@@ -54,7 +56,7 @@ export function jsonRpcEndpoint({ faces, service }: JsonRpcOptions): HttpEndpoin
     if (request.method === "POST") return answer(rpc, request);
     if (request.method === "OPTIONS") return { status: 204, headers: { Allow: allow }, body: undefined };
     const error = new A2AError("methodNotAllowed", "JSON-RPC is called by POST");
-    const reply = failure({ id: noId, face: newest, extensions: [] }, error);
+    const reply = failure({ id: noId, face: newest, extensions: [], readsEvents: false }, error);
     return { ...reply, headers: { ...reply.headers, Allow: allow } };
   };
 }
@@ -62,7 +64,7 @@ export function jsonRpcEndpoint({ faces, service }: JsonRpcOptions): HttpEndpoin
 async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
   const { service } = rpc;
   const { jsonBodyMaxBytes } = service.limits;
-  const known: Known = { id: noId, face: rpc.newest, extensions: [] };
+  const known: Known = { id: noId, face: rpc.newest, extensions: [], readsEvents: false };
   let exit: (() => void) | undefined;
   try {
     const principal = await authenticate(service, "json-rpc", request);
@@ -75,6 +77,7 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     const declared = versionOf(request, rpc.versions, service.strictVersions);
     known.extensions = extensionsOf(service, request);
     const { face, operation } = findMethod(rpc, declared, read, known);
+    known.readsEvents = operation.streams && wantsEventStream(request);
     const message = face.codec(operation).readRequest(read.params);
     const { extensions } = known;
     const call = { service, request, binding: "json-rpc", principal, version: face.version, extensions } as const;
@@ -124,11 +127,14 @@ function rpcForm(rpc: RpcEnd, known: Known, operation: Operation, message: Reque
 type RequestMessage = Parameters<JsonRpcFace["writeStream"]>[1];
 
 function failure(known: Known, error: A2AError): HttpReply {
-  const status = httpStatusOf(error);
+  const own = ownStatus.has(httpStatusOf(error));
+  const asEvent = known.readsEvents && !own;
+  const headers = { ...(asEvent ? eventStreamHeaders : jsonHeaders), ...errorHeaders(error) };
+  const text = errorText(known, error);
   return {
-    status: ownStatus.has(status) ? status : 200,
-    headers: withExtensions({ ...jsonHeaders, ...errorHeaders(error) }, known.extensions),
-    body: errorText(known, error),
+    status: own ? httpStatusOf(error) : 200,
+    headers: withExtensions(headers, known.extensions),
+    body: asEvent ? formatEvent({ payload: text }) : text,
   };
 }
 

@@ -1,0 +1,62 @@
+import { type Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { A2AError, ConnectionError } from "../../protocol/errors.js";
+import { errorFromStatus } from "./errors.js";
+
+/** A call that grpc-js has ended with an error. */
+export interface FailedCall {
+  readonly client: Client;
+  /** As the user wrote it. */
+  readonly address: string;
+  /** Whom the call has reached, as `getPeer` says. */
+  readonly peer: string;
+}
+
+/** What a failure of grpc-js means: a `ConnectionError` when no agent has said it, else what the agent's status says. */
+export function callFailure(error: unknown, call: FailedCall): unknown {
+  if (!isStatus(error)) return error;
+  // What was given to a connection has its address as peer; before that it is the target, or nothing.
+  const isTaken = call.peer !== call.client.getChannel().getTarget() && call.peer !== "unknown";
+  if (!isTaken && unmade.has(error.code)) {
+    return new ConnectionError(`cannot reach ${call.address}: ${reasonOf(error.details)}`, { written: false });
+  }
+  if (isTaken && isBreak(error)) {
+    const written = error.details !== refused;
+    return new ConnectionError(`the connection to ${call.address} broke: ${error.details}`, { written });
+  }
+  return errorOfAnswer(error);
+}
+
+/** An HTTP answer of a server that speaks no gRPC is marked as such. */
+function errorOfAnswer(error: ServiceError): A2AError {
+  const given = errorFromStatus(error);
+  const [, httpStatus] = /^Received HTTP status code (\d{3})$/.exec(error.details) ?? [];
+  if (httpStatus === undefined) return given;
+  return new A2AError(given.code, `the agent answered with HTTP status ${httpStatus}`, { metadata: { httpStatus } });
+}
+
+function isStatus(error: unknown): error is ServiceError {
+  return error instanceof Error && "metadata" in error && error.metadata instanceof Metadata;
+}
+
+/** Statuses of calls for which there was no connection. */
+const unmade: ReadonlySet<number> = new Set([status.UNAVAILABLE, status.INTERNAL]);
+
+/** HTTP/2 promises that such a call was not looked at. */
+const refused = "Stream refused by server";
+
+/** How grpc-js says that a call broke off. The agent's own words come with metadata as a rule, and are told from these. */
+const breaks = /^(?:Connection dropped|Call cancelled|Stream refused by server|Received RST_STREAM .*|\w+ E[A-Z]+)$/s;
+const brokenStatuses: ReadonlySet<number> = new Set([status.CANCELLED, status.INTERNAL, status.UNAVAILABLE]);
+
+function isBreak({ code, details, metadata }: ServiceError): boolean {
+  return brokenStatuses.has(code) && breaks.test(details) && Object.keys(metadata.getMap()).length === 0;
+}
+
+/** Why there was no connection, without what grpc-js says around it. */
+function reasonOf(details: string): string {
+  return details
+    .replace(/^.*Last error: (?:Error: )?/s, "")
+    .replace(/\s*\. Resolution note:.*$/s, "")
+    .replace(/^[\dA-F]+:error:[\dA-F]+:SSL routines:[^:]*:([^:]+):.*$/s, "TLS: $1")
+    .replace(/ \(\d{4}-\d\d-\d\dT[\d:.]+Z\)$/, "");
+}

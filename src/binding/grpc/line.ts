@@ -1,0 +1,136 @@
+import { type ChannelCredentials, type ChannelOptions, Client, connectivityState } from "@grpc/grpc-js";
+import { ConnectionError } from "../../protocol/errors.js";
+import type { AddressPolicy, Lookup } from "../address-policy.js";
+import { allowedDials, type Dial, targetOf } from "./address.js";
+import { type OwnSockets, ownSockets } from "./own-sockets.js";
+
+export interface LineOptions {
+  readonly address: string;
+  readonly credentials: ChannelCredentials;
+  readonly channel: ChannelOptions;
+  readonly connectTimeoutMs: number;
+  readonly policy?: AddressPolicy | undefined;
+  readonly lookup?: Lookup | undefined;
+}
+
+/** The connection to one agent: made when a call needs it, and again when it was lost. */
+export class Line {
+  readonly #options: LineOptions;
+  #client: Client | undefined;
+  #dialing: Promise<Client> | undefined;
+  #sockets: OwnSockets | undefined;
+  #closed = false;
+
+  constructor(options: LineOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The client to call with; a promise when there is no connection yet. Rejects with a `ConnectionError` when none comes
+   * about in time. When it is refused, calls of the client fail at once and say why.
+   */
+  take(): Client | Promise<Client> {
+    if (this.#client !== undefined && stateOf(this.#client) === connectivityState.READY) return this.#client;
+    this.#dialing ??= this.#dial().finally(() => {
+      this.#dialing = undefined;
+    });
+    return this.#dialing;
+  }
+
+  /** Gives up a client that came to no connection. */
+  drop(client: Client): void {
+    if (this.#client === client) this.#client = undefined;
+    client.close();
+  }
+
+  /** Calls under way go on; attempts to connect do not. */
+  close(): void {
+    this.#closed = true;
+    this.#sockets?.destroy();
+    this.#client?.close();
+  }
+
+  async #dial(): Promise<Client> {
+    const until = Date.now() + this.#options.connectTimeoutMs;
+    const sockets = ownSockets();
+    this.#sockets = sockets;
+    try {
+      const dials = await this.#dials(until);
+      for (const [index, dial] of dials.entries()) {
+        const left = dials.length - index;
+        const client = this.#open(dial);
+        const share = Date.now() + (until - Date.now()) / left;
+        const state = await sockets.run(() => settled(client, share));
+        if (this.#closed) throw closedError();
+        if (state === connectivityState.READY || (left === 1 && state !== undefined)) return client;
+        sockets.destroy();
+        this.drop(client);
+      }
+      throw this.#unreachable();
+    } finally {
+      sockets.forget();
+      this.#sockets = undefined;
+    }
+  }
+
+  async #dials(until: number): Promise<readonly Dial[]> {
+    const { address, policy, lookup } = this.#options;
+    if (policy === undefined) return [{ target: targetOf(address), options: {} }];
+    const dials = allowedDials(address, policy, lookup).catch((cause: unknown) => {
+      if (cause instanceof ConnectionError) throw cause;
+      throw new ConnectionError(`cannot reach ${address}: ${reasonOf(cause)}`, { cause, written: false });
+    });
+    return before(until, dials, () => this.#unreachable());
+  }
+
+  #open({ target, options }: Dial): Client {
+    if (this.#closed) throw closedError();
+    this.#client?.close();
+    this.#client = new Client(target, this.#options.credentials, { ...this.#options.channel, ...options });
+    return this.#client;
+  }
+
+  #unreachable(): ConnectionError {
+    const { address, connectTimeoutMs } = this.#options;
+    return new ConnectionError(`cannot reach ${address}: no connection within ${connectTimeoutMs} ms`, {
+      written: false,
+    });
+  }
+}
+
+function closedError(): ConnectionError {
+  return new ConnectionError("the connection is closed", { written: false });
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+function stateOf(client: Client): connectivityState {
+  return client.getChannel().getConnectivityState(false);
+}
+
+/** The state that connecting ends in; `undefined` when it has not ended in time. */
+function settled(client: Client, until: number): Promise<connectivityState | undefined> {
+  const channel = client.getChannel();
+  return new Promise((resolve) => {
+    const look = (): void => {
+      const state = channel.getConnectivityState(false);
+      if (state !== connectivityState.IDLE && state !== connectivityState.CONNECTING) return resolve(state);
+      // A closed channel must not be asked to connect: it would.
+      channel.getConnectivityState(true);
+      channel.watchConnectivityState(state, until, (late) => (late === undefined ? look() : resolve(undefined)));
+    };
+    look();
+  });
+}
+
+async function before<T>(until: number, wait: Promise<T>, late: () => Error): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(late()), until - Date.now());
+  try {
+    return await Promise.race([wait, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

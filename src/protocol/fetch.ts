@@ -1,0 +1,35 @@
+// The part of `fetch` that this framework calls and reads, so that something leaner may stand in its place.
+
+/** One request. `fetch` itself is one of these. */
+export type Fetch = (url: string, init?: FetchInit) => Promise<HttpAnswer>;
+
+export interface FetchInit {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Uint8Array<ArrayBuffer> | URLSearchParams;
+  readonly signal?: AbortSignal;
+  /** Default: followed, as far as that is safe. */
+  readonly redirect?: "error" | "manual";
+}
+
+/** An answer whose body has not been read. */
+export interface HttpAnswer {
+  readonly status: number;
+  /** True for the statuses from 200 to 299. */
+  readonly ok: boolean;
+  readonly headers: { get(name: string): string | null; has(name: string): boolean };
+  readonly body: AnswerBody | null;
+  /** The whole body, decoded. */
+  text(): Promise<string>;
+}
+
+/** A body as it comes. Cancelling it frees the connection. */
+export interface AnswerBody {
+  getReader(): AnswerReader;
+  cancel(): Promise<void>;
+}
+
+export interface AnswerReader {
+  read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
+  cancel(): Promise<void>;
+}

@@ -1,0 +1,13 @@
+import { Client } from "../../src/client/node.js";
+import type { BindingName } from "./cases.js";
+
+export const bindingIds = { "json-rpc": "JSONRPC", "http-json": "HTTP+JSON", grpc: "GRPC" } as const;
+
+/** Our client at an agent, over one binding and no other: what goes wrong there is not made good elsewhere. */
+export async function connect(url: string, binding: BindingName): Promise<Client> {
+  await using reader = await Client.connect(url);
+  const supportedInterfaces = reader.card.supportedInterfaces.filter(
+    ({ protocolBinding }) => protocolBinding === bindingIds[binding],
+  );
+  return Client.connect({ ...reader.card, supportedInterfaces }, { grpcTls: false, retry: false });
+}

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Client } from "../../src/client/node.js";
+import { bindings } from "./cases.js";
+import { clientCases, type Peer } from "./client-cases.js";
+import { errorCases } from "./client-errors.js";
+import { bindingIds, connect } from "./connect.js";
+import { deviations, isOpen, openForOurClient } from "./deviations.js";
+import { type RunningAgent, sdkAgents, startAgent } from "./sdk-agents.js";
+
+// Where tests have to be complete, an SDK that is missing is a failure and not a reason to skip.
+const complete = process.env["CI"] !== undefined;
+
+const cases = [...Object.entries(clientCases).map(([name, run]) => ({ name, run, code: undefined })), ...errorCases];
+
+describe.each(sdkAgents)("our client and an agent on the $name SDK", (sdk) => {
+  if (!sdk.installed && !complete) {
+    it.skip("is not installed: bash test/interop/setup.sh");
+    return;
+  }
+
+  let agent: RunningAgent;
+
+  beforeAll(async () => {
+    agent = await startAgent(sdk);
+  });
+
+  afterAll(() => agent?.[Symbol.asyncDispose]());
+
+  describe.each(bindings)("over %s", (binding) => {
+    let peer: Peer;
+
+    beforeAll(async () => {
+      peer = { sdk: sdk.name, client: await connect(agent.url, binding) };
+    });
+
+    afterAll(() => peer?.client.close());
+
+    it("picks the interface that is preferred", async () => {
+      await using client = await Client.connect(agent.url, { prefer: [bindingIds[binding]] });
+      await clientCases["is answered by a message"]?.({ sdk: sdk.name, client });
+      expect(client.connection).toMatchObject({ binding: bindingIds[binding], passedOver: [] });
+    });
+
+    for (const { name, run, code: wanted } of cases) {
+      const deviation = deviations.find(
+        (each) => each.sdk === sdk.name && each.name === name && (each.binding ?? binding) === binding,
+      );
+      const { code, because } = deviation ?? { code: wanted, because: undefined };
+      const title = code === undefined ? name : `${name} and is told ${code}`;
+      const test = isOpen(openForOurClient, sdk.name, binding, name) ? it.fails : it;
+      test(because === undefined ? title : `${title}: ${because}`, async () => {
+        if (code === undefined) await run(peer);
+        else await expect(run(peer)).rejects.toMatchObject({ name: "A2AError", code });
+      });
+    }
+  });
+});

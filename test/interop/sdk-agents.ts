@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
+/** A program that serves an agent with an official SDK on every binding that it has. */
+export interface SdkAgent {
+  readonly name: "JavaScript" | "Python" | "Go";
+  readonly command: string;
+  readonly options: readonly string[];
+  /** Whether `setup.sh` has installed it. */
+  readonly installed: boolean;
+}
+
+export const sdkAgents: readonly SdkAgent[] = [
+  {
+    name: "JavaScript",
+    command: process.execPath,
+    options: [path("js/agent.mjs")],
+    installed: existsSync(path("js/node_modules/express")),
+  },
+  {
+    name: "Python",
+    command: path(".venv/bin/python"),
+    options: [path("python/agent.py")],
+    installed: existsSync(path(".venv/bin/uvicorn")),
+  },
+  { name: "Go", command: path("go/bin/agent"), options: [], installed: existsSync(path("go/bin/agent")) },
+];
+
+/** An agent that runs. Disposing of it ends its process; so does the end of ours. */
+export interface RunningAgent extends AsyncDisposable {
+  /** Where its card is. */
+  readonly url: string;
+}
+
+// Many times what any of them needs on a slow machine.
+const startTimeoutMs = 60_000;
+const complaintsMaxLength = 10_000;
+
+/** Starts an agent and waits for its line. Fails with what it complained of when there is none. */
+export async function startAgent({ name, command, options }: SdkAgent): Promise<RunningAgent> {
+  const child = spawn(command, options, { stdio: ["pipe", "pipe", "pipe"] });
+  let complaints = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    complaints = (complaints + text).slice(-complaintsMaxLength);
+  });
+  const timer = setTimeout(() => child.kill("SIGKILL"), startTimeoutMs);
+  try {
+    const line = await Promise.race([firstLine(child.stdout), endOf(child)]);
+    const { card } = JSON.parse(line) as { readonly card: string };
+    // What else it prints must not fill the pipe.
+    child.stdout.resume();
+    return { url: card, [Symbol.asyncDispose]: () => stop(child) };
+  } catch (cause) {
+    await stop(child);
+    throw new Error(`the agent on the ${name} SDK did not start\n${complaints}`, { cause });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function firstLine(output: NodeJS.ReadableStream): Promise<string> {
+  for await (const line of createInterface(output)) return line;
+  throw new Error("it ended without a line");
+}
+
+async function endOf(child: ChildProcess): Promise<never> {
+  const [code, signal] = await once(child, "exit");
+  throw new Error(`it ended with ${code ?? signal}`);
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill("SIGKILL");
+  await ended;
+}
