@@ -1,11 +1,16 @@
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import type { Dispatcher } from "undici";
 import type { AnswerBody, AnswerReader, HttpAnswer } from "../protocol/fetch.js";
 
 // An answer of undici's, read as one of `fetch`. Making a `Response` of it would cost several times as much as all else.
 
-type Headers = Dispatcher.ResponseData["headers"];
+/** An answer as undici gives it. */
+export interface RawAnswer {
+  readonly statusCode: number;
+  /** By their lower-case names. */
+  readonly headers: { readonly [name: string]: string | string[] | undefined };
+  readonly body: Readable & { text(): Promise<string> };
+}
 
 const decoders = {
   gzip: createGunzip,
@@ -17,10 +22,10 @@ const decoders = {
 export class NodeAnswer implements HttpAnswer {
   readonly status: number;
   readonly headers: HttpAnswer["headers"];
-  readonly #data: Dispatcher.ResponseData;
+  readonly #data: RawAnswer;
   #stream: Readable | undefined;
 
-  constructor(data: Dispatcher.ResponseData) {
+  constructor(data: RawAnswer) {
     this.status = data.statusCode;
     this.headers = new NodeHeaders(data.headers);
     this.#data = data;
@@ -66,9 +71,9 @@ function decode(body: Readable, encoding: string | null): Readable {
 }
 
 class NodeHeaders {
-  readonly #headers: Headers;
+  readonly #headers: RawAnswer["headers"];
 
-  constructor(headers: Headers) {
+  constructor(headers: RawAnswer["headers"]) {
     this.#headers = headers;
   }
 

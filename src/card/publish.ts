@@ -9,6 +9,7 @@ import { cardEndpoint } from "./endpoint.js";
 import { extendedCard } from "./extended.js";
 import { type Mount, mountedAt } from "./mounts.js";
 import type { CardOptions } from "./options.js";
+import { allExtensions } from "./own-extensions.js";
 import type { Caller } from "./proxy.js";
 import { createPlaces, type Listening, type Place, type UrlOptions, urlProblems } from "./urls.js";
 
@@ -44,7 +45,7 @@ export interface PublishedCard {
 export function publishCard(options: PublishOptions): PublishedCard {
   assertNone([...authorProblems(options.card, options.capabilities), ...urlProblems(options.urls)]);
   const { cacheMaxAgeSeconds = 300, extended } = options.card;
-  const described = describeCard(options.card, options.capabilities);
+  const described = describeCard({ ...options.card, extensions: allExtensions(options.card) }, options.capabilities);
   const places = createPlaces(options.urls, options.listening);
   let mounts: readonly Mount[] = [];
   const cardAt = (place: Place) => placeCard(described, mountedAt(mounts, place));

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from "commander";
 import { addCall } from "./call.js";
+import { addCard } from "./card.js";
 import { addDemo } from "./demo.js";
 import { errorText } from "./error-text.js";
 import { packageVersion } from "./package-version.js";
 
-// Exit codes: 0 done, 1 failed, 2 asked in a way that nobody understands.
+// Exit codes: 0 done, 1 failed, 2 asked in a way that nobody understands, 130 and 143 interrupted.
 
 const program = new Command("trivium")
   .description("Agents on the A2A (Agent2Agent) protocol.")
@@ -14,6 +15,7 @@ const program = new Command("trivium")
   .exitOverride();
 addDemo(program);
 addCall(program);
+addCard(program);
 
 // A reader that has seen enough, such as `head`, is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

@@ -5,26 +5,39 @@ export const callBindings = ["json-rpc", "http-json", "grpc"] as const;
 
 export type CallBinding = (typeof callBindings)[number];
 
-/** What to call, and how. */
-export interface Target {
-  readonly binding: CallBinding;
-  readonly address: string;
-}
+/** What to call: an agent, whose card says how, or one interface. */
+export type Target =
+  | { readonly kind: "agent"; readonly url: string; readonly binding: CallBinding | undefined }
+  | { readonly kind: "interface"; readonly binding: CallBinding; readonly address: string };
 
 /**
- * Reads an address: the URL of an interface, `host:port` of gRPC, or the base URL of an agent, which is one without a
- * path. Without a binding the address says it. Throws a `TypeError` for what is no address of the binding.
+ * Reads an address: the base URL of an agent, which is one without a path, the URL of a card, which ends in `.json`, the
+ * URL of an interface, or `host:port` of gRPC. Without a binding the address says it. Throws a `TypeError` for what is no
+ * address of the binding.
  */
 export function targetOf(address: string, wanted?: CallBinding): Target {
-  const isHttp = /^https?:\/\//i.test(address) && URL.canParse(address);
+  const isHttp = isHttpUrl(address);
   if (!isHttp && !/^(?:grpcs?:\/\/)?[^\s/?#]+:\d{1,5}$/i.test(address)) {
     throw new TypeError(`${address} is neither an http(s) URL nor the host:port of gRPC`);
   }
+  if (isHttp && isAgent(address)) return { kind: "agent", url: address, binding: wanted };
   const binding = wanted ?? (isHttp ? bindingOfUrl(address) : "grpc");
-  if (binding === "grpc") return { binding, address };
-  if (!isHttp) throw new TypeError(`${binding} needs an http(s) URL, ${address} is none`);
-  const isBase = /^[^/]+\/\/[^/?#]+$/.test(address);
-  return { binding, address: isBase ? address + bindingTable[binding].path : address };
+  if (binding !== "grpc" && !isHttp) throw new TypeError(`${binding} needs an http(s) URL, ${address} is none`);
+  return { kind: "interface", binding, address };
+}
+
+/** The URL of an agent's base or of its card. Throws a `TypeError` for what is no http(s) URL. */
+export function agentUrl(address: string): string {
+  if (!isHttpUrl(address)) throw new TypeError(`${address} is no http(s) URL`);
+  return address;
+}
+
+function isHttpUrl(address: string): boolean {
+  return /^https?:\/\//i.test(address) && URL.canParse(address);
+}
+
+function isAgent(url: string): boolean {
+  return /^[^/]+\/\/[^/?#]+$/.test(url) || new URL(url).pathname.endsWith(".json");
 }
 
 // An interface of ours says in its path what it speaks; of any other URL JSON-RPC is the likeliest.

@@ -10,7 +10,6 @@ import type { InterfacePool } from "./interface-pool.js";
 /** The agent of a card, whichever interfaces the card lists now. */
 export class AgentAccess implements Attempt {
   readonly #composition: (card: AgentCard) => Composition;
-  readonly #retired: InterfacePool[] = [];
   #card: AgentCard;
   #pool: InterfacePool;
   #isRepeatable: (operation: Operation) => boolean;
@@ -34,9 +33,10 @@ export class AgentAccess implements Attempt {
 
   /** Goes by another card from the next call on; streams that are open stay where they are. */
   replaceCard(card: AgentCard): void {
-    if (card === this.#card) return;
-    this.#retired.push(this.#pool);
+    const before = this.#card;
     this.#card = card;
+    if (isReachedAlike(before, card)) return;
+    this.#pool.close().catch(ignore);
     this.#pool = poolOf(card, this.#composition(card));
     this.#isRepeatable = repeatableAt(card);
   }
@@ -49,7 +49,18 @@ export class AgentAccess implements Attempt {
     return this.#pool.open(operation, request, options, left);
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#retired, this.#pool].map((pool) => pool.close()));
+  close(): Promise<void> {
+    return this.#pool.close();
   }
 }
+
+/** Whether two cards say the same of how their agent is called, so that connections and tokens stay good. */
+function isReachedAlike(one: AgentCard, other: AgentCard): boolean {
+  return one === other || accessOf(one) === accessOf(other);
+}
+
+function accessOf({ supportedInterfaces, securitySchemes, securityRequirements, capabilities }: AgentCard): string {
+  return JSON.stringify([supportedInterfaces, securitySchemes, securityRequirements, capabilities?.extensions]);
+}
+
+function ignore(): void {}

@@ -1,7 +1,7 @@
 import { type Message as AnyMessage, create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Caller, createTransport } from "../binding/transport.js";
 import type { CallOptions } from "../protocol/context.js";
-import { A2AError } from "../protocol/errors.js";
+import { A2AError, type ErrorCode } from "../protocol/errors.js";
 import { idempotentSendExtension } from "../protocol/extensions.js";
 import {
   type A2AService,
@@ -53,8 +53,10 @@ export interface ClientParts {
   readonly interceptors: readonly Interceptor[];
   readonly extensions: readonly string[];
   readonly timeoutMs: number | undefined;
-  /** Fetches the card again. */
-  readonly refresh: () => Promise<AgentCard>;
+  /** Aborts when the client is closed. */
+  readonly closed: AbortSignal;
+  /** Fetches the card again, and the extended one by these operations. */
+  readonly refresh: (operations: Operations<CallOptions>) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -109,26 +111,26 @@ export class BaseClient {
    * Gives the task as it is then. Throws `taskNotFound`.
    */
   async wait(taskId: string, options: CallOptions & { readonly tenant?: string | undefined } = {}): Promise<Task> {
-    const { clock, limits } = this.#parts;
+    const { clock, limits, timeoutMs, closed } = this.#parts;
     const request = { id: taskId, tenant: options.tenant ?? "" };
-    const allowance = allowanceOf(options, clock);
+    const allowance = allowanceOf({ ...options, timeoutMs: options.timeoutMs ?? timeoutMs }, clock);
     try {
       const items = this.operations.subscribeToTask(create(SubscribeToTaskRequestSchema, request), allowance.next());
-      return (await collect(untilStop(items))) as Task;
+      return taskOf(await collect(untilStop(items)));
     } catch (error) {
       // An agent has no subscriptions, or none to a task that has ended.
-      if (!(error instanceof A2AError) || error.code !== "unsupportedOperation") throw error;
+      if (!(error instanceof A2AError) || !refusals.has(error.code)) throw error;
     }
     for (let pauseMs = limits.pollMs; ; pauseMs = Math.min(pauseMs * 1.5, limits.pollMs * 10)) {
       const task = await this.operations.getTask(create(GetTaskRequestSchema, request), allowance.next());
       if (isStop(task.status?.state ?? TaskState.UNSPECIFIED)) return task;
-      await pause(clock, pauseMs, [options.signal]);
+      await pause(clock, Math.min(pauseMs, allowance.left()), [options.signal, closed]);
     }
   }
 
   /** Fetches the card again, and goes by it from now on. A card that was given as an object stays as it is. */
   async refreshCard(): Promise<AgentCard> {
-    this.#parts.access.replaceCard(await this.#parts.refresh());
+    await this.#parts.refresh(this.operations);
     return this.card;
   }
 
@@ -151,12 +153,22 @@ async function* untilStop(items: AsyncIterable<StreamItem>): AsyncGenerator<Stre
   }
 }
 
+/** What a subscription came to. */
+function taskOf(collected: Message | Task): Task {
+  if (collected.$typeName === "lf.a2a.v1.Task") return collected;
+  throw new A2AError("invalidAgentResponse", "the agent answered a subscription with a message");
+}
+
 /** The calls below the interceptors: retries for what gives one reply, and streams that last. */
-function callerOf({ access, clock, limits, retries, extensions, timeoutMs }: ClientParts): Caller {
-  const attempt = withRetries(access, { retries, clock, isRepeatable: access.isRepeatable });
+function callerOf({ access, clock, limits, retries, extensions, timeoutMs, closed }: ClientParts): Caller {
+  const attempt = withRetries(access, { retries, clock, isRepeatable: access.isRepeatable, closed });
   const filled = (options: CallOptions, own: readonly string[]): CallOptions => {
     const all = [...extensions, ...own, ...(options.extensions ?? [])];
-    return { timeoutMs, ...options, extensions: all.length === 0 ? undefined : [...new Set(all)] };
+    return {
+      ...options,
+      timeoutMs: options.timeoutMs ?? timeoutMs,
+      extensions: all.length === 0 ? undefined : [...new Set(all)],
+    };
   };
   const prepare = (operation: Operation, request: AnyMessage, options: CallOptions) => {
     if (operation.input !== SendMessageRequestSchema) return { operation, request, options: filled(options, none) };
@@ -171,9 +183,14 @@ function callerOf({ access, clock, limits, retries, extensions, timeoutMs }: Cli
     stream(operation, request, options) {
       const streaming = access.card.capabilities?.streaming !== false;
       const { streamBreaksMax: maxBreaks, pollMs } = limits;
-      return new LastingStream({ attempt, clock, streaming, maxBreaks, pollMs }, prepare(operation, request, options));
+      const signal = options.signal === undefined ? closed : AbortSignal.any([options.signal, closed]);
+      const call = prepare(operation, request, { ...options, signal });
+      return new LastingStream({ attempt, clock, streaming, maxBreaks, pollMs }, call);
     },
   };
 }
 
 const none: readonly string[] = [];
+
+/** What agents answer to a subscription that they cannot give. */
+const refusals: ReadonlySet<ErrorCode> = new Set(["unsupportedOperation", "methodNotFound", "methodNotAllowed"]);

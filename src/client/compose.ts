@@ -3,6 +3,7 @@ import { bindingTable } from "../card/mounts.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operation } from "../protocol/operations.js";
+import { parseVersion } from "../protocol/service-parameters.js";
 import type { PassedOver } from "./connection.js";
 import { InterfaceClient } from "./interface-client.js";
 import { InterfacePool, type InterfacePoolOptions } from "./interface-pool.js";
@@ -15,16 +16,20 @@ export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probe
   readonly credentials: CredentialSource | undefined;
   /** Whether a secret may be sent to an interface. */
   readonly mayCarry: (binding: string, url: string) => boolean;
+  /** Aborts when the client is closed. */
+  readonly closed: AbortSignal;
 }
 
 /** The interfaces of a card that there is a transport for, in the order in which they are tried. */
 export function poolOf(card: AgentCard, composition: Composition): InterfacePool {
-  const { transports, prefer, setting, credentials, mayCarry, clock, probeTimeoutMs, onConnection } = composition;
+  const { transports, prefer, setting, credentials, closed, clock, probeTimeoutMs, onConnection } = composition;
   const interfaces: InterfaceClient[] = [];
   const unusable: PassedOver[] = [];
   for (const { protocolBinding: binding, protocolVersion, url, tenant } of ordered(card, prefer)) {
+    // The third number of a version decides nothing (spec 3.6).
+    const version = parseVersion(protocolVersion) ?? protocolVersion;
     const known = transports.filter((transport) => transport.binding === binding);
-    const factory = known.find(({ versions }) => versions === undefined || versions.includes(protocolVersion));
+    const factory = known.find(({ versions }) => versions === undefined || versions.includes(version));
     const name = { binding, url, version: protocolVersion };
     if (factory === undefined) {
       unusable.push({
@@ -37,10 +42,12 @@ export function poolOf(card: AgentCard, composition: Composition): InterfacePool
       new InterfaceClient({
         name,
         tenant,
-        connect: () => factory.create({ url, version: protocolVersion }, setting),
+        connect: () => factory.create({ url, version }, setting),
         credentials,
-        mayCarry: mayCarry(binding, url),
+        mayCarry: composition.mayCarry(binding, url),
+        headers: setting.headers,
         streamExtensions: resumesByMetadata(card, binding) ? [resumeExtension] : [],
+        closed,
       }),
     );
   }

@@ -2,8 +2,10 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { credentialSource } from "../auth/credential-source.js";
 import { mayCarry, mayCarryTo } from "../auth/may-carry.js";
 import { bindingTable } from "../card/mounts.js";
+import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
+import type { Operations } from "../protocol/operations.js";
 import { AgentAccess } from "./agent-access.js";
 import { BaseClient, type ClientOperations, type ClientParts } from "./base-client.js";
 import type { Composition } from "./compose.js";
@@ -38,7 +40,12 @@ export function clientFactory(platform: Platform): ClientFactory {
     async connect(agent, options = {}) {
       const parts = await connectParts(agent, options, platform);
       const client = new BaseClient(parts);
-      await extend(client, parts, options);
+      try {
+        await extend(client.operations, { ...parts, signal: options.signal }, options);
+      } catch (error) {
+        await client.close();
+        throw error;
+      }
       // The constructor has given it the operations, by the table.
       return client as Client;
     },
@@ -68,9 +75,13 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     await cards.close();
     throw error;
   });
+  const closing = new AbortController();
   const trusted = { host: url === undefined ? undefined : new URL(url).hostname, allowPrivate: options.allowPrivate };
   const network = networkOf(options, platform, { connectTimeoutMs, tls: options.tls, trusted });
-  const access = new AgentAccess(card, compositionOf({ options, platform, network, limits, cardUrl: url }));
+  const facts = { options, platform, network, limits, cardUrl: url, closed: closing.signal };
+  const access = await accessOf(card, facts, [cards, network]);
+  const refreshed = async (): Promise<AgentCard> =>
+    url === undefined ? access.card : (await findCard([url], { ...discovery, signal: closing.signal })).card;
   return {
     access,
     clock,
@@ -79,26 +90,44 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     interceptors,
     extensions,
     timeoutMs,
-    refresh: async () =>
-      url === undefined ? access.card : (await findCard([url], { ...discovery, signal: undefined })).card,
+    closed: closing.signal,
+    async refresh(operations) {
+      access.replaceCard(await refreshed());
+      await extend(operations, { access, limits }, options);
+    },
     async close() {
+      closing.abort(new DOMException("the client is closed", "AbortError"));
       await access.close();
       await Promise.all([cards.close(), network.close()]);
     },
   };
 }
 
+// What the caller's options get wrong is found when the first interfaces are made.
+async function accessOf(card: AgentCard, facts: CompositionFacts, networks: readonly Network[]): Promise<AgentAccess> {
+  try {
+    return new AgentAccess(card, compositionOf(facts));
+  } catch (error) {
+    await Promise.all(networks.map((network) => network.close()));
+    throw error;
+  }
+}
+
 /** Asks for the extended card, where there is one; a caller who may not see it keeps the public one (spec 3.1.11). */
-async function extend(client: BaseClient, { access }: ClientParts, options: ClientOptions): Promise<void> {
-  const wanted = options.extendedCard ?? options.credentials !== undefined;
+async function extend(
+  { getExtendedAgentCard }: Operations<CallOptions>,
+  { access, limits, signal }: Pick<ClientParts, "access" | "limits"> & Pick<ConnectOptions, "signal">,
+  { extendedCard, credentials }: ClientOptions,
+): Promise<void> {
+  const wanted = extendedCard ?? credentials !== undefined;
   if (!wanted || access.card.capabilities?.extendedAgentCard !== true) return;
   try {
-    access.replaceCard(
-      await client.operations.getExtendedAgentCard(
-        { $typeName: "lf.a2a.v1.GetExtendedAgentCardRequest", tenant: "" },
-        {},
-      ),
+    const card = await getExtendedAgentCard(
+      { $typeName: "lf.a2a.v1.GetExtendedAgentCardRequest", tenant: "" },
+      { signal, timeoutMs: limits.cardTimeoutMs },
     );
+    // One that says no place to call is of no use in place of one that does.
+    if (card.supportedInterfaces.length > 0) access.replaceCard(card);
   } catch (error) {
     if (!(error instanceof A2AError)) throw error;
   }
@@ -138,9 +167,10 @@ interface CompositionFacts {
   readonly network: Network;
   readonly limits: ClientLimits;
   readonly cardUrl: string | undefined;
+  readonly closed: AbortSignal;
 }
 
-function compositionOf({ options, platform, network, limits, cardUrl }: CompositionFacts) {
+function compositionOf({ options, platform, network, limits, cardUrl, closed }: CompositionFacts) {
   const {
     clock = machineClock,
     prefer = [],
@@ -153,6 +183,8 @@ function compositionOf({ options, platform, network, limits, cardUrl }: Composit
   const own = new Set(transports.map(({ binding }) => binding));
   const secure = options.grpcTls ?? cardUrl?.startsWith("https:") ?? true;
   const isSecure = (url: string): boolean => (/^\w+:\/\//.test(url) ? /^(?:https|grpcs):/i.test(url) : secure);
+  const isSafeForGrpc = (url: string): boolean =>
+    mayCarryTo({ secure: isSecure(url), host: url.replace(/^\w+:\/\//, "").replace(/[/?#].*$/s, "") }, false);
   const { fetch } = network;
   return (card: AgentCard): Composition => ({
     transports: [...transports, ...platform.transports.filter(({ binding }) => !own.has(binding))],
@@ -163,14 +195,10 @@ function compositionOf({ options, platform, network, limits, cardUrl }: Composit
         ? undefined
         : credentialSource(card, credentials, { fetch, clock, allowPlaintext, certificates: tls?.cert !== undefined }),
     mayCarry: (binding, url) =>
-      binding === bindingTable.grpc.wire
-        ? mayCarryTo(
-            { secure: isSecure(url), host: url.replace(/^\w+:\/\//, "").replace(/[/?#].*$/s, "") },
-            allowPlaintext,
-          )
-        : mayCarry(url, allowPlaintext),
+      allowPlaintext || (binding === bindingTable.grpc.wire ? isSafeForGrpc(url) : mayCarry(url, false)),
     clock,
     probeTimeoutMs: limits.probeTimeoutMs,
     onConnection: options.onConnection,
+    closed,
   });
 }

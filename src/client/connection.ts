@@ -1,4 +1,4 @@
-import { ConnectionError } from "../protocol/errors.js";
+import { A2AError, ConnectionError } from "../protocol/errors.js";
 
 /** An interface of a card. */
 export interface InterfaceName {
@@ -20,20 +20,31 @@ export interface Connection extends InterfaceName {
   readonly passedOver: readonly PassedOver[];
 }
 
+/** An interface that this client itself keeps away from; asking again changes nothing. */
+export class NotCalledError extends ConnectionError {
+  constructor(url: string, reason: string) {
+    super(`${url} is not called: ${reason}`, { written: false });
+    this.name = "NotCalledError";
+  }
+}
+
 /** No interface of the card let a call through; `code` is `unavailable`. */
 export class NoInterfaceError extends ConnectionError {
+  /** Every interface of the card, and why it was not used. */
   readonly passedOver: readonly PassedOver[];
+  /** What the interfaces that were tried have failed with. */
+  readonly failures: readonly unknown[];
 
-  constructor(
-    passedOver: readonly PassedOver[],
-    options: { readonly written: boolean; readonly cause?: unknown; readonly retryAfterMs?: number | undefined },
-  ) {
+  constructor(passedOver: readonly PassedOver[], failures: readonly unknown[], written: boolean) {
     const list = passedOver.map(({ binding, version, url, reason }) => `${binding} ${version} at ${url}: ${reason}`);
-    super(
-      list.length === 0 ? "the card lists no interface" : `no interface of the agent answers: ${list.join("; ")}`,
-      options,
-    );
+    const waits = failures.flatMap((error) => (error instanceof A2AError ? (error.retryAfterMs ?? []) : []));
+    super(list.length === 0 ? "the card lists no interface" : `no interface of the agent answers: ${list.join("; ")}`, {
+      written,
+      cause: failures.at(-1),
+      retryAfterMs: waits.length === 0 ? undefined : Math.min(...waits),
+    });
     this.name = "NoInterfaceError";
     this.passedOver = passedOver;
+    this.failures = failures;
   }
 }

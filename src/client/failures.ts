@@ -1,4 +1,5 @@
 import { A2AError, ConnectionError } from "../protocol/errors.js";
+import { NoInterfaceError, NotCalledError } from "./connection.js";
 
 // What the failure of a call means for the next one: another interface, another try, or an answer to be heard.
 
@@ -18,6 +19,10 @@ function foreignStatus(error: A2AError): number | undefined {
 
 /** Statuses of a server that has no such endpoint, and so has done nothing. */
 const noEndpoint: ReadonlySet<number> = new Set([404, 405, 410, 415, 501]);
+/** The same in words, of a server that says it in JSON. */
+const unserved: ReadonlySet<string> = new Set(["methodNotFound", "methodNotAllowed", "unsupportedMediaType"]);
+/** What is said of an answer that makes no sense. */
+const strange: ReadonlySet<string> = new Set(["invalidAgentResponse", "contentTooLarge"]);
 /** Statuses of a gateway whose agent is away. */
 const away: ReadonlySet<number> = new Set([502, 503]);
 
@@ -29,12 +34,13 @@ export function leadsOn(error: unknown, { repeatable, proven }: Circumstances): 
   if (error instanceof ConnectionError) return repeatable || !error.written;
   if (!(error instanceof A2AError)) return false;
   const status = foreignStatus(error);
-  if (status !== undefined && away.has(status)) return repeatable;
+  if (status !== undefined) {
+    if (away.has(status)) return repeatable;
+    return !proven && (noEndpoint.has(status) || (repeatable && !asksForMore.has(status)));
+  }
   if (error.code === "unavailable") return repeatable;
   if (error.code === "versionNotSupported") return true;
-  if (proven) return false;
-  if (status !== undefined) return noEndpoint.has(status) || (repeatable && !asksForMore.has(status));
-  return error.code === "methodNotFound" || (error.code === "invalidAgentResponse" && repeatable);
+  return !proven && (unserved.has(error.code) || (repeatable && strange.has(error.code)));
 }
 
 /** Whether a failure says that the agent has answered, whatever it said. */
@@ -47,10 +53,16 @@ const unanswered: ReadonlySet<string> = new Set(["unavailable", "deadlineExceede
 
 /** Whether the same call may get through a little later. */
 export function mayPass(error: unknown, repeatable: boolean): boolean {
-  if (error instanceof ConnectionError) return repeatable || !error.written;
+  if (error instanceof NoInterfaceError) return error.failures.some((failure) => mayPass(failure, repeatable));
+  if (error instanceof ConnectionError) return !isOurs(error) && (repeatable || !error.written);
   if (!repeatable || !(error instanceof A2AError)) return false;
   if (error.code === "resourceExhausted") return error.retryAfterMs !== undefined;
   return error.code === "unavailable" || error.code === "requestTimeout";
+}
+
+// A policy of addresses says no under its own name; where there is none, as in browsers, its room is not loaded.
+function isOurs(error: ConnectionError): boolean {
+  return error instanceof NotCalledError || error.name === "ForbiddenAddressError";
 }
 
 /** Whether a stream was cut off, and not ended by the agent. */

@@ -5,7 +5,7 @@ import type { CallOptions } from "../protocol/context.js";
 import { dynamic } from "../protocol/dynamic.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import { invokeStream, invokeUnary, type Operation, type StreamItem } from "../protocol/operations.js";
-import type { InterfaceName } from "./connection.js";
+import { type InterfaceName, NotCalledError } from "./connection.js";
 
 /** A stream whose first event has come: whoever got that far has reached the agent. */
 export interface OpenStream {
@@ -28,8 +28,12 @@ export interface InterfaceClientOptions {
   readonly credentials: CredentialSource | undefined;
   /** Whether a secret may be sent there. */
   readonly mayCarry: boolean;
+  /** Headers of every call; credentials do not replace them. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Extensions to activate for streams. */
   readonly streamExtensions: readonly string[];
+  /** Aborts when the client is closed. */
+  readonly closed: AbortSignal;
 }
 
 /** Calls one interface of an agent, with its tenant and with credentials. A challenge is answered once. */
@@ -37,6 +41,7 @@ export class InterfaceClient implements Attempt {
   readonly name: InterfaceName;
   readonly #options: InterfaceClientOptions;
   #transport: Promise<Transport> | undefined;
+  #isClosed = false;
 
   constructor(options: InterfaceClientOptions) {
     this.name = options.name;
@@ -46,23 +51,27 @@ export class InterfaceClient implements Attempt {
   async unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
     const transport = await this.#connected();
     const addressed = this.#addressed(request);
-    return this.#allowed(options, (granted) => invokeUnary(transport, operation, addressed, granted));
+    const bounded = transport.close === undefined ? options : this.#untilClosed(options);
+    return this.#allowed(bounded, (granted) => invokeUnary(transport, operation, addressed, granted));
   }
 
   async open(operation: Operation, request: AnyMessage, options: CallOptions, left: AbortSignal): Promise<OpenStream> {
     const transport = await this.#connected();
     const addressed = this.#addressed(request);
-    return this.#allowed(options, (granted) =>
+    return this.#allowed(this.#extended(options), (granted) =>
       openStream(invokeStream(transport, operation, addressed, granted), left),
     );
   }
 
+  /** Frees the connection; streams that are open may go on. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     const transport = await this.#transport?.catch(() => undefined);
     await transport?.close?.();
   }
 
   async #connected(): Promise<Transport> {
+    if (this.#isClosed) throw new ConnectionError(`${this.name.url} is called no longer`, { written: false });
     this.#transport ??= Promise.resolve().then(this.#options.connect);
     try {
       return await this.#transport;
@@ -79,26 +88,41 @@ export class InterfaceClient implements Attempt {
     return { ...request, tenant } as typeof request;
   }
 
+  // A transport with connections of its own may let calls go on when it is closed.
+  #untilClosed(options: CallOptions): CallOptions {
+    const { closed } = this.#options;
+    return { ...options, signal: options.signal === undefined ? closed : AbortSignal.any([options.signal, closed]) };
+  }
+
+  #extended(options: CallOptions): CallOptions {
+    const { streamExtensions } = this.#options;
+    if (streamExtensions.length === 0) return options;
+    return { ...options, extensions: [...new Set([...(options.extensions ?? []), ...streamExtensions])] };
+  }
+
   async #allowed<T>(options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
-    const { credentials } = this.#options;
+    const { credentials, headers } = this.#options;
+    const granted = (credential: Credential | undefined): CallOptions => withCredential(options, credential, headers);
     if (credentials === undefined) return call(options);
     const credential = await credentials.get(options.signal);
     this.#checkPlace(credential);
     try {
-      return await call(granted(options, credential));
+      return await call(granted(credential));
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const better = await credentials.renew(credential, error, options.signal);
       if (better === undefined) throw error;
       this.#checkPlace(better);
-      return call(granted(options, better));
+      return call(granted(better));
     }
   }
 
   #checkPlace(credential: Credential | undefined): void {
     if (credential === undefined || this.#options.mayCarry) return;
-    const reason = "credentials are not sent in plain text to another machine (allowPlaintext)";
-    throw new ConnectionError(`${this.name.url} is not called: ${reason}`, { written: false });
+    throw new NotCalledError(
+      this.name.url,
+      "credentials are not sent in plain text to another machine (allowPlaintext)",
+    );
   }
 }
 
@@ -107,16 +131,23 @@ function isRefusal(error: unknown): error is A2AError {
 }
 
 // What the caller says stands above what the card asks for.
-function granted(options: CallOptions, credential: Credential | undefined): CallOptions {
+function withCredential(
+  options: CallOptions,
+  credential: Credential | undefined,
+  headers: Readonly<Record<string, string>>,
+): CallOptions {
   if (credential === undefined) return options;
+  const own = new Set([headers, options.headers ?? {}].flatMap(Object.keys).map((name) => name.toLowerCase()));
+  const wanted = Object.entries(credential.headers ?? {}).filter(([name]) => !own.has(name.toLowerCase()));
   return {
     ...options,
-    headers: { ...credential.headers, ...options.headers },
+    headers: { ...Object.fromEntries(wanted), ...options.headers },
     query: { ...credential.query, ...options.query },
   };
 }
 
 async function openStream(items: AsyncIterable<StreamItem>, left: AbortSignal): Promise<OpenStream> {
+  left.throwIfAborted();
   const rest = items[Symbol.asyncIterator]();
   const leave = (): void => void rest.return?.().then(undefined, ignore);
   left.addEventListener("abort", leave, { once: true });

@@ -2,6 +2,7 @@ import { type Message as AnyMessage, create } from "@bufbuild/protobuf";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import { type Operation, operationOf } from "../protocol/operations.js";
+import { randomUuid } from "../protocol/uuid.js";
 import { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./connection.js";
 import { type Circumstances, isAnswer, leadsOn, reasonOf } from "./failures.js";
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
@@ -78,46 +79,37 @@ export class InterfacePool implements Attempt {
   async #first<T>(operation: Operation, options: CallOptions, call: Call<T>): Promise<T> {
     const { clock, isRepeatable } = this.#options;
     const repeatable = isRepeatable(operation);
+    const reads = operation.idempotent && !operation.streams;
     const order = this.#order(clock.now());
     const allowance = allowanceOf(options, clock);
     const failures: unknown[] = [];
     for (const [index, candidate] of order.entries()) {
       const asks = !candidate.proven && index + 1 < order.length;
+      // One that was never heard of must not take the time of a call while others wait.
+      const limitMs = Math.min(this.#options.probeTimeoutMs, allowance.left() / (order.length - index));
+      let harmless = true;
       try {
-        const reads = operation.idempotent && !operation.streams;
-        if (asks && !reads) await this.#probe(candidate, allowance);
-        const reply = await this.#call(candidate, asks && reads, allowance, call);
+        if (asks && !reads) await this.#probe(candidate, allowance, limitMs);
+        harmless = repeatable;
+        const reply = await (asks && reads
+          ? hurried(allowance, limitMs, (left) => call(candidate.client, left))
+          : call(candidate.client, allowance.next()));
         this.#answered(candidate);
         return reply;
       } catch (error) {
-        if (isAnswer(error) && !leadsOn(error, { repeatable, proven: candidate.proven })) this.#answered(candidate);
-        if (!this.#goesOn(candidate, error, { repeatable, proven: candidate.proven })) throw error;
+        if (!this.#goesOn(candidate, error, { repeatable: harmless, proven: candidate.proven })) throw error;
         failures.push(error);
       }
     }
-    throw this.#nobody(order, failures);
-  }
-
-  // One that was never heard of must not take the whole time of a call while others wait.
-  async #call<T>(candidate: Candidate, hurried: boolean, allowance: Allowance, call: Call<T>): Promise<T> {
-    const options = allowance.next();
-    if (!hurried) return call(candidate.client, options);
-    const { probeTimeoutMs } = this.#options;
-    const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, probeTimeoutMs);
-    try {
-      return await call(candidate.client, { ...options, timeoutMs });
-    } catch (error) {
-      const isLate = error instanceof A2AError && error.code === "deadlineExceeded" && allowance.has(0);
-      throw isLate ? new ConnectionError(`no answer within ${timeoutMs} ms`, { written: true, cause: error }) : error;
-    }
+    throw this.#nobody(order, failures, repeatable);
   }
 
   // Asks for a task that does not exist: whatever an agent says to that shows that it is there.
-  async #probe(candidate: Candidate, allowance: Allowance): Promise<void> {
+  async #probe(candidate: Candidate, allowance: Allowance, limitMs: number): Promise<void> {
     const operation = operationOf("getTask");
-    const request = Object.assign(create(operation.input), { id: crypto.randomUUID() });
+    const request = Object.assign(create(operation.input), { id: randomUuid() });
     try {
-      await this.#call(candidate, true, allowance, (client, options) => client.unary(operation, request, options));
+      await hurried(allowance, limitMs, (left) => candidate.client.unary(operation, request, left));
     } catch (error) {
       if (!isAnswer(error) || leadsOn(error, { repeatable: true, proven: false })) throw error;
     }
@@ -133,12 +125,17 @@ export class InterfacePool implements Attempt {
   }
 
   #goesOn(candidate: Candidate, error: unknown, circumstances: Circumstances): boolean {
-    const isBroken = error instanceof ConnectionError || leadsOn(error, { ...circumstances, repeatable: true });
-    if (isBroken) this.#rest(candidate, reasonOf(error));
-    return leadsOn(error, circumstances);
+    const leads = leadsOn(error, circumstances);
+    if (error instanceof ConnectionError || leadsOn(error, { ...circumstances, repeatable: true })) {
+      this.#rest(candidate, reasonOf(error));
+    } else if (isAnswer(error)) {
+      this.#answered(candidate);
+    }
+    return leads;
   }
 
   #rest(candidate: Candidate, reason: string): void {
+    candidate.proven = false;
     candidate.restsUntil = this.#options.clock.now() + candidate.restMs;
     candidate.restMs = Math.min(candidate.restMs * 2, maxRestMs);
     candidate.reason = reason;
@@ -155,17 +152,29 @@ export class InterfacePool implements Attempt {
     this.#options.onConnection?.(this.#connection);
   }
 
-  #nobody(tried: readonly Candidate[], failures: readonly unknown[]): unknown {
+  #nobody(tried: readonly Candidate[], failures: readonly unknown[], repeatable: boolean): unknown {
     const [first] = failures;
-    if (failures.every((error) => saysTheSame(error, first))) return first;
+    if (first !== undefined && failures.every((error) => saysTheSame(error, first))) return first;
     const passedOver = tried.map(({ client: { name }, reason }) => ({ ...name, reason }));
-    const known = failures.filter((error) => error instanceof A2AError);
-    const waits = known.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
-    return new NoInterfaceError([...this.#options.unusable, ...passedOver], {
-      written: known.some((error) => error instanceof ConnectionError && error.written),
-      cause: failures.at(-1),
-      retryAfterMs: waits.length === 0 ? undefined : Math.min(...waits),
-    });
+    // What must not be repeated has got here only because none of it was sent.
+    const written = repeatable && failures.some((error) => error instanceof ConnectionError && error.written);
+    return new NoInterfaceError([...this.#options.unusable, ...passedOver], failures, written);
+  }
+}
+
+/** A call that has to be answered within a part of its time. That it was not says nothing of the call's own deadline. */
+async function hurried<T>(
+  allowance: Allowance,
+  limitMs: number,
+  call: (options: CallOptions) => Promise<T>,
+): Promise<T> {
+  const options = allowance.next();
+  const timeoutMs = Math.ceil(Math.min(options.timeoutMs ?? limitMs, limitMs));
+  try {
+    return await call({ ...options, timeoutMs });
+  } catch (error) {
+    const isLate = error instanceof A2AError && error.code === "deadlineExceeded" && allowance.left() > 0;
+    throw isLate ? new ConnectionError(`no answer within ${timeoutMs} ms`, { written: true, cause: error }) : error;
   }
 }
 

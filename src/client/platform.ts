@@ -1,5 +1,6 @@
 import type { AddressPolicy } from "../binding/address-policy.js";
 import type { ClientTls } from "../binding/client-tls.js";
+import type { Fetch } from "../protocol/fetch.js";
 import type { Version } from "../version/codec.js";
 import type { CardCache } from "./card-cache.js";
 import type { TransportFactory } from "./transports.js";
@@ -13,7 +14,7 @@ export interface NetworkOptions {
 
 /** Outgoing connections. */
 export interface Network {
-  readonly fetch: typeof fetch;
+  readonly fetch: Fetch;
   readonly policy?: AddressPolicy | undefined;
   close(): Promise<void>;
 }

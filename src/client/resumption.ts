@@ -1,7 +1,7 @@
 import { type Message as AnyMessage, create } from "@bufbuild/protobuf";
 import type { CallOptions } from "../protocol/context.js";
 import { dynamic } from "../protocol/dynamic.js";
-import { A2AError, type ErrorCode } from "../protocol/errors.js";
+import { A2AError, ConnectionError } from "../protocol/errors.js";
 import {
   GetTaskRequestSchema,
   SendMessageConfigurationSchema,
@@ -11,7 +11,7 @@ import {
   type Task,
 } from "../protocol/model.js";
 import { type Operation, operationOf, type StreamItem } from "../protocol/operations.js";
-import { isStop } from "../protocol/states.js";
+import { isCut } from "./failures.js";
 import type { Attempt } from "./interface-client.js";
 import { numbered, type TaskView, taskItem } from "./task-view.js";
 import { type Allowance, type ClientClock, pause } from "./timing.js";
@@ -39,7 +39,9 @@ export interface ResumptionCall {
   readonly operation: Operation;
   readonly request: AnyMessage;
   readonly allowance: Allowance;
-  readonly signal: AbortSignal | undefined;
+  /** Aborts when the caller gives up, whichever way. */
+  readonly signal: AbortSignal;
+  /** Aborts when the reader leaves. */
   readonly left: AbortSignal;
 }
 
@@ -60,47 +62,54 @@ export class Resumption {
   /** The stream as it was asked for. */
   async begin(): Promise<Source> {
     const { operation, request } = this.#call;
-    if (this.#options.streaming) return this.#open(operation, request);
-    const first = operation === subscribeToTask ? taskItem(await this.#readTask()) : await this.#send();
+    const subscribes = operation === subscribeToTask;
+    if (this.#options.streaming) {
+      const { after } = this.#next();
+      const source = await this.#open(operation, request, after);
+      // Behind the last event of a task there is nothing.
+      if (source.ready.length > 0 || after !== undefined) return source;
+      if (!subscribes) throw new ConnectionError("the agent ended the stream without an event", { written: true });
+    }
+    const first = subscribes ? taskItem(await this.#readTask()) : await this.#send();
     return { ready: [first], rest: this.#poll() };
   }
 
   /** What comes behind the last event: told by the agent, or found out by comparing. */
   async resume(): Promise<Source> {
-    const { taskId: id, lastId } = this.#view;
-    if (this.#canSubscribe) {
-      try {
-        const source = await this.#open(
-          subscribeToTask,
-          this.#addressed(create(SubscribeToTaskRequestSchema, { id })),
-          lastId,
-        );
-        const continued = this.#continued(source);
-        if (continued !== undefined) return continued;
-      } catch (error) {
-        if (!(error instanceof A2AError) || !refusals.has(error.code)) throw error;
-      }
-    }
-    return { ready: this.#view.missed(await this.#readTask(), undefined), rest: this.#poll() };
+    const source = this.#canSubscribe ? await this.#subscribe() : undefined;
+    return source ?? { ready: this.#view.missed(await this.#readTask(), undefined), rest: this.#poll() };
+  }
+
+  /** Waits, though not beyond the time of the call. Rejects when the caller gives up. */
+  pause(ms: number): Promise<void> {
+    const { allowance, signal } = this.#call;
+    return pause(this.#options.clock, Math.min(ms, allowance.left()), [signal]);
   }
 
   // A subscription begins with the task, unless it goes on behind an event. What one that does neither has left out cannot
   // be known, so it is not used.
-  #continued({ ready: [first], rest }: Source): Source | undefined {
+  async #subscribe(): Promise<Source | undefined> {
+    const { taskId: id, lastId } = this.#view;
+    const request = this.#addressed(create(SubscribeToTaskRequestSchema, { id }));
+    const source = await this.#open(subscribeToTask, request, lastId).catch(unlessRefused);
+    if (source === undefined) return undefined;
+    const { ready, rest } = source;
+    const [first] = ready;
     if (first?.response.payload.case === "task") {
-      const { value } = first.response.payload;
-      return { ready: this.#view.missed(value, first.id), rest };
+      return { ready: this.#view.missed(first.response.payload.value, first.id), rest };
     }
-    if (first !== undefined && this.#view.lastId !== undefined) return { ready: [first], rest };
+    if (lastId !== undefined) {
+      if (first !== undefined) return source;
+      throw new A2AError("unavailable", "the agent ended the stream before the task");
+    }
     rest.return?.().then(undefined, ignore);
-    this.#canSubscribe = first === undefined && this.#canSubscribe;
+    this.#canSubscribe = false;
     return undefined;
   }
 
-  async #open(operation: Operation, request: AnyMessage, after?: string): Promise<Source> {
-    const { allowance, left } = this.#call;
-    const options: CallOptions = after === undefined ? allowance.next() : { ...allowance.next(), after };
-    const { first, rest } = await this.#options.attempt.open(operation, request, options, left);
+  async #open(operation: Operation, request: AnyMessage, after: string | undefined): Promise<Source> {
+    const options = { ...this.#next(), after };
+    const { first, rest } = await this.#options.attempt.open(operation, request, options, this.#call.left);
     return { ready: first.done === true ? [] : [numbered(first.value)], rest };
   }
 
@@ -122,7 +131,11 @@ export class Resumption {
   }
 
   #unary(operation: Operation, request: AnyMessage): Promise<AnyMessage> {
-    return this.#options.attempt.unary(operation, request, this.#call.allowance.next());
+    return this.#options.attempt.unary(operation, request, { ...this.#next(), after: undefined });
+  }
+
+  #next(): CallOptions {
+    return { ...this.#call.allowance.next(), signal: this.#call.signal };
   }
 
   #addressed<T extends { tenant: string }>(request: T): T {
@@ -131,16 +144,19 @@ export class Resumption {
   }
 
   async *#poll(): AsyncGenerator<StreamItem, void, undefined> {
-    const { clock, pollMs } = this.#options;
-    const { signal, left } = this.#call;
-    for (let pauseMs = pollMs; !isStop(this.#view.state); pauseMs = Math.min(pauseMs * 1.5, pollMs * 10)) {
-      await pause(clock, pauseMs, [signal, left]);
-      yield* this.#view.missed(await this.#readTask(), undefined);
+    const { pollMs } = this.#options;
+    const view = this.#view;
+    for (let pauseMs = pollMs; view.taskId !== "" && !view.isDone; pauseMs = Math.min(pauseMs * 1.5, pollMs * 10)) {
+      await this.pause(pauseMs);
+      yield* view.missed(await this.#readTask(), undefined);
     }
   }
 }
 
-/** What agents answer to a subscription that they cannot give: the task has ended, or nothing is streamed. */
-const refusals: ReadonlySet<ErrorCode> = new Set(["unsupportedOperation", "methodNotFound", "methodNotAllowed"]);
+/** An agent that is there and gives no subscription, whatever it calls that, may still tell of the task. */
+function unlessRefused(error: unknown): undefined {
+  const isRefusal = error instanceof A2AError && !isCut(error) && error.code !== "deadlineExceeded";
+  if (!isRefusal) throw error;
+}
 
 function ignore(): void {}

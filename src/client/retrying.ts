@@ -14,27 +14,30 @@ export interface RetryOptions {
   readonly firstPauseMs?: number | undefined;
   /** Upper bound of every pause that the agent does not name itself. Default: 5,000. */
   readonly maxPauseMs?: number | undefined;
+  /** Longest pause that an agent may name. When it names a longer one the call fails; `retryAfterMs` of the error says it. Default: 60,000. */
+  readonly maxRetryAfterMs?: number | undefined;
   /** Retries that all calls of the client may use up in a row; each call that gets through gives back a tenth of one. Default: 20. */
   readonly budget?: number | undefined;
 }
 
 export interface Retries {
-  /** The pause before try `attempt` (2 is the first retry), or `undefined` when there shall be none. */
-  pauseBefore(attempt: number, error: unknown): number | undefined;
+  /** The pause before try `attempt` (2 is the first retry), or `undefined` when there shall be none in the time left. */
+  pauseBefore(attempt: number, error: unknown, leftMs: number): number | undefined;
   succeeded(): void;
 }
 
 /** Decides on retries: exponential pauses with full jitter, `Retry-After` where the agent names one, and a budget. */
 export function createRetries(options: RetryOptions = {}, random: () => number = Math.random): Retries {
-  const { maxAttempts = 4, firstPauseMs = 200, maxPauseMs = 5_000, budget = 20 } = options;
+  const { maxAttempts = 4, firstPauseMs = 200, maxPauseMs = 5_000, maxRetryAfterMs = 60_000, budget = 20 } = options;
   let tokens = budget;
   return {
-    pauseBefore(attempt, error) {
-      if (attempt > maxAttempts || tokens < 1) return undefined;
+    pauseBefore(attempt, error, leftMs) {
+      const named = (error instanceof A2AError ? error.retryAfterMs : undefined) ?? 0;
+      if (attempt > maxAttempts || tokens < 1 || named > maxRetryAfterMs) return undefined;
+      const pauseMs = named + random() * Math.min(firstPauseMs * 2 ** (attempt - 2), maxPauseMs);
+      if (pauseMs >= leftMs) return undefined;
       tokens--;
-      const named = error instanceof A2AError ? error.retryAfterMs : undefined;
-      const bound = Math.min(firstPauseMs * 2 ** (attempt - 2), maxPauseMs);
-      return (named ?? 0) + bound * random();
+      return pauseMs;
     },
     succeeded() {
       tokens = Math.min(tokens + 0.1, budget);
@@ -46,10 +49,12 @@ export interface RetryingOptions {
   readonly retries: Retries;
   readonly clock: ClientClock;
   readonly isRepeatable: (operation: Operation) => boolean;
+  /** Aborts when the client is closed: nothing is tried from then on. */
+  readonly closed: AbortSignal;
 }
 
 /** Tries calls again that may get through a little later (design 7.4). The time limit of a call is for all of its tries. */
-export function withRetries(next: Attempt, { retries, clock, isRepeatable }: RetryingOptions): Attempt {
+export function withRetries(next: Attempt, { retries, clock, isRepeatable, closed }: RetryingOptions): Attempt {
   const run = async <T>(
     operation: Operation,
     options: CallOptions,
@@ -59,14 +64,17 @@ export function withRetries(next: Attempt, { retries, clock, isRepeatable }: Ret
     const allowance = allowanceOf(options, clock);
     const repeatable = isRepeatable(operation);
     for (let attempt = 2; ; attempt++) {
+      closed.throwIfAborted();
       try {
         const reply = await call(allowance.next());
         retries.succeeded();
         return reply;
       } catch (error) {
-        const pauseMs = mayPass(error, repeatable) ? retries.pauseBefore(attempt, error) : undefined;
-        if (pauseMs === undefined || !allowance.has(pauseMs)) throw error;
-        await pause(clock, pauseMs, [options.signal, left]);
+        if (!mayPass(error, repeatable)) throw error;
+        closed.throwIfAborted();
+        const pauseMs = retries.pauseBefore(attempt, error, allowance.left());
+        if (pauseMs === undefined) throw error;
+        await pause(clock, pauseMs, [options.signal, left, closed]);
       }
     }
   };

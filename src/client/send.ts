@@ -1,5 +1,6 @@
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import type { CallOptions } from "../protocol/context.js";
+import { A2AError } from "../protocol/errors.js";
 import {
   type Message,
   Role,
@@ -10,6 +11,7 @@ import {
   type Task,
 } from "../protocol/model.js";
 import { type Content, partsOf } from "../protocol/parts.js";
+import { randomUuid } from "../protocol/uuid.js";
 
 /** What may go with a message. */
 export interface SendOptions extends CallOptions {
@@ -49,13 +51,13 @@ export function sendRequest(content: Content, options: SendOptions): SendMessage
 export function completed(request: SendMessageRequest): SendMessageRequest {
   const { message } = request;
   if (message === undefined || (message.messageId !== "" && message.role !== Role.UNSPECIFIED)) return request;
-  const messageId = message.messageId || crypto.randomUUID();
+  const messageId = message.messageId || randomUuid();
   const role = message.role === Role.UNSPECIFIED ? Role.USER : message.role;
   return { ...request, message: { ...message, messageId, role } };
 }
 
 /** What an agent answered: a message, or a task. */
 export function answerOf({ payload }: SendMessageResponse): Message | Task {
-  if (payload.value === undefined) throw new TypeError("the agent's answer is empty");
+  if (payload.value === undefined) throw new A2AError("invalidAgentResponse", "the agent's answer is empty");
   return payload.value;
 }

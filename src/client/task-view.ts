@@ -2,7 +2,17 @@ import { eventIdOf, withoutEventId } from "../protocol/extensions.js";
 import { applyEvent, copyTask, emptyTask } from "../protocol/fold.js";
 import { type StreamResponse, type Task, TaskState } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
+import { isTerminal } from "../protocol/states.js";
 import { differenceOf } from "./difference.js";
+
+export interface TaskViewOptions {
+  /** The reader follows the task to its end, and not only until it asks for input. */
+  readonly toTheEnd: boolean;
+  /** The task was there before the stream, whose first event may therefore tell of an old state. */
+  readonly goesOn: boolean;
+  /** The agent goes on behind the id of an event. */
+  readonly numbers: boolean;
+}
 
 /**
  * What the reader of a stream has heard of its task, so that it can go on after a break. Of an agent that numbers its
@@ -10,13 +20,29 @@ import { differenceOf } from "./difference.js";
  */
 export class TaskView {
   taskId = "";
-  contextId = "";
   /** Id of the last event. */
   lastId: string | undefined;
   state: TaskState = TaskState.UNSPECIFIED;
   /** A message was the answer: there is no task. */
   answered = false;
+  readonly #options: TaskViewOptions;
+  #contextId = "";
+  /** The state was come to in this stream. */
+  #hasMoved: boolean;
+  /** What was heard, added up; `undefined` before the first event, and when some of it was not kept. */
   #task: Task | undefined;
+  #isKept = true;
+
+  constructor(options: TaskViewOptions) {
+    this.#options = options;
+    this.#hasMoved = !options.goesOn;
+  }
+
+  /** Nothing more is to come: a message was all, the task has ended, or it has asked for input since the stream began. */
+  get isDone(): boolean {
+    if (this.answered || isTerminal(this.state)) return true;
+    return !this.#options.toTheEnd && this.#hasMoved && this.state === TaskState.INPUT_REQUIRED;
+  }
 
   /** Takes note of an event on its way to the reader. */
   see(item: StreamItem): void {
@@ -26,36 +52,37 @@ export class TaskView {
       this.answered = true;
       return;
     }
+    const isFirst = this.taskId === "";
     this.taskId = (payload.case === "task" ? payload.value.id : payload.value.taskId) || this.taskId;
-    this.contextId = payload.value.contextId || this.contextId;
-    if (payload.case !== "artifactUpdate") this.state = payload.value.status?.state ?? this.state;
-    // What was made from a difference is in the task already.
+    this.#contextId = payload.value.contextId || this.#contextId;
+    if (payload.case !== "artifactUpdate" && payload.value.status !== undefined) {
+      this.state = payload.value.status.state;
+      this.#hasMoved ||= !isFirst || payload.case === "statusUpdate";
+    }
+    // What was recovered was kept when it was found out.
     if (item.recovered === undefined) this.#keep(item);
   }
 
-  /** What the reader has missed, now that the task turns out to be this. */
+  /** What the reader has missed, now that the task turns out to be this. `id`: that of the snapshot. */
   missed(task: Task, id: string | undefined): readonly StreamItem[] {
-    const known = this.#task;
-    const events = known === undefined ? undefined : differenceOf(known, task);
-    this.#task = id === undefined ? copyTask(task) : undefined;
-    this.lastId = id;
-    this.state = task.status?.state ?? this.state;
-    return (
-      events?.map((response) => ({ response, recovered: "difference" })) ?? [
-        { ...taskItem(task, id), recovered: "resync" },
-      ]
-    );
+    const snapshot = taskItem(task, id);
+    const events = this.#task === undefined ? undefined : differenceOf(this.#task, task);
+    this.#keep(snapshot);
+    return events?.map((response) => ({ response, recovered: "difference" })) ?? [{ ...snapshot, recovered: "resync" }];
   }
 
   // An agent that numbers some of its events only is taken for one that numbers none.
   #keep({ response, id }: StreamItem): void {
-    this.lastId = id;
-    if (id !== undefined) {
+    const { payload } = response;
+    this.lastId = this.#options.numbers ? id : undefined;
+    if (this.lastId !== undefined) {
       this.#task = undefined;
-    } else if (response.payload.case === "task") {
-      this.#task = copyTask(response.payload.value);
-    } else {
-      this.#task ??= emptyTask(this.taskId, this.contextId);
+      this.#isKept = false;
+    } else if (payload.case === "task") {
+      this.#task = copyTask(payload.value);
+      this.#isKept = true;
+    } else if (this.#isKept) {
+      this.#task ??= emptyTask(this.taskId, this.#contextId);
       applyEvent(this.#task, response);
     }
   }

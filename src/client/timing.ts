@@ -42,21 +42,26 @@ export function pause(clock: ClientClock, ms: number, signals: readonly (AbortSi
 export interface Allowance {
   /** Options for the next attempt, with the time that is left. Throws `deadlineExceeded` when none is. */
   next(): CallOptions;
-  /** Whether a wait of so many milliseconds leaves time for another attempt. */
-  has(ms: number): boolean;
+  /** Milliseconds that are left; infinitely many without a limit. */
+  left(): number;
 }
 
-/** Starts the clock of a call. */
+// Timers take no more.
+const longestMs = 2 ** 31 - 1;
+
+/** Starts the clock of a call. Throws a `TypeError` for a limit that is no number of milliseconds. */
 export function allowanceOf(options: CallOptions, clock: ClientClock): Allowance {
   const { timeoutMs } = options;
-  if (timeoutMs === undefined) return { next: () => options, has: () => true };
+  if (timeoutMs === undefined) return { next: () => options, left: () => Number.POSITIVE_INFINITY };
+  if (!(timeoutMs >= 0)) throw new TypeError(`timeoutMs must be a number of milliseconds from 0 on, not ${timeoutMs}`);
   const until = clock.now() + timeoutMs;
+  const left = (): number => until - clock.now();
   return {
+    left,
     next() {
-      const left = until - clock.now();
-      if (left <= 0) throw new A2AError("deadlineExceeded", `no answer within ${timeoutMs} ms`);
-      return { ...options, timeoutMs: left };
+      const leftMs = Math.ceil(left());
+      if (leftMs <= 0) throw new A2AError("deadlineExceeded", `no answer within ${timeoutMs} ms`);
+      return { ...options, timeoutMs: Math.min(leftMs, longestMs) };
     },
-    has: (ms) => clock.now() + ms < until,
   };
 }

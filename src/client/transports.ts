@@ -4,6 +4,7 @@ import { createHttpJsonTransport } from "../binding/http-json/client.js";
 import { createJsonRpcTransport } from "../binding/json-rpc/client.js";
 import type { Transport } from "../binding/transport.js";
 import { bindingTable } from "../card/mounts.js";
+import type { Fetch } from "../protocol/fetch.js";
 import type { Version } from "../version/codec.js";
 
 /** Where an interface is, and in which version it is spoken to. */
@@ -15,7 +16,7 @@ export interface InterfaceAddress {
 
 /** What a client lends to its transports. */
 export interface TransportSetting {
-  readonly fetch: typeof fetch;
+  readonly fetch: Fetch;
   /** Headers, or metadata, of every call. */
   readonly headers: Readonly<Record<string, string>>;
   readonly replyMaxBytes: number;

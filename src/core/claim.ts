@@ -5,9 +5,11 @@ import { TaskState } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 import { LiveTask, messageDraft } from "./live-task.js";
 import { statusUpdate } from "./normalize.js";
-import type { InboxEntry, StoredTask } from "./ports.js";
+import type { InboxEntry, PutFence, StoredTask } from "./ports.js";
+import { isPlaced } from "./read-task.js";
 import type { Runtime } from "./runtime.js";
 import { sizeOfMessage } from "./size.js";
+import { publicFailure } from "./store-failure.js";
 import type { TurnStart } from "./turn-run.js";
 
 /** How a message reaches a task that exists: its own turn was started here, or it waits for the turn that runs. */
@@ -20,33 +22,77 @@ const maxTries = 20;
 
 /** Brings a message to its task: claims it when nobody runs it, else puts the message into its inbox. */
 export async function deliver(runtime: Runtime, start: TurnStart): Promise<Delivery> {
-  const { taskId, contextId } = start.send.message;
   for (let tries = 0; tries < maxTries; tries++) {
-    const stored = await readOpen(runtime, start.scope, taskId);
-    if (contextId !== "" && contextId !== stored.head.contextId) {
-      throw invalidParams({ field: "message.contextId", description: "is not the context of the task" });
-    }
+    const stored = await readSettled(runtime, start.scope, start.send.message.taskId);
+    checkOpen(stored, start);
     const delivery =
       stored.head.holder === "" ? await claim(runtime, start, stored) : await enqueue(runtime, start, stored);
     if (delivery !== undefined) return delivery;
   }
-  throw new A2AError("unavailable", "the task is contended, try again", { retryAfterMs: 1000 });
+  throw contended();
 }
 
-// A task that may still take a message; one whose holder has expired is ended first.
-async function readOpen(runtime: Runtime, scope: Scope, taskId: string): Promise<StoredTask> {
+/** What is known of a message that is brought to its task once, by whichever of several tries. */
+export interface OncePlace {
+  /** Number of the last record before any of the tries. */
+  readonly after: number;
+  /** The task as it was before the first try began; `undefined` in a later try. */
+  readonly before: StoredTask | undefined;
+}
+
+/**
+ * The same for a message that somebody else may be bringing as well: `placed` when it is there already. The message is
+ * looked for behind a read of the task, and whatever is written then is fenced by what was read.
+ */
+export async function deliverOnce(
+  runtime: Runtime,
+  start: TurnStart,
+  { after, before }: OncePlace,
+): Promise<Delivery | "placed"> {
+  const { scope, entry, send } = start;
+  // Nobody can have brought it before its record was made.
+  let stored = before !== undefined && !isOrphan(runtime, before) ? before : undefined;
+  for (let tries = 0; tries < maxTries; tries++) {
+    if (stored === undefined) {
+      stored = await readSettled(runtime, scope, send.message.taskId);
+      if (await isPlaced(runtime, { key: stored.head.key, after, entry })) return "placed";
+    }
+    checkOpen(stored, start);
+    const { holder, epoch, inboxPut } = stored.head;
+    const delivery =
+      holder === "" ? await claim(runtime, start, stored) : await enqueue(runtime, start, stored, { epoch, inboxPut });
+    if (delivery !== undefined) return delivery;
+    stored = undefined;
+  }
+  throw contended();
+}
+
+function contended(): A2AError {
+  return new A2AError("unavailable", "the task is contended, try again", { retryAfterMs: 1000 });
+}
+
+// A task as it is stored; one whose holder has expired is ended first.
+async function readSettled(runtime: Runtime, scope: Scope, taskId: string): Promise<StoredTask> {
   let stored = await runtime.store.read(scope, taskId);
   if (stored !== undefined && isOrphan(runtime, stored)) {
     await takeOver(runtime, stored);
     stored = await runtime.store.read(scope, taskId);
   }
   if (stored === undefined) throw taskNotFound(taskId);
-  if (isTerminal(stored.head.state)) {
+  return stored;
+}
+
+// Throws unless the task may still take the message.
+function checkOpen({ head }: StoredTask, { send }: TurnStart): void {
+  const { taskId, contextId } = send.message;
+  if (isTerminal(head.state)) {
     throw new A2AError("unsupportedOperation", "the task has ended: start a new one in its context", {
       metadata: { taskId },
     });
   }
-  return stored;
+  if (contextId !== "" && contextId !== head.contextId) {
+    throw invalidParams({ field: "message.contextId", description: "is not the context of the task" });
+  }
 }
 
 async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Promise<Delivery | undefined> {
@@ -72,6 +118,8 @@ async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Pr
   runtime.claiming.set(id, claimed.then(noop, noop));
   try {
     if ((await claimed) !== "stored") return await arrived(runtime, start, stored);
+  } catch (error) {
+    throw publicFailure(error);
   } finally {
     runtime.claiming.delete(id);
   }
@@ -89,13 +137,18 @@ async function arrived(runtime: Runtime, start: TurnStart, before: StoredTask): 
   return ours === true ? { kind: "queued", before } : undefined;
 }
 
-async function enqueue(runtime: Runtime, start: TurnStart, stored: StoredTask): Promise<Delivery | undefined> {
+async function enqueue(
+  runtime: Runtime,
+  start: TurnStart,
+  stored: StoredTask,
+  fence?: PutFence,
+): Promise<Delivery | undefined> {
   const { key, id } = stored.head;
   const entry: InboxEntry = { id: start.entry, kind: "message", send: start.send };
-  const principals = runtime.live.get(id)?.principals;
-  principals?.set(entry.id, start.principal);
-  const result = await runtime.store.put(key, entry, runtime.limits.inboxMaxMessages);
-  if (result !== "stored") principals?.delete(entry.id);
+  const live = runtime.live.get(id);
+  live?.sentBy(entry.id, start.principal);
+  const result = await runtime.store.put(key, entry, runtime.limits.inboxMaxMessages, fence);
+  if (result !== "stored") live?.forgetSender(entry.id);
   if (result === "full") {
     const { inboxMaxMessages } = runtime.limits;
     throw new A2AError("resourceExhausted", `${inboxMaxMessages} messages wait for the task already`, {
@@ -132,11 +185,15 @@ export async function endNow(runtime: Runtime, stored: StoredTask, state: TaskSt
   const live = new LiveTask(runtime, stored);
   const identity = { taskId: live.id, contextId: live.contextId, newId: runtime.newId, artifactId: () => "" };
   const event = statusUpdate(state, identity, text === undefined ? undefined : reply(text));
-  const result = await live.exclusive([{ kind: "event", event }, { kind: "turnEnded" }], 256, {
-    claim: { turn: live.turn },
-    end: { inboxPut: live.inboxPut },
-  });
-  return result === "stored";
+  try {
+    const result = await live.exclusive([{ kind: "event", event }, { kind: "turnEnded" }], 256, {
+      claim: { turn: live.turn },
+      end: { inboxPut: live.inboxPut },
+    });
+    return result === "stored";
+  } catch (error) {
+    throw publicFailure(error);
+  }
 }
 
 const noop = (): void => {};

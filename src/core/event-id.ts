@@ -1,3 +1,7 @@
+import type { ServerContext } from "../protocol/context.js";
+import { resumeExtension, withEventId } from "../protocol/extensions.js";
+import type { StreamItem } from "../protocol/operations.js";
+
 /** Where in which task an opaque event id points to (design: a position, not a cursor that anybody may compute with). */
 export interface EventPosition {
   readonly taskId: string;
@@ -23,4 +27,21 @@ export function parseEventId(id: string): EventPosition | undefined {
   const [, taskId = "", incarnation = "", digits = ""] = match;
   const seq = Number.parseInt(digits, 36);
   return Number.isSafeInteger(seq) ? { taskId, incarnation, seq } : undefined;
+}
+
+/** What a stream shows its items as: with their ids in them, when its caller has activated the resume extension. */
+export function eventIdMarker({ extensions }: ServerContext): ((item: StreamItem) => StreamItem) | undefined {
+  return extensions.length > 0 && extensions.includes(resumeExtension) ? marked : undefined;
+}
+
+const slot = Symbol("marked");
+
+// Kept on the item, which all readers that keep up share: so the marked one is shared among those who want it, and what
+// a version makes of it is made once.
+function marked(item: StreamItem): StreamItem {
+  const { response, id } = item;
+  if (id === undefined) return item;
+  const kept: StreamItem & { [slot]?: StreamItem } = item;
+  kept[slot] ??= { response: withEventId(response, id), id };
+  return kept[slot];
 }

@@ -1,5 +1,6 @@
 import { isOrphan, takeOver } from "./claim.js";
 import type { Runtime } from "./runtime.js";
+import { freeGivenUp } from "./send-hold.js";
 
 const orphansAtOnce = 100;
 
@@ -22,6 +23,7 @@ export function startInstance(runtime: Runtime): Instance {
       await lease.renew();
       await sweepOrphans(runtime);
       await sweepLost(runtime);
+      await freeGivenUp(runtime);
     } catch (error) {
       logger.warn({ error }, "the heartbeat failed");
     }

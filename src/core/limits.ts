@@ -30,6 +30,8 @@ export interface CoreLimits {
   readonly instanceTtlMs: number;
   /** How often lost hints are repaired. Default: 1 s. */
   readonly pollMs: number;
+  /** A message as a whole answer that is kept for a send that may come again; a larger one makes a task. Default: 256 KiB. */
+  readonly keptReplyMaxBytes: number;
   /** Push configurations of one task. Default: 10. */
   readonly pushConfigsPerTask: number;
 }
@@ -52,5 +54,6 @@ export const defaultCoreLimits: CoreLimits = {
   heartbeatMs: 3000,
   instanceTtlMs: 15_000,
   pollMs: 1000,
+  keptReplyMaxBytes: 256 << 10,
   pushConfigsPerTask: 10,
 };

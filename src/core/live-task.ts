@@ -7,18 +7,16 @@ import { type Message, type Task, TaskState } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 import { TurnAborted } from "./agent.js";
 import { eventIdPrefix } from "./event-id.js";
+import { type Draft, type Extras, type Flight, landing, loneFlight, openFlight } from "./flight.js";
 import { applyRecord, foldStored } from "./fold.js";
 import type { Lease } from "./lease.js";
 import type { CoreLimits } from "./limits.js";
 import type { AppendResult, Clock, LogRecord, Signals, StoredTask, TaskStore } from "./ports.js";
 import { createRecentItems, type RecentItems } from "./recent-items.js";
 import { createTail, type Tail } from "./tail.js";
+import { TaskSize } from "./task-size.js";
 import type { Watch } from "./watch.js";
 import { attempt, type Outcome, retry, type Write } from "./write.js";
-
-/** A record that has no number yet. */
-export type Draft = Unnumbered<LogRecord>;
-type Unnumbered<R> = R extends LogRecord ? Omit<R, "seq"> : never;
 
 /** Somebody in this process who follows a live task record by record, in the moment it is stored. */
 export interface RecordObserver {
@@ -39,24 +37,6 @@ export interface LiveTaskDeps {
   readonly lease: Lease;
   /** Tasks that were given up because the store failed, by id: nobody knows what they were left as. */
   readonly lost: Map<string, { readonly scope: Scope; readonly since: number }>;
-}
-
-/** What a write does beside appending its records. */
-interface Extras {
-  readonly end?: { readonly inboxPut: number } | undefined;
-  readonly takes?: readonly string[] | undefined;
-  readonly claim?: { readonly turn: number } | undefined;
-}
-
-/** Records that travel in one write. */
-interface Flight {
-  readonly drafts: Draft[];
-  bytes: number;
-  extras: Extras | undefined;
-  /** Takes no further records. */
-  readonly alone: boolean;
-  landed: { readonly resolve: (result: AppendResult) => void; readonly reject: (reason: unknown) => void } | undefined;
-  promise: Promise<AppendResult> | undefined;
 }
 
 /**
@@ -90,14 +70,12 @@ export class LiveTask {
   /** Told once when it is closed. */
   onClose: (() => void) | undefined;
   /** Who sent what waits in the inbox: a stored send knows its scope only. */
-  readonly principals = new Map<string, Principal>();
+  #senders: Map<string, Principal> | undefined;
   readonly #deps: LiveTaskDeps;
   readonly #pending: Flight[] = [];
   #flying = false;
   #waiters: (() => void)[] = [];
-  #logBytes = 0;
-  #snapshotBytes = 0;
-  #taskBytes = 0;
+  readonly #size = new TaskSize();
   #statusTime = 0;
 
   constructor(deps: LiveTaskDeps, born: Pick<LiveTask, "id" | "contextId" | "scope" | "version"> | StoredTask) {
@@ -109,6 +87,7 @@ export class LiveTask {
       this.task = foldStored(born);
       this.state = head.state;
       this.#statusTime = head.statusTime;
+      this.#size.resume(born, this.task);
       this.#identify(head.incarnation);
       return;
     }
@@ -135,7 +114,7 @@ export class LiveTask {
   /** A write of its own, behind everything accepted so far; the caller learns whether it was refused. */
   exclusive(drafts: readonly Draft[], bytes: number, extras: Extras): Promise<AppendResult> {
     if (this.closed) return Promise.reject(this.failure ?? new TurnAborted("OwnershipLost"));
-    const flight: Flight = { drafts: [...drafts], bytes, extras, alone: true, landed: undefined, promise: undefined };
+    const flight = loneFlight(drafts, bytes, extras);
     this.#pending.push(flight);
     const result = landing(flight);
     this.#kick();
@@ -144,9 +123,21 @@ export class LiveTask {
 
   /** Counts the content of an event, which may be less than before when it replaces some. False when it is too much. */
   grow(bytes: number): boolean {
-    if (this.#taskBytes + bytes > this.#deps.limits.taskMaxBytes) return false;
-    this.#taskBytes += bytes;
-    return true;
+    return this.#size.grow(bytes, this.#deps.limits.taskMaxBytes);
+  }
+
+  /** Remembers who sent what is put into the inbox. */
+  sentBy(entry: string, principal: Principal): void {
+    this.#senders ??= new Map();
+    this.#senders.set(entry, principal);
+  }
+
+  senderOf(entry: string): Principal | undefined {
+    return this.#senders?.get(entry);
+  }
+
+  forgetSender(entry: string): void {
+    this.#senders?.delete(entry);
   }
 
   /** Resolves when everything accepted so far is stored. */
@@ -168,17 +159,20 @@ export class LiveTask {
   abandon(reason: unknown): void {
     if (this.closed) return;
     this.failure = reason;
-    if (!(reason instanceof TurnAborted))
-      this.#deps.lost.set(this.id, { scope: this.scope, since: this.#deps.clock.now() });
+    if (!(reason instanceof TurnAborted)) this.#lose();
     this.#close();
     this.#deps.watch.moved(this.id);
+  }
+
+  #lose(): void {
+    this.#deps.lost.set(this.id, { scope: this.scope, since: this.#deps.clock.now() });
   }
 
   #accept(drafts: readonly Draft[], bytes: number): Flight {
     if (this.closed) throw this.failure ?? new TurnAborted("OwnershipLost");
     let flight = this.#pending.at(-1);
     if (flight === undefined || flight.alone) {
-      flight = { drafts: [], bytes: 0, extras: undefined, alone: false, landed: undefined, promise: undefined };
+      flight = openFlight();
       this.#pending.push(flight);
     }
     for (const draft of drafts) flight.drafts.push(draft);
@@ -240,6 +234,8 @@ export class LiveTask {
     }
     if (result === "fenced" || (result === "inboxMoved" && !flight.alone)) {
       const lost = new TurnAborted("OwnershipLost");
+      // A task that another try of this process has made, with nobody behind it.
+      if (head?.holder === this.#deps.instance) this.#lose();
       if (flight.alone) flight.landed?.resolve(result);
       else flight.landed?.reject(lost);
       return this.abandon(lost);
@@ -271,16 +267,12 @@ export class LiveTask {
     return last;
   }
 
-  // A snapshot goes along when the log has outgrown the last one, and with the end of the task: then a read costs at
-  // most twice the task, and its cost is spread over the events that made it necessary.
   #snapshot(records: readonly LogRecord[], bytes: number, finished: boolean): Write["body"]["snapshot"] {
-    this.#logBytes += bytes;
-    if (!finished && this.#logBytes < Math.max(this.#snapshotBytes, 64 << 10)) return undefined;
+    const size = this.#size.written(bytes, finished);
+    if (size === undefined) return undefined;
     const task = copyTask(this.task);
     for (const record of records) applyRecord(task, record);
-    this.#snapshotBytes += this.#logBytes;
-    this.#logBytes = 0;
-    return { task, bytes: this.#snapshotBytes };
+    return { task, bytes: size };
   }
 
   #publish(records: readonly LogRecord[], bytes: number, ends: boolean): void {
@@ -318,14 +310,6 @@ export class LiveTask {
     this.incarnation = incarnation;
     this.idPrefix = eventIdPrefix(this.id, incarnation);
   }
-}
-
-// The promise of a flight is made when somebody wants it, which for a chunk of an artifact nobody does.
-function landing(flight: Flight): Promise<AppendResult> {
-  flight.promise ??= new Promise((resolve, reject) => {
-    flight.landed = { resolve, reject };
-  });
-  return flight.promise;
 }
 
 const noop = (): void => {};

@@ -145,8 +145,52 @@ export interface QueuedSend {
   readonly extensions: readonly string[];
 }
 
-/** `idle`: nobody holds the task, so the receiver claims it. `ended`: its state is terminal. */
-export type PutResult = "stored" | "full" | "idle" | "ended";
+/**
+ * `idle`: nobody holds the task, so the receiver claims it. `ended`: its state is terminal. `moved`: the fence did not
+ * match, nothing was put.
+ */
+export type PutResult = "stored" | "full" | "idle" | "ended" | "moved";
+
+/** What a task's inbox was seen as: an entry is put only while the head still has this `epoch` and `inboxPut`. */
+export interface PutFence {
+  readonly epoch: number;
+  readonly inboxPut: number;
+}
+
+/** Names one try of a send that shall be done once: its record, and that nobody has taken it since. */
+export interface SendClaim {
+  readonly scope: Scope;
+  readonly messageId: string;
+  /** Id of the send: with it stands the message in the log and in the inbox, whichever try brought it there. */
+  readonly entry: string;
+  /** From 1; raised by each `takeSend`. */
+  readonly attempt: number;
+}
+
+/** The record of a send that shall be done once, as it is when the send begins. One of a scope has a `messageId`. */
+export interface NewSend extends Omit<SendClaim, "attempt"> {
+  /** Digest of the content: another one under the same `messageId` is another message. */
+  readonly digest: string;
+  /** The task that the message goes to, or the id that its new task will have if there is to be one. */
+  readonly taskId: string;
+  /** Number of the last record of the task before the message; 0 for a message that starts a task. */
+  readonly seq: number;
+  /** Who brings the message to its task; `""` when nobody does any more. */
+  readonly instance: string;
+}
+
+export interface SendRecord extends NewSend, SendClaim {
+  /** Whether the instance had not expired when this was read, by the store's clock. */
+  readonly live: boolean;
+  /** `undefined` as long as the send may still come to nothing. */
+  readonly outcome: SentOutcome | undefined;
+}
+
+/** What a send came to. `task`: its message has reached the task of the record, whose log says the rest. */
+export type SentOutcome =
+  | { readonly kind: "task" }
+  | { readonly kind: "reply"; readonly message: Message }
+  | { readonly kind: "error"; readonly error: RecordedError };
 
 /** Which tasks a page holds: filters combine, newest status first, then the higher key. */
 export interface ListQuery {
@@ -194,9 +238,10 @@ export interface TaskStore {
   list(scope: Scope, query: ListQuery): Promise<ListPage>;
   /**
    * Puts an entry into the inbox of a task that is held. At most `maxMessages` messages wait; one cancel and one wake
-   * always fit (a second one is `stored` without effect). Raises the head's `inboxPut` when it took effect.
+   * always fit (a second one is `stored` without effect). Raises the head's `inboxPut` when it took effect. With a
+   * fence it is `moved` when the head has another epoch or `inboxPut`.
    */
-  put(key: number, entry: InboxEntry, maxMessages: number): Promise<PutResult>;
+  put(key: number, entry: InboxEntry, maxMessages: number, fence?: PutFence): Promise<PutResult>;
   /** What waits, oldest first, cancels before messages, and the head's `inboxPut` of the same moment. */
   inbox(key: number): Promise<{ readonly entries: readonly InboxEntry[]; readonly inboxPut: number }>;
   /** Takes an entry back; false when it was no longer waiting. */
@@ -207,6 +252,22 @@ export interface TaskStore {
   retire(instance: string): Promise<void>;
   /** Heads whose holder has expired, at most `limit`. */
   orphans(limit: number): Promise<readonly Head[]>;
+  /**
+   * Adds the record of a send at attempt 1, unless there is one for its scope and `messageId`. Gives the record that
+   * stands there then: the caller's own when it has the caller's `entry`. A store may forget records that are old or too
+   * many, the oldest first.
+   */
+  beginSend(send: NewSend): Promise<SendRecord>;
+  readSend(scope: Scope, messageId: string): Promise<SendRecord | undefined>;
+  /** Hands the record to an instance and raises its attempt. False, without effect, unless the claim matches and there is no outcome. */
+  takeSend(claim: SendClaim, instance: string): Promise<boolean>;
+  /**
+   * Writes down what the send came to; `bytes`: about what that takes. False when the claim does not match. An outcome
+   * that is there already stays, and the answer is true.
+   */
+  settleSend(claim: SendClaim, outcome: SentOutcome, bytes: number): Promise<boolean>;
+  /** Deletes the record, with its outcome if it has one. False when the claim does not match. */
+  forgetSend(claim: SendClaim): Promise<boolean>;
   close(): Promise<void>;
 }
 

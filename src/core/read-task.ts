@@ -56,6 +56,37 @@ export async function readStoredTask(
   };
 }
 
+/** A message that a send has brought to its task, by the id of that send, wherever behind `after` it may be. */
+export interface Placed {
+  readonly key: number;
+  readonly after: number;
+  readonly entry: string;
+}
+
+const pageRecords = 256;
+
+/**
+ * Whether a message waits in the inbox of its task, or was taken. Also true when the log has gone: then the task has
+ * ended, and its history tells.
+ */
+export async function isPlaced(runtime: Runtime, placed: Placed): Promise<boolean> {
+  // The inbox first: what leaves it meanwhile is found in the log.
+  const { entries } = await runtime.store.inbox(placed.key);
+  return entries.some(({ id }) => id === placed.entry) || isTaken(runtime, placed);
+}
+
+/** Whether a message was taken, as far as the log tells. */
+export async function isTaken({ store }: Runtime, { key, after, entry }: Placed): Promise<boolean> {
+  for (let position = after; ; ) {
+    const page = await store.recordsAfter(key, position, pageRecords);
+    if (page === "compacted") return true;
+    const last = page?.records.at(-1);
+    if (page === undefined || last === undefined) return false;
+    if (page.records.some((record) => record.kind === "message" && record.entry === entry)) return true;
+    position = last.seq;
+  }
+}
+
 function sameScope(left: Scope, right: Scope): boolean {
   return left.owner === right.owner && left.tenant === right.tenant;
 }

@@ -19,7 +19,9 @@ import { createPushConfig, deletePushConfig, getPushConfig, inlinePush, listPush
 import { readTask } from "./read-task.js";
 import { createTurnCounter, type Runtime } from "./runtime.js";
 import { type SendCall, type SendPolicy, sendMessage } from "./send.js";
+import { isOnce, sendMessageOnce, sendStreamingMessageOnce } from "./send-once.js";
 import { sendStreamingMessage } from "./send-stream.js";
+import { guardStore } from "./store-failure.js";
 import { subscribeToTask } from "./subscribe.js";
 import { hasInline, TurnRun } from "./turn-run.js";
 import { createWatch } from "./watch.js";
@@ -91,7 +93,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
   const onError = (error: unknown): void => logger.warn({ error }, "the watched tasks could not be polled");
   const runtime: Runtime = {
     agent,
-    store,
+    store: guardStore(store, logger),
     signals,
     clock,
     logger,
@@ -103,6 +105,8 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
     watch: createWatch({ store, signals, clock, pollMs: limits.pollMs, onError }),
     live: new Map(),
     claiming: new Map(),
+    sending: new Set(),
+    givenUp: new Map(),
     turns: createTurnCounter(limits),
     startTurn: (start, subject) => {
       const { configuration } = start.send;
@@ -142,10 +146,14 @@ function createOperations(runtime: Runtime, options: RequestHandlerOptions): Ope
     return push;
   };
   return {
-    sendMessage: async (request, context) => sendMessage(sendCall(request, context)),
+    sendMessage: async (request, context) => {
+      const call = sendCall(request, context);
+      return isOnce(call) ? sendMessageOnce(call) : sendMessage(call);
+    },
     sendStreamingMessage: (request, context) => {
       gate("sendStreamingMessage");
-      return sendStreamingMessage(sendCall(request, context));
+      const call = sendCall(request, context);
+      return isOnce(call) ? sendStreamingMessageOnce(call) : sendStreamingMessage(call);
     },
     getTask: async (request, context) => {
       const { historyLength } = request;

@@ -3,6 +3,7 @@ import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import type { Agent } from "./agent.js";
 import type { LiveTask, LiveTaskDeps } from "./live-task.js";
+import type { SendClaim } from "./ports.js";
 import type { TurnRun, TurnStart, TurnSubject } from "./turn-run.js";
 
 /** What all turns and operations of one request handler share. */
@@ -11,6 +12,10 @@ export interface Runtime extends LiveTaskDeps {
   readonly newId: () => string;
   /** Tasks that a turn of this handler runs, by id. */
   readonly live: Map<string, LiveTask>;
+  /** Sends that this process is bringing to their task or reply, by entry. */
+  readonly sending: Set<string>;
+  /** Sends whose record may name this process, though nobody here works on them any more; by entry. */
+  readonly givenUp: Map<string, { readonly claim: SendClaim; readonly since: number }>;
   /** Claims that are under way, by task id. */
   readonly claiming: Map<string, Promise<void>>;
   readonly turns: TurnCounter;

@@ -1,16 +1,16 @@
-import { A2AError } from "../protocol/errors.js";
 import { copyTask, emptyTask } from "../protocol/fold.js";
 import type { Message } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
 import { TurnAborted } from "./agent.js";
 import { type Delivery, deliver } from "./claim.js";
-import { eventIdPrefix, parseEventId } from "./event-id.js";
+import { eventIdMarker, eventIdPrefix, parseEventId } from "./event-id.js";
 import { applyRecord, foldStored } from "./fold.js";
 import type { LiveTask, RecordObserver } from "./live-task.js";
 import { readStoredTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
 import { checkTaken, hasInlinePush, openSend, type Register, registerLive, type SendCall, startNew } from "./send.js";
 import { createSendGate, type SendGate } from "./send-gate.js";
+import { publicFailure } from "./store-failure.js";
 import { streamFrom, streamFromNow } from "./subscribe.js";
 import { messageItem, type StreamStart, snapshotItem, TaskStream } from "./task-stream.js";
 import type { TurnStart } from "./turn-run.js";
@@ -28,14 +28,24 @@ export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> 
       ? await call.policy.inlinePush(call.request, call.context, call.scope)
       : undefined;
     if (start.send.message.taskId === "") return streamNew(call, start, register);
-    const delivery = await deliver(call.runtime, start);
-    if (delivery.kind === "queued") return streamQueued(call, start, delivery, register);
-    registerLive(register, delivery.live);
-    return streamClaimed(call, start, delivery);
-  });
+    return streamDelivered(call, start, await deliver(call.runtime, start), register);
+  }, eventIdMarker(call.context));
 }
 
-function streamNew(call: SendCall, start: TurnStart, register: Register | undefined): Promise<StreamStart> {
+/** The stream of a message that has reached its task. */
+export function streamDelivered(
+  call: SendCall,
+  start: TurnStart,
+  delivery: Delivery,
+  register: Register | undefined,
+): StreamStart {
+  if (delivery.kind === "queued") return streamQueued(call, start, delivery, register);
+  registerLive(register, delivery.live);
+  return streamClaimed(call, start, delivery);
+}
+
+/** Starts the turn of a message that names no task, and gives what comes of it. */
+export function streamNew(call: SendCall, start: TurnStart, register: Register | undefined): Promise<StreamStart> {
   return new Promise((resolve, reject) => {
     const opening = {
       failed: reject,
@@ -70,7 +80,7 @@ function firstSnapshot(
     },
     left: () => {
       if (live.failure instanceof TurnAborted) resolve(restart());
-      else reject(live.failure ?? new A2AError("unavailable", "the task could not be created"));
+      else reject(publicFailure(live.failure));
     },
   };
   return observer;
@@ -78,7 +88,11 @@ function firstSnapshot(
 
 // The stream of a send from now on: another process has taken the task over before anything of it was heard of here, or
 // the log has gone before it was read.
-async function again({ runtime, request, scope }: SendCall, id: string, see: SendGate["see"]): Promise<StreamStart> {
+export async function again(
+  { runtime, request, scope }: SendCall,
+  id: string,
+  see: SendGate["see"],
+): Promise<StreamStart> {
   checkTaken((await readStoredTask(runtime, scope, id)).task, request);
   const historyLength = request.configuration?.historyLength;
   return streamFromNow(runtime, scope, id, { see, historyLength, compacted: true });
@@ -117,7 +131,8 @@ function streamQueued(
   return { items: [snapshotItem(task, idPrefix, seq)], reader, idPrefix, see, restart: () => again(call, id, see) };
 }
 
-async function attach({ runtime, context, scope, request }: SendCall): Promise<StreamStart | undefined> {
+/** The stream of a caller that comes back with the id of an event; `undefined` when it has none that leads anywhere. */
+export async function attach({ runtime, context, scope, request }: SendCall): Promise<StreamStart | undefined> {
   const position = context.after === undefined ? undefined : parseEventId(context.after);
   if (position === undefined) return undefined;
   const head = await runtime.store.head(scope, position.taskId);

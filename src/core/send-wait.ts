@@ -5,6 +5,7 @@ import { TurnAborted } from "./agent.js";
 import type { LiveTask, RecordObserver } from "./live-task.js";
 import type { LogRecord } from "./ports.js";
 import type { SendGate } from "./send-gate.js";
+import { publicFailure } from "./store-failure.js";
 import type { Opening } from "./turn-run.js";
 
 /** What became of a send whose turn ran in this process; the live task when another process has taken it over. */
@@ -52,7 +53,7 @@ export class SendWait implements Opening, RecordObserver {
   left(): void {
     const live = this.#live;
     if (live?.failure instanceof TurnAborted) this.#resolve({ live });
-    else this.#reject(live?.failure);
+    else this.#reject(publicFailure(live?.failure));
   }
 
   close(): void {

@@ -2,13 +2,14 @@ import type { Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
 import { copyTask } from "../protocol/fold.js";
 import type { Message, SendMessageRequest, SendMessageResponse, Task } from "../protocol/model.js";
-import { deliver } from "./claim.js";
+import { type Delivery, deliver } from "./claim.js";
 import type { LiveTask } from "./live-task.js";
-import type { Head, LogRecord } from "./ports.js";
-import { readStoredTask, readTask } from "./read-task.js";
+import type { LogRecord } from "./ports.js";
+import { isTaken, type Placed, readStoredTask, readTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
 import { type Runtime, shuttingDown } from "./runtime.js";
 import { createSendGate, endedFirst, type SendGate } from "./send-gate.js";
+import type { SendHold } from "./send-hold.js";
 import { SendWait, taskResponse } from "./send-wait.js";
 import type { Opening, TurnStart } from "./turn-run.js";
 
@@ -30,6 +31,8 @@ export interface SendCall {
   readonly request: SendMessageRequest;
   readonly context: ServerContext;
   readonly scope: Scope;
+  /** Set for a send that shall be done once and is in the hands of this process. */
+  readonly hold?: SendHold | undefined;
 }
 
 /** SendMessage (spec 3.1.1): answers at the first stop behind the message, or as soon as there is a task when told so. */
@@ -37,15 +40,33 @@ export async function sendMessage(call: SendCall): Promise<SendMessageResponse> 
   const { runtime, request } = call;
   const start = openSend(call);
   const register = hasInlinePush(call) ? await call.policy.inlinePush(request, call.context, call.scope) : undefined;
+  if (start.send.message.taskId === "") return sendNew(call, start, register);
+  return sendDelivered(call, start, await deliver(runtime, start), register);
+}
+
+/** Starts the turn of a message that names no task, and waits for its answer. */
+export function sendNew(
+  call: SendCall,
+  start: TurnStart,
+  register: Register | undefined,
+): Promise<SendMessageResponse> {
+  const { historyLength, returnImmediately } = call.request.configuration ?? {};
+  const gate = createSendGate(start.entry, returnImmediately === true ? "created" : "stop");
+  const wait = new SendWait(gate, historyLength);
+  startNew(call, start, wait, register);
+  return settled(call, wait, gate);
+}
+
+/** The answer to a message that has reached its task. */
+export function sendDelivered(
+  call: SendCall,
+  start: TurnStart,
+  delivery: Delivery,
+  register: Register | undefined,
+): Promise<SendMessageResponse> {
+  const { request } = call;
   const historyLength = request.configuration?.historyLength;
   const immediately = request.configuration?.returnImmediately === true;
-  if (start.send.message.taskId === "") {
-    const gate = createSendGate(start.entry, immediately ? "created" : "stop");
-    const wait = new SendWait(gate, historyLength);
-    startNew(call, start, wait, register);
-    return settled(call, wait, gate);
-  }
-  const delivery = await deliver(runtime, start);
   const { taskId } = start.send.message;
   if (delivery.kind === "claimed") {
     const { live } = delivery;
@@ -55,15 +76,20 @@ export async function sendMessage(call: SendCall): Promise<SendMessageResponse> 
     const wait = new SendWait(gate, historyLength);
     if (task === undefined) wait.live(live);
     delivery.start();
-    return task === undefined ? settled(call, wait, gate) : taskResponse(task);
+    return task === undefined ? settled(call, wait, gate) : Promise.resolve(taskResponse(task));
   }
   const { key, seq } = delivery.before.head;
   register?.({ key, id: taskId, seq });
-  const reader = new RecordReader(runtime, taskId, key, seq);
-  const gate = createSendGate(start.entry, immediately ? "taken" : "stop");
-  const answered = follow(call, reader, gate);
+  return followTaken(call, taskId, { key, after: seq, entry: start.entry });
+}
+
+/** Follows a task behind a position until the message of a send is answered there, or taken when that is enough. */
+export function followTaken(call: SendCall, taskId: string, placed: Placed): Promise<SendMessageResponse> {
+  const immediately = call.request.configuration?.returnImmediately === true;
+  const reader = new RecordReader(call.runtime, taskId, placed.key, placed.after);
+  const answered = follow(call, reader, createSendGate(placed.entry, immediately ? "taken" : "stop"));
   if (!immediately) return answered;
-  return withdrawLate(runtime, delivery.before.head, start.entry, answered).finally(() => reader.close());
+  return withdrawLate(call, taskId, placed, answered).finally(() => reader.close());
 }
 
 async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<SendMessageResponse> {
@@ -77,7 +103,7 @@ async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<
 }
 
 // Reads the log until the send is answered, or its caller has gone. The message stays with the task in any case.
-async function follow(
+export async function follow(
   { runtime, policy, request, context, scope }: SendCall,
   reader: RecordReader,
   gate: SendGate,
@@ -118,8 +144,14 @@ export function checkTaken({ history }: Task, { message }: SendMessageRequest): 
 }
 
 // A send that shall not wait is answered when its message was taken; one that nobody takes in time is taken back.
-async function withdrawLate<T>(runtime: Runtime, { key, id }: Head, entry: string, answered: Promise<T>): Promise<T> {
+async function withdrawLate<T>(
+  { runtime, hold }: SendCall,
+  taskId: string,
+  placed: Placed,
+  answered: Promise<T>,
+): Promise<T> {
   const { clock, limits, store } = runtime;
+  const { key, entry } = placed;
   let cancel = (): void => {};
   const late = new Promise<"late">((resolve) => {
     cancel = clock.after(limits.inboxWaitMs, () => resolve("late"));
@@ -127,9 +159,11 @@ async function withdrawLate<T>(runtime: Runtime, { key, id }: Head, entry: strin
   try {
     const first = await Promise.race([answered, late]);
     if (first !== "late") return first;
-    if (!(await store.withdraw(key, entry))) return await answered;
+    // Taken, unless another try of the same send was faster.
+    if (!(await store.withdraw(key, entry)) && (await isTaken(runtime, placed))) return await answered;
     answered.catch(() => {});
-    runtime.live.get(id)?.principals.delete(entry);
+    runtime.live.get(taskId)?.forgetSender(entry);
+    await hold?.forget();
     throw new A2AError("unsupportedOperation", `the task took no message within ${limits.inboxWaitMs} ms`);
   } finally {
     cancel();
@@ -153,13 +187,15 @@ export function openSend({ runtime, policy, request, context, scope }: SendCall)
 
 /** Starts the turn of a message that names no task. Throws `resourceExhausted` over the limits of turns. */
 export function startNew(call: SendCall, start: TurnStart, opening: Opening, register: Register | undefined): void {
-  const { runtime, context } = call;
+  const { runtime, context, hold } = call;
   runtime.turns.check(start.scope);
+  hold?.begun();
+  const kept = hold === undefined ? opening : hold.keeping(opening);
   runtime.startTurn(start, {
-    taskId: runtime.newId(),
+    taskId: hold?.record.taskId ?? runtime.newId(),
     contextId: start.send.message.contextId || runtime.newId(),
     version: context.version,
-    opening: register === undefined ? opening : registering(opening, register),
+    opening: register === undefined ? kept : registering(kept, register),
   });
 }
 
@@ -171,6 +207,7 @@ export function registerLive(register: Register | undefined, { key, id, stored }
 // An inline push configuration is registered with the first write of its task, and hears of all that follows.
 function registering(opening: Opening, register: Register): Opening {
   return {
+    replyMaxBytes: opening.replyMaxBytes,
     reply: (message) => opening.reply(message),
     failed: (error) => opening.failed(error),
     live: (live) => {

@@ -1,10 +1,14 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import type { Artifact, Message, Part, StreamResponse, Task } from "../protocol/model.js";
+import type { LogRecord } from "./ports.js";
 
 // About how many bytes something takes, for limits: cheap, and never far off for what is large.
 
 const overhead = 16;
+
+/** What a record takes beside its content. */
+export const recordBytes = 64;
 
 /** The content of an event. */
 export function sizeOfEvent(event: StreamResponse): number {
@@ -31,6 +35,20 @@ export function replacedBytes(task: Task, { payload }: StreamResponse): number {
 function sizeOfArtifact({ artifactId, name, description, extensions, metadata, parts }: Artifact): number {
   const texts = artifactId.length + name.length + description.length + sizeOfJson(extensions);
   return texts + sizeOfJson(metadata) + sizeOfParts(parts);
+}
+
+/** All that a task holds. */
+export function sizeOfTask({ artifacts, history, status }: Task): number {
+  let size = status?.message === undefined ? 0 : sizeOfMessage(status.message);
+  for (const message of history) size += sizeOfMessage(message);
+  for (const artifact of artifacts) size += sizeOfArtifact(artifact);
+  return size;
+}
+
+/** About what a record of the log takes in its store. */
+export function sizeOfRecord(record: LogRecord): number {
+  if (record.kind === "event") return recordBytes + sizeOfEvent(record.event);
+  return record.kind === "message" ? recordBytes + sizeOfMessage(record.message) : recordBytes;
 }
 
 export function sizeOfMessage(message: Message): number {

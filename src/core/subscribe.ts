@@ -3,7 +3,7 @@ import { A2AError, taskNotFound } from "../protocol/errors.js";
 import type { SubscribeToTaskRequest } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
 import { isTerminal } from "../protocol/states.js";
-import { type EventPosition, eventIdPrefix, parseEventId } from "./event-id.js";
+import { type EventPosition, eventIdMarker, eventIdPrefix, parseEventId } from "./event-id.js";
 import type { Head } from "./ports.js";
 import { readStoredTask, readTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
@@ -31,7 +31,7 @@ export function subscribeToTask(
     }
     const after = context.after === undefined ? undefined : parseEventId(context.after);
     return streamFrom(runtime, scope, head, { after, see: untilTerminal });
-  });
+  }, eventIdMarker(context));
 }
 
 export interface StreamFromOptions {

@@ -28,6 +28,7 @@ export interface StreamStart {
  */
 export class TaskStream implements AsyncIterableIterator<StreamItem> {
   #start: (() => Promise<StreamStart>) | undefined;
+  readonly #mark: ((item: StreamItem) => StreamItem) | undefined;
   #from: StreamStart | undefined;
   #held: StreamItem | undefined;
   readonly #buffer: StreamItem[] = [];
@@ -35,8 +36,10 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
   #ended = false;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(start: () => Promise<StreamStart>) {
+  /** `mark`: what each item is shown as. Default: as it is. */
+  constructor(start: () => Promise<StreamStart>, mark?: ((item: StreamItem) => StreamItem) | undefined) {
     this.#start = start;
+    this.#mark = mark;
   }
 
   [Symbol.asyncIterator](): this {
@@ -78,10 +81,11 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
   // A stream that waits for its next event keeps nothing of the last one.
   #shift(): StreamItem | undefined {
     const item = this.#buffer[this.#index++];
-    if (this.#index < this.#buffer.length) return item;
-    this.#buffer.length = 0;
-    this.#index = 0;
-    return item;
+    if (this.#index >= this.#buffer.length) {
+      this.#buffer.length = 0;
+      this.#index = 0;
+    }
+    return item === undefined || this.#mark === undefined ? item : this.#mark(item);
   }
 
   async #open(start: () => Promise<StreamStart>): Promise<void> {

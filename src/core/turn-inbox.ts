@@ -1,5 +1,6 @@
 import type { Message } from "../protocol/model.js";
-import { type Draft, type LiveTask, messageDraft } from "./live-task.js";
+import type { Draft } from "./flight.js";
+import { type LiveTask, messageDraft } from "./live-task.js";
 import type { Head, Hint, InboxEntry, QueuedSend } from "./ports.js";
 import { sizeOfMessage } from "./size.js";
 import type { TurnRun } from "./turn-run.js";
@@ -83,14 +84,16 @@ export class TurnInbox implements Watcher {
    */
   async endTurn(live: LiveTask, ended: Draft): Promise<void> {
     await live.flushed();
+    let takes: readonly string[] | undefined;
     for (;;) {
-      const result = await live.exclusive([ended], 0, { end: { inboxPut: live.inboxPut } });
+      const result = await live.exclusive([ended], 0, { end: { inboxPut: live.inboxPut }, takes });
       if (result !== "inboxMoved") return;
-      const [first, ...rest] = await this.#read(live);
-      if (first === undefined) continue;
-      if (first.kind === "cancel") return this.#run.cancelNow();
-      const entry = [first, ...rest].find((each) => each.send !== undefined);
+      const entries = await this.#read(live);
+      if (entries.some((entry) => entry.kind === "cancel")) return this.#run.cancelNow();
+      const entry = entries.find((each) => each.send !== undefined);
       if (entry?.send !== undefined && (await this.#nextTurn(live, ended, entry, entry.send))) return;
+      // A turn that ran has heard of its wakes.
+      takes = entries.length === 0 ? undefined : entries.map(({ id }) => id);
     }
   }
 
@@ -104,8 +107,8 @@ export class TurnInbox implements Watcher {
     ];
     const result = await live.exclusive(drafts, sizeOfMessage(send.message), { claim: { turn }, takes: [entry.id] });
     if (result !== "stored") return result === "fenced";
-    const principal = live.principals.get(entry.id) ?? { ...scope };
-    live.principals.delete(entry.id);
+    const principal = live.senderOf(entry.id) ?? { ...scope };
+    live.forgetSender(entry.id);
     runtime.startTurn({ cause: "message", attempt: 1, principal, scope, entry: entry.id, send }, { live });
     return true;
   }
@@ -148,11 +151,11 @@ export class TurnInbox implements Watcher {
     this.#again = true;
   }
 
-  // The count is remembered only when nothing waits, so that a turn does not end over a message that it has seen.
+  // The count is remembered only when nothing waits but a wake, so that a turn does not end over a message that it has seen.
   async #read(live: LiveTask): Promise<readonly InboxEntry[]> {
     if (live.key === undefined) return [];
     const { entries, inboxPut } = await this.#run.runtime.store.inbox(live.key);
-    if (entries.length === 0) live.inboxPut = inboxPut;
+    if (entries.every(({ kind }) => kind === "wake")) live.inboxPut = inboxPut;
     return entries;
   }
 }

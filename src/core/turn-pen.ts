@@ -2,14 +2,13 @@ import { A2AError } from "../protocol/errors.js";
 import { reply } from "../protocol/events.js";
 import { type Message, type StreamResponse, TaskState } from "../protocol/model.js";
 import { isInterrupted, isStop, isTerminal } from "../protocol/states.js";
-import { type Draft, LiveTask, messageDraft, tooLarge } from "./live-task.js";
+import type { Draft } from "./flight.js";
+import { LiveTask, messageDraft, tooLarge } from "./live-task.js";
 import { type Identity, type Normalized, statusUpdate } from "./normalize.js";
 import type { InboxEntry, QueuedSend } from "./ports.js";
 import type { Runtime } from "./runtime.js";
-import { replacedBytes, sizeOfEvent, sizeOfMessage } from "./size.js";
+import { recordBytes, replacedBytes, sizeOfEvent, sizeOfMessage } from "./size.js";
 import type { TurnStart, TurnSubject } from "./turn-run.js";
-
-const recordBytes = 64;
 
 /**
  * What a turn writes: its events and, before the first of them, how the task began. Without an event that needs one there
@@ -92,7 +91,7 @@ export class TurnPen {
       if (live.state === TaskState.WORKING) live.state = state;
       return false;
     }
-    live.principals.delete(entry.id);
+    live.forgetSender(entry.id);
     this.stopped = false;
     this.#needsWorking = false;
     return true;
@@ -128,9 +127,14 @@ export class TurnPen {
       return this.#status(TaskState.COMPLETED, statusUpdate(TaskState.COMPLETED, this.identity, message));
     }
     const { eventMaxBytes } = this.#runtime.limits;
-    if (sizeOfMessage(message) > eventMaxBytes) throw tooLarge("the message", eventMaxBytes);
+    const bytes = sizeOfMessage(message);
+    if (bytes > eventMaxBytes) throw tooLarge("the message", eventMaxBytes);
+    const opening = "opening" in this.#subject ? this.#subject.opening : undefined;
+    if (opening?.replyMaxBytes !== undefined && bytes > opening.replyMaxBytes) {
+      return this.#status(TaskState.COMPLETED, statusUpdate(TaskState.COMPLETED, this.identity, message));
+    }
     this.closed = true;
-    if ("opening" in this.#subject) this.#subject.opening.reply(message);
+    opening?.reply(message);
     return undefined;
   }
 

@@ -9,6 +9,7 @@ import { normalizeEvent } from "./normalize.js";
 import type { InboxEntry, QueuedSend, TurnCause } from "./ports.js";
 import { runAgent } from "./run-agent.js";
 import { type Runtime, shuttingDown } from "./runtime.js";
+import { recordedError } from "./send-hold.js";
 import { createTurn } from "./turn.js";
 import { TurnInbox } from "./turn-inbox.js";
 import { TurnPen } from "./turn-pen.js";
@@ -26,6 +27,8 @@ export interface TurnStart {
 
 /** Who waits for what a turn without a task turns out to be: a message, a task, or an error. Called once. */
 export interface Opening {
+  /** A reply that is larger completes a task instead. Default: none is. */
+  readonly replyMaxBytes?: number | undefined;
   reply(message: Message): void;
   live(task: LiveTask): void;
   failed(error: A2AError): void;
@@ -53,7 +56,7 @@ export class TurnRun {
   readonly #pen: TurnPen;
   #controller: AbortController | undefined;
   #abortPending = false;
-  readonly #waits = new Set<(reason: unknown) => void>();
+  #waits: Set<(reason: unknown) => void> | undefined;
   /** Settles when all events that wait for room have been accepted. */
   #line: Promise<void> | undefined;
   /** Nothing was emitted, and no task made for that reason, since the turn began. */
@@ -182,16 +185,18 @@ export class TurnRun {
   orAborted<T>(wait: Promise<T>): Promise<T> {
     const refusal = this.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
+    this.#waits ??= new Set();
+    const waits = this.#waits;
     return new Promise((resolve, reject) => {
-      this.#waits.add(reject);
-      wait.then(resolve, reject).finally(() => this.#waits.delete(reject));
+      waits.add(reject);
+      wait.then(resolve, reject).finally(() => waits.delete(reject));
     });
   }
 
   // Those who wait are told of an abort; else it is told to whoever asks next.
   #rejectWaits(reason: unknown): boolean {
-    const waits = [...this.#waits];
-    this.#waits.clear();
+    const waits = [...(this.#waits ?? [])];
+    this.#waits?.clear();
     for (const reject of waits) reject(reason);
     return waits.length > 0;
   }
@@ -243,7 +248,8 @@ export class TurnRun {
     this.#concluded = true;
     for (const cancel of this.#timers.splice(0)) cancel();
     // An error is made only for somebody who waits: its stack costs more than all the rest of a short turn.
-    if (this.#waits.size > 0) this.#rejectWaits(this.aborted ?? new TypeError("the turn has ended"));
+    if (this.#waits !== undefined && this.#waits.size > 0)
+      this.#rejectWaits(this.aborted ?? new TypeError("the turn has ended"));
     this.inbox.close();
     try {
       await this.#end(failure);
@@ -287,9 +293,7 @@ export class TurnRun {
     }
     if (!this.#silent) return this.#pen.end(TaskState.FAILED, error.message);
     if (this.live !== undefined) {
-      const { code, message, violations, metadata, retryAfterMs } = error;
-      const recorded = { code, message, violations, metadata, retryAfterMs };
-      return this.inbox.endTurn(this.live, { kind: "turnEnded", error: recorded });
+      return this.inbox.endTurn(this.live, { kind: "turnEnded", error: recordedError(error) });
     }
     if ("opening" in this.#subject) this.#subject.opening.failed(error);
   }

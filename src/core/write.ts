@@ -1,8 +1,8 @@
 import type { Scope } from "../protocol/context.js";
-import { A2AError } from "../protocol/errors.js";
 import { TaskState } from "../protocol/model.js";
 import type { LiveTaskDeps } from "./live-task.js";
 import type { Append, AppendResult, Head, LogRecord } from "./ports.js";
+import { isAnswer } from "./store-failure.js";
 
 /** One write of a live task: its first, which creates it, or an append under the fence. */
 export interface Write {
@@ -32,8 +32,10 @@ export async function retry(deps: LiveTaskDeps, write: Write, first: unknown): P
   const until = clock.now() + limits.storeRetryMs;
   let error = first;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
-    // An answer, such as a full store, is not a failure to get one.
-    if (error instanceof A2AError || clock.now() + pauseMs > until) throw error;
+    // An answer, such as a full store, is not a failure to get one. A task may be there already, though, made by another
+    // process that was thought to have gone.
+    if (isAnswer(error) && write.fence.key === undefined) return refusedTask(deps, write, error);
+    if (isAnswer(error) || clock.now() + pauseMs > until) throw error;
     logger.warn({ taskId: write.task.id, error }, "the task store failed, the turn waits");
     await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
     try {
@@ -50,10 +52,16 @@ async function attemptAgain(deps: LiveTaskDeps, write: Write): Promise<Outcome> 
     const outcome = await attempt(deps, write);
     return outcome.result === "stored" ? outcome : ((await tookEffect(deps, write)) ?? outcome);
   } catch (error) {
-    const late = error instanceof A2AError ? await tookEffect(deps, write) : undefined;
+    const late = isAnswer(error) ? await tookEffect(deps, write) : undefined;
     if (late === undefined) throw error;
     return late;
   }
+}
+
+async function refusedTask(deps: LiveTaskDeps, write: Write, error: unknown): Promise<Outcome> {
+  const there = await tookEffect(deps, write);
+  if (there === undefined) throw error;
+  return there;
 }
 
 /** Brings a write to the store. */
@@ -72,26 +80,32 @@ export async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, 
   return { result: "stored", head: await store.create({ ...rest, status, id, contextId, scope, version, holder }) };
 }
 
-// What stands behind the fence tells whether the write put it there. A new task is ours alone; when its log has gone on
-// without us, another process has taken it over.
+// What stands behind the fence tells whether the write put it there. When the log of a new task is not what we wrote,
+// another process has taken it over, or has made it.
 async function tookEffect({ store }: LiveTaskDeps, write: Write): Promise<Outcome | undefined> {
   const { task, fence, claim, body } = write;
   const { length } = body.records;
   if (fence.key === undefined) {
     const head = await store.head(task.scope, task.id);
     if (head === undefined) return undefined;
-    return { result: head.epoch === 1 && head.seq === length ? "stored" : "fenced", head };
+    const alone = head.epoch === 1 && head.seq === length;
+    const page = alone ? await store.recordsAfter(head.key, 0, length) : undefined;
+    const same = typeof page === "object" && isSameWrite(body.records, page.records);
+    return { result: same ? "stored" : "fenced", head };
   }
   const page = await store.recordsAfter(fence.key, fence.seq, length);
   if (page === undefined || page === "compacted") return undefined;
   if (page.head.epoch !== fence.epoch + (claim === undefined ? 0 : 1)) return undefined;
-  const ours =
-    page.records.length === length && body.records.every((record, index) => isSame(record, page.records[index]));
-  return ours ? { result: "stored" } : undefined;
+  return isSameWrite(body.records, page.records) ? { result: "stored" } : undefined;
+}
+
+function isSameWrite(ours: readonly LogRecord[], stored: readonly LogRecord[]): boolean {
+  return ours.length === stored.length && ours.every((record, index) => isSame(record, stored[index]));
 }
 
 // Enough to tell the writes of one epoch from those of another process, or of another send, that claimed the same one.
 function isSame(ours: LogRecord, stored: LogRecord | undefined): boolean {
   if (ours.kind === "message" && stored?.kind === "message") return ours.entry === stored.entry;
+  if (ours.kind === "turnStarted" && stored?.kind === "turnStarted") return ours.attempt === stored.attempt;
   return ours.kind === stored?.kind;
 }

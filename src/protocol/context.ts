@@ -1,6 +1,9 @@
 /** The three protocol bindings, and the two browser forms of gRPC (spec 5, 9 to 11). */
 export type Binding = "json-rpc" | "http-json" | "grpc" | "connect";
 
+/** Where a call came in: by a binding, or from a caller in the same process. */
+export type Entrance = Binding | "in-process";
+
 /** Who is asking: what `authenticate` says of a caller. Everything stored belongs to one owner of one tenant. */
 export interface Principal {
   readonly owner: string;
@@ -19,14 +22,14 @@ export interface Scope {
 /** What a server's operation knows of its call, beside the request message. */
 export interface ServerContext {
   readonly principal: Principal;
-  readonly binding: Binding;
+  readonly binding: Entrance;
   /** Protocol version of the face that the call came through; a task and a push configuration remember it. */
   readonly version: string;
   /** Extension URIs that the caller wants activated for this call (spec 4.6). */
   readonly extensions: readonly string[];
   /** The id of the last event that the caller has seen: `Last-Event-ID`. */
   readonly after: string | undefined;
-  /** What the call says of where it was sent to; `undefined` in process. */
+  /** What the call says of where it was sent to, as far as anybody knows. */
   readonly caller: CallAddress | undefined;
   /** Aborts when the caller has gone or its deadline has passed. Made when first asked for. */
   readonly signal: AbortSignal;
@@ -55,7 +58,7 @@ export function createContext(call: CallFacts): OpenContext {
 
 class CallContext implements OpenContext {
   readonly principal: Principal;
-  readonly binding: Binding;
+  readonly binding: Entrance;
   readonly version: string;
   readonly extensions: readonly string[];
   readonly after: string | undefined;

@@ -7,8 +7,7 @@ import type {
   JsonObject,
   JsonValue,
 } from "@bufbuild/protobuf";
-import { getOption, hasOption } from "@bufbuild/protobuf";
-import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.js";
+import { fieldBehaviorOption, requiredBehavior } from "./outline.js";
 
 // Messages seen through their descriptor: what the reader, the writer and the validation share.
 
@@ -31,8 +30,12 @@ export function isJsonObject(json: JsonValue | undefined): json is JsonObject {
 }
 
 /** True for a field that `google.api.field_behavior` calls REQUIRED (spec 1.6). */
-export function isRequired(field: DescField): boolean {
-  return hasOption(field, field_behavior) && getOption(field, field_behavior).includes(FieldBehavior.REQUIRED);
+export function isRequired({ proto }: DescField): boolean {
+  const options = proto.options?.$unknown ?? [];
+  // A varint, or several behind their length.
+  return options.some(
+    ({ no, wireType, data }) => no === fieldBehaviorOption && data.includes(requiredBehavior, wireType === 0 ? 0 : 1),
+  );
 }
 
 /** Fields and oneofs are told apart by their kind: `desc.members` holds both. */

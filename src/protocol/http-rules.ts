@@ -1,7 +1,6 @@
-import { getOption } from "@bufbuild/protobuf";
-import { http } from "../../gen/google/api/annotations_pb.js";
-import type { HttpRule } from "../../gen/google/api/http_pb.js";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
 import type { Operation } from "./operations.js";
+import { httpOption } from "./outline.js";
 
 // The routes of HTTP+JSON, read from the `google.api.http` options of the service (spec 1.3).
 
@@ -24,8 +23,9 @@ export interface HttpRoute {
  */
 export function httpRoutes(operations: readonly Operation[]): readonly HttpRoute[] {
   const routes = operations.flatMap((operation) => {
-    const rule = getOption(operation.descriptor, http);
-    return [rule, ...rule.additionalBindings].map((binding) => routeFromRule(operation, binding));
+    const option = operation.descriptor.proto.options?.$unknown?.find(({ no }) => no === httpOption);
+    if (option === undefined) throw new TypeError(`${operation.method} has no HTTP rule`);
+    return readRule(new BinaryReader(option.data).bytes()).map((rule) => routeFromRule(operation, rule));
   });
   return sortRoutes(routes);
 }
@@ -41,13 +41,38 @@ function rank({ segments, suffix }: HttpRoute): number {
   return (isTenanted ? 2 : 0) + (suffix === "" ? 1 : 0);
 }
 
+/** What is read of a `google.api.HttpRule`. */
+interface HttpRule {
+  readonly verb: (typeof httpVerbs)[number] | undefined;
+  readonly path: string;
+  readonly body: string;
+}
+
+// Numbers of its fields; those of the verbs stand in the order of `httpVerbs`.
+const ruleFields = { verbs: [2, 4, 3, 5, 6], body: 7, additional: 11 };
+
+/** A rule, and the additional ones that it holds. */
+function readRule(bytes: Uint8Array): HttpRule[] {
+  const reader = new BinaryReader(bytes);
+  const additional: HttpRule[] = [];
+  let rule: HttpRule = { verb: undefined, path: "", body: "" };
+  while (reader.pos < reader.len) {
+    const [number, wireType] = reader.tag();
+    const verb = httpVerbs[ruleFields.verbs.indexOf(number)];
+    if (verb !== undefined) rule = { ...rule, verb, path: reader.string() };
+    else if (number === ruleFields.body) rule = { ...rule, body: reader.string() };
+    else if (number === ruleFields.additional) additional.push(...readRule(reader.bytes()));
+    else reader.skip(wireType, number);
+  }
+  return [rule, ...additional];
+}
+
 function routeFromRule(operation: Operation, rule: HttpRule): HttpRoute {
-  const { pattern, body } = rule;
-  const verb = httpVerbs.find((word) => word.toLowerCase() === pattern.case);
-  if (verb === undefined || typeof pattern.value !== "string" || (body !== "" && body !== "*")) {
+  const { verb, body } = rule;
+  if (verb === undefined || (body !== "" && body !== "*")) {
     throw new TypeError(`${operation.method} has an HTTP rule of an unknown form`);
   }
-  const [, path = "", suffix = ""] = /^\/(.*?)(:[^/{}]+)?$/.exec(pattern.value) ?? [];
+  const [, path = "", suffix = ""] = /^\/(.*?)(:[^/{}]+)?$/.exec(rule.path) ?? [];
   const segments = path.split("/").map((segment) => segmentOf(operation, segment));
   return { verb, segments, suffix, operation, hasBody: body === "*" };
 }

@@ -1,4 +1,30 @@
 // The neutral model: the generated messages of A2A 1.0. Every other room takes them from here (spec 4, style 13).
+// Their descriptors are made of the schema's outline.
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { enumDesc, type GenMessage, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { files } from "../../gen/lf/a2a/v1/a2a_outline.js";
+import type {
+  AgentCard,
+  Artifact,
+  GetTaskRequest,
+  ListTasksRequest,
+  Message,
+  Part,
+  Role as RoleEnum,
+  SendMessageConfiguration,
+  SendMessageRequest,
+  A2AService as Service,
+  StreamResponse,
+  SubscribeToTaskRequest,
+  Task,
+  TaskArtifactUpdateEvent,
+  TaskPushNotificationConfig,
+  TaskState as TaskStateEnum,
+  TaskStatus,
+  TaskStatusUpdateEvent,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { fileFromOutlines } from "./outline.js";
+
 export type {
   AgentCapabilities,
   AgentCard,
@@ -32,21 +58,46 @@ export type {
   TaskStatus,
   TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-export {
-  A2AService,
-  AgentCardSchema,
-  ArtifactSchema,
-  GetTaskRequestSchema,
-  MessageSchema,
-  PartSchema,
-  Role,
-  SendMessageConfigurationSchema,
-  SendMessageRequestSchema,
-  StreamResponseSchema,
-  SubscribeToTaskRequestSchema,
-  TaskArtifactUpdateEventSchema,
-  TaskPushNotificationConfigSchema,
-  TaskSchema,
-  TaskState,
-  TaskStatusUpdateEventSchema,
-} from "../../gen/lf/a2a/v1/a2a_pb.js";
+
+const file = fileFromOutlines(files);
+
+// As the enums of the generated code, which would have to be loaded for them.
+export const Role = enumOf("lf.a2a.v1.Role") as typeof RoleEnum;
+export type Role = RoleEnum;
+export const TaskState = enumOf("lf.a2a.v1.TaskState") as typeof TaskStateEnum;
+export type TaskState = TaskStateEnum;
+
+export const A2AService: typeof Service = serviceDesc(file, 0);
+export const AgentCardSchema = schema<AgentCard>("lf.a2a.v1.AgentCard");
+export const ArtifactSchema = schema<Artifact>("lf.a2a.v1.Artifact");
+export const GetTaskRequestSchema = schema<GetTaskRequest>("lf.a2a.v1.GetTaskRequest");
+export const ListTasksRequestSchema = schema<ListTasksRequest>("lf.a2a.v1.ListTasksRequest");
+export const MessageSchema = schema<Message>("lf.a2a.v1.Message");
+export const PartSchema = schema<Part>("lf.a2a.v1.Part");
+export const SendMessageConfigurationSchema = schema<SendMessageConfiguration>("lf.a2a.v1.SendMessageConfiguration");
+export const SendMessageRequestSchema = schema<SendMessageRequest>("lf.a2a.v1.SendMessageRequest");
+export const StreamResponseSchema = schema<StreamResponse>("lf.a2a.v1.StreamResponse");
+export const SubscribeToTaskRequestSchema = schema<SubscribeToTaskRequest>("lf.a2a.v1.SubscribeToTaskRequest");
+export const TaskArtifactUpdateEventSchema = schema<TaskArtifactUpdateEvent>("lf.a2a.v1.TaskArtifactUpdateEvent");
+export const TaskPushNotificationConfigSchema = schema<TaskPushNotificationConfig>(
+  "lf.a2a.v1.TaskPushNotificationConfig",
+);
+export const TaskSchema = schema<Task>("lf.a2a.v1.Task");
+export const TaskStatusSchema = schema<TaskStatus>("lf.a2a.v1.TaskStatus");
+export const TaskStatusUpdateEventSchema = schema<TaskStatusUpdateEvent>("lf.a2a.v1.TaskStatusUpdateEvent");
+
+function schema<M extends AnyMessage>(typeName: M["$typeName"]): GenMessage<M> {
+  return messageDesc<M>(
+    file,
+    file.messages.findIndex((message) => message.typeName === typeName),
+  );
+}
+
+function enumOf(typeName: string): unknown {
+  return tsEnum(
+    enumDesc(
+      file,
+      file.enums.findIndex((each) => each.typeName === typeName),
+    ),
+  );
+}

@@ -1,6 +1,7 @@
-import { fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { type FreeJsonCheck, valueFromJson } from "./json-struct.js";
 import type { Part } from "./model.js";
+import { violationText } from "./violations.js";
 
 /** What goes with a part of any kind (spec 4.1.6). */
 export interface PartOptions {
@@ -17,9 +18,13 @@ export function text(value: string, options?: PartOptions): Part {
   return part({ case: "text", value }, options);
 }
 
-/** A part with any JSON value. Default media type: `application/json`. */
+/** A part with any JSON value. Default media type: `application/json`. Throws a `TypeError` for what JSON cannot say. */
 export function data(value: JsonValue, options: PartOptions = {}): Part {
-  return part({ case: "data", value: fromJson(ValueSchema, value) }, { mediaType: "application/json", ...options });
+  const check: FreeJsonCheck = { maxDepth: Number.POSITIVE_INFINITY, lenient: true, violations: [] };
+  const content: Part["content"] = { case: "data", value: valueFromJson(value, check, 1) };
+  const [first] = check.violations;
+  if (first !== undefined) throw new TypeError(`data: ${violationText(first)}`);
+  return part(content, { mediaType: "application/json", ...options });
 }
 
 /** A file: its bytes, or the URL that it can be had from. */

@@ -3,12 +3,15 @@ import { cors } from "../binding/cors.js";
 import { fetchHandler } from "../binding/fetch-handler.js";
 import type { HttpEndpoint, HttpRequest } from "../binding/http.js";
 import { httpJsonEndpoint } from "../binding/http-json/server.js";
+import { createInProcessTransport, type InProcessOptions } from "../binding/in-process.js";
 import { jsonRpcEndpoint } from "../binding/json-rpc/server.js";
 import { mount } from "../binding/mount.js";
 import { type NodeListener, nodeListener } from "../binding/node-listener.js";
 import type { Service } from "../binding/service.js";
+import type { Transport } from "../binding/transport.js";
 import { namedInputModes } from "../card/build.js";
 import { bindingTable, mountsOf } from "../card/mounts.js";
+import { allExtensions } from "../card/own-extensions.js";
 import { type PublishedCard, publishCard } from "../card/publish.js";
 import type { Listening } from "../card/urls.js";
 import { systemClock, within } from "../core/clock.js";
@@ -27,23 +30,29 @@ import { createDoor, type Door } from "./door.js";
 import { type Limits, resolveLimits } from "./limits.js";
 import type { AgentOptions } from "./options.js";
 
+/** An agent that can be called in this process, whether or not it has a port. */
+export interface InProcessAgent {
+  /** The card as somebody at the agent's own address sees it. */
+  readonly card: AgentCard;
+  /** Calls the agent without a wire; the rest is as over a port: who is asking, limits, extensions, versions. */
+  inProcess(options?: Pick<InProcessOptions, "principal" | "version" | "headers">): Transport;
+}
+
 /** An agent without a port of its own: mount it in a server that exists. Close it when that server closes. */
-export interface MountedAgent {
+export interface MountedAgent extends InProcessAgent {
   /** Express, Connect and bare Node: `(req, res, next?)`. */
   nodeListener(): NodeListener;
   /** Bun, Deno, Next, Hono, workers: `(Request) => Promise<Response>`. */
   fetch(): (request: Request) => Promise<Response>;
   /** Koa. */
   koa(): Promise<Middleware>;
-  /** The card as somebody at the agent's own address sees it. */
-  readonly card: AgentCard;
   /** Refuses new work, lets turns end for up to `drainMs` (10 s), then aborts them. */
   close(drainMs?: number): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** An agent with all that `serve` needs to give it a port. */
-export interface ComposedAgent {
+export interface ComposedAgent extends Pick<InProcessAgent, "inProcess"> {
   readonly endpoint: HttpEndpoint;
   readonly service: Service;
   readonly versions: readonly [Version, ...Version[]];
@@ -82,6 +91,7 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
     get card() {
       return agent.card.card();
     },
+    inProcess: agent.inProcess,
     close,
     [Symbol.asyncDispose]: () => close(),
   };
@@ -108,7 +118,7 @@ export async function composeAgent(options: AgentOptions, listening: () => Liste
   });
   const store = options.store ?? memoryTaskStore({ clock });
   const makeId = (): string => newId(clock.now());
-  const door = createDoor({ authenticate, extensions: card.extensions ?? [], limits, logger, newId: makeId });
+  const door = createDoor({ authenticate, extensions: allExtensions(card), limits, logger, newId: makeId });
   const { capabilities } = published.card();
   const push =
     options.push === undefined
@@ -158,6 +168,7 @@ export async function composeAgent(options: AgentOptions, listening: () => Liste
     handler,
     limits,
     logger,
+    inProcess: (own) => createInProcessTransport(handler.operations, { ...own, door: service, limits, clock }),
     async dispose() {
       await handler.close();
       // Streams have been told to end; what is stored they still give.

@@ -1,12 +1,12 @@
 import type { CallHead, Service } from "../binding/service.js";
-import type { Binding, Principal } from "../protocol/context.js";
+import type { Entrance, Principal } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import type { DoorLimits } from "./limits.js";
 
 /** What `authenticate` is given: the headers or the metadata of a call, before a byte of its body is read. */
 export interface Caller {
-  readonly binding: Binding;
+  readonly binding: Entrance;
   /** A header or metadata value; names are compared without case. */
   header(name: string): string | undefined;
 }

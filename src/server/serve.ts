@@ -3,20 +3,17 @@ import { isIP } from "node:net";
 import type { RequestListener } from "../binding/connection.js";
 import { createListener, type Listener } from "../binding/listener.js";
 import { nodeListener } from "../binding/node-listener.js";
-import type { AgentCard } from "../protocol/model.js";
-import { type ComposedAgent, composeAgent } from "./agent.js";
+import { type ComposedAgent, composeAgent, type InProcessAgent } from "./agent.js";
 import { createFallback } from "./fallback.js";
 import type { ServeOptions } from "./options.js";
 
 /** A server that listens. */
-export interface Server {
+export interface Server extends InProcessAgent {
   /** Where the agent's base lies: `http://127.0.0.1:41241`. */
   readonly url: string;
   readonly port: number;
   /** gRPC's port; the same one unless it has its own. */
   readonly grpcPort: number;
-  /** The card as somebody at `url` sees it. */
-  readonly card: AgentCard;
   /**
    * Refuses new work, lets streams and turns end for up to `drainMs`, aborts what is left, and closes. Calling it again
    * waits for the same end.
@@ -59,6 +56,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     get card() {
       return agent.card.card();
     },
+    inProcess: agent.inProcess,
     close,
     [Symbol.asyncDispose]: close,
   };

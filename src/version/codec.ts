@@ -80,8 +80,8 @@ export interface GrpcFace {
   writeRequest(operation: Operation, request: AnyMessage): AnyMessage;
   readReply(operation: Operation, wire: AnyMessage): AnyMessage;
   writeReply(operation: Operation, reply: AnyMessage, request: AnyMessage): AnyMessage;
-  /** Payloads are encoded messages. The bytes of an event are made once. */
-  writeStream(operation: Operation, request: AnyMessage): StreamWriter<Uint8Array>;
+  /** Payloads are wire messages. The message of an event is made once. */
+  writeStream(operation: Operation, request: AnyMessage): StreamWriter<AnyMessage>;
   readStream(operation: Operation): StreamReader<AnyMessage>;
 }
 

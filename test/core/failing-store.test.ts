@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/core/agent.js";
+import type { TaskStore } from "../../src/core/ports.js";
 import { artifact, working } from "../../src/protocol/events.js";
+import { idempotentSendExtension } from "../../src/protocol/extensions.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
-import { beginTask } from "../support/handler.js";
-import { stateOf, textIn } from "../support/say.js";
-import { createVirtualClock } from "../support/virtual-clock.js";
+import { beginTask, contextOf, startHandler, type TestHandler } from "../support/handler.js";
+import { errorOf, requestOf, stateOf, textIn } from "../support/say.js";
+import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.js";
 
 /** A task at work over a store whose writes fail when told to. */
 async function failing(agent: Agent) {
@@ -16,7 +18,39 @@ async function failing(agent: Agent) {
   return { ...served, state };
 }
 
+/** A memory store of which one method rejects. */
+function without(name: keyof TaskStore, clock: VirtualClock): TaskStore {
+  return Object.assign(memoryTaskStore({ clock }), { [name]: async () => Promise.reject(new Error("no store")) });
+}
+
 describe("a store that fails", () => {
+  it.each<[keyof TaskStore, (handler: TestHandler) => Promise<unknown> | AsyncIterable<unknown>]>([
+    ["read", ({ get }) => get("t")],
+    ["read", ({ send }) => send("x", { taskId: "t" })],
+    ["read", ({ cancel }) => cancel("t")],
+    ["head", ({ subscribe }) => subscribe("t")],
+    ["list", ({ operations }) => operations.listTasks(requestOf("listTasks"), contextOf())],
+    ["beginSend", ({ send }) => send("x", {}, { extensions: [idempotentSendExtension] })],
+  ])("is told to the caller as unavailable, and why to the log, when it cannot %s", async (name, call) => {
+    const clock = createVirtualClock();
+    await using served = startHandler({ agent: async () => {}, clock, store: without(name, clock) });
+    const error = await errorOf(call(served));
+    expect(error).toMatchObject({ code: "unavailable", retryAfterMs: 1000 });
+    expect(error.message).not.toContain("no store");
+    expect(served.log).toContainEqual(expect.objectContaining({ level: "error", message: "the task store failed" }));
+  });
+
+  it("to take a task is told to its caller as unavailable", async () => {
+    const clock = createVirtualClock();
+    const beforeFlush = () => Promise.reject(new Error("no store"));
+    const store = memoryTaskStore({ clock, beforeFlush });
+    await using served = startHandler({ agent: async () => {}, clock, store });
+    const errors = [errorOf(served.send("x")), errorOf(served.stream("x"))];
+    await clock.advance(40_000);
+    for (const error of errors)
+      expect(await error).toMatchObject({ code: "unavailable", cause: { message: "no store" } });
+  });
+
   it("pauses the turn until it is back, which loses nothing and writes nothing twice", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = await failing(async ({ emit }) => {

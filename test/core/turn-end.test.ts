@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { inputRequired, working } from "../../src/protocol/events.js";
 import { beginTask } from "../support/handler.js";
 import { heldStore } from "../support/held-store.js";
-import { errorOf, historyOf, linesOf, stateOf } from "../support/say.js";
+import { errorOf, historyOf, linesOf, stateOf, taskOf } from "../support/say.js";
 import { createVirtualClock, settle } from "../support/virtual-clock.js";
 
 describe("a message that comes while its turn ends", () => {
@@ -54,6 +54,47 @@ describe("a message that comes while its turn ends", () => {
     held.release();
     for (const error of refused) expect(await error).toMatchObject({ code: "unsupportedOperation" });
     expect(historyOf(await served.get(taskId))).toEqual(["user: go"]);
+  });
+
+  it("is not waited for behind a wake, which the turn that ran has heard", async () => {
+    const gate = Promise.withResolvers<void>();
+    const turns: string[] = [];
+    await using served = await beginTask({
+      async *agent({ text }) {
+        turns.push(text);
+        yield inputRequired("?");
+        await gate.promise;
+      },
+    });
+    const { store, taskId } = served;
+    const head = await store.head({ tenant: "", owner: "alice" }, taskId);
+    expect(await store.put(head?.key ?? 0, { id: "w", kind: "wake" }, 16)).toBe("stored");
+    gate.resolve();
+    await settle();
+    expect(await store.head({ tenant: "", owner: "alice" }, taskId)).toMatchObject({ holder: "" });
+    expect((await store.inbox(head?.key ?? 0)).entries).toEqual([]);
+    await served.send("more", { taskId });
+    expect(turns).toEqual(["go", "more"]);
+  });
+
+  it("starts the next turn also when a wake came first", async () => {
+    const gate = Promise.withResolvers<void>();
+    const turns: string[] = [];
+    await using served = await beginTask({
+      async *agent({ text }) {
+        turns.push(text);
+        yield inputRequired("?");
+        await gate.promise;
+      },
+    });
+    const { store, taskId } = served;
+    const head = await store.head({ tenant: "", owner: "alice" }, taskId);
+    await store.put(head?.key ?? 0, { id: "w", kind: "wake" }, 16);
+    const answer = served.send("more", { taskId });
+    await settle();
+    gate.resolve();
+    expect(historyOf(taskOf(await answer))).toEqual(["user: go", "agent: ?", "user: more"]);
+    expect(turns).toEqual(["go", "more"]);
   });
 
   it("gives way to a cancel that came as well", async () => {

@@ -2,7 +2,7 @@ import { artifact, completed, inputRequired, type TurnAborted, working } from "t
 import { expect, it } from "vitest";
 import { errorOf, opened, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { overEveryWire, type ServedAgent } from "../support/serve-agent.js";
-import { createVirtualClock } from "../support/virtual-clock.js";
+import { createVirtualClock, settle } from "../support/virtual-clock.js";
 
 const cancel = (id: string) => requestOf("cancelTask", { id });
 const aborted = (signal: AbortSignal): Promise<void> =>
@@ -12,6 +12,8 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 async function running({ client }: ServedAgent) {
   const stream = await opened(client.sendStreamingMessage(say("go"), {}));
   await readUntil(stream.iterator, (line) => line === "status WORKING");
+  // In process the caller hears of an event before the agent goes on behind it.
+  await settle();
   return { id: taskOf(stream.first.response).id, stream };
 }
 

@@ -171,11 +171,12 @@ overEveryWire((start) => {
   it("an agent whose card turns streaming off answers both streams with unsupportedOperation", async () => {
     const card = { name: "Plain", description: "Does not stream", version: "1", capabilities: { streaming: false } };
     await using served = await start({ card, agent: async () => inputRequired("more?") });
+    // A client would not ask.
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
-    expect(await errorOf(served.client.sendStreamingMessage(say("go"), {}))).toMatchObject({
+    expect(await errorOf(served.bare.sendStreamingMessage(say("go"), {}))).toMatchObject({
       code: "unsupportedOperation",
     });
-    expect(await errorOf(served.client.subscribeToTask(subscribe(id), {}))).toMatchObject({
+    expect(await errorOf(served.bare.subscribeToTask(subscribe(id), {}))).toMatchObject({
       code: "unsupportedOperation",
     });
   });

@@ -28,6 +28,22 @@ console.log(process.version, (await response.json()).result.message.parts[0].tex
 await server.close();
 `;
 
+// The client of browsers runs wherever there is `fetch`.
+const browserClient = `
+import { Client, collect } from "trivium/client";
+import { reply, serve } from "trivium";
+const server = await serve({
+  card: { name: "Pong", description: "Answers", version: "1.0.0" },
+  port: 0,
+  async *agent({ text }) { yield reply(text + " pong"); },
+});
+const client = await Client.connect(server.url);
+const { parts } = await collect(client.stream("ping"));
+console.log(process.version, parts[0].content.value.replace("ping ", ""));
+await client.close();
+await server.close();
+`;
+
 let folder = "";
 
 beforeAll(async () => {
@@ -47,18 +63,24 @@ describe("the packed package", () => {
     await run("npm", ["install", "--no-audit", "--no-fund", `node@${version}`, join(folder, tarball)], {
       cwd: project,
     });
-    await writeFile(join(project, "main.js"), program);
-    const child = spawn(join(project, "node_modules/.bin/node"), ["main.js"], { cwd: project });
-    let printed = "";
-    child.stdout.on("data", (chunk) => {
-      printed += String(chunk);
-    });
-    child.stderr.on("data", (chunk) => {
-      printed += String(chunk);
-    });
-    // It ends by itself: nothing of a closed server keeps the process.
-    const [code] = await once(child, "exit");
-    expect(printed).toMatch(new RegExp(`^v${version.replaceAll(".", "\\.")}[\\d.]* pong\\n$`));
-    expect(code).toBe(0);
+    for (const source of [program, browserClient]) {
+      await writeFile(join(project, "main.js"), source);
+      const { printed, code } = await runMain(project);
+      expect(printed).toMatch(new RegExp(`^v${version.replaceAll(".", "\\.")}[\\d.]* pong\\n$`));
+      expect(code).toBe(0);
+    }
   });
 });
+
+/** Runs `main.js` until it ends by itself: nothing of a closed server or client keeps the process. */
+async function runMain(project: string): Promise<{ readonly printed: string; readonly code: number | null }> {
+  const child = spawn(join(project, "node_modules/.bin/node"), ["main.js"], { cwd: project });
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk) => {
+      printed += String(chunk);
+    });
+  }
+  const [code] = await once(child, "exit");
+  return { printed, code };
+}

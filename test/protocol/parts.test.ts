@@ -62,3 +62,7 @@ it.each<[string, readonly Part[], string]>([
 ])("the text of %s is its text parts, joined", (_, parts, expected) => {
   expect(textOf(parts)).toBe(expected);
 });
+
+it("data that JSON cannot say is refused", () => {
+  expect(() => data({ a: [1, Number.NaN] })).toThrow(new TypeError("data: a[1] must be a finite number"));
+});

@@ -1,16 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { type Logger, silentLogger } from "../../src/protocol/logger.js";
 import { inProcessSignals, processSignals } from "../../src/signals/in-process.js";
-import { signalsContract } from "../contract/signals.js";
+import { signalsContract } from "../../src/testing/contract/signals.js";
 
-const suite = { describe, it };
-
-signalsContract(suite, "of a process", async () => {
-  const signals = inProcessSignals();
-  return { here: signals, there: signals };
+describe("the signals of a process", () => {
+  const make = async () => {
+    const signals = inProcessSignals();
+    return { here: signals, there: signals };
+  };
+  for (const { name, run } of signalsContract(make)) it(name, run);
 });
 
-signalsContract(suite, "that all handlers share", async () => ({ here: processSignals, there: processSignals }));
+describe("the signals that all handlers share", () => {
+  const make = async () => ({ here: processSignals, there: processSignals });
+  for (const { name, run } of signalsContract(make)) it(name, run);
+});
 
 describe("hints within a process", () => {
   it("come while they are published", () => {

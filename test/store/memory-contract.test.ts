@@ -1,27 +1,23 @@
 import { describe, it } from "vitest";
 import { memoryPushStore } from "../../src/store/memory/push-store.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
-import { pushStoreContract } from "../contract/push-store.js";
-import { taskStoreContract } from "../contract/task-store.js";
-import { createVirtualClock } from "../support/virtual-clock.js";
+import { pushStoreContract } from "../../src/testing/contract/push-store.js";
+import { taskStoreContract } from "../../src/testing/contract/task-store.js";
+import { createTestClock } from "../../src/testing/test-clock.js";
 
-const suite = { describe, it };
+describe("the task store in memory", () => {
+  const make = async () => {
+    const clock = createTestClock();
+    return { store: memoryTaskStore({ clock }), advance: (ms: number) => clock.advance(ms) };
+  };
+  for (const { name, run } of taskStoreContract(make, { histories: 300 })) it(name, run);
+});
 
-taskStoreContract(
-  suite,
-  "in memory",
-  async () => {
-    const clock = createVirtualClock();
-    return { store: memoryTaskStore({ clock }), advance: (ms) => clock.advance(ms) };
-  },
-  300,
-);
+describe("the task store in memory, by the machine's clock, whose writes take a moment", () => {
+  const make = async () => ({ store: memoryTaskStore({ beforeFlush: () => Promise.resolve() }) });
+  for (const { name, run } of taskStoreContract(make, { histories: 20 })) it(name, run);
+});
 
-taskStoreContract(
-  suite,
-  "in memory, by the machine's clock, whose writes take a moment",
-  async () => ({ store: memoryTaskStore({ beforeFlush: () => Promise.resolve() }) }),
-  20,
-);
-
-pushStoreContract(suite, "in memory", async () => ({ store: memoryPushStore() }));
+describe("the push store in memory", () => {
+  for (const { name, run } of pushStoreContract(async () => ({ store: memoryPushStore() }))) it(name, run);
+});

@@ -57,8 +57,8 @@ export function rawJsonRpc(port: number): RawWire {
     const id = ++ids;
     const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
     const answer = await line.ask({ target: "/json-rpc", headers: json, body });
-    // What is refused by its headers is refused before anybody has read its id.
-    return rpcOutcome(answer, answer.status === 200 ? id : null);
+    // What is refused by its headers is refused before anybody has read its id; a store fails later.
+    return rpcOutcome(answer, answer.status === 200 || answer.status === 503 ? id : null);
   };
   return {
     call,

@@ -1,26 +1,36 @@
 import type { Agent, ServeOptions, Server } from "trivium";
 import { serve } from "trivium";
 import { describe } from "vitest";
+import { createConnectTransport } from "../../src/binding/connect/client.js";
 import { createGrpcTransport } from "../../src/binding/grpc/client.js";
 import { createHttpJsonTransport } from "../../src/binding/http-json/client.js";
 import { createJsonRpcTransport } from "../../src/binding/json-rpc/client.js";
+import { createTransport, type Transport } from "../../src/binding/transport.js";
+import { bindingTable } from "../../src/card/mounts.js";
+import { Client } from "../../src/client/node.js";
 import type { CallOptions } from "../../src/protocol/context.js";
-import type { Operations } from "../../src/protocol/operations.js";
+import { idempotentSendExtension, resumeExtension } from "../../src/protocol/extensions.js";
+import type { AgentCard } from "../../src/protocol/model.js";
+import { invokeStream, invokeUnary, type Operations } from "../../src/protocol/operations.js";
+import { connectInProcess } from "../../src/testing/in-process-client.js";
 import { face } from "./grpc-agent.js";
 import { httpFace, rpcFace } from "./http-agent.js";
 import { type LogLine, recordingLogger } from "./recording-logger.js";
 import { turnUntil, type VirtualClock } from "./virtual-clock.js";
 import { webTransport } from "./web-transport.js";
 
-/** Every way of calling an agent: the three bindings, and the two browser forms of gRPC. */
-export const wires = ["json-rpc", "http-json", "grpc", "connect", "grpc-web"] as const;
+/** Every way of calling an agent: the three bindings, the two browser forms of gRPC, and no wire at all. */
+export const wires = ["json-rpc", "http-json", "grpc", "connect", "grpc-web", "in-process"] as const;
 export type Wire = (typeof wires)[number];
 
 /** An agent on a port of its own, and a client over one wire. */
 export interface ServedAgent {
   readonly wire: Wire;
   readonly server: Server;
+  /** The operations of a `Client` that knows but this wire, and tries nothing twice. */
   readonly client: Operations<CallOptions>;
+  /** The wire without a client around it. */
+  readonly bare: Operations<CallOptions>;
   readonly log: readonly LogLine[];
   /** A client over another wire of the same agent. */
   over(wire: Wire): Operations<CallOptions>;
@@ -40,7 +50,7 @@ export function overEach(chosen: readonly Wire[], cases: (start: StartAgent, wir
   describe.each(chosen)("over %s", (wire) => cases((options) => startAgent(wire, options), wire));
 }
 
-/** Runs the same cases over all five wires. */
+/** Runs the same cases over all wires. */
 export function overEveryWire(cases: (start: StartAgent, wire: Wire) => void): void {
   overEach(wires, cases);
 }
@@ -50,27 +60,79 @@ export async function startAgent(wire: Wire, options: ServedOptions): Promise<Se
   const { log, logger } = recordingLogger();
   const card = { name: "Tested", description: "Does what the test says", version: "1.0.0" };
   const server = await serve({ card, port: 0, drainMs: 0, logger, ...options });
-  const closers: (() => void)[] = [];
-  const over = (other: Wire): Operations<CallOptions> => clientOf(other, server, closers);
+  const clients = new Map<Wire, Promise<Client>>();
+  const clientOver = (other: Wire): Promise<Client> => {
+    const client = clients.get(other) ?? connectOver(other, server);
+    clients.set(other, client);
+    return client;
+  };
+  const bare = bareTransport(wire, server);
   return {
     wire,
     server,
-    client: over(wire),
+    client: (await clientOver(wire)).operations,
+    bare,
     log,
-    over,
+    over: (other) => late(clientOver(other)),
     async [Symbol.asyncDispose]() {
-      for (const close of closers) close();
+      for (const client of clients.values()) await (await client).close();
+      await bare.close?.();
       await (options.clock === undefined ? server.close() : turnUntil(options.clock, server.close()));
     },
   };
 }
 
-function clientOf(wire: Wire, server: Server, closers: (() => void)[]): Operations<CallOptions> {
-  const { url, grpcPort } = server;
-  if (wire === "json-rpc") return createJsonRpcTransport({ url: `${url}/json-rpc`, face: rpcFace });
-  if (wire === "http-json") return createHttpJsonTransport({ url: `${url}/http-json`, face: httpFace });
-  if (wire !== "grpc") return webTransport(wire, url);
-  const client = createGrpcTransport({ address: `127.0.0.1:${grpcPort}`, face });
-  closers.push(() => client.close());
-  return client;
+const grpcWeb = "urn:example:grpc-web";
+
+function connectOver(wire: Wire, server: Server): Promise<Client> {
+  const agent = { card: withoutOwnExtensions(server.card), inProcess: server.inProcess };
+  if (wire === "in-process") return connectInProcess(agent, { retry: false });
+  const [known] = agent.card.supportedInterfaces;
+  if (known === undefined) throw new TypeError("the card of the agent lists no interface");
+  const protocolBinding = wire === "grpc-web" ? grpcWeb : bindingTable[wire].wire;
+  const card = { ...agent.card, supportedInterfaces: [{ ...known, protocolBinding, url: addressOf(wire, server) }] };
+  const ownGrpcWeb = { binding: grpcWeb, create: ({ url }: { readonly url: string }) => webTransport("grpc-web", url) };
+  return Client.connect(card, { retry: false, grpcTls: false, transports: [ownGrpcWeb] });
+}
+
+// A client activates what it knows of these by itself: then no message comes twice, and no event shows its id.
+function withoutOwnExtensions(card: AgentCard): AgentCard {
+  const { capabilities } = card;
+  if (capabilities === undefined) return card;
+  const extensions = capabilities.extensions.filter(({ uri }) => !ownExtensions.has(uri));
+  return { ...card, capabilities: { ...capabilities, extensions } };
+}
+
+const ownExtensions: ReadonlySet<string> = new Set([idempotentSendExtension, resumeExtension]);
+
+function addressOf(wire: Exclude<Wire, "in-process">, { url, grpcPort }: Server): string {
+  if (wire === "grpc") return `127.0.0.1:${grpcPort}`;
+  return wire === "grpc-web" ? url : url + bindingTable[wire].path;
+}
+
+function bareTransport(wire: Wire, server: Server): Transport {
+  if (wire === "in-process") return server.inProcess();
+  const url = addressOf(wire, server);
+  if (wire === "json-rpc") return createJsonRpcTransport({ url, face: rpcFace });
+  if (wire === "http-json") return createHttpJsonTransport({ url, face: httpFace });
+  if (wire === "grpc") return createGrpcTransport({ address: url, face });
+  return wire === "connect" ? createConnectTransport({ url, face }) : webTransport(wire, url);
+}
+
+/** The operations of a client that is being connected. */
+function late(client: Promise<Client>): Operations<CallOptions> {
+  return createTransport({
+    unary: async (operation, request, options) => invokeUnary((await client).operations, operation, request, options),
+    stream: (operation, request, options) => {
+      const items = client.then(({ operations }) =>
+        invokeStream(operations, operation, request, options)[Symbol.asyncIterator](),
+      );
+      const iterator = {
+        next: async () => (await items).next(),
+        return: async () => (await (await items).return?.()) ?? { done: true as const, value: undefined },
+        [Symbol.asyncIterator]: () => iterator,
+      };
+      return iterator;
+    },
+  });
 }

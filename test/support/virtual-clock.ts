@@ -1,71 +1,10 @@
-import { setImmediate } from "node:timers/promises";
-import type { Clock } from "../../src/core/ports.js";
+import { createTestClock, type TestClock } from "../../src/testing/test-clock.js";
 
-interface Timer {
-  readonly due: number;
-  readonly run: () => void;
-}
+export { settle, turnUntil } from "../../src/testing/test-clock.js";
 
 /** A clock that stands still until it is turned. */
-export interface VirtualClock extends Clock {
-  /**
-   * Turns it on by `ms`. Timers that come due run in their order, each at its time, and what one sets off settles before
-   * the next: `settled` says when.
-   */
-  advance(ms: number): Promise<void>;
-  /** When timers are due, the soonest first. */
-  pending(): readonly number[];
-}
+export type VirtualClock = TestClock;
 
-// Work that leaves the microtask queue once or twice, to let others in, counts as set off by the timer.
-const settleRounds = 3;
-
-/** Lets everything run that waits for no timer. */
-export async function settle(): Promise<void> {
-  for (let round = 0; round < settleRounds; round += 1) await setImmediate();
-}
-
-/** Turns a clock on, second by second, until something is done. */
-export async function turnUntil(clock: VirtualClock, done: Promise<void>): Promise<void> {
-  let over = false;
-  const end = done.finally(() => {
-    over = true;
-  });
-  while (!over) await clock.advance(1000);
-  await end;
-}
-
-export function createVirtualClock(start = Date.UTC(2026, 0, 1), settled = settle): VirtualClock {
-  let now = start;
-  let timers: readonly Timer[] = [];
-
-  function take(until: number): Timer | undefined {
-    const [next, ...rest] = timers;
-    if (next === undefined || next.due > until) return undefined;
-    timers = rest;
-    return next;
-  }
-
-  return {
-    now: () => now,
-    after(ms, run) {
-      const timer = { due: now + Math.max(ms, 0), run };
-      const place = timers.findIndex(({ due }) => due > timer.due);
-      timers = place < 0 ? [...timers, timer] : timers.toSpliced(place, 0, timer);
-      return () => {
-        timers = timers.filter((other) => other !== timer);
-      };
-    },
-    async advance(ms) {
-      const until = now + ms;
-      await settled();
-      for (let timer = take(until); timer !== undefined; timer = take(until)) {
-        now = timer.due;
-        timer.run();
-        await settled();
-      }
-      now = until;
-    },
-    pending: () => timers.map(({ due }) => due),
-  };
+export function createVirtualClock(start?: number, settled?: () => Promise<void>): VirtualClock {
+  return createTestClock({ start, settled });
 }

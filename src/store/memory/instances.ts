@@ -34,6 +34,12 @@ export class Instances {
     this.#forgetIdle();
   }
 
+  /** Whether an instance is registered and has not expired. */
+  isLive(name: string): boolean {
+    const holder = this.#holders.get(name);
+    return holder !== undefined && this.#clock.now() < holder.expiresAt;
+  }
+
   /** Hands a task to an instance; `""` leaves it with nobody. */
   assign(entry: TaskEntry, name: string): void {
     const before = entry.holder;

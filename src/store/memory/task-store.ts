@@ -9,8 +9,13 @@ import type {
   ListPage,
   ListQuery,
   LogRecord,
+  NewSend,
   NewTask,
+  PutFence,
   PutResult,
+  SendClaim,
+  SendRecord,
+  SentOutcome,
   StoredTask,
   TaskStore,
 } from "../../core/ports.js";
@@ -20,8 +25,9 @@ import { isTerminal } from "../../protocol/states.js";
 import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit.js";
 import { putEntry, withoutEntries } from "./inbox.js";
 import { Instances } from "./instances.js";
-import { type MemoryTaskStoreOptions, resolveLimits } from "./options.js";
+import { type MemoryTaskStoreOptions, resolveLimits, resolveSendLimits } from "./options.js";
 import { Retention } from "./retention.js";
+import { SendRecords } from "./send-records.js";
 import { bytesOf, TaskEntry } from "./task-entry.js";
 import { TaskIndex } from "./task-index.js";
 
@@ -41,6 +47,7 @@ class MemoryTaskStore implements TaskStore {
   readonly #index = new TaskIndex();
   readonly #instances: Instances;
   readonly #retention: Retention;
+  readonly #sends: SendRecords;
   readonly #creates: GroupCommit<NewTask, Head>;
   readonly #appends: GroupCommit<Append, AppendResult>;
   #lastKey = 0;
@@ -52,6 +59,7 @@ class MemoryTaskStore implements TaskStore {
     this.#incarnation = incarnation;
     this.#instances = new Instances(clock);
     this.#retention = new Retention(resolveLimits(options), clock, (entry) => this.#drop(entry));
+    this.#sends = new SendRecords(resolveSendLimits(options), clock, (name) => this.#instances.isLive(name));
     this.#creates = createGroupCommit(flushOf((task) => this.#create(task), beforeFlush));
     this.#appends = createGroupCommit(flushOf((write) => this.#append(write), beforeFlush));
   }
@@ -91,10 +99,11 @@ class MemoryTaskStore implements TaskStore {
     return { tasks: entries.map((entry) => entry.stored(now)), total, more };
   }
 
-  async put(key: number, item: InboxEntry, maxMessages: number): Promise<PutResult> {
+  async put(key: number, item: InboxEntry, maxMessages: number, fence?: PutFence): Promise<PutResult> {
     const entry = this.#entry(key);
     // Only finished tasks are dropped, so one that is gone has ended.
     if (entry === undefined || isTerminal(entry.state)) return "ended";
+    if (fence !== undefined && (fence.epoch !== entry.epoch || fence.inboxPut !== entry.inboxPut)) return "moved";
     if (entry.holder === undefined) return "idle";
     const inbox = putEntry(entry.inbox, item, maxMessages);
     if (inbox === undefined) return "full";
@@ -132,10 +141,36 @@ class MemoryTaskStore implements TaskStore {
     return this.#instances.orphans(limit).map((entry) => entry.head(now));
   }
 
+  async beginSend(send: NewSend): Promise<SendRecord> {
+    this.#assertOpen();
+    return this.#sends.begin(send);
+  }
+
+  async readSend(scope: Scope, messageId: string): Promise<SendRecord | undefined> {
+    this.#assertOpen();
+    return this.#sends.read(scope, messageId);
+  }
+
+  async takeSend(claim: SendClaim, instance: string): Promise<boolean> {
+    this.#assertOpen();
+    return this.#sends.take(claim, instance);
+  }
+
+  async settleSend(claim: SendClaim, outcome: SentOutcome, bytes: number): Promise<boolean> {
+    this.#assertOpen();
+    return this.#sends.settle(claim, outcome, bytes);
+  }
+
+  async forgetSend(claim: SendClaim): Promise<boolean> {
+    this.#assertOpen();
+    return this.#sends.forget(claim);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([this.#creates.drain(), this.#appends.drain()]);
     this.#retention.close();
+    this.#sends.clear();
     this.#instances.clear();
     this.#index.clear();
     this.#byId.clear();

@@ -1,9 +1,11 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/dynamic.js";
-import { A2AError } from "../../protocol/errors.js";
+import { A2AError, type FieldViolation } from "../../protocol/errors.js";
 import { readJson } from "../../protocol/json-reader.js";
 import { writeJson } from "../../protocol/json-writer.js";
 import { type AgentCard, AgentCardSchema } from "../../protocol/model.js";
+import { validate } from "../../protocol/validate.js";
+import { mergeViolations, mustBe, violationText } from "../../protocol/violations.js";
 
 /** The card as 1.0 has it: the JSON form of its message (spec 4.4, 5.7). */
 export function writeCard(card: AgentCard): JsonObject {
@@ -12,19 +14,26 @@ export function writeCard(card: AgentCard): JsonObject {
 
 /**
  * Reads a peer's card. A member of a wrong type is read as empty, since a card with a broken skill can be called all
- * the same; interfaces that say no address or no binding are left out. Throws `invalidAgentResponse` when none is left.
+ * the same; interfaces that say no address or no binding are left out. Throws `invalidAgentResponse` with everything that
+ * is wrong with the card when none is left.
  */
 export function readCard(json: JsonValue | undefined): AgentCard {
-  if (!isJsonObject(json)) throw noCard("it is no JSON object");
-  const card = readJson(AgentCardSchema, json, { lenient: true }).message as AgentCard;
+  if (!isJsonObject(json)) throw noCard([{ field: "", description: mustBe("a JSON object", json) }]);
+  const { message: card, violations } = readJson(AgentCardSchema, json, { lenient: true });
   const usable = card.supportedInterfaces.filter(({ url, protocolBinding }) => url !== "" && protocolBinding !== "");
-  if (usable.length === 0) throw noCard("it lists no interface with an address and a binding");
+  if (usable.length === 0) throw noCard(mergeViolations(violations, validate(AgentCardSchema, card)));
   // Only cards of this version have the list, so an entry without a version is of this one.
   for (const entry of usable) entry.protocolVersion ||= "1.0";
   card.supportedInterfaces = usable;
   return card;
 }
 
-function noCard(reason: string): A2AError {
-  return new A2AError("invalidAgentResponse", `this is no agent card: ${reason}`);
+const shown = 3;
+
+function noCard(violations: readonly FieldViolation[]): A2AError {
+  const more = violations.length > shown ? `, and ${violations.length - shown} more` : "";
+  const list = violations.slice(0, shown).map(violationText).join(", ");
+  return new A2AError("invalidAgentResponse", `this is no agent card that can be called: ${list}${more}`, {
+    violations,
+  });
 }

@@ -1,16 +1,13 @@
-import { toBinary } from "@bufbuild/protobuf";
+import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
 import { invalidParams } from "../../protocol/errors.js";
-import { A2AService, type StreamResponse, StreamResponseSchema } from "../../protocol/model.js";
+import { A2AService, ListTasksRequestSchema, type StreamResponse } from "../../protocol/model.js";
 import { operations } from "../../protocol/operations.js";
 import { validate } from "../../protocol/validate.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { GrpcFace, StreamReader, StreamWriter } from "../codec.js";
-import { encodeOnce } from "../encode-once.js";
 
-const bytesOf = encodeOnce((response) => toBinary(StreamResponseSchema, response));
-
-const streamWriter: StreamWriter<Uint8Array> = {
-  write: (item) => [{ payload: bytesOf(item), id: item.id }],
+const streamWriter: StreamWriter<AnyMessage> = {
+  write: ({ response, id }) => [{ payload: response, id }],
 };
 
 const streamReader: StreamReader<StreamResponse> = {
@@ -24,6 +21,8 @@ export function grpcFace(version: string, limits: ValidationLimits): GrpcFace {
     service: A2AService,
     methods: new Map(operations.map((operation) => [operation.method, operation])),
     readRequest({ input }, wire) {
+      // Peers write the zero that proto3 has for what was not said, and no page has that size.
+      if (isMessage(wire, ListTasksRequestSchema) && wire.pageSize === 0) delete wire.pageSize;
       const violations = validate(input, wire, limits);
       if (violations.length > 0) throw invalidParams(...violations);
       return wire;

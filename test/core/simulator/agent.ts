@@ -10,13 +10,20 @@ export function scriptedAgent(process: Process, world: World): Agent {
   const { journal, running } = world;
   const play = async function* (turn: Turn): AsyncGenerator<AgentEvent, AgentEvent | undefined> {
     const { taskId } = turn;
-    const others = running.get(taskId) ?? [];
+    // Before there is a task, a turn is started again where whoever runs it is thought to have gone.
+    const others = (running.get(taskId) ?? []).filter(
+      (other) => turn.attempt === 1 || !(other.missed || isGone(other)),
+    );
     if (others.length > 0) journal.fail(`${taskId}: a turn in ${process.name} while one runs in ${others[0]?.name}`);
     running.set(taskId, [...others, process]);
+    world.agentStarts(turn.message.messageId, process);
     try {
       return yield* script(turn, process, world);
     } finally {
-      running.delete(taskId);
+      const now = running.get(taskId) ?? [];
+      const rest = now.toSpliced(now.indexOf(process), 1);
+      if (rest.length === 0) running.delete(taskId);
+      else running.set(taskId, rest);
     }
   };
   return (turn) => {
@@ -25,6 +32,8 @@ export function scriptedAgent(process: Process, world: World): Agent {
     return emitAll(turn, play(turn), manner === "awaits" ? world : undefined);
   };
 }
+
+const isGone = ({ state, leaving }: Process): boolean => state === "dead" || leaving;
 
 // The same as a plain function that calls `emit`, with or without waiting for it.
 async function emitAll(

@@ -1,3 +1,4 @@
+import { StoreUnavailable } from "../../../src/core/store-failure.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import type { Task } from "../../../src/protocol/model.js";
 import { isStop } from "../../../src/protocol/states.js";
@@ -22,7 +23,11 @@ export function meaningOf(error: unknown, weather: Weather, process: Process): "
   if (error instanceof Gone || (error instanceof A2AError && error.message === refusal)) return "unknown";
   const lost = error instanceof ConnectionLost;
   if (process.leaving && (lost || code === "unavailable")) return "unknown";
-  return (lost || error instanceof StoreDown) && !isFair(weather) ? "unknown" : undefined;
+  return (lost || isStoreDown(error)) && !isFair(weather) ? "unknown" : undefined;
+}
+
+function isStoreDown(error: unknown): boolean {
+  return error instanceof StoreDown || (error instanceof StoreUnavailable && error.cause instanceof StoreDown);
 }
 
 /** Where in its log a task was that somebody got: the last such place. */

@@ -1,4 +1,5 @@
 import { createContext, type OpenContext } from "../../../src/protocol/context.js";
+import { idempotentSendExtension } from "../../../src/protocol/extensions.js";
 import {
   type CancelTaskRequest,
   type GetTaskRequest,
@@ -12,6 +13,11 @@ import { text } from "../../../src/protocol/parts.js";
 export function callContext(after?: string): OpenContext {
   const principal = { owner: "alice" };
   return createContext({ principal, binding: "json-rpc", version: "1.0", extensions: [], after });
+}
+
+/** The context of a send that shall be done once. */
+export function onceContext(): OpenContext {
+  return createContext({ ...callContext(), extensions: [idempotentSendExtension], after: undefined });
 }
 
 export interface SendOptions {

@@ -41,6 +41,7 @@ export async function checkEnd(world: World): Promise<void> {
     if (outcome === "refused" && taken) journal.fail(`${messageId} was refused and taken`);
     if (outcome === "replied" && taken) journal.fail(`${messageId} was replied to and taken by a task`);
   }
+  for (const once of world.onceSends) once.checkEnd();
   for (const [id, by] of running) {
     if (waiting.has(id) && by.some(({ state }) => state === "up"))
       journal.fail(`the agent of ${id} was never told of its end`);

@@ -3,6 +3,7 @@ import { checkAnswer, checkListed, Gone, positionOf } from "./answers.js";
 import { Caller } from "./caller.js";
 import { callContext, cancelRequest, getRequest, listRequest, sendRequest, subscribeRequest } from "./calls.js";
 import { Follower } from "./follower.js";
+import { OnceSend } from "./once-send.js";
 import type { Random } from "./random.js";
 import { isPrompt } from "./weather.js";
 import type { World } from "./world.js";
@@ -69,6 +70,25 @@ export class Client {
       sends.set(messageId, follower.replied ? "replied" : accepted ? "answered" : "unknown");
     }
     await this.#comeBack(follower);
+  }
+
+  /** A send that shall be done once, tried several times: after one another or at once, anywhere, unary or as a stream. */
+  async sendOnce(taskId: string | undefined): Promise<void> {
+    const once = new OnceSend(this.#world, this.#caller, {
+      messageId: this.#world.newId("m"),
+      script: this.#script(),
+      taskId,
+      immediately: this.#random.chance(0.2),
+    });
+    this.#world.onceSends.push(once);
+    const tries: Promise<void>[] = [];
+    for (let left = this.#random.int(1, 4); left > 0; left--) {
+      const tried = this.#random.chance(0.5) ? once.send() : once.stream();
+      tries.push(tried);
+      if (this.#random.chance(0.6)) await tried;
+      else await this.#world.sleep(this.#random.pick([0, 1, 50, 2000]));
+    }
+    await Promise.all(tries);
   }
 
   async subscribe(taskId: string): Promise<void> {
@@ -156,6 +176,10 @@ const acts: readonly [Act, ...Act[]] = [
   (client) => client.send(undefined),
   (client) => client.stream(undefined),
   (client) => client.stream(undefined),
+  (client) => client.sendOnce(undefined),
+  (client) => client.sendOnce(undefined),
+  withTask((client, id) => client.sendOnce(id)),
+  withTask((client, id) => client.sendOnce(id)),
   withTask((client, id) => client.send(id)),
   withTask((client, id) => client.send(id)),
   withTask((client, id) => client.stream(id)),

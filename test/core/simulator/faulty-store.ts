@@ -64,11 +64,17 @@ export class FaultyStore implements TaskStore {
     this.#call(() => this.#store.recordsAfter(key, after, limit));
   heads: TaskStore["heads"] = (keys) => this.#call(() => this.#store.heads(keys));
   list: TaskStore["list"] = (scope, query) => this.#call(() => this.#store.list(scope, query));
-  put: TaskStore["put"] = (key, entry, max) => this.#call(() => this.#store.put(key, entry, max));
+  put: TaskStore["put"] = (key, entry, max, fence) => this.#call(() => this.#store.put(key, entry, max, fence));
   inbox: TaskStore["inbox"] = (key) => this.#call(() => this.#store.inbox(key));
   renew: TaskStore["renew"] = (instance, ttlMs) => this.#call(() => this.#store.renew(instance, ttlMs));
   retire: TaskStore["retire"] = (instance) => this.#call(() => this.#store.retire(instance));
   orphans: TaskStore["orphans"] = (limit) => this.#call(() => this.#store.orphans(limit));
+  beginSend: TaskStore["beginSend"] = (send) => this.#call(() => this.#store.beginSend(send));
+  readSend: TaskStore["readSend"] = (scope, messageId) => this.#call(() => this.#store.readSend(scope, messageId));
+  takeSend: TaskStore["takeSend"] = (claim, instance) => this.#call(() => this.#store.takeSend(claim, instance));
+  settleSend: TaskStore["settleSend"] = (claim, outcome, bytes) =>
+    this.#call(() => this.#store.settleSend(claim, outcome, bytes));
+  forgetSend: TaskStore["forgetSend"] = (claim) => this.#call(() => this.#store.forgetSend(claim));
   close: TaskStore["close"] = async () => {};
 
   async #call<T>(effect: () => Promise<T>): Promise<T> {

@@ -21,6 +21,8 @@ export class Process {
   leaving = false;
   /** Callers that wait for it to say something. */
   waiting = 0;
+  /** Has stood still, or was cut off the store: others may have taken it for dead. */
+  missed = false;
   #waiting: (() => void)[] = [];
   readonly #timers = new Set<() => void>();
   readonly #agentTimers = new Set<() => void>();
@@ -50,7 +52,9 @@ export class Process {
   }
 
   pause(): void {
-    if (this.state === "up") this.state = "paused";
+    if (this.state !== "up") return;
+    this.state = "paused";
+    this.missed = true;
   }
 
   resume(): void {

@@ -10,6 +10,7 @@ import { scriptedAgent } from "./agent.js";
 import { FaultyStore } from "./faulty-store.js";
 import { Journal } from "./journal.js";
 import { createBus } from "./lossy-signals.js";
+import type { OnceSend } from "./once-send.js";
 import { Process } from "./process.js";
 import { createRandom, type Random } from "./random.js";
 import { drawLimits, drawWeather, isPrompt, type Weather } from "./weather.js";
@@ -32,6 +33,10 @@ export class World {
   /** Tasks whose agent waits for a message. */
   readonly receiving = new Set<string>();
   readonly sends = new Map<string, SendOutcome>();
+  /** Sends that shall be done once, by the ids of their messages. */
+  readonly onceSends: OnceSend[] = [];
+  /** Which processes have started the agent for a message. */
+  readonly started = new Map<string, Process[]>();
   /** Calls that have not been answered. */
   readonly open = new Set<string>();
   /** Tasks that clients know of. */
@@ -120,6 +125,7 @@ export class World {
   /** Cuts a process off the store, or lets it through again. */
   cut(process: Process, out: boolean): void {
     this.trace(() => `${process.name} ${out ? "loses" : "finds"} the store`);
+    if (out) process.missed = true;
     for (const each of this.#processes) if (each.process === process) each.store.out = out;
   }
 
@@ -145,6 +151,15 @@ export class World {
     if (first !== undefined) return random.pick([first, ...rest]);
     this.start();
     return this.anyProcess(random);
+  }
+
+  /** The agent starts for a message: for the first time, unless whoever did so before could be taken for gone. */
+  agentStarts(messageId: string, process: Process): void {
+    const before = this.started.get(messageId) ?? [];
+    this.started.set(messageId, [...before, process]);
+    const steady = before.find(({ state, leaving, missed }) => state === "up" && !leaving && !missed);
+    if (steady === undefined || this.weather.failing > 0) return;
+    this.journal.fail(`${messageId}: the agent runs in ${process.name} and ran in ${steady.name}`);
   }
 
   /** A client has heard of a task. */

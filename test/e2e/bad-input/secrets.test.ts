@@ -116,7 +116,7 @@ describe.each(Object.entries(wires))("over %s nothing is told of what fails arou
 
   it.each([
     ["the maker of its extended card", "getExtendedAgentCard", "internalError"],
-    ["its store", "listTasks", "internalError"],
+    ["its store", "listTasks", "unavailable"],
   ] as const)("%s", async (_what, name, code) => {
     const store = failingStore();
     const options = { authenticate: () => ({ owner: "o" }), agent: async () => {}, store };

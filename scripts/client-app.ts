@@ -1,0 +1,2 @@
+// An application of the kind that `client-size.ts` measures.
+export { Client, collect } from "trivium/client";

@@ -1,0 +1,25 @@
+import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
+import type { CardOptions, ExtensionOptions } from "./options.js";
+
+/** What the framework itself does beyond the protocol, for callers who activate it. */
+const ownExtensions: readonly (ExtensionOptions & { readonly streams: boolean })[] = [
+  {
+    uri: idempotentSendExtension,
+    description: "The same message, sent again, attaches to what it started the first time.",
+    streams: false,
+  },
+  {
+    uri: resumeExtension,
+    description: "Each event of a stream carries its id in its metadata; a caller comes back with it in last-event-id.",
+    streams: true,
+  },
+];
+
+/** The extensions of a card: those of its author, and those of the framework that the author does not name. */
+export function allExtensions({ extensions = [], capabilities }: CardOptions): readonly ExtensionOptions[] {
+  const named = new Set(extensions.map(({ uri }) => uri));
+  const own = ownExtensions.filter(
+    ({ uri, streams }) => !named.has(uri) && !(streams && capabilities?.streaming === false),
+  );
+  return [...extensions, ...own.map(({ uri, description }) => ({ uri, description }))];
+}

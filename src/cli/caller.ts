@@ -1,0 +1,67 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { CredentialOptions, CredentialProvider } from "../auth/options.js";
+
+/** Who is calling, and how: what all commands that call an agent know. */
+export interface CallerFlags {
+  readonly header: Readonly<Record<string, string>>;
+  readonly timeout?: number;
+  readonly bearer?: string;
+  readonly credential?: readonly string[];
+}
+
+/** Adds the options of `CallerFlags`. Secrets are looked at later: what is wrong with one must not show it. */
+export function addCallerOptions(command: Command): Command {
+  return command
+    .option("--header <name:value>", "header or gRPC metadata of the call; may be repeated", addHeader, {})
+    .option("--timeout <ms>", "limit of the whole call in milliseconds", parseTimeout)
+    .addOption(new Option("--bearer <token>", "token to send as a bearer token").env("TRIVIUM_BEARER"))
+    .addOption(
+      new Option("--credential <scheme=secret>", "secret for a security scheme of the card; may be repeated")
+        .env("TRIVIUM_CREDENTIAL")
+        .argParser(addCredential),
+    );
+}
+
+/** The secrets as a client takes them. Throws a `TypeError` that shows none of them. */
+export function credentialsOf({ bearer, credential }: CallerFlags): CredentialOptions | CredentialProvider | undefined {
+  if (bearer !== undefined && credential !== undefined) {
+    throw new TypeError("give a bearer token or credentials by scheme, not both");
+  }
+  if (bearer !== undefined) {
+    if (!/^[\x21-\x7e]+$/.test(bearer)) throw new TypeError("a bearer token is printable ASCII without spaces");
+    return () => ({ headers: { authorization: `Bearer ${bearer}` } });
+  }
+  return credential === undefined ? undefined : Object.fromEntries(credential.map(credentialOf));
+}
+
+function credentialOf(text: string): readonly [scheme: string, secret: string] {
+  const end = text.indexOf("=");
+  if (end < 1 || end === text.length - 1) throw new TypeError("a credential takes the form scheme=secret");
+  return [text.slice(0, end), text.slice(end + 1)];
+}
+
+function addCredential(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
+
+function parseTimeout(value: string): number {
+  const timeoutMs = Number(value);
+  // The longest that a timer of Node can wait.
+  if (Number.isInteger(timeoutMs) && timeoutMs > 0 && timeoutMs < 2 ** 31) return timeoutMs;
+  throw new InvalidArgumentError("It takes a whole number of milliseconds, 1 or more.");
+}
+
+function addHeader(header: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):(.*)$/.exec(header) ?? [];
+  if (name === undefined || value === undefined) throw new InvalidArgumentError("It takes name:value.");
+  return { ...before, [name]: value.trim() };
+}
+
+/** What cannot be understood is a matter of usage. */
+export function understood<T>(command: Command, read: () => T, prefix = ""): T {
+  try {
+    return read();
+  } catch (error) {
+    return command.error(`error: ${prefix}${error instanceof Error ? error.message : String(error)}`);
+  }
+}

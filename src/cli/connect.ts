@@ -1,0 +1,55 @@
+import { create } from "@bufbuild/protobuf";
+import { bindingTable } from "../card/mounts.js";
+import type { ConnectOptions } from "../client/connect.js";
+import type { Connection } from "../client/connection.js";
+import type { Client } from "../client/node.js";
+import type { TransportFactory } from "../client/transports.js";
+import { A2AError } from "../protocol/errors.js";
+import { type AgentCard, AgentCardSchema } from "../protocol/model.js";
+import { v1 } from "../version/v1.0/v1.js";
+import { type CallBinding, callBindings, type Target } from "./target.js";
+
+/** Connects to an agent by its card, or to the one interface that was named. */
+export async function connect(target: Target, options: ConnectOptions): Promise<Client> {
+  // What a client needs takes longer to load than the rest of the command.
+  const { Client } = await import("../client/node.js");
+  if (target.kind === "interface") return Client.connect(cardOf(target), { ...options, grpcTls: false });
+  const { url, binding } = target;
+  if (binding === undefined) return Client.connect(url, options);
+  const client = await Client.connect(url, { ...options, transports: othersThan(binding) });
+  if (client.card.supportedInterfaces.some((each) => each.protocolBinding === bindingTable[binding].wire))
+    return client;
+  await client.close();
+  const listed = client.card.supportedInterfaces.map((each) => each.protocolBinding).join(", ");
+  throw new A2AError("unavailable", `the card lists no interface of ${bindingTable[binding].wire}, only ${listed}`);
+}
+
+/** Says how the agent is reached, and which interfaces of its card were passed over. */
+export function connectionText({ binding, version, url, passedOver }: Connection, wanted?: CallBinding): string {
+  const isWanted = (wire: string): boolean => wanted === undefined || bindingTable[wanted].wire === wire;
+  const others = passedOver.map((each) => {
+    const reason = isWanted(each.binding) ? each.reason : "not asked for";
+    return `passed over ${each.binding} ${each.version} at ${each.url}: ${reason}\n`;
+  });
+  return `${others.join("")}using ${binding} ${version} at ${url}\n`;
+}
+
+/** A card that says of an agent no more than where one interface of it is. */
+function cardOf({ binding, address }: Extract<Target, { kind: "interface" }>): AgentCard {
+  return create(AgentCardSchema, {
+    supportedInterfaces: [{ url: address, protocolBinding: bindingTable[binding].wire, protocolVersion: v1.name }],
+    capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },
+  });
+}
+
+// A binding that speaks no version is never used.
+function othersThan(wanted: CallBinding): readonly TransportFactory[] {
+  const others = [...callBindings, "connect" as const].filter((binding) => binding !== wanted);
+  return others.map((binding) => ({
+    binding: bindingTable[binding].wire,
+    versions: [],
+    create: () => {
+      throw new TypeError(`${binding} was not asked for`);
+    },
+  }));
+}

@@ -1,0 +1,54 @@
+import { A2AError } from "../protocol/errors.js";
+import type { Logger } from "../protocol/logger.js";
+import { TurnAborted } from "./agent.js";
+import type { TaskStore } from "./ports.js";
+
+/** The answer to a caller whose task store did not answer. What became of a write is not known. */
+export class StoreUnavailable extends A2AError {
+  constructor(cause: unknown) {
+    super("unavailable", "the task store does not answer, try again", { cause, retryAfterMs: 1000 });
+  }
+}
+
+/** True for an error with which a store has answered, such as that it is full; false when it could not be asked. */
+export function isAnswer(error: unknown): error is A2AError {
+  return error instanceof A2AError && !(error instanceof StoreUnavailable);
+}
+
+/** What a caller hears of a write that failed. */
+export function publicFailure(error: unknown): unknown {
+  return error instanceof A2AError || error instanceof TurnAborted ? error : new StoreUnavailable(error);
+}
+
+/**
+ * The store as the operations use it: a call that fails tells the caller so, and the log why. The writes of turns have a
+ * way of their own through failures, and go past it.
+ */
+export function guardStore(store: TaskStore, logger: Logger): TaskStore {
+  const fail = (error: unknown): never => {
+    if (error instanceof A2AError) throw error;
+    logger.error({ error }, "the task store failed");
+    throw new StoreUnavailable(error);
+  };
+  return {
+    create: (task) => store.create(task),
+    append: (write) => store.append(write),
+    read: (scope, id) => store.read(scope, id).catch(fail),
+    head: (scope, id) => store.head(scope, id).catch(fail),
+    recordsAfter: (key, after, limit) => store.recordsAfter(key, after, limit).catch(fail),
+    heads: (keys) => store.heads(keys).catch(fail),
+    list: (scope, query) => store.list(scope, query).catch(fail),
+    put: (key, entry, maxMessages, fence) => store.put(key, entry, maxMessages, fence).catch(fail),
+    inbox: (key) => store.inbox(key).catch(fail),
+    withdraw: (key, entryId) => store.withdraw(key, entryId).catch(fail),
+    renew: (instance, ttlMs) => store.renew(instance, ttlMs).catch(fail),
+    retire: (instance) => store.retire(instance).catch(fail),
+    orphans: (limit) => store.orphans(limit).catch(fail),
+    beginSend: (send) => store.beginSend(send).catch(fail),
+    readSend: (scope, messageId) => store.readSend(scope, messageId).catch(fail),
+    takeSend: (claim, instance) => store.takeSend(claim, instance).catch(fail),
+    settleSend: (claim, outcome, bytes) => store.settleSend(claim, outcome, bytes).catch(fail),
+    forgetSend: (claim) => store.forgetSend(claim).catch(fail),
+    close: () => store.close(),
+  };
+}

@@ -1,0 +1,23 @@
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+
+/** Whether two messages say the same. The order of keys in free JSON does not matter, nor do fields that the schema does not know. */
+export function isSameMessage(a: AnyMessage, b: AnyMessage): boolean {
+  return isSame(a, b);
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return false;
+  if (a instanceof Uint8Array !== b instanceof Uint8Array) return false;
+  const names = namesOf(a);
+  return names.length === namesOf(b).length && names.every((name) => isSame(a[name], b[name]));
+}
+
+function isObject(value: unknown): value is { readonly [name: string]: unknown } {
+  return typeof value === "object" && value !== null;
+}
+
+// An optional field that is unset may be there or not.
+function namesOf(value: { readonly [name: string]: unknown }): string[] {
+  return Object.keys(value).filter((name) => value[name] !== undefined && name !== "$unknown");
+}

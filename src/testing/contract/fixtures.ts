@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { create, toBinary } from "@bufbuild/protobuf";
+import type { Append, Head, InboxEntry, LogRecord, NewTask, StoredTask, TaskStore } from "../../core/ports.js";
+import {
+  MessageSchema,
+  Role,
+  type TaskState as State,
+  StreamResponseSchema,
+  type Task,
+  TaskSchema,
+  TaskState,
+} from "../../protocol/model.js";
+import { v1 } from "../../version/v1.0/v1.js";
+
+export const alice = { tenant: "", owner: "alice" };
+export const bob = { tenant: "", owner: "bob" };
+export const foreign = { tenant: "elsewhere", owner: "alice" };
+
+/** An event record; its text makes it unlike all others. */
+export function event(seq: number, text = `event ${seq}`): LogRecord {
+  const artifact = { artifactId: "a", parts: [{ content: { case: "text" as const, value: text } }] };
+  const payload = { case: "artifactUpdate" as const, value: { taskId: "t", contextId: "c", artifact, append: true } };
+  return { kind: "event", seq, event: create(StreamResponseSchema, { payload }) };
+}
+
+export function events(after: number, count: number): LogRecord[] {
+  return Array.from({ length: count }, (_, index) => event(after + index + 1));
+}
+
+export function message(messageId: string) {
+  const parts = [{ content: { case: "text" as const, value: `said in ${messageId}` } }];
+  return create(MessageSchema, { messageId, role: Role.USER, parts });
+}
+
+/** What the log folds to at `seq`. */
+export function taskAt(seq: number): Task {
+  return create(TaskSchema, { id: "t", contextId: "c", artifacts: [{ artifactId: `up to ${seq}` }] });
+}
+
+let lastId = 0;
+
+/** A task of alice's, SUBMITTED, held by `here`, with one record. */
+export function newTask(changes: Partial<NewTask> = {}): NewTask {
+  lastId += 1;
+  const status = { state: TaskState.SUBMITTED, time: 1_000 };
+  const birth = { id: `task-${lastId}`, contextId: "c", scope: alice, holder: "here", version: v1.name, status };
+  return { ...birth, records: events(0, 1), bytes: 100, ...changes };
+}
+
+/** A write that follows a head: one record, unless the changes say otherwise. */
+export function appendTo(head: Pick<Head, "key" | "epoch" | "seq">, changes: Partial<Append> = {}): Append {
+  const { key, epoch, seq } = head;
+  return { key, epoch, seq, records: events(seq, 1), bytes: 100, ...changes };
+}
+
+/** The members of a write that bring a state; a terminal one brings its snapshot. */
+export function status(state: State, time: number, seq: number): Pick<Append, "status" | "snapshot"> {
+  const terminal = state === TaskState.COMPLETED || state === TaskState.CANCELED || state === TaskState.FAILED;
+  return { status: { state, time }, snapshot: terminal ? { task: taskAt(seq), bytes: 100 } : undefined };
+}
+
+export function entry(id: string, kind: InboxEntry["kind"] = "message"): InboxEntry {
+  if (kind !== "message") return { id, kind };
+  return {
+    id,
+    kind,
+    send: { message: message(id), configuration: undefined, metadata: undefined, extensions: ["urn:x"] },
+  };
+}
+
+export async function headOf(store: TaskStore, { scope, id }: Pick<Head, "scope" | "id">): Promise<Head> {
+  const head = await store.head(scope, id);
+  assert.ok(head !== undefined, `the head of ${id} is there`);
+  return head;
+}
+
+/** Entries as far as they can be compared with those of a store that encodes them. */
+export function plainEntry({ id, kind, send }: InboxEntry) {
+  if (send === undefined) return { id, kind };
+  return { id, kind, message: toBinary(MessageSchema, send.message), extensions: send.extensions };
+}
+
+/** Records as far as they can be compared with those of a store that encodes them. */
+export function plainRecord(record: LogRecord) {
+  if (record.kind === "event") return { ...record, event: toBinary(StreamResponseSchema, record.event) };
+  if (record.kind === "message") return { ...record, message: toBinary(MessageSchema, record.message) };
+  return record;
+}
+
+export function assertRecords(actual: readonly LogRecord[], expected: readonly LogRecord[]): void {
+  assert.deepEqual(actual.map(plainRecord), expected.map(plainRecord));
+}
+
+/** Snapshot and records make up the whole of `log`, whatever the store chose to keep of it. */
+export function assertWhole({ head, snapshot, records }: StoredTask, log: readonly LogRecord[]): void {
+  const from = snapshot?.seq ?? 0;
+  assert.equal(head.seq, log.length);
+  assertRecords(records, log.slice(from));
+  if (snapshot === undefined) return;
+  assert.deepEqual(toBinary(TaskSchema, snapshot.task), toBinary(TaskSchema, taskAt(from)));
+}

@@ -1,0 +1,122 @@
+import type {
+  Append,
+  AppendResult,
+  Head,
+  InboxEntry,
+  ListQuery,
+  LogRecord,
+  NewTask,
+  PutResult,
+} from "../../core/ports.js";
+import type { Scope } from "../../protocol/context.js";
+import { isTerminal } from "../../protocol/states.js";
+
+/** A head without what only a store can say. */
+export type ModelHead = Omit<Head, "incarnation">;
+
+interface ModelTask {
+  head: Omit<ModelHead, "holderLive">;
+  log: LogRecord[];
+  inbox: InboxEntry[];
+}
+
+/** The simplest thing that does what a task store does: lists that are searched from end to end. */
+export class Model {
+  now = 0;
+  readonly tasks: ModelTask[] = [];
+  readonly #expiry = new Map<string, number>();
+
+  create(task: NewTask, key: number): void {
+    const { id, contextId, scope, version, records, status } = task;
+    const holder = task.end === undefined ? task.holder : "";
+    const { state, time: statusTime } = status;
+    const born = { seq: records.length, epoch: 1, turn: 1, inboxPut: 0, holder, state, statusTime };
+    this.tasks.push({ head: { key, id, contextId, scope, version, ...born }, log: [...records], inbox: [] });
+  }
+
+  append(write: Append): AppendResult {
+    const task = this.#task(write.key);
+    if (task === undefined || task.head.epoch !== write.epoch || task.head.seq !== write.seq) return "fenced";
+    const { head } = task;
+    const state = write.status?.state ?? head.state;
+    if (write.end !== undefined && !isTerminal(state) && write.end.inboxPut !== head.inboxPut) return "inboxMoved";
+    if (write.takes?.some((taken) => !task.inbox.some(({ id }) => id === taken)) === true) return "inboxMoved";
+    task.log.push(...write.records);
+    const taken = (id: string) => isTerminal(state) || write.takes?.includes(id) === true;
+    task.inbox = task.inbox.filter(({ id }) => !taken(id));
+    task.head = {
+      ...head,
+      state,
+      seq: task.log.length,
+      epoch: head.epoch + (write.claim === undefined ? 0 : 1),
+      turn: write.claim?.turn ?? head.turn,
+      holder: write.end === undefined ? (write.claim?.holder ?? head.holder) : "",
+      statusTime: Math.max(head.statusTime, write.status?.time ?? 0),
+    };
+    return "stored";
+  }
+
+  put(key: number, entry: InboxEntry, maxMessages: number): PutResult {
+    const task = this.#task(key);
+    if (task === undefined || isTerminal(task.head.state)) return "ended";
+    if (task.head.holder === "") return "idle";
+    if (task.inbox.some(({ id }) => id === entry.id)) return "stored";
+    const alike = task.inbox.filter(({ kind }) => kind === entry.kind).length;
+    if (entry.kind !== "message" && alike > 0) return "stored";
+    if (entry.kind === "message" && alike >= maxMessages) return "full";
+    task.inbox.push(entry);
+    task.head = { ...task.head, inboxPut: task.head.inboxPut + 1 };
+    return "stored";
+  }
+
+  inbox(key: number): readonly InboxEntry[] {
+    const inbox = this.#task(key)?.inbox ?? [];
+    return [...inbox.filter(({ kind }) => kind === "cancel"), ...inbox.filter(({ kind }) => kind !== "cancel")];
+  }
+
+  withdraw(key: number, entryId: string): boolean {
+    const task = this.#task(key);
+    const waits = task?.inbox.some(({ id }) => id === entryId) ?? false;
+    if (task !== undefined) task.inbox = task.inbox.filter(({ id }) => id !== entryId);
+    return waits;
+  }
+
+  renew(instance: string, ttlMs: number): void {
+    this.#expiry.set(instance, this.now + ttlMs);
+  }
+
+  retire(instance: string): void {
+    this.#expiry.delete(instance);
+  }
+
+  heads(): ModelHead[] {
+    return this.tasks.map(({ head }) => ({ ...head, holderLive: this.#isLive(head.holder) }));
+  }
+
+  orphans(): ModelHead[] {
+    return this.heads().filter(({ holder, holderLive }) => holder !== "" && !holderLive);
+  }
+
+  list(scope: Scope, { contextId, state, since, after, limit }: ListQuery) {
+    const matching = this.heads()
+      .filter((head) => head.scope.tenant === scope.tenant && head.scope.owner === scope.owner)
+      .filter((head) => contextId === undefined || head.contextId === contextId)
+      .filter((head) => state === undefined || head.state === state)
+      .filter((head) => since === undefined || head.statusTime >= since)
+      .toSorted(newestFirst);
+    const rest = matching.filter((head) => after === undefined || newestFirst(after, head) < 0);
+    return { ids: rest.slice(0, limit).map(({ id }) => id), total: matching.length, more: rest.length > limit };
+  }
+
+  #task(key: number): ModelTask | undefined {
+    return this.tasks.find(({ head }) => head.key === key);
+  }
+
+  #isLive(instance: string): boolean {
+    return this.now < (this.#expiry.get(instance) ?? Number.NEGATIVE_INFINITY);
+  }
+}
+
+function newestFirst(a: Pick<Head, "statusTime" | "key">, b: Pick<Head, "statusTime" | "key">): number {
+  return b.statusTime - a.statusTime || b.key - a.key;
+}

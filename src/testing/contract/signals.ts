@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { setTimeout } from "node:timers/promises";
+import type { Hint } from "../../core/ports.js";
+import { type ContractTest, type MakeSignals, type Suite, testsOf } from "./suite.js";
+
+const moved: Hint = { kind: "moved", taskId: "t" };
+const longestWaitMs = 5_000;
+
+/**
+ * What all `Signals` do: tests to be run by any runner. Hints may be lost and doubled, so one is published until it is
+ * heard.
+ */
+export function signalsContract(make: MakeSignals): readonly ContractTest[] {
+  return testsOf((suite) => hintTests(suite, make));
+}
+
+function hintTests({ describe, it }: Suite, make: MakeSignals): void {
+  describe("signals", () => {
+    it("bring a hint to everybody who listens, here and there", async () => {
+      const { here, there } = await make();
+      const ears = [listen(here.subscribe), listen(there.subscribe)];
+      for (const hint of [moved, { kind: "inbox", taskId: "u" }] as const) {
+        await until(
+          () => here.publish(hint),
+          () => ears.every(({ heard }) => heard.has(JSON.stringify(hint))),
+        );
+      }
+      for (const { end } of ears) end();
+    });
+    it("tell a listener nothing more once it has ended its subscription, and go on for the others", async () => {
+      const { here, there } = await make();
+      const [gone, stays] = [listen(there.subscribe), listen(there.subscribe)];
+      gone.end();
+      gone.end();
+      await until(
+        () => here.publish(moved),
+        () => stays.heard.size > 0,
+      );
+      assert.equal(gone.heard.size, 0);
+      stays.end();
+    });
+    it("do not let a listener that throws hurt another, nor the one who publishes", async () => {
+      const { here, there } = await make();
+      const endBroken = there.subscribe(() => {
+        throw new Error("broken");
+      });
+      const ear = listen(there.subscribe);
+      await until(
+        () => here.publish(moved),
+        () => ear.heard.size > 0,
+      );
+      endBroken();
+      ear.end();
+    });
+  });
+}
+
+function listen(subscribe: (listener: (hint: Hint) => void) => () => void) {
+  const heard = new Set<string>();
+  return { heard, end: subscribe(({ kind, taskId }) => heard.add(JSON.stringify({ kind, taskId }))) };
+}
+
+/** Repeats an action until it shows, which in one process is at once. */
+async function until(act: () => void, isSo: () => boolean): Promise<void> {
+  const deadline = Date.now() + longestWaitMs;
+  for (act(); !isSo(); act()) {
+    assert.ok(Date.now() < deadline, `nothing was heard within ${longestWaitMs} ms`);
+    await setTimeout(20);
+  }
+}

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { TaskState } from "../../protocol/model.js";
+import { appendTo, entry, headOf, newTask, status } from "./fixtures.js";
+import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
+
+// Long enough that a store over a network answers within it, short enough to be waited for.
+const ttlMs = 400;
+const long = 60_000;
+
+/** Claims, instances that expire, and the tasks that they leave behind. */
+export function holderTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("a claim", () => {
+    it(
+      "raises the epoch, sets holder and turn, and fences the turn before",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask());
+        const claim = appendTo(head, { claim: { holder: "there", turn: 2 } });
+        assert.equal(await store.append(claim), "stored");
+        assert.deepEqual(await headOf(store, head), { ...head, seq: 2, epoch: 2, holder: "there", turn: 2 });
+        assert.equal(await store.append(appendTo({ ...head, seq: 2 })), "fenced");
+        assert.equal(await store.append(appendTo({ ...head, seq: 2, epoch: 2 })), "stored");
+      }),
+    );
+    it(
+      "that ends in the same write leaves the task with nobody at the new epoch",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask());
+        const write = {
+          ...status(TaskState.CANCELED, 9, 2),
+          claim: { holder: "there", turn: 1 },
+          end: { inboxPut: 0 },
+        };
+        assert.equal(await store.append(appendTo(head, write)), "stored");
+        const { epoch, holder, state } = await headOf(store, head);
+        assert.deepEqual({ epoch, holder, state }, { epoch: 2, holder: "", state: TaskState.CANCELED });
+        assert.deepEqual(await store.orphans(10), []);
+      }),
+    );
+  });
+  describe("a holder", () => {
+    it(
+      "lives from its registration until it expires, and again when it is renewed",
+      withStore(make, async (store, advance) => {
+        const task = await store.create(newTask());
+        assert.equal(task.holderLive, false);
+        await store.renew("here", ttlMs);
+        assert.equal((await headOf(store, task)).holderLive, true);
+        await advance(ttlMs + 1);
+        assert.equal((await headOf(store, task)).holderLive, false);
+        await store.renew("here", ttlMs);
+        assert.equal((await headOf(store, task)).holderLive, true);
+        assert.equal((await store.read(task.scope, task.id))?.head.holderLive, true);
+        assert.deepEqual(
+          (await store.heads([task.key])).map(({ holderLive }) => holderLive),
+          [true],
+        );
+      }),
+    );
+    it(
+      "that is retired is not live at once, and may still write until it is fenced",
+      withStore(make, async (store) => {
+        await store.renew("here", long);
+        const head = await store.create(newTask());
+        await store.retire("here");
+        assert.equal((await headOf(store, head)).holderLive, false);
+        assert.equal(await store.put(head.key, entry("m"), 16), "stored");
+        assert.equal(await store.append(appendTo(head)), "stored");
+        await store.retire("never registered");
+      }),
+    );
+  });
+  orphanTests({ describe, it }, make);
+}
+
+function orphanTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("orphans", () => {
+    it(
+      "are the tasks of expired, retired and unknown holders, whatever their state",
+      withStore(make, async (store) => {
+        await store.renew("here", long);
+        await store.renew("gone", long);
+        await store.create(newTask());
+        const lost = await store.create(newTask({ holder: "gone" }));
+        const ended = await store.create(
+          newTask({ holder: "gone", ...status(TaskState.COMPLETED, 5, 1), status: done }),
+        );
+        const unknown = await store.create(newTask({ holder: "unknown" }));
+        const free = newTask({ holder: "gone", status: done, end: { inboxPut: 0 } });
+        await store.create(free);
+        assert.deepEqual(
+          (await store.orphans(10)).map(({ id }) => id),
+          [unknown.id],
+        );
+        await store.retire("gone");
+        const ids = (await store.orphans(10)).map(({ id }) => id);
+        assert.deepEqual(ids.toSorted(), [lost.id, ended.id, unknown.id].toSorted());
+      }),
+    );
+    it(
+      "are given with heads that say so, at most as many as asked for",
+      withStore(make, async (store) => {
+        for (let index = 0; index < 5; index += 1) await store.create(newTask());
+        assert.equal((await store.orphans(3)).length, 3);
+        const orphans = await store.orphans(10);
+        assert.equal(orphans.length, 5);
+        assert.ok(orphans.every(({ holder, holderLive }) => holder === "here" && !holderLive));
+      }),
+    );
+    it(
+      "are no longer orphans when claimed by a live holder, or ended",
+      withStore(make, async (store) => {
+        await store.renew("there", long);
+        const first = await store.create(newTask());
+        const second = await store.create(newTask());
+        await store.append(appendTo(first, { claim: { holder: "there", turn: 1 } }));
+        await store.append(appendTo(second, { ...status(TaskState.FAILED, 9, 2), end: { inboxPut: 0 } }));
+        assert.deepEqual(await store.orphans(10), []);
+        assert.equal((await headOf(store, first)).holderLive, true);
+      }),
+    );
+  });
+}
+
+const done = { state: TaskState.COMPLETED, time: 5 };

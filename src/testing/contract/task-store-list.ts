@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import type { Head, ListQuery, TaskStore } from "../../core/ports.js";
+import { TaskState } from "../../protocol/model.js";
+import { alice, appendTo, assertWhole, bob, events, foreign, newTask, status } from "./fixtures.js";
+import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
+
+const { SUBMITTED, WORKING, COMPLETED } = TaskState;
+
+/** Pages of tasks. */
+export function listTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("a list", () => {
+    it(
+      "is ordered by status time, the newest first, then by key, the higher first",
+      withStore(make, async (store) => {
+        const keys = await fill(store, [30, 10, 20, 10, 30]);
+        const page = await store.list(alice, { limit: 10 });
+        assert.deepEqual(placesOf(keys, page.tasks), [4, 0, 2, 3, 1]);
+        assert.deepEqual([page.total, page.more], [5, false]);
+      }),
+    );
+    it(
+      "holds whole tasks",
+      withStore(make, async (store) => {
+        const { key } = await store.create(newTask({ records: events(0, 3) }));
+        await store.append(appendTo({ key, epoch: 1, seq: 3 }, { ...status(COMPLETED, 9, 4), end: { inboxPut: 0 } }));
+        await store.append(appendTo({ key, epoch: 1, seq: 4 }));
+        const [task] = (await store.list(alice, { limit: 1 })).tasks;
+        assert.ok(task !== undefined);
+        assertWhole(task, events(0, 5));
+      }),
+    );
+    it(
+      "shows a scope its own tasks only",
+      withStore(make, async (store) => {
+        await fill(store, [1, 2]);
+        const { id } = await store.create(newTask({ scope: bob }));
+        const page = await store.list(bob, { limit: 10 });
+        assert.deepEqual([page.tasks.map(({ head }) => head.id), page.total], [[id], 1]);
+        assert.deepEqual(await store.list(foreign, { limit: 10 }), { tasks: [], total: 0, more: false });
+      }),
+    );
+    it(
+      "has a place for a task whose status changes: the front",
+      withStore(make, async (store) => {
+        const heads = await fill(store, [10, 20, 30]);
+        const [first] = heads;
+        assert.ok(first !== undefined);
+        await store.append(appendTo(first, status(WORKING, 40, 2)));
+        assert.deepEqual(placesOf(heads, (await store.list(alice, { limit: 10 })).tasks), [0, 2, 1]);
+      }),
+    );
+  });
+  filterTests({ describe, it }, make);
+  pageTests({ describe, it }, make);
+}
+
+function filterTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("a filter of a list", () => {
+    const filters: Record<string, { readonly query: Omit<ListQuery, "limit">; readonly places: readonly number[] }> = {
+      context: { query: { contextId: "even" }, places: [4, 2, 0] },
+      state: { query: { state: WORKING }, places: [4, 3] },
+      "time, inclusive": { query: { since: 30 }, places: [5, 4, 3, 2] },
+      "context and state": { query: { contextId: "even", state: SUBMITTED }, places: [2, 0] },
+      "context and time": { query: { contextId: "odd", since: 40 }, places: [5, 3] },
+      "state and time": { query: { state: SUBMITTED, since: 20 }, places: [2, 1] },
+      "all of them": { query: { contextId: "even", state: WORKING, since: 50 }, places: [4] },
+      "a context that never was": { query: { contextId: "none" }, places: [] },
+      "a state that no task has": { query: { state: TaskState.REJECTED }, places: [] },
+      "a time to come": { query: { since: 61 }, places: [] },
+    };
+    for (const [what, { query, places }] of Object.entries(filters)) {
+      it(
+        `by ${what} lets those through, and counts them`,
+        withStore(make, async (store) => {
+          const heads = await fill(store, [10, 20, 30, 40, 50, 60], (index) => ({
+            contextId: index % 2 === 0 ? "even" : "odd",
+            state: index < 3 ? SUBMITTED : index < 5 ? WORKING : COMPLETED,
+          }));
+          const page = await store.list(alice, { limit: 10, ...query });
+          assert.deepEqual(placesOf(heads, page.tasks), places);
+          assert.deepEqual([page.total, page.more], [places.length, false]);
+          const short = await store.list(alice, { limit: 1, ...query });
+          assert.deepEqual(placesOf(heads, short.tasks), places.slice(0, 1));
+          assert.deepEqual([short.total, short.more], [places.length, places.length > 1]);
+        }),
+      );
+    }
+  });
+}
+
+function pageTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("pages of a list", () => {
+    for (const query of [
+      {},
+      { contextId: "c" },
+      { state: SUBMITTED },
+      { contextId: "c", state: SUBMITTED, since: 0 },
+    ]) {
+      it(
+        `by ${JSON.stringify(query)} hold every task once, among many of the same time`,
+        withStore(make, async (store) => {
+          const heads = await fill(
+            store,
+            Array.from({ length: 150 }, (_, index) => Math.floor(index / 40)),
+          );
+          const seen: number[] = [];
+          for (let after: ListQuery["after"]; ; ) {
+            const page = await store.list(alice, { ...query, limit: 7, after });
+            seen.push(...placesOf(heads, page.tasks));
+            assert.equal(page.total, 150);
+            after = page.tasks.at(-1)?.head;
+            if (!page.more) break;
+          }
+          assert.deepEqual(
+            seen,
+            heads.map((_, index) => 149 - index),
+          );
+        }),
+      );
+    }
+    it(
+      "go on at the same place when the task of the cursor has moved to the front",
+      withStore(make, async (store) => {
+        const heads = await fill(store, [10, 20, 30, 40]);
+        const first = await store.list(alice, { limit: 2 });
+        const cursor = first.tasks.at(-1)?.head;
+        assert.ok(cursor !== undefined);
+        await store.append(appendTo(cursor, status(WORKING, 50, 2)));
+        const rest = await store.list(alice, { limit: 2, after: cursor });
+        assert.deepEqual(placesOf(heads, rest.tasks), [1, 0]);
+        assert.deepEqual([rest.total, rest.more], [4, false]);
+      }),
+    );
+  });
+}
+
+/** Creates a task for each time. */
+async function fill(
+  store: TaskStore,
+  times: readonly number[],
+  more: (index: number) => { contextId: string; state: TaskState } = () => ({ contextId: "c", state: SUBMITTED }),
+): Promise<Head[]> {
+  const heads: Head[] = [];
+  for (const [index, time] of times.entries()) {
+    const { contextId, state } = more(index);
+    heads.push(await store.create(newTask({ contextId, ...status(state, time, 1), status: { state, time } })));
+  }
+  return heads;
+}
+
+function placesOf(heads: readonly Head[], tasks: readonly { readonly head: Head }[]): number[] {
+  return tasks.map(({ head }) => heads.findIndex(({ key }) => key === head.key));
+}

@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { TaskState } from "../../protocol/model.js";
+import {
+  alice,
+  appendTo,
+  assertRecords,
+  assertWhole,
+  bob,
+  event,
+  events,
+  foreign,
+  headOf,
+  message,
+  newTask,
+  status,
+  taskAt,
+} from "./fixtures.js";
+import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
+
+const { WORKING, COMPLETED } = TaskState;
+
+/** Records, fence, snapshots, scope. */
+export function logTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("creating", () => {
+    it(
+      "gives a head that says what was given",
+      withStore(make, async (store) => {
+        const task = newTask({ records: events(0, 3), contextId: "talk", version: "another" });
+        const head = await store.create(task);
+        const { key, incarnation, holderLive, turn, ...said } = head;
+        const { id, scope } = task;
+        const expected = {
+          id,
+          scope,
+          contextId: "talk",
+          version: "another",
+          seq: 3,
+          epoch: 1,
+          holder: "here",
+          inboxPut: 0,
+        };
+        assert.deepEqual(said, { ...expected, state: TaskState.SUBMITTED, statusTime: 1_000 });
+        assert.equal(turn, 1);
+        assert.equal(holderLive, false);
+        assert.ok(Number.isSafeInteger(key) && incarnation !== "");
+        assert.deepEqual(await store.head(scope, id), head);
+      }),
+    );
+    it(
+      "leaves a task with nobody when the same write ends the turn",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask({ ...status(COMPLETED, 5, 1), status: done, end: { inboxPut: 0 } }));
+        assert.equal(head.holder, "");
+        assert.equal(head.holderLive, false);
+        assert.equal(head.epoch, 1);
+      }),
+    );
+    it(
+      "refuses an id that exists, whoever asks, and leaves the first task as it was",
+      withStore(make, async (store) => {
+        const task = newTask();
+        const head = await store.create(task);
+        await assert.rejects(store.create({ ...task, scope: bob, records: events(0, 2) }));
+        assert.deepEqual(await store.head(alice, task.id), head);
+        assert.equal(await store.head(bob, task.id), undefined);
+      }),
+    );
+    it(
+      "numbers tasks upwards",
+      withStore(make, async (store) => {
+        const first = await store.create(newTask());
+        const second = await store.create(newTask());
+        assert.ok(second.key > first.key);
+      }),
+    );
+  });
+  appendTests({ describe, it }, make);
+  readTests({ describe, it }, make);
+}
+
+const done = { state: COMPLETED, time: 5 };
+
+function appendTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("appending", () => {
+    it(
+      "adds records behind the last one and moves the head",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask());
+        assert.equal(await store.append(appendTo(head, { records: events(1, 4) })), "stored");
+        const working = appendTo({ ...head, seq: 5 }, status(WORKING, 2_000, 6));
+        assert.equal(await store.append(working), "stored");
+        assert.deepEqual(await headOf(store, head), { ...head, seq: 6, state: WORKING, statusTime: 2_000 });
+        const read = await store.read(alice, head.id);
+        assert.ok(read !== undefined);
+        assertWhole(read, events(0, 6));
+      }),
+    );
+    const stale = { "an old epoch": { epoch: 0 }, "a later epoch": { epoch: 2 }, "an old number": { seq: 1 } };
+    for (const [what, fence] of Object.entries({ ...stale, "a later number": { seq: 3 } })) {
+      it(
+        `with ${what} is fenced and changes nothing`,
+        withStore(make, async (store) => {
+          const head = await store.create(newTask({ records: events(0, 2) }));
+          await store.put(head.key, { id: "m", kind: "cancel" }, 16);
+          const before = await store.read(alice, head.id);
+          const place = { ...head, ...fence };
+          const change = {
+            ...status(COMPLETED, 9, 3),
+            end: { inboxPut: 1 },
+            takes: ["m"],
+            claim: { holder: "x", turn: 9 },
+          };
+          assert.equal(await store.append(appendTo(place, change)), "fenced");
+          assert.deepEqual(await store.read(alice, head.id), before);
+          assert.equal((await store.inbox(head.key)).entries.length, 1);
+        }),
+      );
+    }
+    it(
+      "to a task that never was is fenced",
+      withStore(make, async (store) => {
+        assert.equal(await store.append(appendTo({ key: 4_711, epoch: 1, seq: 1 })), "fenced");
+      }),
+    );
+    it(
+      "refuses numbers that do not follow, and nothing changes",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask());
+        await assert.rejects(store.append(appendTo(head, { records: [event(3)] })));
+        await assert.rejects(store.append(appendTo(head, { records: [event(2), event(4)] })));
+        assert.deepEqual(await headOf(store, head), head);
+      }),
+    );
+    it(
+      "never lets the status time run backwards",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask({ status: { state: WORKING, time: 500 } }));
+        await store.append(appendTo(head, { status: { state: TaskState.INPUT_REQUIRED, time: 400 } }));
+        assert.equal((await headOf(store, head)).statusTime, 500);
+      }),
+    );
+    it(
+      "keeps every kind of record as it was",
+      withStore(make, async (store) => {
+        const log = [
+          { kind: "message", seq: 1, message: message("m"), entry: "e" },
+          { kind: "turnStarted", seq: 2, turn: 1, attempt: 1, cause: "message" },
+          event(3),
+          {
+            kind: "turnEnded",
+            seq: 4,
+            error: {
+              code: "invalidParams",
+              message: "why",
+              violations: [{ field: "message", description: "is odd" }],
+              metadata: { taskId: "t" },
+              retryAfterMs: 1000,
+            },
+          },
+          { kind: "turnEnded", seq: 5 },
+        ] as const;
+        const head = await store.create(newTask({ records: log }));
+        const answer = await store.recordsAfter(head.key, 0, 10);
+        assert.ok(answer !== undefined && answer !== "compacted");
+        assertRecords(answer.records, log);
+      }),
+    );
+  });
+}
+
+function readTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("reading", () => {
+    it(
+      "gives the records behind the newest snapshot, or the whole log without one",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask());
+        for (const seq of [1, 2, 3]) {
+          const snapshot = seq === 2 ? { task: taskAt(3), bytes: 50 } : undefined;
+          await store.append(appendTo({ ...head, seq }, { snapshot }));
+          const read = await store.read(alice, head.id);
+          assert.ok(read !== undefined);
+          assert.equal(read.snapshot?.seq, seq >= 2 ? 3 : undefined);
+          assertWhole(read, events(0, seq + 1));
+        }
+      }),
+    );
+    it(
+      "shows a task to its own scope only, and a foreign one like one that never was",
+      withStore(make, async (store) => {
+        const { id } = await store.create(newTask());
+        for (const scope of [bob, foreign]) {
+          assert.equal(await store.head(scope, id), undefined);
+          assert.equal(await store.read(scope, id), undefined);
+        }
+        assert.equal(await store.read(alice, "none"), undefined);
+      }),
+    );
+    it(
+      "gives at most so many records behind a number, with the head of the same moment",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask({ records: events(0, 10) }));
+        const pages = { "0,3": [1, 2, 3], "3,3": [4, 5, 6], "8,3": [9, 10], "10,3": [], "99,3": [] };
+        for (const [page, numbers] of Object.entries(pages)) {
+          const [after = 0, limit = 0] = page.split(",").map(Number);
+          const answer = await store.recordsAfter(head.key, after, limit);
+          assert.ok(answer !== undefined && answer !== "compacted");
+          assertRecords(
+            answer.records,
+            numbers.map((seq) => event(seq)),
+          );
+          assert.deepEqual(answer.head, head);
+        }
+        assert.equal(await store.recordsAfter(4_711, 0, 3), undefined);
+      }),
+    );
+    it(
+      "gives the heads of those tasks that exist",
+      withStore(make, async (store) => {
+        const first = await store.create(newTask());
+        const second = await store.create(newTask({ scope: bob }));
+        const heads = await store.heads([second.key, 4_711, first.key]);
+        assert.deepEqual(
+          heads.toSorted((a, b) => a.key - b.key),
+          [first, second],
+        );
+        assert.deepEqual(await store.heads([]), []);
+      }),
+    );
+  });
+}

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import type { Append, Head, TaskStore } from "../../core/ports.js";
+import { isTerminal } from "../../protocol/states.js";
+import { appendTo, assertRecords, assertWhole, entry, events, newTask, plainEntry, taskAt } from "./fixtures.js";
+import { type AnyStep, drawHistory, type Step, type Steps } from "./history.js";
+import { Model } from "./model.js";
+import { Random } from "./random.js";
+import type { MakeTaskStore, Subject, Suite } from "./suite.js";
+
+interface Histories {
+  readonly histories: number;
+  readonly seed: number | undefined;
+}
+
+/** Random histories, compared step by step with a model that is too simple to be wrong. */
+export function modelTests({ it }: Suite, make: MakeTaskStore, { histories, seed }: Histories): void {
+  it("does what the model does, whatever happens in whichever order", async () => {
+    const used = seed ?? Math.floor(Math.random() * 2 ** 32);
+    const random = new Random(used);
+    for (let count = 0; count < histories; count += 1) {
+      const history = drawHistory(random);
+      if ((await failureOf(history, make)) === undefined) continue;
+      const shortest = await shortened(history, make);
+      assert.fail(
+        `with seed ${used} the store does not do what the model does: ${JSON.stringify(shortest.history)}\n${shortest.failure.message}`,
+      );
+    }
+  });
+}
+
+async function failureOf(history: readonly AnyStep[], make: MakeTaskStore): Promise<Error | undefined> {
+  const subject = await make();
+  const pair = new Pair(subject);
+  try {
+    for (const step of history) await pair.take(step);
+    await pair.compareAll();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  } finally {
+    await subject.store.close();
+  }
+}
+
+interface Failed {
+  readonly history: readonly AnyStep[];
+  readonly failure: Error;
+}
+
+/** Leaves out every step without which it fails as well. */
+async function shortened(history: readonly AnyStep[], make: MakeTaskStore): Promise<Failed> {
+  let kept = history;
+  let failure = new Error("it did not fail again");
+  for (let index = history.length; index >= 0; index -= 1) {
+    const shorter = kept.toSpliced(index, 1);
+    const again = await failureOf(shorter, make);
+    if (again === undefined) continue;
+    kept = shorter;
+    failure = again;
+  }
+  return { history: kept, failure };
+}
+
+/** A store and its model, led through the same steps. */
+class Pair {
+  readonly #store: TaskStore;
+  readonly #advance: Subject<TaskStore>["advance"];
+  readonly #model = new Model();
+
+  constructor({ store, advance }: Subject<TaskStore>) {
+    this.#store = store;
+    this.#advance = advance;
+  }
+
+  async take<K extends keyof Steps>({ act, step }: Step<K>): Promise<void> {
+    await this.#acts[act](step);
+    await this.#compareHeads();
+  }
+
+  async compareAll(): Promise<void> {
+    for (const { head, log } of this.#model.tasks) {
+      const read = await this.#store.read(head.scope, head.id);
+      assert.ok(read !== undefined);
+      assertWhole(read, log);
+      const { entries, inboxPut } = await this.#store.inbox(head.key);
+      assert.deepEqual(entries.map(plainEntry), this.#model.inbox(head.key).map(plainEntry));
+      assert.equal(inboxPut, head.inboxPut);
+    }
+  }
+
+  async #compareHeads(): Promise<void> {
+    const heads = this.#model.heads();
+    const actual = await this.#store.heads(heads.map(({ key }) => key));
+    assert.deepEqual(sorted(actual), sorted(heads));
+    const orphans = await this.#store.orphans(100);
+    assert.deepEqual(sorted(orphans), sorted(this.#model.orphans()));
+    assert.equal((await this.#store.orphans(1)).length, Math.min(orphans.length, 1));
+  }
+
+  readonly #acts: { readonly [K in keyof Steps]: (step: Steps[K]) => Promise<void> } = {
+    create: async ({ state, time, ends, ...rest }) => {
+      const snapshot = isTerminal(state) ? { task: taskAt(1), bytes: 1 } : undefined;
+      const task = newTask({ ...rest, status: { state, time }, snapshot, end: ends ? { inboxPut: 0 } : undefined });
+      const { key } = await this.#store.create(task);
+      this.#model.create(task, key);
+    },
+    append: async (step) => {
+      const write = this.#write(step);
+      assert.equal(await this.#store.append(write), this.#model.append(write));
+    },
+    put: async ({ which, id, kind }) => {
+      const { key } = this.#pick(which);
+      assert.equal(await this.#store.put(key, entry(id, kind), 2), this.#model.put(key, entry(id, kind), 2));
+    },
+    withdraw: async ({ which, id }) => {
+      const { key } = this.#pick(which);
+      assert.equal(await this.#store.withdraw(key, id), this.#model.withdraw(key, id));
+    },
+    renew: async ({ instance, ttlMs }) => {
+      // Without a clock to turn, nobody knows when an instance expires.
+      const ttl = this.#advance === undefined ? 3_600_000 : ttlMs;
+      await this.#store.renew(instance, ttl);
+      this.#model.renew(instance, ttl);
+    },
+    retire: async ({ instance }) => {
+      await this.#store.retire(instance);
+      this.#model.retire(instance);
+    },
+    advance: async ({ ms }) => {
+      if (this.#advance === undefined) return;
+      await this.#advance(ms);
+      this.#model.now += ms;
+    },
+    list: async ({ scope, after, ...filter }) => {
+      const place =
+        after === undefined ? undefined : { statusTime: after.statusTime, key: this.#pick(after.which).key };
+      const query = { ...filter, after: place };
+      const { tasks, total, more } = await this.#store.list(scope, query);
+      assert.deepEqual({ ids: tasks.map(({ head }) => head.id), total, more }, this.#model.list(scope, query));
+    },
+    recordsAfter: async ({ which, after, limit }) => {
+      const { key } = this.#pick(which);
+      const answer = await this.#store.recordsAfter(key, after, limit);
+      const log = this.#model.tasks.find(({ head }) => head.key === key)?.log;
+      if (log === undefined) return assert.equal(answer, undefined);
+      assert.ok(answer !== undefined && answer !== "compacted");
+      assertRecords(answer.records, log.slice(after, after + limit));
+      assert.equal(answer.head.seq, log.length);
+    },
+  };
+
+  /** One of the tasks that there are, or a key that no task has. */
+  #pick(index: number): Pick<Head, "key" | "epoch" | "seq" | "inboxPut"> {
+    const task = this.#model.tasks[index % (this.#model.tasks.length + 1)];
+    return task?.head ?? { key: 4_711_000, epoch: 1, seq: 1, inboxPut: 0 };
+  }
+
+  #write({ which, stale, count, status, claim, end, takes, snapshot }: Steps["append"]): Append {
+    const head = this.#pick(which);
+    const fence = {
+      key: head.key,
+      epoch: head.epoch - (stale === "epoch" ? 1 : 0),
+      seq: head.seq - (stale === "seq" ? 1 : 0),
+    };
+    const seq = fence.seq + count;
+    const brings = snapshot || (status !== undefined && isTerminal(status.state));
+    return appendTo(fence, {
+      records: events(fence.seq, count),
+      status,
+      claim,
+      takes,
+      end: end === "" ? undefined : { inboxPut: head.inboxPut - (end === "wrong" ? 1 : 0) },
+      snapshot: brings && seq > 0 ? { task: taskAt(seq), bytes: 1 } : undefined,
+    });
+  }
+}
+
+function sorted(heads: readonly (Omit<Head, "incarnation"> & { incarnation?: string })[]) {
+  return heads.map(({ incarnation: _, ...head }) => head).toSorted((a, b) => a.key - b.key);
+}

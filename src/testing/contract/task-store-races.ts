@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import type { Head, TaskStore } from "../../core/ports.js";
+import { TaskState } from "../../protocol/model.js";
+import { alice, appendTo, entry, event, headOf, newTask, plainRecord, status } from "./fixtures.js";
+import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
+
+const { INPUT_REQUIRED, COMPLETED } = TaskState;
+const contenders = ["a", "b", "c", "d", "e", "f"] as const;
+
+/** What holds when several write at the same time. */
+export function raceTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("at the same time", () => {
+    it(
+      "of several claims one wins, whole, and the others change nothing",
+      withStore(make, async (store) => {
+        const created = await store.create(newTask());
+        const won: string[] = [];
+        for (let round = 0; round < 10; round += 1) {
+          const head = await headOf(store, created);
+          const results = await Promise.all(contenders.map((name) => claim(store, head, name)));
+          assert.deepEqual(results.toSorted(), [...Array<string>(5).fill("fenced"), "stored"]);
+          won.push(contenders[results.indexOf("stored")] ?? "");
+          assert.equal((await headOf(store, created)).holder, won.at(-1));
+        }
+        const read = await store.recordsAfter(created.key, 1, 100);
+        assert.ok(read !== undefined && read !== "compacted");
+        assert.deepEqual(
+          read.records.map(plainRecord),
+          won.map((name, index) => plainRecord(event(index + 2, name))),
+        );
+        assert.equal(read.head.epoch, 11);
+      }),
+    );
+    it(
+      "of several creations of one id one wins",
+      withStore(make, async (store) => {
+        const task = newTask();
+        const results = await Promise.allSettled(contenders.map((holder) => store.create({ ...task, holder })));
+        const won = contenders.filter((_, index) => results[index]?.status === "fulfilled");
+        assert.equal(won.length, 1);
+        assert.equal((await headOf(store, task)).holder, won[0]);
+        assert.equal((await store.list(alice, { limit: 10 })).total, 1);
+      }),
+    );
+    it(
+      "writes to different tasks do not hinder each other, and one that is fenced is fenced alone",
+      withStore(make, async (store) => {
+        const heads = await Promise.all(contenders.map(() => store.create(newTask())));
+        const writes = heads.map((head, index) => appendTo(index === 2 ? { ...head, epoch: 7 } : head));
+        const results = await Promise.all(writes.map((write) => store.append(write)));
+        assert.deepEqual(results, ["stored", "stored", "fenced", "stored", "stored", "stored"]);
+      }),
+    );
+    endRaces({ describe, it }, make);
+  });
+}
+
+function endRaces({ it }: Suite, make: MakeTaskStore): void {
+  for (const putFirst of [true, false]) {
+    const order = putFirst ? "a put and the end of a turn" : "the end of a turn and a put";
+    it(
+      `${order} never leave a message with a task that nobody runs`,
+      withStore(make, async (store) => {
+        for (let round = 0; round < 20; round += 1) {
+          const head = await store.create(newTask());
+          const end = { ...status(INPUT_REQUIRED, 9, 2), end: { inboxPut: 0 } };
+          const { put, ended } = await race(store, head, end, putFirst);
+          assert.ok(["stored inboxMoved", "idle stored"].includes(`${put} ${ended}`), `${put} ${ended}`);
+        }
+      }),
+    );
+    it(
+      `${order} in a terminal state leave nothing waiting`,
+      withStore(make, async (store) => {
+        for (let round = 0; round < 20; round += 1) {
+          const head = await store.create(newTask());
+          const end = { ...status(COMPLETED, 9, 2), end: { inboxPut: 0 } };
+          const { put, ended } = await race(store, head, end, putFirst);
+          assert.ok(["stored stored", "ended stored"].includes(`${put} ${ended}`), `${put} ${ended}`);
+          assert.deepEqual((await store.inbox(head.key)).entries, []);
+        }
+      }),
+    );
+  }
+  it(
+    "an entry is taken, or withdrawn, and never both",
+    withStore(make, async (store) => {
+      for (let round = 0; round < 20; round += 1) {
+        const head = await store.create(newTask());
+        await store.put(head.key, entry("m"), 16);
+        const take = store.append(appendTo(head, { takes: ["m"] }));
+        const withdrawals = await Promise.all([store.withdraw(head.key, "m"), store.withdraw(head.key, "m")]);
+        const taken = (await take) === "stored" ? 1 : 0;
+        assert.equal(taken + withdrawals.filter(Boolean).length, 1);
+        assert.deepEqual((await store.inbox(head.key)).entries, []);
+      }
+    }),
+  );
+}
+
+function claim(store: TaskStore, head: Head, holder: string) {
+  const records = [event(head.seq + 1, holder)];
+  return store.append(appendTo(head, { records, claim: { holder, turn: head.turn + 1 } }));
+}
+
+async function race(store: TaskStore, head: Head, end: Parameters<typeof appendTo>[1], putFirst: boolean) {
+  const putting = () => store.put(head.key, entry("m"), 16);
+  const ending = () => store.append(appendTo(head, end));
+  if (putFirst) {
+    const [put, ended] = await Promise.all([putting(), ending()]);
+    return { put, ended };
+  }
+  const [ended, put] = await Promise.all([ending(), putting()]);
+  return { put, ended };
+}

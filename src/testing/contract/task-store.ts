@@ -1,0 +1,31 @@
+import { type ContractTest, type MakeTaskStore, testsOf } from "./suite.js";
+import { holderTests } from "./task-store-holders.js";
+import { inboxTests } from "./task-store-inbox.js";
+import { listTests } from "./task-store-list.js";
+import { logTests } from "./task-store-log.js";
+import { modelTests } from "./task-store-model.js";
+import { raceTests } from "./task-store-races.js";
+import { sendTests } from "./task-store-sends.js";
+
+export interface TaskStoreContractOptions {
+  /** How many random histories are tried. Default: 100. */
+  readonly histories?: number | undefined;
+  /** Tries the histories of a failure again; its message says the seed. Default: a new one each time. */
+  readonly seed?: number | undefined;
+}
+
+/** What every `TaskStore` does: tests to be run by any runner. */
+export function taskStoreContract(
+  make: MakeTaskStore,
+  { histories = 100, seed }: TaskStoreContractOptions = {},
+): readonly ContractTest[] {
+  return testsOf((suite) => {
+    logTests(suite, make);
+    inboxTests(suite, make);
+    holderTests(suite, make);
+    listTests(suite, make);
+    raceTests(suite, make);
+    sendTests(suite, make);
+    modelTests(suite, make, { histories, seed });
+  });
+}

@@ -1,0 +1,39 @@
+import type { ConnectOptions } from "../client/connect.js";
+import { Client } from "../client/node.js";
+import type { TransportFactory } from "../client/transports.js";
+import type { AgentCard } from "../protocol/model.js";
+import type { InProcessAgent } from "../server/agent.js";
+
+const binding = "urn:trivium:binding:in-process:v1";
+// Nobody calls it. Secrets may go there, since it is this machine.
+const url = "http://in-process.localhost";
+
+/** A client over the one interface that an agent has in its own process: no port, and nothing else is called. */
+export function connectInProcess(agent: InProcessAgent, options: ConnectOptions): Promise<Client> {
+  const transport: TransportFactory = {
+    binding,
+    create: ({ version }, { headers }) => {
+      const calls = agent.inProcess({ version, headers });
+      return {
+        ...calls,
+        getExtendedAgentCard: async (request, call) => hereOnly(await calls.getExtendedAgentCard(request, call)),
+      };
+    },
+  };
+  return Client.connect(hereOnly(agent.card), { ...options, transports: [transport] });
+}
+
+/** A card whose agent is reached in this process, in each version that it speaks elsewhere. */
+function hereOnly(card: AgentCard): AgentCard {
+  const versions = new Set(card.supportedInterfaces.map(({ protocolVersion }) => protocolVersion));
+  return {
+    ...card,
+    supportedInterfaces: [...versions].map((protocolVersion) => ({
+      $typeName: "lf.a2a.v1.AgentInterface",
+      url,
+      protocolBinding: binding,
+      protocolVersion,
+      tenant: "",
+    })),
+  };
+}

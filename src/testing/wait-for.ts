@@ -1,0 +1,69 @@
+import type { Client } from "../client/node.js";
+import { A2AError } from "../protocol/errors.js";
+import { applyEvent, copyTask } from "../protocol/fold.js";
+import { type Task, TaskState } from "../protocol/model.js";
+import { isTerminal } from "../protocol/states.js";
+
+export interface WaitForOptions {
+  /** How long to wait by the machine's clock, in milliseconds. Default: 5,000. */
+  readonly timeoutMs?: number | undefined;
+  readonly tenant?: string | undefined;
+}
+
+type Calls = Pick<Client, "operations">;
+
+/**
+ * Waits until a task is in a state, or is as a predicate says, and gives the task as it is then. A state that the task has
+ * left again before anybody could see it does not count. Rejects with an error that says how the task is, when it has ended
+ * another way and when the time is over.
+ */
+export async function waitFor(
+  client: Calls,
+  taskId: string,
+  wanted: TaskState | ((task: Task) => boolean),
+  { timeoutMs = 5_000, tenant = "" }: WaitForOptions = {},
+): Promise<Task> {
+  const isWanted = typeof wanted === "function" ? wanted : (task: Task) => task.status?.state === wanted;
+  const goal = typeof wanted === "function" ? "what is waited for" : (TaskState[wanted] ?? String(wanted));
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), timeoutMs);
+  let last: Task | undefined;
+  try {
+    for await (const task of versionsOf(client, { id: taskId, tenant }, late.signal)) {
+      last = task;
+      if (isWanted(task)) return copyTask(task);
+    }
+  } catch (error) {
+    if (!late.signal.aborted) throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  const state = last?.status === undefined ? "unknown" : TaskState[last.status.state];
+  const why = late.signal.aborted ? `within ${timeoutMs} ms` : "and has ended";
+  throw new Error(`the task ${taskId} did not come to ${goal} ${why}: its state is ${state}`);
+}
+
+/** The task as it is, and after each of its events. */
+async function* versionsOf(
+  { operations }: Calls,
+  request: { readonly id: string; readonly tenant: string },
+  signal: AbortSignal,
+): AsyncGenerator<Task, void, undefined> {
+  const read = (): Promise<Task> =>
+    operations.getTask({ $typeName: "lf.a2a.v1.GetTaskRequest", ...request }, { signal });
+  let task = await read();
+  yield task;
+  if (isTerminal(task.status?.state ?? TaskState.UNSPECIFIED)) return;
+  const subscription = { $typeName: "lf.a2a.v1.SubscribeToTaskRequest", ...request } as const;
+  try {
+    for await (const { response } of operations.subscribeToTask(subscription, { signal })) {
+      if (response.payload.case === "task") task = copyTask(response.payload.value);
+      else applyEvent(task, response);
+      yield task;
+    }
+  } catch (error) {
+    // It has ended meanwhile.
+    if (!(error instanceof A2AError) || error.code !== "unsupportedOperation") throw error;
+    yield await read();
+  }
+}

@@ -1,0 +1,99 @@
+import { A2AError, Client, type ConnectOptions, collect, type StreamItem } from "trivium/client";
+
+// What a page or a worker does with the client. It runs in a browser; what it gives goes to the test as JSON.
+
+/** Where the agent is, and where a scenario asks the test for something. */
+export interface Target {
+  readonly agent: string;
+  /** Resolves when the test has done what is named behind it. */
+  readonly ask: string;
+}
+
+export const connectBinding = "urn:trivium:binding:connect:v1";
+
+const textOf = ({ response }: StreamItem): string => {
+  const { case: kind, value } = response.payload;
+  const part = kind === "artifactUpdate" ? value.artifact?.parts[0] : undefined;
+  return part?.content.case === "text" ? part.content.value : "";
+};
+
+async function sendAndStream({ agent }: Target, options: ConnectOptions): Promise<unknown> {
+  await using client = await Client.connect(agent, options);
+  const sent = await client.send("shout");
+  const texts: string[] = [];
+  for await (const item of client.stream("count 5")) if (textOf(item) !== "") texts.push(textOf(item));
+  const task = sent.$typeName === "lf.a2a.v1.Task" ? sent : undefined;
+  const part = task?.artifacts[0]?.parts[0]?.content;
+  return {
+    card: client.card.name,
+    binding: client.connection?.binding,
+    sent: part?.case === "text" ? part.value : undefined,
+    streamed: texts.join(" "),
+  };
+}
+
+async function codeOf(work: () => Promise<unknown>): Promise<unknown> {
+  try {
+    await work();
+    return "no error";
+  } catch (error) {
+    return error instanceof A2AError ? { code: error.code, challenge: error.challenge } : String(error);
+  }
+}
+
+export const scenarios = {
+  jsonRpc: (target) => sendAndStream(target, { prefer: ["JSONRPC"] }),
+  httpJson: (target) => sendAndStream(target, { prefer: ["HTTP+JSON"] }),
+  connect: (target) => sendAndStream(target, { prefer: [connectBinding] }),
+  grpcWeb: (target) => sendAndStream(target, { prefer: ["GRPC"] }),
+
+  /** Has the connection broken in the middle of a stream. */
+  async resume({ agent, ask }) {
+    await using client = await Client.connect(agent);
+    const texts: string[] = [];
+    const recovered: unknown[] = [];
+    for await (const item of client.stream("count 40, wait at 20")) {
+      if (textOf(item) !== "") texts.push(textOf(item));
+      if (item.recovered !== undefined) recovered.push(item.recovered);
+      if (textOf(item) === "20") await fetch(`${ask}break`, { method: "POST" });
+    }
+    return { texts: texts.join(" "), recovered };
+  },
+
+  async putTogether({ agent }) {
+    await using client = await Client.connect(agent);
+    const collected = await collect(client.stream("count 5"));
+    return collected.$typeName === "lf.a2a.v1.Task" ? collected.artifacts.length : collected.$typeName;
+  },
+
+  async errors({ agent }) {
+    await using client = await Client.connect(agent, { retry: false });
+    await using refused = await Client.connect(agent, {
+      credentials: () => ({ headers: { authorization: "Bearer wrong" } }),
+    });
+    return {
+      unknownTask: await codeOf(() => client.getTask({ id: "nobody-has-it" })),
+      agent: await codeOf(() => client.send("refuse")),
+      door: await codeOf(() => refused.send("who")),
+      nobodyThere: await codeOf(() => Client.connect("http://127.0.0.1:9")),
+    };
+  },
+
+  /** Sends all that a client may have to send. */
+  async headers({ agent }) {
+    const headers = { "x-api-key": "key-7" };
+    await using client = await Client.connect(agent, { credentials: () => ({ headers }), extensions: ["urn:none"] });
+    const answer = await client.send("who");
+    const content = answer.$typeName === "lf.a2a.v1.Message" ? answer.parts[0]?.content : undefined;
+    return content?.case === "text" ? content.value : undefined;
+  },
+
+  /** Leaves a stream whose agent has more to say, and keeps the client. */
+  async leave({ agent }) {
+    const client = await Client.connect(agent);
+    for await (const item of client.stream("count 4, wait at 3")) if (textOf(item) === "3") break;
+    return "left";
+  },
+} satisfies Record<string, (target: Target) => Promise<unknown>>;
+
+export type Scenario = keyof typeof scenarios;

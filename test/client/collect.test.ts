@@ -1,0 +1,86 @@
+import { expect, it } from "vitest";
+import { collect } from "../../src/client/collect.js";
+import { A2AError } from "../../src/protocol/errors.js";
+import { emptyTask } from "../../src/protocol/fold.js";
+import type { Message, StreamResponse, Task } from "../../src/protocol/model.js";
+import type { StreamItem } from "../../src/protocol/operations.js";
+import { historyOf, stateOf, textIn } from "../support/say.js";
+import { chunk, messageEvent, status, taskEvent } from "./lasting-agent.js";
+
+const task = (): Task => emptyTask("t", "c");
+
+async function* streamOf(...responses: readonly StreamResponse[]): AsyncGenerator<StreamItem> {
+  for (const response of responses) yield { response };
+}
+
+function isTask(collected: Message | Task): asserts collected is Task {
+  expect(collected.$typeName).toBe("lf.a2a.v1.Task");
+}
+
+it("puts the artifacts and the history of a task together", async () => {
+  const collected = await collect(
+    streamOf(
+      taskEvent(task()),
+      status("WORKING", "thinking"),
+      chunk("one ", false),
+      chunk("other", false, "b"),
+      chunk("two"),
+      status("COMPLETED", "done"),
+    ),
+  );
+  isTask(collected);
+  expect(stateOf(collected)).toBe("COMPLETED");
+  expect(collected.artifacts.map(({ artifactId, parts }) => [artifactId, textIn(parts)])).toEqual([
+    ["a", "one two"],
+    ["b", "other"],
+  ]);
+  expect(historyOf(collected)).toEqual(["agent: thinking"]);
+  expect(textIn(collected.status?.message?.parts)).toBe("done");
+});
+
+it("gives the message of an agent that answers with one", async () => {
+  const collected = await collect(streamOf(messageEvent("hi")));
+  expect(collected.$typeName).toBe("lf.a2a.v1.Message");
+  expect(textIn("parts" in collected ? collected.parts : undefined)).toBe("hi");
+});
+
+it("takes a task that is told whole in place of all before it", async () => {
+  const replaced = { ...task(), artifacts: [] };
+  const collected = await collect(
+    streamOf(taskEvent(task()), chunk("lost", false), taskEvent(replaced), chunk("kept")),
+  );
+  isTask(collected);
+  expect(collected.artifacts.map(({ parts }) => textIn(parts))).toEqual(["kept"]);
+});
+
+it("makes a task of events that come without one", async () => {
+  const collected = await collect(streamOf(status("WORKING"), chunk("one")));
+  isTask(collected);
+  expect([collected.id, collected.contextId, stateOf(collected)]).toEqual(["t", "c", "WORKING"]);
+});
+
+it("leaves the events of the stream as they were", async () => {
+  const first = taskEvent(task());
+  const part = chunk("one ", false);
+  await collect(streamOf(first, part, chunk("two")));
+  expect(first).toEqual(taskEvent(task()));
+  expect(part).toEqual(chunk("one ", false));
+});
+
+it("skips what it does not know", async () => {
+  const unknown: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: undefined } };
+  isTask(await collect(streamOf(unknown, taskEvent(task()), unknown)));
+});
+
+it("refuses a stream without an event", async () => {
+  await expect(collect(streamOf())).rejects.toMatchObject({ code: "invalidAgentResponse" });
+});
+
+it("passes on the error of a stream", async () => {
+  const error = new A2AError("unavailable", "gone");
+  async function* broken(): AsyncGenerator<StreamItem> {
+    yield { response: taskEvent(task()) };
+    throw error;
+  }
+  await expect(collect(broken())).rejects.toBe(error);
+});

@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { Client } from "../../src/client/node.js";
+import type { Interceptor } from "../../src/client/options.js";
+import { serviceOf, statusItem } from "../support/echo-service.js";
+import { grpcAgent } from "../support/grpc-agent.js";
+import { httpAgent } from "../support/http-agent.js";
+import { itemsOf } from "../support/items.js";
+import { cardOf, interfaceAt } from "./support/cards.js";
+import { result, rpcServer } from "./support/rpc-server.js";
+
+const task = result({ id: "x", contextId: "c", status: { state: "TASK_STATE_COMPLETED" } });
+
+describe("the tenant of an interface", () => {
+  it("is put into every request that names none", async () => {
+    await using server = await rpcServer(task);
+    const card = cardOf([interfaceAt("JSONRPC", server.url, { tenant: "t1" })]);
+    await using client = await Client.connect(card);
+    await client.getTask({ id: "x" });
+    await client.getTask({ id: "x", tenant: "t2" });
+    await client.send("go").catch(() => {});
+    await itemsOf(client.subscribeToTask({ id: "x" })).catch(() => {});
+    expect(server.requests.slice(0, 4).map(({ params }) => params["tenant"])).toEqual(["t1", "t2", "t1", "t1"]);
+  });
+});
+
+describe("headers", () => {
+  it("of the client go with every call, and those of a call stand above them", async () => {
+    await using server = await rpcServer(task);
+    await using client = await Client.connect(server.card, { headers: { "X-Port": "1", "X-Pier": "a" } });
+    await client.getTask({ id: "x" });
+    await client.getTask({ id: "x" }, { headers: { "x-port": "2" } });
+    expect(server.requests.map(({ headers }) => [headers["x-port"], headers["x-pier"]])).toEqual([
+      ["1", "a"],
+      ["2", "a"],
+    ]);
+  });
+});
+
+describe("extensions", () => {
+  it("of the client and of a call are activated together, each once", async () => {
+    await using server = await rpcServer(task);
+    await using client = await Client.connect(server.card, { extensions: ["urn:a", "urn:b"] });
+    await client.getTask({ id: "x" });
+    await client.getTask({ id: "x" }, { extensions: ["urn:b", "urn:c"] });
+    expect(server.requests.map(({ headers }) => headers["a2a-extensions"])).toEqual([
+      "urn:a,urn:b",
+      "urn:a,urn:b,urn:c",
+    ]);
+  });
+
+  const resume = "urn:trivium:extension:resume:v1";
+  it.each([
+    ["GRPC", [[], [resume]]],
+    ["JSONRPC", [[], []]],
+  ] as const)("number the events of streams where a binding has no other way: %s", async (binding, expected) => {
+    const asked: (readonly string[])[] = [];
+    const service = serviceOf(
+      {
+        async *subscribeToTask() {
+          yield statusItem(1, 3);
+        },
+      },
+      {
+        extensions(requested) {
+          asked.push(requested);
+          return requested;
+        },
+      },
+    );
+    await using agent = binding === "GRPC" ? await grpcAgent(service) : await httpAgent(service);
+    const card = cardOf([interfaceAt(binding, `http://127.0.0.1:${agent.port}`)], {
+      capabilities: { streaming: true, extensions: [{ uri: resume }] },
+    });
+    await using client = await Client.connect(card);
+    await client.getTask({ id: "x" }).catch(() => {});
+    await itemsOf(client.subscribeToTask({ id: "t" }));
+    expect(asked).toEqual(expected);
+  });
+});
+
+describe("interceptors", () => {
+  it("stand around every call, the first one outermost, and may change it", async () => {
+    await using server = await rpcServer(task);
+    const order: string[] = [];
+    const named =
+      (name: string): Interceptor =>
+      (next) => ({
+        unary(operation, request, options) {
+          order.push(`${name} ${operation.name}`);
+          return next.unary(operation, request, { ...options, headers: { ...options.headers, [`x-${name}`]: "1" } });
+        },
+        stream(operation, request, options) {
+          order.push(`${name} ${operation.name}`);
+          return next.stream(operation, request, options);
+        },
+      });
+    await using client = await Client.connect(server.card, { interceptors: [named("outer"), named("inner")] });
+    await client.getTask({ id: "x" });
+    await itemsOf(client.subscribeToTask({ id: "x" })).catch(() => {});
+    expect(order.slice(0, 4)).toEqual([
+      "outer getTask",
+      "inner getTask",
+      "outer subscribeToTask",
+      "inner subscribeToTask",
+    ]);
+    expect(server.requests[0]?.headers).toMatchObject({ "x-outer": "1", "x-inner": "1" });
+  });
+
+  it("may answer in the agent's place", async () => {
+    await using server = await rpcServer(task);
+    const refusing: Interceptor = (next) => ({ ...next, unary: () => Promise.reject(new Error("not from here")) });
+    await using client = await Client.connect(server.card, { interceptors: [refusing] });
+    await expect(client.send("go")).rejects.toThrow("not from here");
+    expect(server.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,137 @@
+import { completed, type ServeOptions, working } from "trivium";
+import { describe, expect, it } from "vitest";
+import { Client } from "../../src/client/node.js";
+import { TaskState } from "../../src/protocol/model.js";
+import { createVirtualClock } from "../support/virtual-clock.js";
+import { allBindings } from "./support/cards.js";
+import { countingAgent } from "./support/counting-agent.js";
+import { nextPause, throughPauses } from "./support/pauses.js";
+import { result, rpcError, rpcServer, silence } from "./support/rpc-server.js";
+
+const immediately = { configuration: { returnImmediately: true } };
+const noStreams: Partial<ServeOptions> = {
+  card: { name: "Silent", description: "Does not stream", version: "1", capabilities: { streaming: false } },
+};
+
+/** An agent whose tasks end when the test says so. */
+async function endingAgent(options: Partial<ServeOptions> = {}) {
+  const { promise, resolve: end } = Promise.withResolvers<void>();
+  const agent = await countingAgent({
+    async *agent() {
+      yield working();
+      await promise;
+      yield completed();
+    },
+    ...options,
+  });
+  return { agent, end };
+}
+
+describe.each(allBindings)("waiting for a task over %s", (binding) => {
+  it("lasts until it has ended", async () => {
+    const { agent, end } = await endingAgent();
+    await using _agent = agent;
+    await using client = await Client.connect(agent.url, { prefer: [binding] });
+    const task = await client.send("go", immediately);
+    if (task.$typeName !== "lf.a2a.v1.Task") throw new TypeError("the answer is a message");
+    const waiting = client.wait(task.id);
+    end();
+    expect(await waiting).toMatchObject({ id: task.id, status: { state: TaskState.COMPLETED } });
+  });
+
+  it.each([
+    ["has ended", "go", TaskState.COMPLETED],
+    ["wants something", "ask", TaskState.INPUT_REQUIRED],
+  ] as const)("is over at once for one that %s", async (_, word, state) => {
+    await using agent = await countingAgent();
+    await using client = await Client.connect(agent.url, { prefer: [binding] });
+    const task = await client.send(word);
+    if (task.$typeName !== "lf.a2a.v1.Task") throw new TypeError("the answer is a message");
+    const waited = await client.wait(task.id);
+    expect(waited.status?.state).toBe(state);
+    expect(waited.artifacts).toEqual(task.artifacts);
+  });
+
+  it("fails for a task that nobody knows", async () => {
+    await using agent = await countingAgent();
+    await using client = await Client.connect(agent.url, { prefer: [binding] });
+    await expect(client.wait("nobody")).rejects.toMatchObject({ code: "taskNotFound" });
+  });
+
+  it("asks again and again where the agent does not stream", async () => {
+    const { agent, end } = await endingAgent(noStreams);
+    await using _agent = agent;
+    const clock = createVirtualClock();
+    await using client = await Client.connect(agent.url, { prefer: [binding], clock, cardCache: false });
+    const task = await client.send("go", immediately);
+    if (task.$typeName !== "lf.a2a.v1.Task") throw new TypeError("the answer is a message");
+    const waiting = client.wait(task.id);
+    expect(await nextPause(clock)).toBe(500);
+    await clock.advance(500);
+    expect(await nextPause(clock)).toBe(750);
+    end();
+    await throughPauses(clock, waiting);
+    expect(await waiting).toMatchObject({ status: { state: TaskState.COMPLETED } });
+  });
+});
+
+const running = result({ id: "x", contextId: "c", status: { state: "TASK_STATE_WORKING" } });
+const ended = result({ id: "x", contextId: "c", status: { state: "TASK_STATE_FAILED" } });
+
+describe("waiting", () => {
+  it.each([
+    ["no such method", -32601],
+    ["no such operation", -32004],
+  ])("goes on by asking where a subscription is refused: %s", async (_, code) => {
+    await using server = await rpcServer(rpcError(code), running, ended);
+    const clock = createVirtualClock();
+    await using client = await Client.connect(server.card, { clock });
+    const waiting = client.wait("x");
+    expect(await throughPauses(clock, waiting)).toEqual([500]);
+    expect(await waiting).toMatchObject({ status: { state: TaskState.FAILED } });
+    expect(server.requests.map(({ method }) => method)).toEqual(["SubscribeToTask", "GetTask", "GetTask"]);
+  });
+
+  it("ends with its time, all questions included", async () => {
+    await using server = await rpcServer(rpcError(-32004), running);
+    const clock = createVirtualClock();
+    await using client = await Client.connect(server.card, { clock, timeoutMs: 1_000 });
+    const waiting = client.wait("x");
+    expect(await throughPauses(clock, waiting)).toEqual([500, 500]);
+    await expect(waiting).rejects.toMatchObject({ code: "deadlineExceeded", message: "no answer within 1000 ms" });
+  });
+
+  it.each(["while it asks", "between two questions"])("is broken off by its signal: %s", async (when) => {
+    await using server = await rpcServer(rpcError(-32004), when === "while it asks" ? silence : running);
+    const clock = createVirtualClock();
+    await using client = await Client.connect(server.card, { clock });
+    const breaking = new AbortController();
+    const waiting = client.wait("x", { signal: breaking.signal });
+    const outcome = expect(waiting).rejects.toThrow("enough");
+    while (server.requests.length < 2) await new Promise(setImmediate);
+    if (when === "between two questions") await nextPause(clock);
+    breaking.abort(new Error("enough"));
+    await outcome;
+    expect(clock.pending()).toEqual([]);
+  });
+
+  it("is over when the client is closed", async () => {
+    await using server = await rpcServer(rpcError(-32004), running);
+    const clock = createVirtualClock();
+    const client = await Client.connect(server.card, { clock });
+    const outcome = expect(client.wait("x")).rejects.toThrow("the client is closed");
+    await nextPause(clock);
+    await client.close();
+    await outcome;
+  });
+
+  it("asks for the tenant that it is given", async () => {
+    await using server = await rpcServer(rpcError(-32004), ended);
+    await using client = await Client.connect(server.card);
+    await client.wait("x", { tenant: "t1" });
+    expect(server.requests.map(({ params }) => params)).toEqual([
+      { tenant: "t1", id: "x" },
+      { tenant: "t1", id: "x" },
+    ]);
+  });
+});

@@ -1,0 +1,151 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileFrom, fileOf, text } from "trivium";
+import { describe, expect, it } from "vitest";
+import { collect } from "../../src/client/collect.js";
+import { Client } from "../../src/client/node.js";
+import { type Message, type Task, TaskState } from "../../src/protocol/model.js";
+import { itemsOf } from "../support/items.js";
+import { allBindings } from "./support/cards.js";
+import { countingAgent } from "./support/counting-agent.js";
+import { result, rpcServer } from "./support/rpc-server.js";
+
+const said = result({ message: { messageId: "m", role: "ROLE_AGENT", parts: [{ text: "said" }] } });
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/** What was answered, which has to be a task. */
+function taskOf(answer: Message | Task): Task {
+  if (answer.$typeName === "lf.a2a.v1.Task") return answer;
+  throw new TypeError("the answer is a message");
+}
+
+describe.each(allBindings)("over %s", (binding) => {
+  it("a text is answered by a message, or by a task with its artifacts", async () => {
+    await using agent = await countingAgent();
+    await using client = await Client.connect(agent.url, { prefer: [binding] });
+    expect(await client.send("say")).toMatchObject({ parts: [{ content: { value: "said" } }] });
+    expect(client.connection?.binding).toBe(binding);
+    expect(await client.send("go")).toMatchObject({
+      status: { state: TaskState.COMPLETED },
+      artifacts: [{ parts: [{ content: { value: "one two" } }] }],
+    });
+  });
+
+  it("a stream gives every event, and is put together to the same task", async () => {
+    await using agent = await countingAgent();
+    await using client = await Client.connect(agent.url, { prefer: [binding] });
+    const events = (await itemsOf(client.stream("go"))).map(({ response }) => response.payload.case);
+    expect(events).toEqual(["task", "statusUpdate", "artifactUpdate", "artifactUpdate", "statusUpdate"]);
+    const task = taskOf(await collect(client.stream("go")));
+    expect(await client.getTask({ id: task.id })).toMatchObject({ artifacts: task.artifacts, status: task.status });
+    expect(await collect(client.stream("say"))).toMatchObject({ $typeName: "lf.a2a.v1.Message" });
+  });
+
+  it("a task that asks is continued with the answer", async () => {
+    await using agent = await countingAgent();
+    await using client = await Client.connect(agent.url, { prefer: [binding] });
+    const asking = taskOf(await client.send("ask"));
+    expect(asking.status?.state).toBe(TaskState.INPUT_REQUIRED);
+    const done = taskOf(await client.continue(asking, "that one"));
+    expect([done.id, done.contextId, done.status?.state]).toEqual([asking.id, asking.contextId, TaskState.COMPLETED]);
+  });
+
+  it("what the agent refuses has the same code", async () => {
+    await using agent = await countingAgent();
+    await using client = await Client.connect(agent.url, { prefer: [binding] });
+    await expect(client.getTask({ id: "nobody" })).rejects.toMatchObject({ code: "taskNotFound" });
+    const task = taskOf(await client.send("go"));
+    await expect(client.cancelTask({ id: task.id })).rejects.toMatchObject({ code: "taskNotCancelable" });
+    await expect(client.getExtendedAgentCard({})).rejects.toMatchObject({ code: "unsupportedOperation" });
+  });
+});
+
+describe("a message", () => {
+  it("is sent with an id, the role of the user and its text", async () => {
+    await using server = await rpcServer(said);
+    await using client = await Client.connect(server.card);
+    await client.send("hello");
+    await client.sendMessage({ message: { parts: [text("hello")] } });
+    const message = { messageId: expect.stringMatching(uuid), role: "ROLE_USER", parts: [{ text: "hello" }] };
+    expect(server.requests.map(({ params }) => params)).toEqual([{ message }, { message }]);
+  });
+
+  it("is sent with all that its sender says", async () => {
+    await using server = await rpcServer(said);
+    await using client = await Client.connect(server.card);
+    const options = {
+      messageId: "m1",
+      referenceTaskIds: ["t7"],
+      metadata: { a: 1 },
+      configuration: { historyLength: 3, acceptedOutputModes: ["text/plain"] },
+      tenant: "t1",
+    };
+    await client.send([text("a"), text("b", { mediaType: "text/markdown" })], { ...options, contextId: "c1" });
+    await client.continue({ id: "t1", contextId: "c2" }, "on", { contextId: "not this" });
+    const parts = [{ text: "a" }, { text: "b", mediaType: "text/markdown" }];
+    expect(server.requests[0]?.params).toEqual({
+      tenant: "t1",
+      message: {
+        messageId: "m1",
+        contextId: "c1",
+        role: "ROLE_USER",
+        parts,
+        metadata: { a: 1 },
+        referenceTaskIds: ["t7"],
+      },
+      configuration: { historyLength: 3, acceptedOutputModes: ["text/plain"] },
+    });
+    expect(server.requests[1]?.params).toMatchObject({ message: { taskId: "t1", contextId: "c2" } });
+  });
+
+  it("without a part is refused before it is sent", async () => {
+    await using server = await rpcServer(said);
+    await using client = await Client.connect(server.card);
+    await expect(client.send([])).rejects.toThrow("content needs one part or more");
+    expect(server.requests).toEqual([]);
+  });
+
+  it("that is answered with nothing has an answer that is none", async () => {
+    await using server = await rpcServer(result({}));
+    await using client = await Client.connect(server.card);
+    await expect(client.send("hello")).rejects.toMatchObject({ code: "invalidAgentResponse" });
+  });
+});
+
+describe("a file", () => {
+  it("comes from a path, with its name", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "files-"));
+    try {
+      const path = join(folder, "berths.csv");
+      await writeFile(path, "a,b\n");
+      const bytes = new Uint8Array(Buffer.from("a,b\n"));
+      expect(await fileFrom(path)).toMatchObject({ filename: "berths.csv", content: { case: "raw", value: bytes } });
+      const named = await fileFrom(path, { filename: "other.csv", mediaType: "text/csv" });
+      expect(named).toMatchObject({ filename: "other.csv", mediaType: "text/csv" });
+      await expect(fileFrom(join(folder, "none"))).rejects.toMatchObject({ code: "ENOENT" });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it("comes from a blob, with the name and the type that it says", async () => {
+    const value = new Uint8Array([1, 2]);
+    expect(await fileOf(new Blob([value], { type: "image/png" }))).toMatchObject({
+      filename: "",
+      mediaType: "image/png",
+      content: { case: "raw", value },
+    });
+    expect(await fileOf(new File([value], "a.bin"), { mediaType: "x/y" })).toMatchObject({
+      filename: "a.bin",
+      mediaType: "x/y",
+    });
+  });
+
+  it("reaches the agent as it was", async () => {
+    await using server = await rpcServer(said);
+    await using client = await Client.connect(server.card);
+    await client.send(await fileOf(new File([new Uint8Array([251, 255])], "a.bin")));
+    expect(server.requests[0]?.params).toMatchObject({ message: { parts: [{ raw: "+/8=", filename: "a.bin" }] } });
+  });
+});

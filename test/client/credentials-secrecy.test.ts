@@ -1,0 +1,142 @@
+import { inspect } from "node:util";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import type { CredentialOptions } from "../../src/auth/options.js";
+import type { Connection } from "../../src/client/connection.js";
+import { Client } from "../../src/client/node.js";
+import { apiKey, http } from "../auth/sources.js";
+import { createVirtualClock } from "../support/virtual-clock.js";
+import { cardServer } from "./support/card-server.js";
+import { allBindings, type BindingName, cardOf, interfaceAt } from "./support/cards.js";
+import { countingAgent } from "./support/counting-agent.js";
+import { rpcServer } from "./support/rpc-server.js";
+import { ruled, rules } from "./support/stand-ins.js";
+
+const secret = "hush-hush";
+const shown = (value: unknown): string =>
+  inspect(value, { depth: 20, showHidden: true }) + (JSON.stringify(value) ?? "") + String(value);
+
+const forms: readonly (readonly [string, JsonObject, CredentialOptions])[] = [
+  ["in a header", http("bearer"), { s: secret }],
+  ["in the query", apiKey("query", "key"), { s: secret }],
+  ["in a cookie", apiKey("cookie", "key"), { s: secret }],
+];
+
+const secured = (interfaces: readonly JsonObject[], scheme: JsonObject): JsonObject =>
+  cardOf(interfaces, { securitySchemes: { s: scheme }, securityRequirements: [{ schemes: { s: { list: [] } } }] });
+
+describe("a secret", () => {
+  const places = [
+    "refuses connections",
+    "closes the socket",
+    "answers 401",
+    "answers 503",
+    "answers with a page",
+  ] as const;
+  const rows = forms.flatMap((form) => places.map((place) => [form[0], place, form] as const));
+  it.each(rows)("%s is in no error and no report where an agent %s", async (_, place, [, scheme, credentials]) => {
+    await using first = await ruled(rules[place]);
+    const heard: Connection[] = [];
+    const interfaces = allBindings
+      .filter((binding) => binding !== "GRPC")
+      .map((binding) => interfaceAt(binding, first.origin));
+    await using client = await Client.connect(secured(interfaces, scheme), {
+      credentials,
+      retry: false,
+      onConnection: (connection) => heard.push(connection),
+    });
+    for (const call of [() => client.getTask({ id: "x" }), () => client.send("go")]) {
+      const error: unknown = await call().catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(Error);
+      expect(shown(error)).not.toContain(secret);
+    }
+    expect(shown([heard, client.connection, client])).not.toContain(secret);
+  });
+
+  it("is in no report of a connection that works", async () => {
+    await using first = await ruled(rules["refuses connections"]);
+    await using agent = await countingAgent();
+    const heard: Connection[] = [];
+    const card = secured(
+      [interfaceAt("HTTP+JSON", first.origin), interfaceAt("JSONRPC", agent.url)],
+      apiKey("query", "k"),
+    );
+    await using client = await Client.connect(card, {
+      credentials: { s: secret },
+      onConnection: (connection) => heard.push(connection),
+    });
+    await client.send("say");
+    expect(heard).toHaveLength(1);
+    expect(shown([heard, client.connection])).not.toContain(secret);
+  });
+
+  it("does not follow a redirect to another origin", async () => {
+    await using other = await cardServer({});
+    await using server = await rpcServer((response) =>
+      response.writeHead(307, { location: `${other.url}/json-rpc` }).end(),
+    );
+    const card = { ...secured([], http("bearer")), supportedInterfaces: server.card["supportedInterfaces"] ?? [] };
+    await using client = await Client.connect(card, { credentials: { s: secret }, retry: false });
+    await expect(client.send("go")).rejects.toThrow();
+    expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${secret}`);
+    expect(other.asked).toEqual([]);
+  });
+
+  const places2: readonly (readonly [BindingName, string])[] = [
+    ["JSONRPC", "http://agent.example/json-rpc"],
+    ["HTTP+JSON", "http://10.0.0.7"],
+    ["GRPC", "agent.example:50051"],
+    ["GRPC", "http://agent.example:50051"],
+    ["urn:trivium:binding:connect:v1", "http://127.0.0.1.example"],
+  ];
+  it.each(places2)("does not go out in plain text: %s at %s", async (binding, url) => {
+    const called: string[] = [];
+    await using client = await Client.connect(
+      secured([{ protocolBinding: binding, protocolVersion: "1.0", url }], http("bearer")),
+      {
+        credentials: { s: secret },
+        grpcTls: false,
+        // Nobody turns it: a pause before another try would never end.
+        clock: createVirtualClock(),
+        fetch(input) {
+          called.push(String(input));
+          return Promise.reject(new TypeError("no network here"));
+        },
+      },
+    );
+    const error: unknown = await client.send("go").catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "unavailable", written: false });
+    expect(String(error)).toContain("credentials are not sent in plain text to another machine (allowPlaintext)");
+    expect(called).toEqual([]);
+  });
+
+  it("goes out in plain text where the caller allows it", async () => {
+    const seen: (string | null)[] = [];
+    const card = secured([interfaceAt("JSONRPC", "http://agent.example")], http("bearer"));
+    await using client = await Client.connect(card, {
+      credentials: { s: secret },
+      allowPlaintext: true,
+      retry: false,
+      fetch(_, init) {
+        seen.push(new Headers(init?.headers).get("authorization"));
+        return Promise.resolve(Response.json({ jsonrpc: "2.0", id: 1, result: { id: "x" } }));
+      },
+    });
+    await client.getTask({ id: "x" });
+    expect(seen).toEqual([`Bearer ${secret}`]);
+  });
+
+  it("leads past an interface in plain text to one that may have it", async () => {
+    await using agent = await countingAgent();
+    const card = secured(
+      [interfaceAt("JSONRPC", "http://agent.example"), interfaceAt("HTTP+JSON", agent.url)],
+      http("bearer"),
+    );
+    await using client = await Client.connect(card, { credentials: { s: secret } });
+    await client.send("say");
+    expect(client.connection).toMatchObject({
+      binding: "HTTP+JSON",
+      passedOver: [{ reason: expect.stringContaining("plain text") }],
+    });
+  });
+});

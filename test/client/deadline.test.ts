@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { createTransport } from "../../src/binding/transport.js";
+import { Client } from "../../src/client/node.js";
+import { allowanceOf } from "../../src/client/timing.js";
+import type { CallOptions } from "../../src/protocol/context.js";
+import { ConnectionError } from "../../src/protocol/errors.js";
+import { itemsOf } from "../support/items.js";
+import { createVirtualClock } from "../support/virtual-clock.js";
+import { cardOf } from "./support/cards.js";
+import { throughPauses } from "./support/pauses.js";
+import { result, rpcServer, silence, status } from "./support/rpc-server.js";
+
+/** A client of a binding that notes the options of every try, and fails. */
+async function failing(options: { readonly timeoutMs?: number } = {}) {
+  const clock = createVirtualClock();
+  const tries: CallOptions[] = [];
+  const card = cardOf([{ protocolBinding: "urn:example:own", url: "own:place", protocolVersion: "1.0" }]);
+  const client = await Client.connect(card, {
+    ...options,
+    clock,
+    transports: [
+      {
+        binding: "urn:example:own",
+        create: () =>
+          createTransport({
+            unary(_, __, given) {
+              tries.push(given);
+              return Promise.reject(new ConnectionError("cut", { written: false }));
+            },
+            stream: () => {
+              throw new TypeError("no streams here");
+            },
+          }),
+      },
+    ],
+  });
+  return { client, clock, tries };
+}
+
+describe("the time of a call", () => {
+  it("is for all of its tries together", async () => {
+    const { client, clock, tries } = await failing();
+    await using _client = client;
+    const start = clock.now();
+    const read = client.getTask({ id: "x" }, { timeoutMs: 100_000 });
+    const pauses = await throughPauses(clock, read);
+    await expect(read).rejects.toMatchObject({ code: "unavailable" });
+    expect(tries.map(({ timeoutMs }) => timeoutMs)).toHaveLength(4);
+    expect(tries[0]?.timeoutMs).toBe(100_000);
+    const passed = pauses.reduce((sum, pause) => sum + pause, 0);
+    expect(clock.now() - start).toBeCloseTo(passed);
+    expect(tries[3]?.timeoutMs).toBe(Math.ceil(100_000 - passed));
+  });
+
+  it("is not waited out for a try that it has no room for", async () => {
+    await using server = await rpcServer(status(503, { "retry-after": "10" }), result({ id: "x" }));
+    const clock = createVirtualClock();
+    await using client = await Client.connect(server.card, { clock, allowPrivate: true });
+    await expect(client.getTask({ id: "x" }, { timeoutMs: 10_000 })).rejects.toMatchObject({
+      code: "unavailable",
+      retryAfterMs: 10_000,
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("has a default of the client, which a call may change", async () => {
+    const { client, clock, tries } = await failing({ timeoutMs: 700_000 });
+    await using _client = client;
+    for (const options of [{}, { timeoutMs: undefined }, { timeoutMs: 500_000 }]) {
+      const read = client.getTask({ id: "x" }, options);
+      await throughPauses(clock, read);
+      await read.catch(() => {});
+    }
+    expect([tries[0], tries[4], tries[8]].map((options) => options?.timeoutMs)).toEqual([700_000, 700_000, 500_000]);
+  });
+
+  it.each(["read", "send", "stream"] as const)("ends a %s that nobody answers", async (call) => {
+    await using server = await rpcServer(silence);
+    await using client = await Client.connect(server.card, { allowPrivate: true, timeoutMs: 60 });
+    const calls = {
+      read: () => client.getTask({ id: "x" }),
+      send: () => client.send("go"),
+      stream: () => itemsOf(client.stream("go")),
+    };
+    await expect(calls[call]()).rejects.toMatchObject({ code: "deadlineExceeded" });
+    expect(server.requests.length).toBeLessThanOrEqual(1);
+  });
+
+  it("that is no time is refused, and named", () => {
+    const clock = createVirtualClock();
+    for (const timeoutMs of [-1, Number.NaN]) {
+      expect(() => allowanceOf({ timeoutMs }, clock)).toThrow(
+        new TypeError(`timeoutMs must be a number of milliseconds from 0 on, not ${timeoutMs}`),
+      );
+    }
+    expect(() => allowanceOf({ timeoutMs: 0 }, clock).next()).toThrow("no answer within 0 ms");
+  });
+
+  it("is handed on as timers can take it", () => {
+    const clock = createVirtualClock();
+    expect(allowanceOf({ timeoutMs: 0.5 }, clock).next().timeoutMs).toBe(1);
+    expect(allowanceOf({ timeoutMs: Number.POSITIVE_INFINITY }, clock).next().timeoutMs).toBe(2 ** 31 - 1);
+  });
+});

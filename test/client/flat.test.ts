@@ -1,0 +1,111 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { Client } from "../../src/client/node.js";
+import { withEventId } from "../../src/protocol/extensions.js";
+import { emptyTask } from "../../src/protocol/fold.js";
+import { AgentCardSchema } from "../../src/protocol/model.js";
+import type { StreamItem } from "../../src/protocol/operations.js";
+import { connectAgent } from "../support/connect-agent.js";
+import { serviceOf } from "../support/echo-service.js";
+import { grpcAgent } from "../support/grpc-agent.js";
+import { httpAgent } from "../support/http-agent.js";
+import { turns } from "../support/turns.js";
+import { chunk, status, taskEvent } from "./lasting-agent.js";
+
+// A long stream takes no more memory than a short one, and an agent is not read faster than its events are taken.
+
+const bindings = {
+  JSONRPC: { serve: httpAgent, path: "/json-rpc", events: 100_000 },
+  "HTTP+JSON": { serve: httpAgent, path: "/http-json", events: 20_000 },
+  GRPC: { serve: grpcAgent, path: "", events: 20_000 },
+  "urn:trivium:binding:connect:v1": { serve: connectAgent, path: "", events: 20_000 },
+};
+
+interface Source {
+  pulled: number;
+  closed: boolean;
+}
+
+/** A client of an agent that has so many events, each with its id, and keeps none. */
+async function source(binding: keyof typeof bindings, count: number, size: number) {
+  const told: Source = { pulled: 0, closed: false };
+  const text = "x".repeat(size);
+  const service = serviceOf({
+    async *sendStreamingMessage() {
+      const numbered = (item: StreamItem): StreamItem => {
+        told.pulled++;
+        const id = `n${told.pulled}`;
+        return { id, response: withEventId(item.response, id) };
+      };
+      try {
+        yield numbered({ response: taskEvent(emptyTask("t", "c")) });
+        for (let place = 0; place < count; place++) yield numbered({ response: chunk(text, place > 0) });
+        yield numbered({ response: status("COMPLETED") });
+      } finally {
+        told.closed = true;
+      }
+    },
+  });
+  const { serve, path } = bindings[binding];
+  const agent = await serve(service);
+  const url = binding === "GRPC" ? `127.0.0.1:${agent.port}` : `http://127.0.0.1:${agent.port}${path}`;
+  const supportedInterfaces = [{ url, protocolBinding: binding, protocolVersion: "1.0" }];
+  const client = await Client.connect(create(AgentCardSchema, { name: "Long", supportedInterfaces }), {
+    grpcTls: false,
+  });
+  return {
+    client,
+    told,
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await agent[Symbol.asyncDispose]();
+    },
+  };
+}
+
+setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = runInNewContext("gc");
+
+function heapMiB(): number {
+  collectGarbage();
+  collectGarbage();
+  return process.memoryUsage().heapUsed / 2 ** 20;
+}
+
+describe.each(Object.keys(bindings) as (keyof typeof bindings)[])("over %s", (binding) => {
+  const { events } = bindings[binding];
+
+  it(`${events} events pass, and nothing of them stays`, { timeout: 120_000 }, async () => {
+    await using long = await source(binding, events, 400);
+    let seen = 0;
+    let early = 0;
+    for await (const _ of long.client.stream("go")) {
+      seen++;
+      if (seen === 5_000) early = heapMiB();
+      if (seen === events) expect(heapMiB() - early).toBeLessThan(4);
+    }
+    expect(seen).toBe(events + 2);
+  });
+
+  it("a reader that stops makes the agent stop, and one that leaves closes it", async () => {
+    const [count, size] = [4000, 50_000];
+    await using long = await source(binding, count, size);
+    const { told } = long;
+    let seen = 0;
+    for await (const _ of long.client.stream("go")) {
+      seen++;
+      if (seen < 10) continue;
+      let before = -1;
+      while (before !== told.pulled) {
+        before = told.pulled;
+        await turns(50);
+      }
+      // What lies in the sockets' own buffers was pulled, too.
+      expect(told.pulled).toBeLessThan(count / 4);
+      break;
+    }
+    while (!told.closed) await turns(1);
+  });
+});

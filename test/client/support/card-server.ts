@@ -1,0 +1,39 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { serveHttp } from "../../support/http-agent.js";
+
+/** What a server of cards says at a path: JSON, or a function that writes the answer. */
+export type CardAnswer = object | ((request: IncomingMessage, response: ServerResponse) => void);
+
+export interface CardServer extends AsyncDisposable {
+  readonly url: string;
+  /** Requests so far, in their order. */
+  readonly asked: readonly IncomingMessage[];
+  /** Their paths. */
+  readonly paths: readonly (string | undefined)[];
+}
+
+/** A server that answers some paths, and others with 404. */
+export async function cardServer(answers: Readonly<Record<string, CardAnswer>>): Promise<CardServer> {
+  const asked: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request);
+    const answer = answers[request.url ?? ""];
+    if (answer === undefined) response.writeHead(404).end();
+    else if (typeof answer === "function") answer(request, response);
+    else response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+  });
+  const served = await serveHttp(server);
+  return {
+    url: served.url,
+    asked,
+    get paths() {
+      return asked.map(({ url }) => url);
+    },
+    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
+  };
+}
+
+/** An answer of a status, with headers and a body. */
+export function answered(status: number, headers: Readonly<Record<string, string>> = {}, body = ""): CardAnswer {
+  return (_, response) => response.writeHead(status, headers).end(body);
+}

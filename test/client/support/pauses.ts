@@ -1,0 +1,39 @@
+import { setImmediate } from "node:timers/promises";
+import type { VirtualClock } from "../../support/virtual-clock.js";
+
+/** Waits until somebody pauses by a clock that stands still; gives the time in milliseconds. */
+export async function nextPause(clock: VirtualClock): Promise<number> {
+  for (;;) {
+    const [due] = clock.pending();
+    if (due !== undefined) return due - clock.now();
+    await setImmediate();
+  }
+}
+
+/** Turns a clock from pause to pause until something is over; gives the pauses. */
+export async function throughPauses(clock: VirtualClock, over: Promise<unknown>): Promise<readonly number[]> {
+  const pauses: number[] = [];
+  const ended = over.then(
+    () => "over" as const,
+    () => "over" as const,
+  );
+  for (;;) {
+    const next = await Promise.race([nextPauseOr(clock, ended), ended]);
+    if (next === "over") return pauses;
+    pauses.push(next);
+    await clock.advance(next);
+  }
+}
+
+async function nextPauseOr(clock: VirtualClock, ended: Promise<"over">): Promise<number | "over"> {
+  let isOver = false;
+  void ended.then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    const [due] = clock.pending();
+    if (due !== undefined) return due - clock.now();
+    await setImmediate();
+  }
+  return "over";
+}

@@ -1,0 +1,94 @@
+import type { SendMessageRequest } from "../../../src/protocol/model.js";
+import { checkAnswer, meaningOf, positionOf } from "./answers.js";
+import type { Caller } from "./caller.js";
+import { onceContext, type SendOptions, sendRequest } from "./calls.js";
+import { Follower } from "./follower.js";
+import type { Process } from "./process.js";
+import type { World } from "./world.js";
+
+/** A send that shall be done once: all of its tries come to the same. */
+export class OnceSend {
+  readonly #world: World;
+  readonly #caller: Caller;
+  readonly #options: SendOptions;
+  readonly #request: SendMessageRequest;
+  /** What the first try that was answered came to: the id of a task, or of a message. */
+  #answer: string | undefined;
+  #replied = false;
+  #tries = 0;
+  #refusals = 0;
+
+  constructor(world: World, caller: Caller, options: SendOptions) {
+    this.#world = world;
+    this.#caller = caller;
+    this.#options = options;
+    this.#request = sendRequest(options);
+  }
+
+  send(): Promise<void> {
+    const { messageId, immediately } = this.#options;
+    const { journal } = this.#world;
+    return this.#try("send", async (process) => {
+      const { payload } = await this.#caller.answer(process, ({ sendMessage }) =>
+        sendMessage(this.#request, onceContext()),
+      );
+      if (payload.case === "message") return this.#answered(payload.value.messageId, true);
+      if (payload.case !== "task") return journal.fail(`${messageId} was answered with nothing`);
+      this.#answered(payload.value.id, false);
+      const position = positionOf(journal, payload.value);
+      if (immediately !== true) checkAnswer(journal, messageId, payload.value, position);
+    });
+  }
+
+  stream(): Promise<void> {
+    const { messageId } = this.#options;
+    const { journal, weather } = this.#world;
+    const follower = new Follower(journal, { messageId, snapshotsAgain: weather.shortLogs });
+    return this.#try("stream", async (process) => {
+      await this.#caller.follow(follower, process, ({ sendStreamingMessage }) =>
+        sendStreamingMessage(this.#request, onceContext()),
+      );
+      // Who was shown a task that the message did not start may have left before its turn came.
+      if (follower.lastId !== undefined && this.#options.taskId === undefined) this.#answered(follower.taskId, false);
+    });
+  }
+
+  /** When all has come to its end: one task has taken the message, or none has. */
+  checkEnd(): void {
+    const { messageId } = this.#options;
+    const taken = this.#world.journal.taken.get(messageId)?.task;
+    if (this.#replied && taken !== undefined) this.#fail(`was replied to and taken by ${taken}`);
+    if (!this.#replied && this.#answer !== undefined && taken !== this.#answer)
+      this.#fail(`was answered by ${this.#answer} and taken by ${taken}`);
+    if (this.#refusals === this.#tries && taken !== undefined) this.#fail(`was always refused, and taken by ${taken}`);
+  }
+
+  async #try(how: string, run: (process: Process) => Promise<void>): Promise<void> {
+    const { messageId, taskId } = this.#options;
+    const answered = this.#answer;
+    this.#tries += 1;
+    const what = `${how} ${messageId} once to ${taskId ?? "a new task"}`;
+    await this.#caller.call(what, undefined, async (process) => {
+      try {
+        await run(process);
+      } catch (error) {
+        if (meaningOf(error, this.#world.weather, process) === "refused") {
+          this.#refusals += 1;
+          if (answered !== undefined) this.#fail(`was answered by ${answered}, and then refused`);
+        }
+        throw error;
+      }
+    });
+  }
+
+  #answered(id: string, replied: boolean): void {
+    if (!replied) this.#world.learn(id);
+    if (this.#answer !== undefined && this.#answer !== id) this.#fail(`was answered by ${this.#answer} and by ${id}`);
+    this.#answer = id;
+    this.#replied = replied;
+  }
+
+  #fail(what: string): void {
+    this.#world.journal.fail(`${this.#options.messageId} ${what}`);
+  }
+}

@@ -1,0 +1,105 @@
+import { artifact, completed, inputRequired, memoryTaskStore, reply, working } from "trivium";
+import { expect, it } from "vitest";
+import { idempotentSendExtension } from "../../src/protocol/extensions.js";
+import { errorOf, historyOf, linesOf, messageOf, opened, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { overEveryWire, startAgent, wires } from "../support/serve-agent.js";
+
+// A caller that does not know whether its message arrived sends it again, and nothing is done twice.
+
+const once = { extensions: [idempotentSendExtension] };
+
+overEveryWire((start) => {
+  it("a message that comes again gets the same reply, and the agent is asked once", async () => {
+    let asked = 0;
+    await using served = await start({ agent: async () => reply(`answer ${++asked}`) });
+    const request = say("x");
+    const first = await served.client.sendMessage(request, once);
+    expect(textIn(messageOf(first).parts)).toBe("answer 1");
+    expect(await served.client.sendMessage(request, once)).toEqual(first);
+    expect(await linesOf(served.client.sendStreamingMessage(request, once))).toEqual(['message "answer 1"']);
+    expect(textIn(messageOf(await served.client.sendMessage(request, {})).parts)).toBe("answer 2");
+  });
+
+  it("a message that comes again attaches to its task, while it runs and when it has ended", async () => {
+    const gate = Promise.withResolvers<void>();
+    let asked = 0;
+    await using served = await start({
+      async *agent() {
+        asked++;
+        yield working();
+        await gate.promise;
+        yield artifact("a", { artifactId: "x" });
+      },
+    });
+    const request = say("x");
+    const broken = await opened(served.client.sendStreamingMessage(request, once));
+    await broken.iterator.return?.();
+    const again = await opened(served.client.sendStreamingMessage(request, once));
+    const answer = served.client.sendMessage(request, once);
+    gate.resolve();
+    expect(await again.rest()).toEqual(["status WORKING", 'artifact x "a"', "status COMPLETED"]);
+    const task = taskOf(await answer);
+    expect([stateOf(task), task.id]).toEqual(["COMPLETED", taskOf(broken.first.response).id]);
+    expect(taskOf(await served.client.sendMessage(request, once))).toEqual(task);
+    expect((await linesOf(served.client.sendStreamingMessage(request, once)))[0]).toBe("task SUBMITTED");
+    expect(asked).toBe(1);
+  });
+
+  it("a message to a task is taken once, however often it comes", async () => {
+    await using served = await start({
+      async *agent({ text }) {
+        yield text === "end" ? completed() : inputRequired("?");
+      },
+    });
+    const { id: taskId } = taskOf(await served.client.sendMessage(say("go"), {}));
+    const request = say("more", { taskId });
+    for (let times = 0; times < 3; times++) {
+      expect(stateOf(taskOf(await served.client.sendMessage(request, once)))).toBe("INPUT_REQUIRED");
+    }
+    const task = taskOf(await served.client.sendMessage(say("end", { taskId }), once));
+    expect(historyOf(task).filter((line) => line.startsWith("user"))).toEqual(["user: go", "user: more", "user: end"]);
+  });
+
+  it("another message under an id that was used is refused, and the field is named", async () => {
+    await using served = await start({ agent: async () => reply("pong") });
+    const messageId = "used";
+    await served.client.sendMessage(say("x", { messageId }), once);
+    for (const call of [
+      served.client.sendMessage(say("y", { messageId }), once),
+      served.client.sendStreamingMessage(say("y", { messageId }), once),
+    ]) {
+      const error = await errorOf(call);
+      expect([error.code, error.violations[0]?.field]).toEqual(["invalidParams", "message.messageId"]);
+    }
+  });
+});
+
+it("a message may come again over every other binding, and at another server of the store", async () => {
+  const store = memoryTaskStore();
+  let asked = 0;
+  const agent = async () => reply(`answer ${++asked}`);
+  await using here = await startAgent("json-rpc", { agent, store });
+  await using there = await startAgent("json-rpc", { agent, store });
+  const request = say("x", { metadata: { b: { d: 1, c: [true, "x"] }, a: null } });
+  const answers = await Promise.all(
+    [here, there].flatMap((served) => wires.map((wire) => served.over(wire).sendMessage(request, once))),
+  );
+  for (const answer of answers) expect(textIn(messageOf(answer).parts)).toBe("answer 1");
+  expect(asked).toBe(1);
+});
+
+it("the card lists the extension, which nobody is required to use, and the answer says that it was activated", async () => {
+  await using served = await startAgent("json-rpc", { agent: async () => reply("pong") });
+  const { capabilities } = served.server.card;
+  expect(capabilities?.extensions).toMatchObject([{ uri: idempotentSendExtension, required: false }, {}]);
+  const response = await fetch(`${served.server.url}/http-json/message:send`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/a2a+json",
+      "a2a-version": "1.0",
+      "a2a-extensions": idempotentSendExtension,
+    },
+    body: JSON.stringify({ message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "x" }] } }),
+  });
+  expect([response.status, response.headers.get("a2a-extensions")]).toEqual([200, idempotentSendExtension]);
+});

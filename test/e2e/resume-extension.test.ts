@@ -1,0 +1,107 @@
+import { artifact, reply, type StreamItem, working } from "trivium";
+import { expect, it } from "vitest";
+import { eventIdOf, resumeExtension, withoutEventId } from "../../src/protocol/extensions.js";
+import { itemsOf } from "../support/items.js";
+import { lineOf, linesOf, opened, requestOf, say, taskOf } from "../support/say.js";
+import { overEveryWire, startAgent } from "../support/serve-agent.js";
+
+// Where a stream has no place for the ids of its events, the events carry them. A client takes them out again: here the wires
+// are looked at.
+
+const marked = { extensions: [resumeExtension] };
+const subscribe = (id: string) => requestOf("subscribeToTask", { id });
+const idIn = ({ response }: StreamItem): string | undefined => eventIdOf(response);
+
+async function* threeEvents() {
+  yield working("on it", { metadata: { by: "agent" } });
+  yield artifact("a", { artifactId: "x" });
+  yield artifact("b", { artifactId: "x", append: true, lastChunk: true });
+}
+
+overEveryWire((start, wire) => {
+  it("each event carries its id when the caller says so, beside what the agent put there", async () => {
+    await using served = await start({ agent: threeEvents });
+    const items = await itemsOf(served.bare.sendStreamingMessage(say("x"), marked));
+    expect(items).toHaveLength(5);
+    expect(new Set(items.map(idIn)).size).toBe(5);
+    expect(items.map(idIn)).not.toContain(undefined);
+    const status = items[1]?.response.payload;
+    expect(status?.case === "statusUpdate" && status.value.metadata).toMatchObject({ by: "agent" });
+    if (wire === "json-rpc" || wire === "http-json") expect(items.map(idIn)).toEqual(items.map(({ id }) => id));
+  });
+
+  it("events are without it for whoever reads the same task at the same time and has not said so", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using served = await start({
+      async *agent() {
+        yield working();
+        await gate.promise;
+        yield* threeEvents();
+      },
+    });
+    const first = await opened(served.bare.sendStreamingMessage(say("x"), marked));
+    const { id } = taskOf(first.first.response);
+    const readers = [marked, {}, marked, {}].map((options) => served.bare.subscribeToTask(subscribe(id), options));
+    const open = await Promise.all(readers.map(opened));
+    gate.resolve();
+    const [one, bare, ...others] = await Promise.all(
+      open.map(({ first, iterator }) =>
+        itemsOf({ [Symbol.asyncIterator]: () => iterator }).then((rest) => [first, ...rest]),
+      ),
+    );
+    expect(bare?.map(idIn).every((each) => each === undefined)).toBe(true);
+    expect(one?.map(idIn)).not.toContain(undefined);
+    const plain = (items: readonly StreamItem[] = []) =>
+      items.slice(-3).map(({ response }) => withoutEventId(response));
+    for (const each of [one, ...others]) expect(plain(each)).toEqual(plain(bare));
+    const task = await served.bare.getTask(requestOf("getTask", { id }), marked);
+    expect(JSON.stringify([task.metadata, task.artifacts])).not.toContain(resumeExtension);
+  });
+
+  it("a caller that comes back with the id of an event gets exactly what it missed", async () => {
+    let asked = 0;
+    await using served = await start({
+      agent() {
+        asked++;
+        return threeEvents();
+      },
+    });
+    const items = await itemsOf(served.bare.sendStreamingMessage(say("x"), marked));
+    const [first] = items;
+    const id = first === undefined ? "" : taskOf(first.response).id;
+    for (const [index, item] of items.entries()) {
+      const options = { ...marked, after: idIn(item) };
+      const rest = items.slice(index + 1);
+      expect(await itemsOf(served.bare.subscribeToTask(subscribe(id), options))).toEqual(rest);
+      expect(await itemsOf(served.bare.sendStreamingMessage(say("y"), options))).toEqual(rest);
+    }
+    expect(asked).toBe(1);
+  });
+
+  it("a message has no id", async () => {
+    await using served = await start({ agent: async () => reply("pong") });
+    const items = await itemsOf(served.bare.sendStreamingMessage(say("x"), marked));
+    expect(items.map(lineOf)).toEqual(['message "pong"']);
+    expect(JSON.stringify(items[0]?.response.payload.value)).not.toContain(resumeExtension);
+  });
+});
+
+it("a card lists the extension, unless its agent does not stream", async () => {
+  const card = { name: "Unary", description: "Does not stream", version: "1", capabilities: { streaming: false } };
+  const uris = async (options: object) => {
+    await using served = await startAgent("json-rpc", { agent: threeEvents, ...options });
+    return served.server.card.capabilities?.extensions.map(({ uri }) => uri);
+  };
+  expect(await uris({})).toContain(resumeExtension);
+  expect(await uris({ card })).not.toContain(resumeExtension);
+});
+
+it("an author who lists the extension as required is heard", async () => {
+  const extensions = [{ uri: resumeExtension, required: true }];
+  const card = { name: "Strict", description: "Wants ids", version: "1", extensions };
+  await using served = await startAgent("grpc", { agent: threeEvents, card });
+  await expect(itemsOf(served.bare.sendStreamingMessage(say("x"), {}))).rejects.toMatchObject({
+    code: "extensionSupportRequired",
+  });
+  expect(await linesOf(served.bare.sendStreamingMessage(say("x"), marked))).toHaveLength(5);
+});

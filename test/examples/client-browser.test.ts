@@ -1,0 +1,41 @@
+import { afterEach, expect, it } from "vitest";
+import { hasChromium, startChromium } from "../browser/chromium.js";
+import { type RunningExample, startExample } from "../support/example.js";
+
+let running: RunningExample | undefined;
+
+afterEach(async () => {
+  await running?.stop();
+});
+
+it("client-browser serves a page and the client that it loads", async () => {
+  running = await startExample("client-browser");
+  const page = await (await fetch(running.url)).text();
+  const agent = /data-agent="(.+?)"/.exec(page)?.[1];
+  const card = await (await fetch(`${agent}/.well-known/agent-card.json`)).json();
+  expect(card).toMatchObject({ name: "Pilot" });
+  const code = await (await fetch(`${running.url}/page.js`)).text();
+  expect(code.length).toBeGreaterThan(1_000);
+  expect(code).not.toContain("trivium/client");
+});
+
+it.skipIf(!hasChromium)("client-browser shows artifacts as they grow", async () => {
+  running = await startExample("client-browser");
+  const browser = await startChromium();
+  try {
+    const page = await browser.newPage();
+    await page.goto(running.url);
+    await page.waitForFunction("document.querySelector('output').textContent === 'Pilot is there'");
+    await page.fill("input", "Husum");
+    await page.click("button");
+    await page.waitForFunction("/^Husum is/.test(document.querySelector('p')?.textContent)");
+    await page.waitForFunction("document.querySelector('output').textContent.startsWith('done')");
+    expect(await page.textContent("output")).toBe("done, over JSONRPC");
+    expect(await page.locator("section").allInnerTexts()).toEqual([
+      "Approach\n\nHusum is reached from the north-west.",
+      "Berths\n\nBerths along the outer quay, water at all tides.",
+    ]);
+  } finally {
+    await browser.close();
+  }
+});

@@ -1,0 +1,41 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { eventIdOf, resumeExtension, withEventId, withoutEventId } from "../../src/protocol/extensions.js";
+import type { StreamResponse } from "../../src/protocol/model.js";
+import { StreamResponseSchema } from "../../src/protocol/model.js";
+
+const payloads = {
+  task: { id: "t", contextId: "c" },
+  statusUpdate: { taskId: "t", contextId: "c" },
+  artifactUpdate: { taskId: "t", contextId: "c" },
+} as const;
+
+function event(name: keyof typeof payloads, metadata?: Record<string, string>): StreamResponse {
+  const value = metadata === undefined ? payloads[name] : { ...payloads[name], metadata };
+  return create(StreamResponseSchema, { payload: { case: name, value } as never });
+}
+
+describe.each(["task", "statusUpdate", "artifactUpdate"] as const)("the id of a %s", (name) => {
+  it("goes into its metadata and out again, which leaves the event and its metadata as they were", () => {
+    for (const before of [event(name), event(name, { a: "b" })]) {
+      const copy = structuredClone(before);
+      const marked = withEventId(before, "t.i.1");
+      expect(eventIdOf(marked)).toBe("t.i.1");
+      expect(before).toEqual(copy);
+      expect(withoutEventId(marked)).toEqual(copy);
+    }
+  });
+
+  it("is none where there is none, or where something else stands in its place", () => {
+    const bare = event(name, { a: "b" });
+    expect(eventIdOf(bare)).toBeUndefined();
+    expect(withoutEventId(bare)).toBe(bare);
+    expect(eventIdOf(event(name, { [resumeExtension]: 7 as never }))).toBeUndefined();
+  });
+});
+
+it("a message has no id", () => {
+  const message = create(StreamResponseSchema, { payload: { case: "message", value: { messageId: "m" } } });
+  expect(withEventId(message, "t.i.1")).toBe(message);
+  expect(eventIdOf(message)).toBeUndefined();
+});

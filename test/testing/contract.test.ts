@@ -1,0 +1,89 @@
+import type { TaskStore } from "trivium";
+import { describe, expect, it } from "vitest";
+import { memoryPushStore } from "../../src/store/memory/push-store.js";
+import { memoryTaskStore } from "../../src/store/memory/task-store.js";
+import { type ContractTest, pushStoreContract, signalsContract, taskStoreContract } from "../../src/testing/index.js";
+
+const failing = async (tests: readonly ContractTest[]): Promise<string[]> => {
+  const names: string[] = [];
+  for (const { name, run } of tests) await run().catch(() => names.push(name));
+  return names;
+};
+const messageOf = (run: () => Promise<void>): Promise<string> =>
+  run().then(
+    () => "",
+    (error: Error) => error.message,
+  );
+
+describe("the contract of a task store", () => {
+  const spoilt = (changes: (store: TaskStore) => Partial<TaskStore>) => async () => {
+    const store = memoryTaskStore();
+    return { store: Object.assign(store, changes(store)) };
+  };
+  const model = (tests: readonly ContractTest[]) =>
+    tests.find(({ name }) => name.startsWith("does what the model does"));
+
+  it("has names of their own for all tests", () => {
+    const names = taskStoreContract(spoilt(() => ({}))).map(({ name }) => name);
+    expect(names.length).toBeGreaterThan(50);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it("finds a store whose fence lets everybody through, and shows the shortest way there", async () => {
+    const make = spoilt((store) => {
+      const append = store.append.bind(store);
+      return {
+        append: async (write) => ((await append(write)) === "fenced" ? "stored" : "stored"),
+      };
+    });
+    const message = await messageOf(model(taskStoreContract(make, { seed: 7 }))?.run ?? (async () => {}));
+    expect(message).toMatch(/^with seed 7 the store does not do what the model does: \[\{"act":"append"/);
+    expect(message.match(/"act"/g)?.length).toBeLessThan(4);
+    expect(await messageOf(model(taskStoreContract(make, { seed: 7 }))?.run ?? (async () => {}))).toBe(message);
+  });
+});
+
+describe("the contract of a push store", () => {
+  it("finds one that lets a cursor go back", async () => {
+    const make = async () => {
+      const store = memoryPushStore();
+      const set = store.set.bind(store);
+      return {
+        store: Object.assign(store, {
+          async advance(key: number, id: string, cursor: number): Promise<void> {
+            const known = await store.get(key, id);
+            if (known !== undefined) await set({ ...known, cursor }, 10);
+          },
+        }),
+      };
+    };
+    expect(await failing(pushStoreContract(make))).toEqual([
+      "push configurations moves a cursor forward, never back, and not for what is gone",
+    ]);
+  });
+});
+
+describe("the contract of signals", () => {
+  it("finds ones that go on telling those who have ended their subscription", async () => {
+    const make = async () => {
+      const listeners: ((hint: { kind: "moved" | "inbox"; taskId: string }) => void)[] = [];
+      const signals = {
+        publish(hint: { kind: "moved" | "inbox"; taskId: string }): void {
+          for (const listener of listeners) {
+            try {
+              listener(hint);
+            } catch {}
+          }
+        },
+        subscribe(listener: (typeof listeners)[number]) {
+          listeners.push(listener);
+          return () => {};
+        },
+      };
+      return { here: signals, there: signals };
+    };
+    expect(await failing(signalsContract(make))).toEqual([
+      "signals tell a listener nothing more once it has ended its subscription, and go on for the others",
+    ]);
+  });
+});
