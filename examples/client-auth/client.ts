@@ -18,10 +18,13 @@ await using server = await serve({
 
 // A function gives each call what it needs; it is asked once more when the agent has refused that. Agents whose card lists
 // its security schemes need no function: `credentials: { nameOfTheScheme: "token" }`.
+let token = "expired-token";
 await using client = await Client.connect(server.url, {
   credentials({ refused }) {
-    const token = refused === undefined ? "expired-token" : "demo-token";
-    if (refused !== undefined) console.log(`refused: ${refused.code}, challenge: ${refused.challenge}`);
+    if (refused !== undefined) {
+      console.log(`refused: ${refused.code}, challenge: ${refused.challenge}`);
+      token = "demo-token";
+    }
     return { headers: { authorization: `Bearer ${token}` } };
   },
 });

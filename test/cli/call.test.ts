@@ -2,13 +2,17 @@ import { once } from "node:events";
 import { type Agent, artifact, reply, type Server, serve } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callBindings } from "../../src/cli/target.js";
-import { shell, trivium } from "../support/command.js";
+import { shell, startTrivium, trivium } from "../support/command.js";
 
 const known = "urn:example:known";
 
 /** Answers as its message says: with what it knows of the call, never, without end, or in three events. */
 const agent: Agent = async function* ({ text, extensions, principal, signal }) {
-  if (text === "who") return yield reply(`${principal["test"]} ${extensions.join(" ")}`);
+  if (text === "who") {
+    const asked = extensions.filter((uri) => uri.startsWith("urn:example:"));
+    return yield reply(`${principal["test"]} ${asked.join(" ")}`);
+  }
+  if (text === "token") return yield reply(String(principal["token"]));
   if (text === "never") await once(signal, "abort");
   for (let index = 0; text === "forever" || index < 3; index++) {
     yield artifact(`${index} ${"x".repeat(1000)}`, { artifactId: "a", append: index > 0 });
@@ -22,17 +26,27 @@ beforeAll(async () => {
   server = await serve({
     card: { name: "Test", description: "Test", version: "1", extensions: [{ uri: known }] },
     agent,
-    authenticate: ({ header }) => ({ owner: "somebody", test: header("X-Test") }),
+    authenticate: ({ header }) => ({
+      owner: "somebody",
+      test: header("X-Test"),
+      token: header("authorization"),
+    }),
     port: 0,
     drainMs: 0,
   });
-  places = { "json-rpc": server.url, "http-json": `${server.url}/http-json`, grpc: `127.0.0.1:${server.grpcPort}` };
+  places = {
+    "json-rpc": `${server.url}/json-rpc`,
+    "http-json": `${server.url}/http-json`,
+    grpc: `127.0.0.1:${server.grpcPort}`,
+  };
 });
 
 afterAll(() => server.close());
 
+// An agent knows a message again by its id.
+let lastId = 0;
 const sendOf = (text: string): string =>
-  JSON.stringify({ message: { messageId: "1", role: "ROLE_USER", parts: [{ text }] } });
+  JSON.stringify({ message: { messageId: `m${++lastId}`, role: "ROLE_USER", parts: [{ text }] } });
 
 describe.each(callBindings)("trivium call over %s", (binding) => {
   const call = (operation: string, json: string, ...flags: string[]) =>
@@ -118,11 +132,88 @@ describe("trivium call", () => {
   });
 
   it.each([
-    ["http://127.0.0.1:1", /^unavailable: cannot reach http:\/\/127\.0\.0\.1:1\/json-rpc\n {2}because: /],
+    [
+      "http://127.0.0.1:1",
+      /^unavailable: cannot reach http:\/\/127\.0\.0\.1:1\/\.well-known\/agent-card\.json\n {2}because: /,
+    ],
+    ["http://127.0.0.1:1/json-rpc", /^unavailable: .*cannot reach http:\/\/127\.0\.0\.1:1\/json-rpc/],
     ["127.0.0.1:1", /^unavailable: .*ECONNREFUSED/],
   ])("says why it cannot reach %s", async (address, told) => {
     const { code, stderr } = await trivium(["call", address, "GetTask", '{"id":"x"}']);
     expect(code).toBe(1);
     expect(stderr).toMatch(told);
+  });
+
+  it("reads the card of a base URL, and says which interface it uses", async () => {
+    const { code, stdout, stderr } = await trivium(["call", server.url, "ListTasks", "--verbose"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `using JSONRPC 1.0 at ${server.url}/json-rpc\n` });
+    expect(JSON.parse(stdout)).toHaveProperty("tasks");
+  });
+
+  it.each([
+    ["http-json", `HTTP+JSON 1.0 at`],
+    ["grpc", `GRPC 1.0 at`],
+  ])("uses no other binding than %s when that is asked for", async (binding, used) => {
+    const args = ["call", server.url, "ListTasks", "--verbose", "--binding", binding];
+    const { code, stderr } = await trivium(args);
+    expect(code).toBe(0);
+    expect(stderr).toContain(`using ${used}`);
+    expect(stderr).toContain(`passed over JSONRPC 1.0 at ${server.url}/json-rpc: not asked for\n`);
+  });
+
+  it("says so when the card does not list the binding that is asked for", async () => {
+    const card = { name: "Plain", description: "HTTP alone", version: "1" };
+    await using plain = await serve({ card, agent, port: 0, bindings: ["json-rpc"], drainMs: 0 });
+    expect(await trivium(["call", plain.url, "ListTasks", "--binding", "grpc"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "unavailable: the card lists no interface of GRPC, only JSONRPC\n",
+    });
+  });
+
+  it.each(["json-rpc", "http-json", "grpc"])("sends a bearer token to an interface of %s", async (binding) => {
+    const { stdout } = await trivium(["call", places[binding] ?? "", "SendMessage", sendOf("token"), "--bearer", "t0"]);
+    expect(JSON.parse(stdout)).toMatchObject({ message: { parts: [{ text: "Bearer t0" }] } });
+  });
+
+  it("takes the token from the environment, the one of its arguments first", async () => {
+    const told = async (...flags: string[]) =>
+      (
+        await trivium(["call", server.url, "SendMessage", sendOf("token"), ...flags], {
+          env: { TRIVIUM_BEARER: "env" },
+        })
+      ).stdout;
+    expect(await told()).toContain("Bearer env");
+    expect(await told("--bearer", "arg")).toContain("Bearer arg");
+  });
+
+  it("leaves a stream at Ctrl-C, and exits with 130", async () => {
+    const left = Promise.withResolvers<void>();
+    const card = { name: "Endless", description: "Never ends", version: "1" };
+    await using endless = await serve({
+      card,
+      port: 0,
+      drainMs: 0,
+      async *agent() {
+        yield artifact("x");
+        await new Promise<void>(() => {});
+      },
+      limits: { graceMs: 10 },
+    });
+    const child = startTrivium(["call", endless.url, "SendStreamingMessage", sendOf("go")]);
+    const chunks: string[] = [];
+    child.stdout.on("data", (chunk: Buffer) => {
+      chunks.push(chunk.toString());
+      if (chunks.join("").includes("artifactUpdate")) left.resolve();
+    });
+    let stderr = "";
+    child.stderr.on("data", (chunk: Buffer) => {
+      stderr += chunk.toString();
+    });
+    const closed = once(child, "close");
+    await left.promise;
+    child.kill("SIGINT");
+    expect(await closed).toEqual([130, null]);
+    expect(stderr).toBe("");
   });
 });

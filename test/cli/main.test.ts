@@ -10,9 +10,14 @@ describe("trivium", () => {
   });
 
   it.each([
-    { args: ["--help"], told: ["demo", "call"] },
+    { args: ["--help"], told: ["demo", "call", "card"] },
     { args: ["demo", "--help"], told: ["--port", "--host", "--anonymous", "PORT", "LOG_LEVEL"] },
     { args: ["call", "--help"], told: ["--binding", "--header", "--timeout", "--extension", "--last-event-id"] },
+    {
+      args: ["call", "--help"],
+      told: ["--bearer", "TRIVIUM_BEARER", "--credential", "TRIVIUM_CREDENTIAL", "--verbose"],
+    },
+    { args: ["card", "--help"], told: ["--bearer", "--credential", "--header", "--timeout"] },
   ])("explains itself on stdout: $args", async ({ args, told }) => {
     const { code, stdout, stderr } = await trivium(args);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -32,11 +37,16 @@ describe("trivium", () => {
     { args: ["call", "http://127.0.0.1", "GetTask", "--binding", "soap"], told: "Allowed choices are json-rpc" },
     { args: ["call", "127.0.0.1:1", "GetTask", "--binding", "json-rpc"], told: "json-rpc needs an http(s) URL" },
     { args: ["call", "http://127.0.0.1", "GetTask", "--header", "no"], told: "It takes name:value." },
+    { args: ["card", "127.0.0.1:1"], told: "127.0.0.1:1 is no http(s) URL" },
+    { args: ["card", "http://127.0.0.1", "--bearer", "two words"], told: "a bearer token is printable ASCII" },
+    { args: ["card", "http://127.0.0.1", "--credential", "s3cret"], told: "takes the form scheme=secret" },
+    { args: ["call", "http://127.0.0.1/x", "GetTask", "--credential", "a=s3cret"], told: "need the card of the agent" },
     { args: ["call", "http://127.0.0.1", "GetTask", "--timeout", "0"], told: "whole number of milliseconds" },
   ])("answers what it does not understand with its usage on stderr: $args", async ({ args, told }) => {
     const { code, stdout, stderr } = await trivium(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(told);
     expect(stderr).toContain("Usage: trivium");
+    expect(stderr).not.toMatch(/s3cret|two words/);
   });
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
-import { type RunningExample, startExample } from "../support/example.js";
+import { type RunningExample, runExample, startExample } from "../support/example.js";
 
 interface Sent {
   readonly task: {
@@ -83,5 +83,28 @@ describe("the examples", () => {
     const readme = readFileSync("README.md", "utf8");
     const hello = readFileSync("examples/hello/server.ts", "utf8");
     expect(/```ts\n([\s\S]*?)```/.exec(readme)?.[1]).toBe(hello);
+  });
+
+  it("client answers what an agent asks back", async () => {
+    const lines = (await runExample("client", [await start("input-required")])).split("\n");
+    expect(lines).toEqual([
+      "Berths: Finds a berth for a ship",
+      "asks: For which ship, and how long is it?",
+      "says: Berth N4 fits: MV Alba, 190 m.",
+      "over JSONRPC",
+      "",
+    ]);
+  });
+
+  it("client-resume reads every word once over connections that break", async () => {
+    expect(await runExample("client-resume")).toBe(
+      "The tide turns at half past four and runs north until the late evening.\nafter 3 broken connections\n",
+    );
+  });
+
+  it("client-auth shows a token, and a better one when it is refused", async () => {
+    expect(await runExample("client-auth")).toBe(
+      "refused: unauthenticated, challenge: Bearer\nGood morning, harbour office.\n",
+    );
   });
 });

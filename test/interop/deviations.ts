@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../src/protocol/errors.js";
-import { type BindingName, bindings, type CaseName } from "./cases.js";
+import { type BindingName, bindings } from "./cases.js";
 import type { SdkAgent } from "./sdk-agents.js";
 
 /** Where an agent on an official SDK does something else than the specification says. Our client has to cope. */
@@ -80,42 +80,11 @@ export interface Open {
   readonly because: string;
 }
 
-const errorsOfStreams = [
-  "error-subscribe-missing",
-  "error-subscribe-finished",
-  "error-foreign",
-] as const satisfies readonly CaseName[];
-
 /** Cases of the SDKs as clients of our agent. */
-export const openForOurAgent: readonly Open[] = [
-  ...[...errorsOfStreams, "error-content-type-stream" as const].map((name) => ({
-    sdk: "Go",
-    binding: "json-rpc" as const,
-    name,
-    because: "it accepts text/event-stream alone, and reads nothing out of the JSON body that our errors come in",
-  })),
-  ...errorsOfStreams.map((name) => ({
-    sdk: "Go",
-    binding: "http-json" as const,
-    name,
-    because: "it accepts text/event-stream alone, and reads errors out of application/json only",
-  })),
-  ...(["list", "list-owner"] as const).map((name) => ({
-    sdk: "Go",
-    binding: "grpc" as const,
-    name,
-    because: "it sends a page size of 0 when it was given none, which our agent refuses",
-  })),
-];
+export const openForOurAgent: readonly Open[] = [];
 
 /** Cases of our client at agents on the SDKs. */
 export const openForOurClient: readonly Open[] = [
-  {
-    sdk: "Go",
-    binding: "json-rpc",
-    name: "creates, gets, lists and deletes a push configuration",
-    because: "its answer to a deletion has no result at all, which our client refuses",
-  },
   ...bindings.flatMap((binding) =>
     ["waits for a task that has ended", "waits for a task that waits for an answer"].map((name) => ({
       sdk: "Go",

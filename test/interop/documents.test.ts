@@ -9,6 +9,10 @@ const page = read("../../docs/interop.md");
 const releases = [
   { sdk: "a2a-sdk", release: /^a2a-sdk==(.+)$/m.exec(read("python/requirements.txt"))?.[1] },
   { sdk: "@a2a-js/sdk", release: /"@a2a-js\/sdk": "(.+)"/.exec(read("js/package.json"))?.[1] },
+  {
+    sdk: "github.com/a2aproject/a2a-go/v2",
+    release: /^\tgithub\.com\/a2aproject\/a2a-go\/v2 v(.+)$/m.exec(read("go/go.mod"))?.[1],
+  },
 ];
 
 describe("docs/interop.md", () => {

@@ -34,9 +34,10 @@ export async function shell(command: string, env: Readonly<Record<string, string
 
 type Child = ReturnType<typeof startTrivium>;
 
-function startTrivium(args: readonly string[], env: Readonly<Record<string, string>>) {
+/** Starts `trivium …`. */
+export function startTrivium(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   if (!existsSync(main)) throw new Error(`${main} is missing: run npm run build`);
-  const { PORT: _port, LOG_LEVEL: _level, ...inherited } = process.env;
+  const { PORT: _port, LOG_LEVEL: _level, TRIVIUM_BEARER: _, TRIVIUM_CREDENTIAL: __, ...inherited } = process.env;
   return spawn(process.execPath, [main, ...args], { env: { ...inherited, ...env } });
 }
 

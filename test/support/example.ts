@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { promisify } from "node:util";
 
 /** An example that runs in a process of its own, and the URL that it prints. */
 export interface RunningExample {
@@ -37,4 +38,10 @@ function urlOf(child: ChildProcess): Promise<string> {
     });
     child.on("exit", (code) => reject(new Error(`the example ended with ${code}: ${err}`)));
   });
+}
+
+/** Runs `examples/<name>/client.ts` to its end, and gives what it prints. */
+export async function runExample(name: string, args: readonly string[] = []): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [`examples/${name}/client.ts`, ...args]);
+  return stdout;
 }

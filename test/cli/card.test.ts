@@ -1,0 +1,36 @@
+import { serve } from "trivium";
+import { describe, expect, it } from "vitest";
+import { trivium } from "../support/command.js";
+
+const card = { name: "Carded", description: "Has a card", version: "1" };
+const agent = async (): Promise<void> => {};
+
+describe("trivium card", () => {
+  it("prints the card of an agent, given its base or the card itself", async () => {
+    await using server = await serve({ card, agent, port: 0, drainMs: 0 });
+    for (const url of [server.url, `${server.url}/.well-known/agent-card.json`]) {
+      const { code, stdout, stderr } = await trivium(["card", url]);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      const response = await fetch(`${server.url}/.well-known/agent-card.json`);
+      expect(JSON.parse(stdout)).toEqual(await response.json());
+    }
+  });
+
+  it("prints the extended card to somebody who is known", async () => {
+    await using server = await serve({
+      card: { ...card, extended: ({ owner }) => ({ name: `Carded for ${owner}` }) },
+      agent,
+      port: 0,
+      drainMs: 0,
+      authenticate: ({ header }) => ({ owner: header("authorization") ?? "nobody" }),
+    });
+    expect((await trivium(["card", server.url])).stdout).toContain('"Carded"');
+    expect((await trivium(["card", server.url, "--bearer", "t0"])).stdout).toContain('"Carded for Bearer t0"');
+  });
+
+  it("says what it asked when there is no card", async () => {
+    const { code, stdout, stderr } = await trivium(["card", "http://127.0.0.1:1"]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^unavailable: cannot reach http:\/\/127\.0\.0\.1:1\/\.well-known\/agent-card\.json\n/);
+  });
+});
