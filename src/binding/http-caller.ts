@@ -89,7 +89,8 @@ function lowerCased(headers: Readonly<Record<string, string>> | undefined): Reco
 
 function anySignal(signals: readonly (AbortSignal | undefined)[]): AbortSignal | undefined {
   const given = signals.filter((signal) => signal !== undefined);
-  return given.length > 1 ? AbortSignal.any(given) : given[0];
+  // A signal of the call's own: one that outlives it would gather the listeners of every call.
+  return given.length === 0 ? undefined : AbortSignal.any(given);
 }
 
 /** What ended a call from our side, if anything did: an error that says so itself, its caller, or its deadline. */

@@ -28,6 +28,14 @@ export class NotCalledError extends ConnectionError {
   }
 }
 
+/** The credentials for a call could not be had; the agent was not asked. */
+export class CredentialsError extends A2AError {
+  constructor({ code, message, metadata, retryAfterMs, challenge }: A2AError, cause: unknown) {
+    super(code, message, { cause, metadata, retryAfterMs, challenge });
+    this.name = "CredentialsError";
+  }
+}
+
 /** No interface of the card let a call through; `code` is `unavailable`. */
 export class NoInterfaceError extends ConnectionError {
   /** Every interface of the card, and why it was not used. */

@@ -1,5 +1,5 @@
 import { A2AError, ConnectionError } from "../protocol/errors.js";
-import { NoInterfaceError, NotCalledError } from "./connection.js";
+import { CredentialsError, NoInterfaceError, NotCalledError } from "./connection.js";
 
 // What the failure of a call means for the next one: another interface, another try, or an answer to be heard.
 
@@ -32,7 +32,7 @@ const asksForMore: ReadonlySet<number> = new Set([401, 403, 407, 429]);
 /** Whether a failure leads to the next interface (the card may name one that does not work). */
 export function leadsOn(error: unknown, { repeatable, proven }: Circumstances): boolean {
   if (error instanceof ConnectionError) return repeatable || !error.written;
-  if (!(error instanceof A2AError)) return false;
+  if (!(error instanceof A2AError) || error instanceof CredentialsError) return false;
   const status = foreignStatus(error);
   if (status !== undefined) {
     if (away.has(status)) return repeatable;
@@ -45,7 +45,8 @@ export function leadsOn(error: unknown, { repeatable, proven }: Circumstances): 
 
 /** Whether a failure says that the agent has answered, whatever it said. */
 export function isAnswer(error: unknown): boolean {
-  if (!(error instanceof A2AError) || error instanceof ConnectionError) return false;
+  if (!(error instanceof A2AError) || error instanceof ConnectionError || error instanceof CredentialsError)
+    return false;
   return foreignStatus(error) === undefined && !unanswered.has(error.code);
 }
 
@@ -55,6 +56,7 @@ const unanswered: ReadonlySet<string> = new Set(["unavailable", "deadlineExceede
 export function mayPass(error: unknown, repeatable: boolean): boolean {
   if (error instanceof NoInterfaceError) return error.failures.some((failure) => mayPass(failure, repeatable));
   if (error instanceof ConnectionError) return !isOurs(error) && (repeatable || !error.written);
+  if (error instanceof CredentialsError) return error.code === "unavailable";
   if (!repeatable || !(error instanceof A2AError)) return false;
   if (error.code === "resourceExhausted") return error.retryAfterMs !== undefined;
   return error.code === "unavailable" || error.code === "requestTimeout";

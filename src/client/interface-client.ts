@@ -5,7 +5,7 @@ import type { CallOptions } from "../protocol/context.js";
 import { dynamic } from "../protocol/dynamic.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import { invokeStream, invokeUnary, type Operation, type StreamItem } from "../protocol/operations.js";
-import { type InterfaceName, NotCalledError } from "./connection.js";
+import { CredentialsError, type InterfaceName, NotCalledError } from "./connection.js";
 
 /** A stream whose first event has come: whoever got that far has reached the agent. */
 export interface OpenStream {
@@ -104,13 +104,13 @@ export class InterfaceClient implements Attempt {
     const { credentials, headers } = this.#options;
     const granted = (credential: Credential | undefined): CallOptions => withCredential(options, credential, headers);
     if (credentials === undefined) return call(options);
-    const credential = await credentials.get(options.signal);
+    const credential = await credentials.get(options.signal).catch(unobtainable);
     this.#checkPlace(credential);
     try {
       return await call(granted(credential));
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      const better = await credentials.renew(credential, error, options.signal);
+      const better = await credentials.renew(credential, error, options.signal).catch(unobtainable);
       if (better === undefined) throw error;
       this.#checkPlace(better);
       return call(granted(better));
@@ -124,6 +124,10 @@ export class InterfaceClient implements Attempt {
       "credentials are not sent in plain text to another machine (allowPlaintext)",
     );
   }
+}
+
+function unobtainable(error: unknown): never {
+  throw error instanceof A2AError ? new CredentialsError(error, error) : error;
 }
 
 function isRefusal(error: unknown): error is A2AError {

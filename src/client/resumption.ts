@@ -50,13 +50,11 @@ export class Resumption {
   readonly #options: ResumptionOptions;
   readonly #call: ResumptionCall;
   readonly #view: TaskView;
-  #canSubscribe: boolean;
 
   constructor(options: ResumptionOptions, call: ResumptionCall, view: TaskView) {
     this.#options = options;
     this.#call = call;
     this.#view = view;
-    this.#canSubscribe = options.streaming;
   }
 
   /** The stream as it was asked for. */
@@ -76,7 +74,7 @@ export class Resumption {
 
   /** What comes behind the last event: told by the agent, or found out by comparing. */
   async resume(): Promise<Source> {
-    const source = this.#canSubscribe ? await this.#subscribe() : undefined;
+    const source = this.#options.streaming ? await this.#subscribe() : undefined;
     return source ?? { ready: this.#view.missed(await this.#readTask(), undefined), rest: this.#poll() };
   }
 
@@ -103,7 +101,6 @@ export class Resumption {
       throw new A2AError("unavailable", "the agent ended the stream before the task");
     }
     rest.return?.().then(undefined, ignore);
-    this.#canSubscribe = false;
     return undefined;
   }
 

@@ -14,7 +14,8 @@ import { leftOpen, openHandles } from "../support/leaks.js";
 import { lineOf } from "../support/say.js";
 import { turns } from "../support/turns.js";
 import { allBindings, ended, type FaultyServer, faultyServer, sixLines } from "./faults-server.js";
-import { chunk, type ForeignAgent, foreignAgent, hasty, jsonBindings, status, taskEvent } from "./lasting-agent.js";
+import { type ForeignAgent, foreignAgent, hasty, jsonBindings } from "./lasting-agent.js";
+import { chunk, status, taskEvent } from "./lasting-events.js";
 
 // Schedules of faults that end: what the caller gets is whole, or one clear error.
 

@@ -6,7 +6,8 @@ import type { StreamItem } from "../../src/protocol/operations.js";
 import { createFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
 import type { Schedule } from "../support/fault-schedule.js";
 import { turns } from "../support/turns.js";
-import { hasty, toldLine } from "./lasting-agent.js";
+import { hasty } from "./lasting-agent.js";
+import { toldLine } from "./lasting-events.js";
 
 // A server of ours behind a proxy that spoils connections.
 

@@ -6,17 +6,8 @@ import { emptyTask } from "../../src/protocol/fold.js";
 import { createFaultProxy, type FaultProxy } from "../support/fault-proxy.js";
 import { cut, type Schedule } from "../support/fault-schedule.js";
 import { createVirtualClock, turnUntil, type VirtualClock } from "../support/virtual-clock.js";
-import {
-  chunk,
-  type ForeignAgent,
-  foreignAgent,
-  hasty,
-  jsonBindings,
-  status,
-  type Told,
-  taskEvent,
-  told,
-} from "./lasting-agent.js";
+import { type ForeignAgent, foreignAgent, hasty, jsonBindings } from "./lasting-agent.js";
+import { chunk, status, type Told, taskEvent, told } from "./lasting-events.js";
 
 // How often a stream may break, how long its agent may be away, and when a message is sent again.
 

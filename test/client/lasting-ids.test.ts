@@ -6,7 +6,8 @@ import { emptyTask } from "../../src/protocol/fold.js";
 import { invokeStream, invokeUnary, operationOf } from "../../src/protocol/operations.js";
 import { rpcFace } from "../support/http-agent.js";
 import { say } from "../support/say.js";
-import { chunk, type ForeignAgent, foreignAgent, hasty, status, type Told, taskEvent, told } from "./lasting-agent.js";
+import { type ForeignAgent, foreignAgent, hasty } from "./lasting-agent.js";
+import { chunk, status, type Told, taskEvent, told } from "./lasting-events.js";
 
 /** A stream without retries, from an agent that numbers its events. */
 function streamOf({ port }: ForeignAgent, numbers: boolean): Told {

@@ -9,7 +9,7 @@ import { createVirtualClock } from "../support/virtual-clock.js";
 
 // A server that closes: what runs goes on, what is new is refused.
 
-overEach(["json-rpc", "http-json", "grpc", "connect"], (start) => {
+overEach(["json-rpc", "http-json", "grpc", "connect", "in-process"], (start) => {
   it("turns and their streams end in peace, and new work is refused meanwhile", async () => {
     const gate = Promise.withResolvers<void>();
     const served = await start({

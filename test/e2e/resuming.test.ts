@@ -4,7 +4,7 @@ import { itemsOf } from "../support/items.js";
 import { errorOf, lineOf, opened, requestOf, say, stateOf, taskOf } from "../support/say.js";
 import { overEach, type ServedAgent } from "../support/serve-agent.js";
 
-// A stream that broke goes on behind the last event that was seen. Only the event streams of HTTP carry ids of events.
+// A stream that broke goes on behind the last event that was seen. Only the event streams of HTTP carry ids of events, and no wire at all.
 
 const subscribe = (id: string) => requestOf("subscribeToTask", { id });
 const idsOf = (items: readonly StreamItem[]): (string | undefined)[] => items.map(({ id }) => id);
@@ -20,7 +20,7 @@ async function run(
   return { id: taskOf(first.response).id, items };
 }
 
-overEach(["json-rpc", "http-json"], (start) => {
+overEach(["json-rpc", "http-json", "in-process"], (start) => {
   const threeEvents = async function* () {
     yield working();
     yield artifact("a", { artifactId: "x" });

@@ -29,6 +29,10 @@ export function callFailure(error: unknown, call: FailedCall): unknown {
 /** An HTTP answer of a server that speaks no gRPC is marked as such. */
 function errorOfAnswer(error: ServiceError): A2AError {
   const given = errorFromStatus(error);
+  // Said by grpc-js itself; also of an answer that is no gRPC at all, whose first bytes read as a length.
+  if (given.code === "resourceExhausted" && /^Received message larger than max \(/.test(error.details)) {
+    return new A2AError("contentTooLarge", "the agent's answer is over the limit, or no message", { cause: error });
+  }
   const [, httpStatus] = /^Received HTTP status code (\d{3})$/.exec(error.details) ?? [];
   if (httpStatus === undefined) return given;
   return new A2AError(given.code, `the agent answered with HTTP status ${httpStatus}`, { metadata: { httpStatus } });

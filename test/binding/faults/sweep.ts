@@ -3,7 +3,7 @@ import type { Transport } from "../../../src/binding/transport.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { cut, type Direction, type Ending, type Rule } from "../../support/fault-schedule.js";
 import { leftOpen, listenersOn, openHandles } from "../../support/leaks.js";
-import { inTime, isHttp, type Outcome, outcomeOf, type Spoilable, transportAt } from "./through-proxy.js";
+import { inTime, type Outcome, outcomeOf, type Spoilable, transportAt } from "./through-proxy.js";
 
 /** Every way of cutting a connection. */
 export const cuts = (["request", "response"] as const).flatMap((direction) =>
@@ -75,7 +75,7 @@ export async function once<T>(agent: Spoilable, swept: Swept<T>, rule: Rule): Pr
   expect(proxy.connections).toBe(1);
   if (outcome.error === undefined) return "succeeded";
   expect(outcome.error.message).not.toBe("");
-  if (!isHttp(agent.wire)) expect(listenersOn(signal)).toBe(0);
+  expect(listenersOn(signal)).toBe(0);
   await transport.close?.();
   await inTime(proxy.idle());
   return "failed";

@@ -103,6 +103,6 @@ it("calls a reply that cannot be read an invalid agent response", async () => {
 it("refuses a reply over its limit", async () => {
   using server = await broken(Buffer.alloc(2000));
   const client = createGrpcTransport({ address: server.address, face, replyMaxBytes: 1000 });
-  await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "resourceExhausted" });
+  await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "contentTooLarge" });
   client.close();
 });

@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { type Habits, jsonBindings } from "./lasting-agent.js";
+import { status, taskEvent } from "./lasting-events.js";
+import { begunScene, sceneOf, waiting } from "./lasting-scene.js";
+
+// Streams of tasks that wait for their caller.
+
+describe.each(jsonBindings)("over %s", (binding) => {
+  const scene = (habits: Habits, open: Parameters<typeof sceneOf>[2]) => sceneOf(binding, habits, open);
+  const begun = (habits?: Habits) => begunScene(binding, habits);
+
+  it("a stream that ends at a state that waits for the caller is over", async () => {
+    await using scene = await begun();
+    const { agent, stream } = scene;
+    agent.emit(status("AUTH_REQUIRED"));
+    agent.endStreams();
+    expect(await stream.rest()).toEqual(["status AUTH_REQUIRED"]);
+    expect(agent.calls).toEqual(["sendStreamingMessage"]);
+  });
+
+  it("a stream that breaks while it waits for an authorization goes on", async () => {
+    await using scene = await begun();
+    const { agent, stream } = scene;
+    agent.emit(status("AUTH_REQUIRED"));
+    expect(await stream.next()).toBe("status AUTH_REQUIRED");
+    agent.cut();
+    const next = stream.next();
+    await agent.until(() => agent.calls.length === 2);
+    await agent.opened(1);
+    agent.emit(status("WORKING"), status("COMPLETED"));
+    agent.endStreams();
+    expect([await next, ...(await stream.rest())]).toEqual(["status WORKING", "status COMPLETED"]);
+  });
+
+  it("a send that breaks behind its question is over", async () => {
+    await using scene = await begun();
+    const { agent, stream } = scene;
+    agent.emit(status("INPUT_REQUIRED"));
+    expect(await stream.next()).toBe("status INPUT_REQUIRED");
+    agent.cut();
+    expect(await stream.rest()).toEqual([]);
+    expect(agent.calls).toEqual(["sendStreamingMessage"]);
+  });
+
+  it("an answer to a question goes on when it breaks behind the old state", async () => {
+    await using made = await scene({ task: waiting }, (client) => client.stream("answer", { task: waiting }));
+    const { agent, stream } = made;
+    const first = stream.next();
+    await agent.opened(1);
+    agent.emit(taskEvent(agent.task));
+    expect(await first).toBe("task INPUT_REQUIRED");
+    agent.cut();
+    const next = stream.next();
+    await agent.until(() => agent.calls.includes("subscribeToTask"));
+    await agent.opened(1);
+    agent.emit(status("WORKING"), status("INPUT_REQUIRED"));
+    expect(await next).toBe("status WORKING");
+    expect(await stream.rest()).toEqual(["status INPUT_REQUIRED"]);
+  });
+
+  it("a subscription goes on behind a question", async () => {
+    await using made = await scene({ task: waiting }, (client) => client.subscribeToTask({ id: "t" }));
+    const { agent, stream } = made;
+    expect(await stream.next()).toBe("task INPUT_REQUIRED");
+    agent.cut();
+    const next = stream.next();
+    await agent.until(() => agent.calls.length === 2);
+    await agent.opened(1);
+    agent.emit(status("WORKING"), status("INPUT_REQUIRED"));
+    expect([await next, await stream.next()]).toEqual(["status WORKING", "status INPUT_REQUIRED"]);
+    agent.endStreams();
+    expect(await stream.rest()).toEqual([]);
+  });
+});
