@@ -16,7 +16,7 @@ export type { InterfaceAddress, TransportFactory, TransportSetting } from "./cli
 export { type AbortKind, type Agent, type AgentResult, type Turn, TurnAborted } from "./core/agent.js";
 export type { Clock, PushStore, Signals, TaskStore } from "./core/ports.js";
 export { merge } from "./core/run-agent.js";
-export type { Binding, CallOptions, Principal } from "./protocol/context.js";
+export type { Binding, CallOptions, Entrance, Principal } from "./protocol/context.js";
 export {
   A2AError,
   ConnectionError,
@@ -57,7 +57,7 @@ export {
 export type { OperationName, Operations, StreamItem } from "./protocol/operations.js";
 export { type Content, data, file, fileOf, type PartOptions, text } from "./protocol/parts.js";
 export { type StreamTextOptions, streamText } from "./protocol/stream-text.js";
-export { createAgent, type MountedAgent } from "./server/agent.js";
+export { createAgent, type InProcessAgent, type MountedAgent } from "./server/agent.js";
 export type { Authenticate, Caller } from "./server/door.js";
 export { defaultLimits, type Limits } from "./server/limits.js";
 export type { AgentOptions, PushOptions, ServeOptions } from "./server/options.js";

@@ -59,18 +59,21 @@ export function addressPolicy(allow: AllowedAddresses, option: string): AddressP
 
 export interface ClientPolicyOptions {
   /**
-   * `true`: agents may be at any address; `false`: only on the internet. Default: on the internet, and on this machine
-   * when the card came from there.
+   * `true`: agents may be at any address; `false`: only on the internet. Default: on the internet, at the host that the
+   * card came from, and on this machine when it came from there or was brought along.
    */
   readonly allowPrivate?: boolean | undefined;
-  /** The card that names the agents was read from this machine. */
-  readonly cardFromLoopback: boolean;
+  /** The host that the card was read from, as the caller named it; `undefined`: the caller has brought the card along. */
+  readonly cardHost: string | undefined;
 }
 
 /** The policy of a client: a card may send it to other addresses than its own, but not into the network behind it. */
-export function clientPolicy({ allowPrivate, cardFromLoopback }: ClientPolicyOptions): AddressPolicy {
-  if (allowPrivate === true) return policyOf(anyRule, "allowPrivate");
-  return policyOf(allowPrivate === undefined && cardFromLoopback ? nearRule : publicRule, "allowPrivate");
+export function clientPolicy({ allowPrivate, cardHost }: ClientPolicyOptions): AddressPolicy {
+  if (allowPrivate !== undefined) return policyOf(allowPrivate ? anyRule : publicRule, "allowPrivate");
+  const policy = policyOf(cardHost === undefined || isLoopback(cardHost) ? nearRule : publicRule, "allowPrivate");
+  // Whom the caller has named is called wherever that is.
+  const own = cardHost === undefined ? undefined : nameOf(cardHost);
+  return { ...policy, host: (host) => (nameOf(host) === own ? "allowed" : policy.host(host)) };
 }
 
 /** Whether a host, as `URL.hostname` spells it, is this machine. */

@@ -120,10 +120,13 @@ async function* callStream(
   try {
     admitted = enter(end, call, await attendance.until(contextOf(end, options)));
     items = invokeStream(handler, operation, admitted.request, admitted.context)[Symbol.asyncIterator]();
-    for (;;) {
-      const step = await attendance.until(items.next());
-      if (step.done === true) return;
-      yield { ...step.value, response: copy(StreamResponseSchema, step.value.response) as StreamResponse };
+    // One event is read ahead, so that a stream that ends is over also when nobody reads on.
+    for (let step = items.next(); ; ) {
+      const { done, value } = await attendance.until(step);
+      if (done === true) return;
+      step = items.next();
+      step.then((next) => next.done === true && admitted?.exit(), admitted.exit);
+      yield { ...value, response: copy(StreamResponseSchema, value.response) as StreamResponse };
     }
   } catch (error) {
     if (left.aborted) return;
@@ -138,7 +141,7 @@ async function* callStream(
 interface Admitted {
   readonly context: OpenContext;
   readonly request: AnyMessage;
-  exit(): void;
+  readonly exit: () => void;
 }
 
 async function contextOf({ door, principal: known, headers: base }: HandlerEnd, options: CallOptions) {

@@ -102,7 +102,8 @@ class NodeBody implements AnswerBody, AnswerReader {
   async read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }> {
     this.#iterator ??= this.#stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
     const { done = false, value } = await this.#iterator.next();
-    return { done, value };
+    // As bytes and nothing more: what is made of them by reference must not be a `Buffer`.
+    return done ? { done } : { done, value: new Uint8Array(value.buffer, value.byteOffset, value.byteLength) };
   }
 
   async cancel(): Promise<void> {

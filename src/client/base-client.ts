@@ -2,7 +2,7 @@ import { type Message as AnyMessage, create, type MessageInitShape } from "@bufb
 import { type Caller, createTransport } from "../binding/transport.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError, type ErrorCode } from "../protocol/errors.js";
-import { idempotentSendExtension } from "../protocol/extensions.js";
+import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import {
   type A2AService,
   type AgentCard,
@@ -181,11 +181,12 @@ function callerOf({ access, clock, limits, retries, extensions, timeoutMs, close
       return attempt.unary(operation, call.request, call.options);
     },
     stream(operation, request, options) {
-      const streaming = access.card.capabilities?.streaming !== false;
+      const streaming = access.card.capabilities?.streaming;
+      const numbers = lists(access.card, resumeExtension);
       const { streamBreaksMax: maxBreaks, pollMs } = limits;
       const signal = options.signal === undefined ? closed : AbortSignal.any([options.signal, closed]);
       const call = prepare(operation, request, { ...options, signal });
-      return new LastingStream({ attempt, clock, streaming, maxBreaks, pollMs }, call);
+      return new LastingStream({ attempt, clock, streaming, numbers, maxBreaks, pollMs }, call);
     },
   };
 }
@@ -193,4 +194,10 @@ function callerOf({ access, clock, limits, retries, extensions, timeoutMs, close
 const none: readonly string[] = [];
 
 /** What agents answer to a subscription that they cannot give. */
-const refusals: ReadonlySet<ErrorCode> = new Set(["unsupportedOperation", "methodNotFound", "methodNotAllowed"]);
+const refusals: ReadonlySet<ErrorCode> = new Set([
+  "unsupportedOperation",
+  "methodNotFound",
+  "methodNotAllowed",
+  // Some know running tasks only; whether there is one, GetTask says.
+  "taskNotFound",
+]);

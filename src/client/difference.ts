@@ -28,7 +28,8 @@ export function differenceOf(known: Task, now: Task): readonly StreamResponse[] 
 /** Whether the agent has said something in between that is in neither the status nor an artifact any more. */
 function wasSaid(known: Task, now: Task): boolean {
   const heard = new Set(known.history.map(({ messageId }) => messageId));
-  if (known.status?.message !== undefined) heard.add(known.status.message.messageId);
+  // Some agents keep the message of the status in the history as well.
+  for (const { status } of [known, now]) heard.add(status?.message?.messageId ?? "");
   return now.history.some(({ role, messageId }) => role === Role.AGENT && !heard.has(messageId));
 }
 

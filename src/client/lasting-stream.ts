@@ -52,7 +52,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     const allowance = allowanceOf(call.options, options.clock);
     const { numbers = true, streaming } = options;
     const toTheEnd = operation === subscribeToTask;
-    const goesOn = toTheEnd || (streaming && isOfKnownTask(request as SendMessageRequest));
+    const goesOn = toTheEnd || (streaming !== false && isOfKnownTask(request as SendMessageRequest));
     this.#view = new TaskView({ toTheEnd, goesOn, numbers });
     this.#resumption = new Resumption(options, { operation, request, allowance, signal, left }, this.#view);
     this.#items = this.#read();
@@ -104,9 +104,9 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #breakOf(error: unknown): unknown {
     if (this.#left.signal.aborted) return undefined;
     if (this.#isAborted()) throw error;
-    if (this.#view.isDone) return undefined;
+    // What the agent says is heard, also behind the end of the task: that it did not take a message before that.
     if (!isCut(error)) throw error;
-    return error;
+    return this.#view.isDone ? undefined : error;
   }
 
   #seen(item: StreamItem): StreamItem {

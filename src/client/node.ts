@@ -1,4 +1,4 @@
-import { clientPolicy, isLoopback } from "../binding/address-policy.js";
+import { clientPolicy } from "../binding/address-policy.js";
 import { createNodeFetch } from "../binding/node-fetch.js";
 import { bindingTable } from "../card/mounts.js";
 import { v1 } from "../version/v1.0/v1.js";
@@ -31,7 +31,7 @@ const platform: Platform = {
         ? undefined
         : clientPolicy({
             allowPrivate: trusted.allowPrivate,
-            cardFromLoopback: trusted.host === undefined || isLoopback(trusted.host),
+            cardHost: trusted.host,
           });
     const fetch = createNodeFetch({ connectTimeoutMs, tls, policy });
     return { fetch, policy, close: () => fetch.close() };

@@ -29,8 +29,8 @@ export interface Source {
 export interface ResumptionOptions {
   readonly attempt: Attempt;
   readonly clock: ClientClock;
-  /** False for an agent that cannot stream: it is asked for the task again and again. */
-  readonly streaming: boolean;
+  /** False for an agent that cannot stream: it is asked for the task again and again. Unsaid: it is tried. */
+  readonly streaming: boolean | undefined;
   /** The first pause between two questions for a task, in milliseconds; the later ones grow to ten times it. */
   readonly pollMs: number;
 }
@@ -61,9 +61,13 @@ export class Resumption {
   async begin(): Promise<Source> {
     const { operation, request } = this.#call;
     const subscribes = operation === subscribeToTask;
-    if (this.#options.streaming) {
+    const { streaming } = this.#options;
+    if (streaming !== false) {
       const { after } = this.#next();
-      const source = await this.#open(operation, request, after);
+      const source = await this.#open(operation, request, after).catch((error: unknown) => {
+        if (streaming === true || subscribes || !isUnable(error)) throw error;
+      });
+      if (source === undefined) return { ready: [await this.#send()], rest: this.#poll() };
       // Behind the last event of a task there is nothing.
       if (source.ready.length > 0 || after !== undefined) return source;
       if (!subscribes) throw new ConnectionError("the agent ended the stream without an event", { written: true });
@@ -74,7 +78,7 @@ export class Resumption {
 
   /** What comes behind the last event: told by the agent, or found out by comparing. */
   async resume(): Promise<Source> {
-    const source = this.#options.streaming ? await this.#subscribe() : undefined;
+    const source = this.#options.streaming === false ? undefined : await this.#subscribe();
     return source ?? { ready: this.#view.missed(await this.#readTask(), undefined), rest: this.#poll() };
   }
 
@@ -154,6 +158,11 @@ export class Resumption {
 function unlessRefused(error: unknown): undefined {
   const isRefusal = error instanceof A2AError && !isCut(error) && error.code !== "deadlineExceeded";
   if (!isRefusal) throw error;
+}
+
+/** What an agent that cannot stream says to a stream: that it has done nothing. */
+function isUnable(error: unknown): boolean {
+  return error instanceof A2AError && (error.code === "unsupportedOperation" || error.code === "methodNotFound");
 }
 
 function ignore(): void {}

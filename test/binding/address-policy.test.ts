@@ -11,10 +11,10 @@ const places = ["127.0.0.1", "[::1]", "localhost", "10.0.0.7", "169.254.169.254"
 
 describe("the policy of a client", () => {
   const policies = {
-    "by default": clientPolicy({ cardFromLoopback: false }),
-    "by default, with a card of this machine": clientPolicy({ cardFromLoopback: true }),
-    "with allowPrivate: false": clientPolicy({ allowPrivate: false, cardFromLoopback: true }),
-    "with allowPrivate: true": clientPolicy({ allowPrivate: true, cardFromLoopback: false }),
+    "by default": clientPolicy({ cardHost: "agents.example" }),
+    "by default, with a card of this machine": clientPolicy({ cardHost: "127.0.0.1" }),
+    "with allowPrivate: false": clientPolicy({ allowPrivate: false, cardHost: "127.0.0.1" }),
+    "with allowPrivate: true": clientPolicy({ allowPrivate: true, cardHost: "agents.example" }),
   };
   const internet = ["8.8.8.8", "a.example"];
   it.each<[keyof typeof policies, readonly string[]]>([

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createInProcessTransport, type InProcessOptions } from "../../src/binding/in-process.js";
+import { createInProcessTransport, type InProcessDoor, type InProcessOptions } from "../../src/binding/in-process.js";
 import { createTransport } from "../../src/binding/transport.js";
 import type { ServerContext } from "../../src/protocol/context.js";
 import { A2AError, ConnectionError } from "../../src/protocol/errors.js";
@@ -149,6 +149,7 @@ it("leaves the handler's stream at the abort of a reader who is at work with an 
     async *subscribeToTask(_, { signal }) {
       try {
         yield itemOf(emptyTask("t", "c"));
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       } finally {
         ended.resolve(signal.aborted);
       }
@@ -160,6 +161,30 @@ it("leaves the handler's stream at the abort of a reader who is at work with an 
   abort.abort(new Error("enough"));
   expect(await ended.promise).toBe(true);
   await expect(items.next()).rejects.toThrow("enough");
+});
+
+it("counts a stream that has ended out of the door, also when nobody reads on", async () => {
+  const out = Promise.withResolvers<void>();
+  const door: InProcessDoor = {
+    versions: ["1.0"],
+    strictVersions: false,
+    authenticate: () => ({ owner: "me" }),
+    extensions: () => [],
+    enter: () => out.resolve,
+    publicError: () => new A2AError("internalError", "internal error"),
+  };
+  const transport = over(
+    {
+      async *subscribeToTask() {
+        yield itemOf(emptyTask("t", "c"));
+      },
+    },
+    { door },
+  );
+  const items = transport.subscribeToTask(subscribe, {})[Symbol.asyncIterator]();
+  await items.next();
+  await out.promise;
+  expect(await items.next()).toEqual({ done: true, value: undefined });
 });
 
 it("tells an error of the handler as an answer, masks what is none, and keeps what another agent did not answer apart", async () => {

@@ -94,7 +94,7 @@ describe("a request that was not sent is told from one that was", () => {
 });
 
 describe("the policy of addresses", () => {
-  const policy = clientPolicy({ cardFromLoopback: false });
+  const policy = clientPolicy({ cardHost: "agents.example" });
 
   it.each([
     ["http://127.0.0.1:2/", ["193.0.6.139"]],

@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
-import { withEventId } from "../../src/protocol/extensions.js";
+import { resumeExtension, withEventId } from "../../src/protocol/extensions.js";
 import { emptyTask } from "../../src/protocol/fold.js";
 import { AgentCardSchema } from "../../src/protocol/model.js";
 import type { StreamItem } from "../../src/protocol/operations.js";
@@ -52,7 +52,9 @@ async function source(binding: keyof typeof bindings, count: number, size: numbe
   const agent = await serve(service);
   const url = binding === "GRPC" ? `127.0.0.1:${agent.port}` : `http://127.0.0.1:${agent.port}${path}`;
   const supportedInterfaces = [{ url, protocolBinding: binding, protocolVersion: "1.0" }];
-  const client = await Client.connect(create(AgentCardSchema, { name: "Long", supportedInterfaces }), {
+  // An agent that promises to go on behind its events: of another one the client has to keep what it said.
+  const capabilities = { streaming: true, extensions: [{ uri: resumeExtension }] };
+  const client = await Client.connect(create(AgentCardSchema, { name: "Long", capabilities, supportedInterfaces }), {
     grpcTls: false,
   });
   return {

@@ -54,6 +54,7 @@ overEveryWire((start, wire) => {
     const plain = (items: readonly StreamItem[] = []) =>
       items.slice(-3).map(({ response }) => withoutEventId(response));
     for (const each of [one, ...others]) expect(plain(each)).toEqual(plain(bare));
+    await first.iterator.return?.();
     const task = await served.bare.getTask(requestOf("getTask", { id }), marked);
     expect(JSON.stringify([task.metadata, task.artifacts])).not.toContain(resumeExtension);
   });

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../src/protocol/errors.js";
-import { type BindingName, bindings } from "./cases.js";
+import type { BindingName } from "./cases.js";
 import type { SdkAgent } from "./sdk-agents.js";
 
 /** Where an agent on an official SDK does something else than the specification says. Our client has to cope. */
@@ -84,16 +84,7 @@ export interface Open {
 export const openForOurAgent: readonly Open[] = [];
 
 /** Cases of our client at agents on the SDKs. */
-export const openForOurClient: readonly Open[] = [
-  ...bindings.flatMap((binding) =>
-    ["waits for a task that has ended", "waits for a task that waits for an answer"].map((name) => ({
-      sdk: "Go",
-      binding,
-      name,
-      because: "it finds no task to subscribe to that is not run, and our client takes that for the end of it",
-    })),
-  ),
-];
+export const openForOurClient: readonly Open[] = [];
 
 /** Whether a case is among those that are open. */
 export function isOpen(rows: readonly Open[], sdk: string, binding: BindingName, name: string): boolean {

@@ -34,7 +34,7 @@ const cases: readonly (readonly [OperationName, JsonObject, string, string])[] =
   ["sendMessage", { message, configuration: { taskPushNotificationConfig: {} } }, "configuration.taskPushNotificationConfig.url", "is required"],
   ["getTask", {}, "id", "is required"],
   ["getTask", { id: "t", historyLength: -1 }, "historyLength", "must be 0 or more"],
-  ["listTasks", { pageSize: 0 }, "pageSize", "must be 1 to 100"],
+  ["listTasks", { pageSize: -1 }, "pageSize", "must be 1 to 100"],
   ["listTasks", { pageSize: 150 }, "pageSize", "must be 1 to 100"],
   ["listTasks", { historyLength: -1 }, "historyLength", "must be 0 or more"],
   ["listTasks", { pageToken: long(tokenMaxLength + 1) }, "pageToken", "must not be longer than 4096 characters"],
@@ -63,6 +63,16 @@ describe.each(cases)("%s with %j", (name, json, field, description) => {
     const wire = fromBinary(input, toBinary(input, readJson(input, json).message));
     expect(violationsOf(() => v1.grpc?.readRequest(operation, wire))).toEqual([{ field, description }]);
   });
+});
+
+it("a page of no size is refused in JSON, and in protobuf is a size that was not given", () => {
+  const operation = operationOf("listTasks");
+  const violation = { field: "pageSize", description: "must be 1 to 100" };
+  const json = { pageSize: 0 };
+  expect(violationsOf(() => v1.jsonRpc?.codec(operation).readRequest(json))).toEqual([violation]);
+  const { input } = operation;
+  const wire = fromBinary(input, toBinary(input, readJson(input, json).message));
+  expect(v1.grpc?.readRequest(operation, wire)).toEqual(create(input));
 });
 
 describe("what is at a limit is taken", () => {

@@ -48,13 +48,14 @@ it("says how the task has ended when that is not what was waited for", async () 
 });
 
 it("says how the task is when the time is over", async () => {
-  const { agent } = steps();
+  const { agent, go } = steps();
   await using client = await connectTo(agent);
   const { id } = taskOf(await client.sendMessage(immediately));
   await waitFor(client, id, WORKING);
   await expect(waitFor(client, id, COMPLETED, { timeoutMs: 30 })).rejects.toThrow(
     `the task ${id} did not come to COMPLETED within 30 ms: its state is WORKING`,
   );
+  go();
 });
 
 it("rejects as the agent does for a task that is none", async () => {

@@ -211,7 +211,7 @@ describe("a policy of addresses", () => {
     ["dns://10.0.0.1/agent.example", ["193.0.6.139"]],
     ["ipv4:127.0.0.1:50051", ["193.0.6.139"]],
   ])("keeps calls away from %s at %j", async (address, addresses) => {
-    const policy = clientPolicy({ cardFromLoopback: false });
+    const policy = clientPolicy({ cardHost: "agents.example" });
     const failures = await failuresOf({ address, policy, lookup: async () => addresses });
     expectUnwritten(failures, /may not be called, only addresses of the internet \(allowPrivate\)$/);
   });

@@ -1,0 +1,48 @@
+import { Client, ConnectionError, reply, serve } from "trivium";
+import { describe, expect, it } from "vitest";
+import { localTls } from "../support/tls.js";
+
+const { key, cert } = localTls;
+
+let started = 0;
+
+/** An agent that speaks to nobody without a certificate of its own authority. */
+const guarded = (asks: boolean) =>
+  serve({
+    card: { name: "Guarded", description: "Asks for a certificate", version: "1" },
+    port: 0,
+    host: "localhost",
+    drainMs: 0,
+    bindings: ["json-rpc", "http-json", "grpc", "connect"],
+    tls: { key, cert, ca: cert, requestCert: asks, rejectUnauthorized: asks },
+    async *agent() {
+      started++;
+      yield reply("welcome");
+    },
+  });
+
+describe.each(["JSONRPC", "HTTP+JSON", "GRPC", "urn:trivium:binding:connect:v1"])("over %s", (binding) => {
+  it("a client shows its certificate to an agent that asks for one", async () => {
+    await using server = await guarded(true);
+    const url = server.url.replace("127.0.0.1", "localhost");
+    await using client = await Client.connect(url, { prefer: [binding], tls: { ca: cert, key, cert }, retry: false });
+    expect(await client.send("hello")).toMatchObject({ parts: [{ content: { value: "welcome" } }] });
+    expect(client.connection?.binding).toBe(binding);
+  });
+
+  it("a client without one is turned away, and the agent hears nothing of its call", async () => {
+    await using open = await guarded(false);
+    await using closed = await guarded(true);
+    await using known = await Client.connect(open.url, { tls: { ca: cert } });
+    const card = structuredClone(known.card);
+    const portOf = (url: string): string => new URL(url).port;
+    for (const entry of card.supportedInterfaces) {
+      entry.url = entry.url.replace(portOf(open.url), portOf(closed.url));
+    }
+    card.supportedInterfaces = card.supportedInterfaces.filter(({ protocolBinding }) => protocolBinding === binding);
+    await using client = await Client.connect(card, { tls: { ca: cert }, retry: false });
+    const before = started;
+    await expect(client.send("hello")).rejects.toBeInstanceOf(ConnectionError);
+    expect(started).toBe(before);
+  });
+});
