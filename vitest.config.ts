@@ -1,7 +1,28 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** What takes longest begins first, so that one core does not wait for the other at the end. */
+class LongestFirst extends BaseSequencer {
+  readonly #longest = [
+    "core/simulator",
+    "cli/call",
+    "client/faults",
+    "browser/client",
+    "bad-input/fields",
+    "examples/examples",
+  ];
+
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const place = this.#longest.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+      return place < 0 ? this.#longest.length : place;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
 
 export default defineConfig({
   // The first that fits counts.
@@ -11,5 +32,6 @@ export default defineConfig({
     exclude: ["test/interop/**", "test/package/**"],
     testTimeout: 30_000,
     maxWorkers: "100%",
+    sequence: { sequencer: LongestFirst },
   },
 });
