@@ -59,8 +59,8 @@ export function addressPolicy(allow: AllowedAddresses, option: string): AddressP
 
 export interface ClientPolicyOptions {
   /**
-   * `true`: agents may be at any address; `false`: only on the internet. Default: on the internet, at the host that the
-   * card came from, and on this machine when it came from there or was brought along.
+   * `true`: agents may be at any address; `false`: only on the internet. Default: on the internet, at the address
+   * that the card came from when the caller named one, and on this machine when it came from there or was brought along.
    */
   readonly allowPrivate?: boolean | undefined;
   /** The host that the card was read from, as the caller named it; `undefined`: the caller has brought the card along. */
@@ -71,8 +71,9 @@ export interface ClientPolicyOptions {
 export function clientPolicy({ allowPrivate, cardHost }: ClientPolicyOptions): AddressPolicy {
   if (allowPrivate !== undefined) return policyOf(allowPrivate ? anyRule : publicRule, "allowPrivate");
   const policy = policyOf(cardHost === undefined || isLoopback(cardHost) ? nearRule : publicRule, "allowPrivate");
-  // Whom the caller has named is called wherever that is.
-  const own = cardHost === undefined ? undefined : nameOf(cardHost);
+  // An address that the caller has named is called. A name may stand for another address the next time.
+  const own = cardHost === undefined ? "" : nameOf(cardHost);
+  if (!ipaddr.isValid(own)) return policy;
   return { ...policy, host: (host) => (nameOf(host) === own ? "allowed" : policy.host(host)) };
 }
 

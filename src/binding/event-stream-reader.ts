@@ -1,5 +1,5 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
-import { A2AError } from "../protocol/errors.js";
+import { A2AError, ConnectionError } from "../protocol/errors.js";
 import type { AnswerBody } from "../protocol/fetch.js";
 
 // Server-sent events, the reading end. Comments, foreign event names, any line ends and a last event without its blank
@@ -36,11 +36,24 @@ export async function* readEventStream(
       parser.feed(done ? `${decoder.decode()}\n\n` : decoder.decode(value, { stream: true }));
       const ready = events;
       events = [];
+      if (done && !ready.every(isWhole)) {
+        throw new ConnectionError("the agent's stream broke off inside an event", { written: true });
+      }
       if (ready.length > 0) yield ready;
       if (done) return;
     }
   } finally {
     reader.cancel().then(undefined, ignore);
+  }
+}
+
+// The last event may lack its blank line, and nothing else: half of one is no JSON.
+function isWhole({ data }: EventSourceMessage): boolean {
+  try {
+    JSON.parse(data);
+    return true;
+  } catch {
+    return false;
   }
 }
 

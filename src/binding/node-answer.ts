@@ -1,4 +1,4 @@
-import type { Readable } from "node:stream";
+import type { Readable, Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import type { AnswerBody, AnswerReader, HttpAnswer } from "../protocol/fetch.js";
 
@@ -12,12 +12,14 @@ export interface RawAnswer {
   readonly body: Readable & { text(): Promise<string> };
 }
 
-const decoders = {
-  gzip: createGunzip,
-  "x-gzip": createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-} as const;
+const decoders: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ["gzip", createGunzip],
+  ["x-gzip", createGunzip],
+  ["deflate", createInflate],
+  ["br", createBrotliDecompress],
+]);
+/** Nobody who means well packs a body more often; each layer costs memory. */
+const encodingsMax = 3;
 
 export class NodeAnswer implements HttpAnswer {
   readonly status: number;
@@ -58,8 +60,10 @@ export class NodeAnswer implements HttpAnswer {
 /** Undoes the encodings of a body; one that is not known is left to whoever reads it. */
 function decode(body: Readable, encoding: string | null): Readable {
   let stream = body;
-  for (const name of (encoding ?? "").toLowerCase().split(",").reverse()) {
-    const create = decoders[name.trim() as keyof typeof decoders];
+  const names = (encoding ?? "").toLowerCase().split(",").reverse();
+  if (names.length > encodingsMax) return stream;
+  for (const name of names) {
+    const create = decoders.get(name.trim());
     if (create === undefined) return stream;
     const decoder = create();
     decoder.on("error", ignore);

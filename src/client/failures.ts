@@ -69,8 +69,7 @@ function isOurs(error: ConnectionError): boolean {
 
 /** Whether a stream was cut off, and not ended by the agent. */
 export function isCut(error: unknown): boolean {
-  if (error instanceof ConnectionError) return true;
-  return error instanceof A2AError && (error.code === "unavailable" || error.metadata["cut"] === "true");
+  return error instanceof A2AError && error.code === "unavailable";
 }
 
 /** A failure in a few words. */

@@ -60,7 +60,7 @@ export interface ClientOptions {
   readonly extendedCard?: boolean | undefined;
   /** Cards that were fetched before. Default: one cache for all clients of the process. `false`: none. */
   readonly cardCache?: CardCache | false | undefined;
-  /** Lets a card name addresses of private networks. Default: only those of the host that the card came from, and loopback when it came from there. */
+  /** Lets a card name addresses of private networks. Default: only the address that the card came from, when the caller named one, and loopback when it came from there. */
   readonly allowPrivate?: boolean | undefined;
   /** Lets secrets go over plain text to other machines. Default: false. */
   readonly allowPlaintext?: boolean | undefined;

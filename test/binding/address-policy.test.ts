@@ -14,12 +14,14 @@ describe("the policy of a client", () => {
     "by default": clientPolicy({ cardHost: "agents.example" }),
     "by default, with a card of this machine": clientPolicy({ cardHost: "127.0.0.1" }),
     "with allowPrivate: false": clientPolicy({ allowPrivate: false, cardHost: "127.0.0.1" }),
+    "by default, with a card of a private address": clientPolicy({ cardHost: "10.0.0.7" }),
     "with allowPrivate: true": clientPolicy({ allowPrivate: true, cardHost: "agents.example" }),
   };
   const internet = ["8.8.8.8", "a.example"];
   it.each<[keyof typeof policies, readonly string[]]>([
     ["by default", internet],
     ["by default, with a card of this machine", ["127.0.0.1", "[::1]", "localhost", ...internet]],
+    ["by default, with a card of a private address", ["10.0.0.7", ...internet]],
     ["with allowPrivate: false", internet],
     ["with allowPrivate: true", places],
   ])("%s lets through %j", (name, allowed) => {
@@ -32,6 +34,8 @@ describe("the policy of a client", () => {
     expect(judged).toEqual([
       [false, false, false, true, false],
       [true, true, false, true, false],
+      [false, false, false, true, false],
+      // A name may stand for another address the next time: only the address itself is let through.
       [false, false, false, true, false],
       [true, true, true, true, false],
     ]);

@@ -201,3 +201,13 @@ it("sends forms and bytes, and reads what was compressed", async () => {
   expect(peer.requests[0]?.headers["content-type"]).toContain("application/x-www-form-urlencoded");
   await fetch.close();
 });
+
+it("leaves a body as it is whose encoding is unknown, or is one too many", async () => {
+  const encodings = ["constructor", Array(4).fill("gzip").join(",")];
+  await using peer = await httpPeer((request, response) => {
+    response.writeHead(200, { "content-encoding": encodings[Number(request.url?.slice(1))] ?? "" }).end("plain");
+  });
+  const fetch = createNodeFetch();
+  for (const place of encodings.keys()) expect(await (await fetch(`${peer.url}/${place}`)).text()).toBe("plain");
+  await fetch.close();
+});
