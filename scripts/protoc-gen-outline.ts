@@ -67,10 +67,8 @@ function fieldsOf({ fields, nestedMessages, nestedEnums, typeName, file }: DescM
   if (nestedMessages.length + nestedEnums.length > 0) throw new Error(`${typeName}: nested types cannot be outlined`);
   return fields.map((field) => {
     const { proto, oneof } = field;
-    const outline = [field.name, field.number, typeOf(field, file), marksOf(field), oneof?.name ?? ""];
-    if (proto.jsonName !== "" && proto.jsonName !== camelCase(field.name)) {
-      throw new Error(`${field}: a JSON name of its own cannot be outlined`);
-    }
+    const ownJsonName = proto.jsonName === camelCase(field.name) ? "" : proto.jsonName;
+    const outline = [field.name, field.number, typeOf(field, file), marksOf(field), oneof?.name ?? "", ownJsonName];
     while (outline.at(-1) === "") outline.pop();
     return outline;
   });

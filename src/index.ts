@@ -16,6 +16,8 @@ export type { InterfaceAddress, TransportFactory, TransportSetting } from "./cli
 export { type AbortKind, type Agent, type AgentResult, type Turn, TurnAborted } from "./core/agent.js";
 export type { Clock, PushStore, Signals, TaskStore } from "./core/ports.js";
 export { merge } from "./core/run-agent.js";
+export { type Gateway, gateway } from "./gateway/gateway.js";
+export type { GatewayOptions, UpstreamOptions } from "./gateway/options.js";
 export type { Binding, CallOptions, Entrance, Principal } from "./protocol/context.js";
 export {
   A2AError,
@@ -57,10 +59,17 @@ export {
 export type { OperationName, Operations, StreamItem } from "./protocol/operations.js";
 export { type Content, data, file, fileOf, type PartOptions, text } from "./protocol/parts.js";
 export { type StreamTextOptions, streamText } from "./protocol/stream-text.js";
-export { createAgent, type InProcessAgent, type MountedAgent } from "./server/agent.js";
+export { createAgent, type MountedAgent } from "./server/agent.js";
 export type { Authenticate, Caller } from "./server/door.js";
+export type { InProcessAgent } from "./server/doorway.js";
 export { defaultLimits, type Limits } from "./server/limits.js";
-export type { AgentOptions, PushOptions, ServeOptions } from "./server/options.js";
+export type {
+  AgentOptions,
+  DoorwayOptions,
+  ListenOptions,
+  PushOptions,
+  ServeOptions,
+} from "./server/options.js";
 export { type Server, serve } from "./server/serve.js";
 export { memoryPushStore } from "./store/memory/push-store.js";
 export { memoryTaskStore } from "./store/memory/task-store.js";

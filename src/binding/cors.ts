@@ -17,11 +17,11 @@ export interface CorsOptions {
 // takes its declared length for the length of what it reads.
 const requestHeaders = [
   ...["Authorization", "X-API-Key", "Content-Type", "Accept", "Last-Event-ID", "If-None-Match"],
-  ...["A2A-Version", "A2A-Extensions"],
+  ...["A2A-Version", "A2A-Extensions", "X-A2A-Extensions"],
   ...["Connect-Protocol-Version", "Connect-Timeout-Ms", "Grpc-Timeout", "X-Grpc-Web", "X-User-Agent"],
 ];
 const replyHeaders = [
-  ...["A2A-Extensions", "WWW-Authenticate", "ETag", "Retry-After", "Content-Encoding"],
+  ...["A2A-Extensions", "X-A2A-Extensions", "WWW-Authenticate", "ETag", "Retry-After", "Content-Encoding"],
   ...["Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"],
 ];
 const methods = "GET, POST, DELETE";

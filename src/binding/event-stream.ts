@@ -29,6 +29,8 @@ export function formatEvent(event: WireEvent<string>, before = "", after = ""): 
 export interface EventStreamForm {
   /** Text of the events that an item becomes; `""` when it becomes none. */
   write(item: StreamItem): string;
+  /** Text that is to be said behind the last item; `""` for none. */
+  writeEnd(): string;
   /** Text of the last event of a stream that fails after its beginning. */
   writeFailure(error: unknown): string;
   /** Called once when the stream has ended, however it came. */
@@ -110,21 +112,18 @@ export class EventStream implements AsyncIterableIterator<string> {
   readonly #onItem = (result: IteratorResult<StreamItem>): void => {
     this.#source = "idle";
     if (this.#phase === "over") return;
-    if (result.done === true) {
-      this.#finish();
-      this.#opening()?.resolve();
-      this.#handOver();
-      return;
-    }
+    const done = result.done === true;
     try {
-      this.#text += this.#form.write(result.value);
+      this.#text += done ? this.#form.writeEnd() : this.#form.write(result.value);
     } catch (error) {
       this.#items.return?.().then(undefined, ignore);
       this.#onFailure(error);
       return;
     }
+    if (done) this.#finish();
     this.#opening()?.resolve();
-    this.#goOn();
+    if (done) this.#handOver();
+    else this.#goOn();
   };
 
   /** Reads on while somebody waits for a piece, and hands it over when nothing more is there at once. */

@@ -1,7 +1,8 @@
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Fetch, FetchInit, HttpAnswer } from "../protocol/fetch.js";
-import { extensionsParameter, formatExtensions, versionParameter } from "../protocol/service-parameters.js";
+import { formatExtensions, versionParameter } from "../protocol/service-parameters.js";
+import type { JsonRpcFace } from "../version/codec.js";
 import { fetchFailure } from "./fetch-failure.js";
 
 // What the client ends of the two JSON bindings have in common: one call of `fetch`, and what its failures mean.
@@ -41,10 +42,15 @@ export interface Incoming {
 
 export type SendHttp = (call: OutgoingCall) => Promise<Incoming>;
 
+/** What a face says of the calls that go through it. */
+type Speaker = Pick<JsonRpcFace, "declares" | "extensionsName">;
+
 /** Makes the function that sends the calls of one version to one interface. */
-export function createSender(options: HttpTransportOptions, version: string): SendHttp {
+export function createSender(options: HttpTransportOptions, face: Speaker): SendHttp {
   const { fetch: send = (input, init) => fetch(input, init) } = options;
-  const base = { ...lowerCased(options.headers), [versionParameter]: version };
+  const { declares } = face;
+  const base = { ...lowerCased(options.headers), ...(declares === undefined ? {} : { [versionParameter]: declares }) };
+  const extensionsName = face.extensionsName.toLowerCase();
   return async (call) => {
     const { method, url, body } = call;
     const deadline = call.options.timeoutMs === undefined ? undefined : AbortSignal.timeout(call.options.timeoutMs);
@@ -54,7 +60,7 @@ export function createSender(options: HttpTransportOptions, version: string): Se
     const failure = (cause: unknown): unknown => failureOf(cause, `the answer of ${url} broke off`);
     const init: FetchInit = {
       method,
-      headers: headersOf(base, call),
+      headers: headersOf(base, call, extensionsName),
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     };
@@ -66,12 +72,16 @@ export function createSender(options: HttpTransportOptions, version: string): Se
   };
 }
 
-function headersOf(base: Readonly<Record<string, string>>, call: OutgoingCall): Record<string, string> {
+function headersOf(
+  base: Readonly<Record<string, string>>,
+  call: OutgoingCall,
+  extensionsName: string,
+): Record<string, string> {
   const { options, accept, contentType } = call;
   const headers: Record<string, string> = { ...base, ...lowerCased(options.headers), accept };
   if (contentType !== undefined) headers["content-type"] = contentType;
   if (options.extensions !== undefined && options.extensions.length > 0) {
-    headers[extensionsParameter] = formatExtensions(options.extensions);
+    headers[extensionsName] = formatExtensions(options.extensions);
   }
   if (options.after !== undefined) headers["last-event-id"] = options.after;
   return headers;

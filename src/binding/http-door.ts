@@ -1,13 +1,15 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
-import { type Binding, createContext, type OpenContext, type Principal } from "../protocol/context.js";
-import { A2AError, type ErrorCode, errorTable } from "../protocol/errors.js";
-import { invokeStream, invokeUnary, type Operation } from "../protocol/operations.js";
 import {
-  extensionsParameter,
-  formatExtensions,
-  parseExtensions,
-  versionParameter,
-} from "../protocol/service-parameters.js";
+  type Binding,
+  createContext,
+  type OpenContext,
+  type Principal,
+  type ServerContext,
+} from "../protocol/context.js";
+import { A2AError, type ErrorCode, errorTable } from "../protocol/errors.js";
+import { invokeStream, invokeUnary, type Operation, type Operations } from "../protocol/operations.js";
+import { formatExtensions, requestedExtensions, versionParameter } from "../protocol/service-parameters.js";
+import type { JsonRpcFace } from "../version/codec.js";
 import { declaredVersion } from "../version/detect.js";
 import { EventStream, type EventStreamForm, eventStreamHeaders } from "./event-stream.js";
 import type { HttpReply, HttpRequest } from "./http.js";
@@ -21,10 +23,10 @@ export async function authenticate(service: Service, binding: Binding, request: 
 }
 
 /** The version that a request declares: the header, else the query parameter of that name (spec 3.6.1). */
-export function versionOf(request: HttpRequest, served: readonly string[], strict: boolean): string | undefined {
+export function versionOf(request: HttpRequest, served: readonly string[]): string | undefined {
   const value = request.header(versionParameter) ?? queryValue(request.query, versionParameter);
   // A header that was sent twice reaches us joined by a comma: the first one counts.
-  return declaredVersion(value?.split(",", 1)[0], served, strict);
+  return declaredVersion(value?.split(",", 1)[0], served);
 }
 
 /** A query parameter by its name, which is compared without case. */
@@ -37,7 +39,7 @@ function queryValue(query: string, name: string): string | undefined {
 }
 
 export function extensionsOf(service: Service, request: HttpRequest): readonly string[] {
-  return service.extensions(parseExtensions(request.header(extensionsParameter)));
+  return service.extensions(requestedExtensions((name) => request.header(name)));
 }
 
 /** Bytes that a request may take in memory: what it declares, else all that it is allowed. */
@@ -70,22 +72,41 @@ export interface HttpCall {
   readonly request: HttpRequest;
   readonly binding: Binding;
   readonly principal: Principal;
-  readonly version: string;
+  readonly face: Speaker;
   readonly extensions: readonly string[];
 }
 
-function contextOf({ request, principal, binding, version, extensions }: HttpCall): OpenContext {
-  return createContext({ principal, binding, version, extensions, after: request.header("last-event-id") });
+/** What a face says of the calls that come through it. */
+type Speaker = Pick<JsonRpcFace, "version" | "extensionsName" | "callersNameTasks" | "serve">;
+
+function contextOf({ request, principal, binding, face, extensions }: HttpCall): OpenContext {
+  const { version, callersNameTasks } = face;
+  const after = request.header("last-event-id");
+  return createContext({ principal, binding, version, extensions, callersNameTasks, after });
+}
+
+// What a version makes of the handler is made once for each of its faces.
+const served = new WeakMap<object, Operations<ServerContext>>();
+
+/** The handler as callers of a version expect it. */
+export function handlerFor(face: Pick<Speaker, "serve">, service: Pick<Service, "handler">): Operations<ServerContext> {
+  if (face.serve === undefined) return service.handler;
+  let handler = served.get(face);
+  if (handler === undefined) {
+    handler = face.serve(service.handler);
+    served.set(face, handler);
+  }
+  return handler;
 }
 
 /** Calls an operation that gives one reply; it is told when the peer leaves. */
 export function callUnary(call: HttpCall, operation: Operation, message: AnyMessage): Promise<AnyMessage> {
   const context = contextOf(call);
   call.request.onLeave(() => context.leave());
-  return invokeUnary(call.service.handler, operation, message, context);
+  return invokeUnary(handlerFor(call.face, call.service), operation, message, context);
 }
 
-export type StreamForm = Pick<EventStreamForm, "write" | "writeFailure">;
+export type StreamForm = Pick<EventStreamForm, "write" | "writeEnd" | "writeFailure">;
 
 /** Answers with a stream of events. Throws when it fails before its first event. */
 export async function streamReply(
@@ -94,18 +115,18 @@ export async function streamReply(
   message: AnyMessage,
   form: StreamForm,
 ): Promise<HttpReply> {
-  const { service, request, principal, extensions } = call;
+  const { service, request, principal, face, extensions } = call;
   const ended = service.enter({ principal, bytes: 0, streams: true });
   try {
     const context = contextOf(call);
-    const items = invokeStream(service.handler, operation, message, context);
+    const items = invokeStream(handlerFor(face, service), operation, message, context);
     const stream = new EventStream(items, { ...form, ended, keepAliveMs: service.limits.keepAliveMs });
     request.onLeave(() => {
       context.leave();
       void stream.return();
     });
     await stream.opened;
-    return { status: 200, headers: withExtensions(eventStreamHeaders, extensions), body: stream };
+    return { status: 200, headers: withExtensions(eventStreamHeaders, face, extensions), body: stream };
   } catch (error) {
     ended();
     throw error;
@@ -115,9 +136,10 @@ export async function streamReply(
 /** Tells the caller which extensions were activated (spec 4.6). */
 export function withExtensions(
   headers: Readonly<Record<string, string>>,
+  { extensionsName }: Pick<Speaker, "extensionsName">,
   extensions: readonly string[],
 ): Readonly<Record<string, string>> {
-  return extensions.length === 0 ? headers : { ...headers, "A2A-Extensions": formatExtensions(extensions) };
+  return extensions.length === 0 ? headers : { ...headers, [extensionsName]: formatExtensions(extensions) };
 }
 
 /** Headers that an error brings along, whichever binding says it. */

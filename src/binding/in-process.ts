@@ -9,21 +9,18 @@ import {
 import { A2AError, invalidParams } from "../protocol/errors.js";
 import { type StreamResponse, StreamResponseSchema } from "../protocol/model.js";
 import { invokeStream, invokeUnary, type Operation, type Operations, type StreamItem } from "../protocol/operations.js";
-import { extensionsParameter, parseExtensions, versionParameter } from "../protocol/service-parameters.js";
+import { requestedExtensions, versionParameter } from "../protocol/service-parameters.js";
 import { validate } from "../protocol/validate.js";
 import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
 import { declaredVersion } from "../version/detect.js";
-import { v1 } from "../version/v1.0/v1.js";
+import { versionTable } from "../version/versions.js";
 import { Attendance, type Timers } from "./attendance.js";
 import { leavable } from "./leavable.js";
 import type { BindingLimits, Service } from "./service.js";
 import { createTransport, type Transport } from "./transport.js";
 
 /** What stands before a handler: the part of a `Service` that has nothing to do with a wire. */
-export type InProcessDoor = Pick<
-  Service,
-  "versions" | "strictVersions" | "authenticate" | "extensions" | "enter" | "publicError"
->;
+export type InProcessDoor = Pick<Service, "versions" | "authenticate" | "extensions" | "enter" | "publicError">;
 
 export interface InProcessOptions {
   /** Who is calling. Default: whoever the door says it is. */
@@ -54,7 +51,7 @@ export function createInProcessTransport(
     handler,
     door: options.door ?? openDoor,
     principal: options.principal,
-    headers: lowerCased({ [versionParameter]: options.version ?? v1.name, ...options.headers }),
+    headers: lowerCased({ [versionParameter]: options.version ?? "", ...options.headers }),
     limits: options.limits ?? { ...defaultValidationLimits, contentMaxBytes: Number.POSITIVE_INFINITY },
     clock: options.clock ?? machineTimers,
   };
@@ -148,8 +145,10 @@ async function contextOf({ door, principal: known, headers: base }: HandlerEnd, 
   const headers = { ...base, ...lowerCased(options.headers) };
   const header = (name: string): string | undefined => headers[name];
   const principal = known ?? (await door.authenticate({ binding: "in-process", header }));
-  const version = declaredVersion(header(versionParameter), door.versions, door.strictVersions) ?? v1.name;
-  const asked = [...parseExtensions(header(extensionsParameter)), ...(options.extensions ?? [])];
+  // What goes in and out is the model, whichever version is declared.
+  const [newest = ""] = door.versions;
+  const version = declaredVersion(header(versionParameter), door.versions) ?? newest;
+  const asked = [...requestedExtensions(header), ...(options.extensions ?? [])];
   return createContext({
     principal,
     binding: "in-process",
@@ -191,8 +190,7 @@ function answered({ code, message, cause, violations, metadata, retryAfterMs, ch
 }
 
 const openDoor: InProcessDoor = {
-  versions: [v1.name],
-  strictVersions: false,
+  versions: versionTable.map(({ name }) => name),
   authenticate: () => ({ owner: "anonymous" }),
   extensions: (requested) => requested,
   enter: () => ignore,

@@ -40,12 +40,12 @@ function shown(value: string): string {
 }
 
 /**
- * The type of an HTTP+JSON reply: what `Accept` names first, else the type of the request, else A2A's own. A caller that
+ * The type of an HTTP+JSON reply: what `Accept` names first, else the type of the request, else the version's. A caller that
  * takes nothing but event streams and is told of an error gets plain JSON, since that is what such callers read.
  */
-export function replyTypeOf(request: HttpRequest): string {
+export function replyTypeOf(request: HttpRequest, otherwise: string): string {
   const named = acceptedType(request.header("accept")) ?? jsonTypeOf(request.header("content-type"));
-  return named ?? (wantsEventStream(request) ? jsonMediaType : a2aMediaType);
+  return named ?? (wantsEventStream(request) ? jsonMediaType : otherwise);
 }
 
 /** Whether a caller accepts event streams and nothing else. */

@@ -24,8 +24,10 @@ export interface Service {
   readonly limits: BindingLimits;
   /** Versions that the agent serves, newest first. */
   readonly versions: readonly string[];
-  /** Refuse a call that declares no version. */
+  /** Hold callers to the version that they declare, and refuse those that must declare one and do not. */
   readonly strictVersions: boolean;
+  /** Whether a caller has given one of its tasks this name, in a version whose callers name tasks. */
+  knowsTaskName(principal: Principal, name: string): Promise<boolean>;
   /** Says who is asking, by headers alone. Throws `unauthenticated` or `permissionDenied`. */
   authenticate(head: CallHead): Principal | Promise<Principal>;
   /** The requested extensions that are active for a call; throws `extensionSupportRequired` (spec 3.3.4). */

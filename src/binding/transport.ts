@@ -1,5 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type { CallOptions } from "../protocol/context.js";
+import { A2AError } from "../protocol/errors.js";
 import {
   type Operation,
   type OperationName,
@@ -21,6 +22,11 @@ export interface Caller {
 type AnyCall = (request: AnyMessage, options?: CallOptions) => Promise<never> & AsyncIterable<never>;
 
 const noOptions: CallOptions = {};
+
+/** The error of an operation that a version does not have: no request was made. */
+export function missingIn({ version }: { readonly version: string }, { method }: Operation, binding: string): A2AError {
+  return new A2AError("unsupportedOperation", `${method} does not exist in version ${version} over ${binding}`);
+}
 
 /** Makes a transport: every operation of the table, called through `caller`. */
 export function createTransport(caller: Caller): Operations<CallOptions> {

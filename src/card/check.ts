@@ -103,6 +103,7 @@ const card = object(
     capabilities: { rule: capabilities },
     extended: { rule: extended },
     cacheMaxAgeSeconds: { rule: count(31_536_000) },
+    audience: { rule: text },
   },
   hints,
 );
@@ -115,6 +116,15 @@ export function cardProblems(options: unknown): readonly string[] {
 /** What is wrong with `CardAdditions`. */
 export function additionProblems(value: unknown): readonly string[] {
   return additions(value, "card.extended");
+}
+
+/** What is wrong with the version that the card is for, beside those that are served. */
+export function audienceProblems(audience: unknown, served: readonly string[]): readonly string[] {
+  const choice: readonly unknown[] = [undefined, "both", ...served];
+  if (choice.includes(audience)) return [];
+  return [
+    `card.audience must be "both" or a version that is served (${served.join(", ")}), not ${JSON.stringify(audience)}`,
+  ];
 }
 
 /** What is wrong with the interfaces of a card: none at all, one twice, or one that nobody can call. */

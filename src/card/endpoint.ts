@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
-import type { HttpEndpoint, HttpReply, HttpRequest } from "../binding/http.js";
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { HttpEndpoint, HttpReply } from "../binding/http.js";
 import type { AgentCard } from "../protocol/model.js";
 import { parseVersion, versionParameter } from "../protocol/service-parameters.js";
 import type { Version } from "../version/codec.js";
 import { isFresh } from "./conditional.js";
+import { unionCard } from "./union.js";
 import type { Place, Places } from "./urls.js";
 
 /** Where readers look for the card: those of today, and the oldest. */
@@ -13,14 +15,16 @@ export interface CardEndpointOptions {
   /** The card for callers at one place; asked once for each place that is kept. */
   readonly cardAt: (place: Place) => AgentCard;
   readonly places: Places;
-  /** In order; the first is for callers who name none of them. */
-  readonly versions: readonly [Version, ...Version[]];
+  /** The newest first. */
+  readonly versions: readonly Version[];
+  /** The version whose card callers get who name none of them. Default: one card that readers of all versions understand. */
+  readonly audience?: string | undefined;
   readonly cacheMaxAgeSeconds: number;
   readonly lastModified: Date;
 }
 
-/** Encoded cards that are kept. More places than these are asked for only by somebody who invents hosts. */
-const keptCards = 16;
+/** Places whose cards are kept. More than these are asked for only by somebody who invents hosts. */
+const keptPlaces = 16;
 
 interface EncodedCard {
   readonly body: Uint8Array;
@@ -36,7 +40,7 @@ export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
     "Last-Modified": lastModified.toUTCString(),
     ...(varyBy.length > 0 ? { Vary: varyBy.join(", ") } : {}),
   };
-  const encoded = keepRecent(keptCards, (version: Version, place: Place) => encode(version, options.cardAt(place)));
+  const cardsAt = keepRecent(keptPlaces, (place) => cardsOf(options.cardAt(place), options));
   return (request) => {
     if (!cardPaths.includes(request.path)) return undefined;
     if (request.method !== "GET" && request.method !== "HEAD") {
@@ -44,7 +48,7 @@ export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
     }
     const place = places.of(request);
     if (place === undefined) return refusal(400, "the request names a host that cannot be one");
-    const { body, etag } = encoded(versionFor(request, versions), place);
+    const { body, etag } = cardsAt(place)(parseVersion(request.header(versionParameter) ?? ""));
     const headers = { ...common, ETag: etag };
     if (isFresh(request, { etag, lastModified })) return { status: 304, headers, body: undefined };
     // HEAD has the body as well, for its length: the server leaves it out.
@@ -56,31 +60,44 @@ export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
   };
 }
 
-/** A version that is not served is no error here: the card is where a caller finds out which ones are. */
-function versionFor(request: HttpRequest, versions: CardEndpointOptions["versions"]): Version {
-  const wanted = parseVersion(request.header(versionParameter) ?? "");
-  return versions.find(({ name }) => name === wanted) ?? versions[0];
+type CardFor = (version: string | undefined) => EncodedCard;
+
+/**
+ * The card in the form of each version. A version that is not served, or that the card cannot be said in, is no error
+ * here: the card is where a caller finds out which ones there are.
+ */
+function cardsOf(card: AgentCard, { versions, audience = "" }: CardEndpointOptions): CardFor {
+  const pure = new Map<string, JsonObject>();
+  for (const version of versions) {
+    const json = version.writeCard(card);
+    if (json !== undefined) pure.set(version.name, json);
+  }
+  const union = unionCard([...pure.values()]);
+  const encoded = new Map<JsonObject, EncodedCard>();
+  return (version = "") => {
+    const json = pure.get(version) ?? pure.get(audience) ?? union;
+    const known = encoded.get(json) ?? encode(json);
+    encoded.set(json, known);
+    return known;
+  };
 }
 
-function encode(version: Version, card: AgentCard): EncodedCard {
-  const body = new TextEncoder().encode(JSON.stringify(version.writeCard(card)));
+function encode(card: JsonObject): EncodedCard {
+  const body = new TextEncoder().encode(JSON.stringify(card));
   return { body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"` };
 }
 
-function keepRecent(
-  most: number,
-  make: (version: Version, place: Place) => EncodedCard,
-): (version: Version, place: Place) => EncodedCard {
-  const kept = new Map<string, EncodedCard>();
-  return (version, place) => {
-    const key = `${version.name} ${place.base} ${place.grpc}`;
-    const card = kept.get(key) ?? make(version, place);
+function keepRecent(most: number, make: (place: Place) => CardFor): (place: Place) => CardFor {
+  const kept = new Map<string, CardFor>();
+  return (place) => {
+    const key = `${place.base} ${place.grpc}`;
+    const cards = kept.get(key) ?? make(place);
     // A map keeps the order of insertion: the first key is the one that was not asked for longest.
     kept.delete(key);
-    kept.set(key, card);
+    kept.set(key, cards);
     const [oldest] = kept.keys();
     if (kept.size > most && oldest !== undefined) kept.delete(oldest);
-    return card;
+    return cards;
   };
 }
 

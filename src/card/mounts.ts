@@ -35,11 +35,11 @@ export const bindingTable = {
   connect: { wire: "urn:trivium:binding:connect:v1", path: "", serves: (version) => version.grpc !== undefined },
 } as const satisfies Record<Binding, BindingRow>;
 
-/** The mounts of these bindings in these versions; the bindings in order of preference, each with its versions in order. */
+/** The mounts of these bindings in these versions: every binding, in order of preference, for one version after the other. */
 export function mountsOf(bindings: readonly Binding[], versions: readonly Version[]): readonly Mount[] {
-  return bindings.flatMap((binding) => {
-    const { wire, path, serves } = bindingTable[binding];
-    return versions.filter(serves).map(({ name }) => ({ binding: wire, version: name, path }));
+  return versions.flatMap((version) => {
+    const rows = bindings.map((binding) => bindingTable[binding]).filter(({ serves }) => serves(version));
+    return rows.map(({ wire, path }) => ({ binding: wire, version: version.name, path }));
   });
 }
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Principal } from "../protocol/context.js";
+import type { VersionName } from "../version/versions.js";
 
 /** Who runs the agent. */
 export interface ProviderOptions {
@@ -56,6 +57,12 @@ export interface CardOptions {
   readonly extended?: CardAdditions | ExtendCard | undefined;
   /** How long clients may keep the card without asking again. Default: 300. */
   readonly cacheMaxAgeSeconds?: number | undefined;
+  /**
+   * Whom the card is for when a request for it does not say its version. `"both"`: one card for readers of every version
+   * that is served, new and old. A version: its pure card, for strict readers, who refuse members that they do not know.
+   * A request that says its version gets the pure card of that one. Default: `"both"`.
+   */
+  readonly audience?: "both" | VersionName | undefined;
 }
 
 export interface CapabilityWishes {
@@ -63,7 +70,7 @@ export interface CapabilityWishes {
   readonly pushNotifications?: boolean | undefined;
 }
 
-type Described = Omit<CardOptions, "capabilities" | "extended" | "cacheMaxAgeSeconds">;
+type Described = Omit<CardOptions, "capabilities" | "extended" | "cacheMaxAgeSeconds" | "audience">;
 
 /**
  * What an extended card has more: skills and extensions are added to those of the public card (one with the same id or

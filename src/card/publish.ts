@@ -4,7 +4,8 @@ import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Version } from "../version/codec.js";
 import { authorProblems, describeCard, placeCard, type RunningCapabilities } from "./build.js";
-import { assertNone, interfaceProblems } from "./check.js";
+import { assertNone, audienceProblems, interfaceProblems } from "./check.js";
+import { placeProblems } from "./check-places.js";
 import { cardEndpoint } from "./endpoint.js";
 import { extendedCard } from "./extended.js";
 import { type Mount, mountedAt } from "./mounts.js";
@@ -43,8 +44,11 @@ export interface PublishedCard {
 
 /** Checks the card and everything that it is made of. Throws a `CardError` that lists what contradicts itself. */
 export function publishCard(options: PublishOptions): PublishedCard {
+  const { versions } = options;
+  const served = versions.map(({ name }) => name);
   assertNone([...authorProblems(options.card, options.capabilities), ...urlProblems(options.urls)]);
-  const { cacheMaxAgeSeconds = 300, extended } = options.card;
+  assertNone(audienceProblems(options.card.audience, served));
+  const { cacheMaxAgeSeconds = 300, extended, audience } = options.card;
   const described = describeCard({ ...options.card, extensions: allExtensions(options.card) }, options.capabilities);
   const places = createPlaces(options.urls, options.listening);
   let mounts: readonly Mount[] = [];
@@ -53,7 +57,8 @@ export function publishCard(options: PublishOptions): PublishedCard {
     cardEndpoint({
       cardAt,
       places,
-      versions: options.versions,
+      versions,
+      audience,
       cacheMaxAgeSeconds,
       lastModified: new Date(options.now()),
     });
@@ -63,7 +68,9 @@ export function publishCard(options: PublishOptions): PublishedCard {
   return {
     endpoint: (request) => current(request),
     mount(next) {
-      assertNone(interfaceProblems(mountedAt(next, anywhere)));
+      const mounted = mountedAt(next, places.own());
+      assertNone(interfaceProblems(mounted));
+      assertNone(documentProblems(placeCard(described, mounted), versions, audience));
       mounts = next;
       current = endpoint();
     },
@@ -78,8 +85,19 @@ export function publishCard(options: PublishOptions): PublishedCard {
   };
 }
 
-// Whether mounts contradict each other does not depend on where they are reached.
-const anywhere: Place = { base: "http://localhost", grpc: "localhost:80" };
+/** What is wrong with the card as each version writes it. */
+function documentProblems(
+  card: AgentCard,
+  versions: readonly Version[],
+  audience: string | undefined,
+): readonly string[] {
+  return versions.flatMap((version) => {
+    const pure = version.writeCard(card);
+    if (pure !== undefined) return placeProblems(version.name, pure);
+    if (version.name !== audience) return [];
+    return [`card.audience is ${audience}, but nothing is mounted that its readers can call: mount another binding`];
+  });
+}
 
 const nothingMore = () =>
   new A2AError("extendedAgentCardNotConfigured", "there is no extended agent card for this caller");

@@ -6,6 +6,7 @@ import type { CallOptions } from "../protocol/context.js";
 import { invokeStream, invokeUnary, type Operation, operations } from "../protocol/operations.js";
 import type { JsonRpcFace } from "../version/codec.js";
 import { v1 } from "../version/v1.0/v1.js";
+import { type VersionName, versionTable } from "../version/versions.js";
 import { addCallerOptions, type CallerFlags, credentialsOf, understood } from "./caller.js";
 import { connect, connectionText } from "./connect.js";
 import { interruptible } from "./interruption.js";
@@ -14,6 +15,7 @@ import { type CallBinding, callBindings, targetOf } from "./target.js";
 
 interface CallFlags extends CallerFlags {
   readonly binding?: CallBinding;
+  readonly protocolVersion?: VersionName;
   readonly extension?: readonly string[];
   readonly lastEventId?: string;
   readonly ids: boolean;
@@ -33,8 +35,14 @@ export function addCall(program: Command): void {
     .description("call one operation of an agent and print its reply as JSON, a stream as one object a line")
     .argument("<url>", "base URL of the agent or URL of its card, URL of an interface, or host:port of gRPC")
     .argument("<operation>", "SendMessage, GetTask, …", parseOperation)
-    .argument("[json]", "the request in the JSON of the protocol; - reads it from standard input", "{}")
-    .addOption(new Option("--binding <binding>", "default: what card or URL say").choices(callBindings));
+    .argument("[json]", "the request in the JSON of the newest version; - reads it from standard input", "{}")
+    .addOption(new Option("--binding <binding>", "default: what card or URL say").choices(callBindings))
+    .addOption(
+      new Option(
+        "--protocol-version <version>",
+        "the only one to speak; default: the newest that the card lists",
+      ).choices(versionTable.map(({ name }) => name)),
+    );
   addCallerOptions(command)
     .option("--extension <uri>", "extension to activate; may be repeated", addExtension)
     .option("--last-event-id <id>", "go on behind this event of a stream")
@@ -76,9 +84,16 @@ async function call(
   });
 }
 
-function connectOptions({ header: headers, timeout: timeoutMs, binding, verbose }: CallFlags): ConnectOptions {
+function connectOptions({
+  header: headers,
+  timeout: timeoutMs,
+  binding,
+  protocolVersion,
+  verbose,
+}: CallFlags): ConnectOptions {
   return {
     headers,
+    versions: protocolVersion === undefined ? undefined : [protocolVersion],
     timeoutMs,
     limits: timeoutMs === undefined ? {} : { cardTimeoutMs: timeoutMs },
     extendedCard: false,

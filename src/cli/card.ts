@@ -22,6 +22,6 @@ async function printCard(address: string, flags: CallerFlags, command: Command):
   await interruptible(async (signal) => {
     const { Client } = await import("../client/node.js");
     await using client = await Client.connect(url, { headers, credentials, limits, signal, cardCache: false });
-    await printJson(v1.writeCard(client.card));
+    await printJson(v1.writeCard(client.card) ?? {});
   });
 }

@@ -13,7 +13,8 @@ import { type CallBinding, callBindings, type Target } from "./target.js";
 export async function connect(target: Target, options: ConnectOptions): Promise<Client> {
   // What a client needs takes longer to load than the rest of the command.
   const { Client } = await import("../client/node.js");
-  if (target.kind === "interface") return Client.connect(cardOf(target), { ...options, grpcTls: false });
+  const [version = v1.name] = options.versions ?? [];
+  if (target.kind === "interface") return Client.connect(cardOf(target, version), { ...options, grpcTls: false });
   const { url, binding } = target;
   if (binding === undefined) return Client.connect(url, options);
   const client = await Client.connect(url, { ...options, transports: othersThan(binding) });
@@ -34,10 +35,10 @@ export function connectionText({ binding, version, url, passedOver }: Connection
   return `${others.join("")}using ${binding} ${version} at ${url}\n`;
 }
 
-/** A card that says of an agent no more than where one interface of it is. */
-function cardOf({ binding, address }: Extract<Target, { kind: "interface" }>): AgentCard {
+/** A card that says of an agent no more than where one interface of it is, and what it speaks there. */
+function cardOf({ binding, address }: Extract<Target, { kind: "interface" }>, version: string): AgentCard {
   return create(AgentCardSchema, {
-    supportedInterfaces: [{ url: address, protocolBinding: bindingTable[binding].wire, protocolVersion: v1.name }],
+    supportedInterfaces: [{ url: address, protocolBinding: bindingTable[binding].wire, protocolVersion: version }],
     capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },
   });
 }

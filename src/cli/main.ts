@@ -4,6 +4,7 @@ import { addCall } from "./call.js";
 import { addCard } from "./card.js";
 import { addDemo } from "./demo.js";
 import { errorText } from "./error-text.js";
+import { addGateway } from "./gateway.js";
 import { packageVersion } from "./package-version.js";
 
 // Exit codes: 0 done, 1 failed, 2 asked in a way that nobody understands, 130 and 143 interrupted.
@@ -16,6 +17,7 @@ const program = new Command("trivium")
 addDemo(program);
 addCall(program);
 addCard(program);
+addGateway(program);
 
 // A reader that has seen enough, such as `head`, is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

@@ -2,7 +2,7 @@ import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type { CallOptions } from "../protocol/context.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operation } from "../protocol/operations.js";
-import { type Composition, poolOf, repeatableAt } from "./compose.js";
+import { type Composition, poolOf } from "./compose.js";
 import type { Connection } from "./connection.js";
 import type { Attempt, OpenStream } from "./interface-client.js";
 import type { InterfacePool } from "./interface-pool.js";
@@ -12,13 +12,11 @@ export class AgentAccess implements Attempt {
   readonly #composition: (card: AgentCard) => Composition;
   #card: AgentCard;
   #pool: InterfacePool;
-  #isRepeatable: (operation: Operation) => boolean;
 
   constructor(card: AgentCard, composition: (card: AgentCard) => Composition) {
     this.#composition = composition;
     this.#card = card;
     this.#pool = poolOf(card, composition(card));
-    this.#isRepeatable = repeatableAt(card);
   }
 
   get card(): AgentCard {
@@ -29,7 +27,7 @@ export class AgentAccess implements Attempt {
     return this.#pool.connection;
   }
 
-  readonly isRepeatable = (operation: Operation): boolean => this.#isRepeatable(operation);
+  readonly isRepeatable = (operation: Operation): boolean => this.#pool.isRepeatable(operation);
 
   /** Goes by another card from the next call on; streams that are open stay where they are. */
   replaceCard(card: AgentCard): void {
@@ -38,7 +36,6 @@ export class AgentAccess implements Attempt {
     if (isReachedAlike(before, card)) return;
     this.#pool.close().catch(ignore);
     this.#pool = poolOf(card, this.#composition(card));
-    this.#isRepeatable = repeatableAt(card);
   }
 
   unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {

@@ -123,7 +123,9 @@ export class BaseClient {
     }
     for (let pauseMs = limits.pollMs; ; pauseMs = Math.min(pauseMs * 1.5, limits.pollMs * 10)) {
       const task = await this.operations.getTask(create(GetTaskRequestSchema, request), allowance.next());
-      if (isStop(task.status?.state ?? TaskState.UNSPECIFIED)) return task;
+      // A task whose state nobody knows is not waited for: it may stay so.
+      const state = task.status?.state;
+      if (state === TaskState.UNSPECIFIED || isStop(state ?? TaskState.WORKING)) return task;
       await pause(clock, Math.min(pauseMs, allowance.left()), [options.signal, closed]);
     }
   }
@@ -162,17 +164,16 @@ function taskOf(collected: Message | Task): Task {
 /** The calls below the interceptors: retries for what gives one reply, and streams that last. */
 function callerOf({ access, clock, limits, retries, extensions, timeoutMs, closed }: ClientParts): Caller {
   const attempt = withRetries(access, { retries, clock, isRepeatable: access.isRepeatable, closed });
-  const filled = (options: CallOptions, own: readonly string[]): CallOptions => {
-    const all = [...extensions, ...own, ...(options.extensions ?? [])];
-    return {
-      ...options,
-      timeoutMs: options.timeoutMs ?? timeoutMs,
-      extensions: all.length === 0 ? undefined : [...new Set(all)],
-    };
-  };
+  const ofAll = extensions.length === 0 ? undefined : [...new Set(extensions)];
+  const ofSends = [...new Set([...extensions, idempotentSendExtension])];
+  const filled = (options: CallOptions, own: readonly string[] | undefined): CallOptions => ({
+    ...options,
+    timeoutMs: options.timeoutMs ?? timeoutMs,
+    extensions: options.extensions === undefined ? own : [...new Set([...(own ?? []), ...options.extensions])],
+  });
   const prepare = (operation: Operation, request: AnyMessage, options: CallOptions) => {
-    if (operation.input !== SendMessageRequestSchema) return { operation, request, options: filled(options, none) };
-    const own = lists(access.card, idempotentSendExtension) ? [idempotentSendExtension] : none;
+    if (operation.input !== SendMessageRequestSchema) return { operation, request, options: filled(options, ofAll) };
+    const own = lists(access.card, idempotentSendExtension) ? ofSends : ofAll;
     return { operation, request: completed(request as SendMessageRequest), options: filled(options, own) };
   };
   return {
@@ -190,8 +191,6 @@ function callerOf({ access, clock, limits, retries, extensions, timeoutMs, close
     },
   };
 }
-
-const none: readonly string[] = [];
 
 /** What agents answer to a subscription that they cannot give. */
 const refusals: ReadonlySet<ErrorCode> = new Set([

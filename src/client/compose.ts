@@ -1,16 +1,18 @@
 import type { CredentialSource } from "../auth/credentials.js";
 import { bindingTable } from "../card/mounts.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
-import type { AgentCard } from "../protocol/model.js";
-import type { Operation } from "../protocol/operations.js";
+import type { AgentCard, AgentInterface } from "../protocol/model.js";
 import { parseVersion } from "../protocol/service-parameters.js";
-import type { PassedOver } from "./connection.js";
+import { isGuess, knowsMessageIds, knowsTenants } from "../version/traits.js";
+import type { InterfaceName, PassedOver } from "./connection.js";
 import { InterfaceClient } from "./interface-client.js";
 import { InterfacePool, type InterfacePoolOptions } from "./interface-pool.js";
 import type { TransportFactory, TransportSetting } from "./transports.js";
 
 export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probeTimeoutMs" | "onConnection"> {
   readonly transports: readonly TransportFactory[];
+  /** Versions that may be spoken. Default: any that a transport can. */
+  readonly spoken: readonly string[] | undefined;
   readonly prefer: readonly string[];
   readonly setting: TransportSetting;
   readonly credentials: CredentialSource | undefined;
@@ -20,57 +22,95 @@ export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probe
   readonly closed: AbortSignal;
 }
 
-/** The interfaces of a card that there is a transport for, in the order in which they are tried. */
+/** The interfaces of a card that can be called, in the order in which they are tried. */
 export function poolOf(card: AgentCard, composition: Composition): InterfacePool {
-  const { transports, prefer, setting, credentials, closed, clock, probeTimeoutMs, onConnection } = composition;
-  const interfaces: InterfaceClient[] = [];
-  const unusable: PassedOver[] = [];
-  for (const { protocolBinding: binding, protocolVersion, url, tenant } of ordered(card, prefer)) {
-    // The third number of a version decides nothing (spec 3.6).
-    const version = parseVersion(protocolVersion) ?? protocolVersion;
-    const known = transports.filter((transport) => transport.binding === binding);
-    const factory = known.find(({ versions }) => versions === undefined || versions.includes(version));
-    const name = { binding, url, version: protocolVersion };
-    if (factory === undefined) {
-      unusable.push({
-        ...name,
-        reason: known.length === 0 ? "this client has no such binding" : "this client does not speak the version",
-      });
-      continue;
-    }
-    interfaces.push(
-      new InterfaceClient({
-        name,
-        tenant,
-        connect: () => factory.create({ url, version }, setting),
-        credentials,
-        mayCarry: composition.mayCarry(binding, url),
-        headers: setting.headers,
-        streamExtensions: resumesByMetadata(card, binding) ? [resumeExtension] : [],
-        closed,
-      }),
-    );
-  }
+  const { clock, probeTimeoutMs, onConnection } = composition;
+  const listed = recognized(
+    card,
+    ordered(card, composition.prefer).map((entry) => listedOf(entry, composition)),
+  );
+  const knowsMessages =
+    lists(card, idempotentSendExtension) && listed.every((each) => "reason" in each || knowsMessageIds(each.entry));
   return new InterfacePool({
-    interfaces,
-    unusable,
+    interfaces: listed.map((each) => ("reason" in each ? each : interfaceOf(card, each, composition))),
     clock,
     probeTimeoutMs,
     onConnection,
-    isRepeatable: repeatableAt(card),
+    // What changes nothing more may be sent twice, and messages where the agent knows them again.
+    isRepeatable: ({ idempotent, input }) =>
+      idempotent || (knowsMessages && input.typeName === "lf.a2a.v1.SendMessageRequest"),
   });
 }
 
-/** Interfaces of the preferred bindings first, each in the order of the card. */
-function ordered({ supportedInterfaces }: AgentCard, prefer: readonly string[]): AgentCard["supportedInterfaces"] {
-  const rank = (binding: string): number => (prefer.includes(binding) ? prefer.indexOf(binding) : prefer.length);
-  return supportedInterfaces.toSorted((a, b) => rank(a.protocolBinding) - rank(b.protocolBinding));
+/** An interface that can be called. */
+interface Usable {
+  readonly entry: AgentInterface;
+  /** `Major.Minor`. */
+  readonly version: string;
+  readonly factory: TransportFactory;
 }
 
-/** Which operations may be sent twice: those that change nothing more, and messages where the agent knows them again. */
-export function repeatableAt(card: AgentCard): (operation: Operation) => boolean {
-  const knowsMessages = lists(card, idempotentSendExtension);
-  return ({ idempotent, input }) => idempotent || (knowsMessages && input.typeName === "lf.a2a.v1.SendMessageRequest");
+function listedOf(entry: AgentInterface, { transports, spoken }: Composition): Usable | PassedOver {
+  // The third number of a version decides nothing (spec 3.6).
+  const version = parseVersion(entry.protocolVersion) ?? entry.protocolVersion;
+  const known = transports.filter(({ binding }) => binding === entry.protocolBinding);
+  if (known.length === 0) return passedOver(entry, "this client has no such binding");
+  const factory = known.find(({ versions }) => versions === undefined || versions.includes(version));
+  if (factory === undefined) return passedOver(entry, "this client does not speak the version");
+  if (spoken?.includes(version) === false) return passedOver(entry, "this client was told not to speak the version");
+  if (entry.tenant !== "" && !knowsTenants(entry)) return passedOver(entry, "its version cannot name the tenant");
+  return { entry, version, factory };
+}
+
+/** Leaves out interfaces over which an agent that knows messages again would not do so, unless there are no others. */
+function recognized(card: AgentCard, listed: readonly (Usable | PassedOver)[]): readonly (Usable | PassedOver)[] {
+  const isNameless = (each: Usable | PassedOver): each is Usable => !("reason" in each) && !knowsMessageIds(each.entry);
+  if (!lists(card, idempotentSendExtension) || listed.every((each) => "reason" in each || isNameless(each)))
+    return listed;
+  return listed.map((each) =>
+    isNameless(each) ? passedOver(each.entry, "its version has no ids by which the agent knows messages") : each,
+  );
+}
+
+function passedOver(entry: AgentInterface, reason: string): PassedOver {
+  return { ...nameOf(entry), reason };
+}
+
+function nameOf({ protocolBinding, url, protocolVersion }: AgentInterface): InterfaceName {
+  return { binding: protocolBinding, url, version: protocolVersion };
+}
+
+function interfaceOf(card: AgentCard, { entry, version, factory }: Usable, composition: Composition): InterfaceClient {
+  const { setting, credentials, closed } = composition;
+  const { protocolBinding: binding, url, tenant } = entry;
+  return new InterfaceClient({
+    name: nameOf(entry),
+    tenant,
+    takesTenants: knowsTenants(entry),
+    isGuess: isGuess(entry, card.supportedInterfaces),
+    connect: () => factory.create({ url, version }, setting),
+    credentials,
+    mayCarry: composition.mayCarry(binding, url),
+    headers: setting.headers,
+    streamExtensions: resumesByMetadata(card, binding) ? [resumeExtension] : [],
+    closed,
+  });
+}
+
+/** The newest version first, and in it the preferred bindings, each in the order of the card. */
+function ordered({ supportedInterfaces }: AgentCard, prefer: readonly string[]): AgentCard["supportedInterfaces"] {
+  const rank = (binding: string): number => (prefer.includes(binding) ? prefer.indexOf(binding) : prefer.length);
+  return supportedInterfaces.toSorted(
+    (a, b) => ageOf(a.protocolVersion) - ageOf(b.protocolVersion) || rank(a.protocolBinding) - rank(b.protocolBinding),
+  );
+}
+
+// Grows with the age. What is no version is told of first, as what is newer than all that is known.
+function ageOf(name: string): number {
+  const version = parseVersion(name);
+  if (version === undefined) return Number.NEGATIVE_INFINITY;
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return -(major * 10_000 + minor);
 }
 
 /** Whether a card lists an extension. */

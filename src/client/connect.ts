@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { credentialSource } from "../auth/credential-source.js";
 import { mayCarry, mayCarryTo } from "../auth/may-carry.js";
 import { bindingTable } from "../card/mounts.js";
@@ -6,14 +6,18 @@ import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
+import { versionEntries } from "../version/versions.js";
 import { AgentAccess } from "./agent-access.js";
 import { BaseClient, type ClientOperations, type ClientParts } from "./base-client.js";
 import type { Composition } from "./compose.js";
 import { cardUrls, type DiscoveryOptions, type FoundCard, findCard } from "./discovery.js";
 import { type ClientLimits, type ClientOptions, defaultClientLimits } from "./options.js";
 import type { Network, Platform } from "./platform.js";
+import { cardReader, type ReadCard } from "./read-card.js";
 import { createRetries } from "./retrying.js";
 import { machineClock } from "./timing.js";
+import type { TransportFactory } from "./transports.js";
+import { knownVersions } from "./versions.js";
 
 /** Where an agent is: the URL of its base or of its card, or the card itself, as a message or as JSON. */
 export type AgentAddress = string | URL | AgentCard | JsonObject;
@@ -55,9 +59,11 @@ export function clientFactory(platform: Platform): ClientFactory {
 async function connectParts(agent: AgentAddress, options: ConnectOptions, platform: Platform): Promise<ClientParts> {
   const { clock = machineClock, interceptors = [], extensions = [], timeoutMs, retry = {} } = options;
   const limits = limitsOf(options.limits);
+  const versions = knownVersions(options.fileBytes);
+  const spoken = options.versions && versionEntries(options.versions).map(({ name }) => name);
   const { connectTimeoutMs } = limits;
   const cards = networkOf(options, platform, { connectTimeoutMs, tls: options.tls });
-  const read = (json: JsonValue | undefined): AgentCard => readCard(json, platform);
+  const read = cardReader(versions);
   const discovery: DiscoveryOptions = {
     fetch: cards.fetch,
     headers: options.headers ?? {},
@@ -78,7 +84,15 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
   const closing = new AbortController();
   const trusted = { host: url === undefined ? undefined : new URL(url).hostname, allowPrivate: options.allowPrivate };
   const network = networkOf(options, platform, { connectTimeoutMs, tls: options.tls, trusted });
-  const facts = { options, platform, network, limits, cardUrl: url, closed: closing.signal };
+  const facts = {
+    options,
+    transports: platform.transports(versions),
+    spoken,
+    network,
+    limits,
+    cardUrl: url,
+    closed: closing.signal,
+  };
   const access = await accessOf(card, facts, [cards, network]);
   const refreshed = async (): Promise<AgentCard> =>
     url === undefined ? access.card : (await findCard([url], { ...discovery, signal: closing.signal })).card;
@@ -136,19 +150,14 @@ async function extend(
 async function found(
   agent: AgentAddress,
   discovery: DiscoveryOptions,
-  read: (json: JsonValue | undefined) => AgentCard,
+  read: ReadCard,
 ): Promise<FoundCard | { readonly card: AgentCard; readonly url: undefined }> {
   if (typeof agent === "string" || agent instanceof URL) return findCard(cardUrls(agent), discovery);
-  return { card: isCard(agent) ? agent : read(agent), url: undefined };
+  return { card: isCard(agent) ? agent : await read(agent), url: undefined };
 }
 
 function isCard(agent: AgentCard | JsonObject): agent is AgentCard {
   return agent["$typeName"] === "lf.a2a.v1.AgentCard";
-}
-
-function readCard(json: JsonValue | undefined, { versions: [newest] }: Platform): AgentCard {
-  if (newest === undefined) throw new TypeError("a client needs a version");
-  return newest.readCard(json);
 }
 
 function networkOf(options: ClientOptions, platform: Platform, network: Parameters<Platform["network"]>[0]): Network {
@@ -163,14 +172,16 @@ function limitsOf(own: Partial<ClientLimits> = {}): ClientLimits {
 
 interface CompositionFacts {
   readonly options: ClientOptions;
-  readonly platform: Platform;
+  /** The platform's own. */
+  readonly transports: readonly TransportFactory[];
+  readonly spoken: readonly string[] | undefined;
   readonly network: Network;
   readonly limits: ClientLimits;
   readonly cardUrl: string | undefined;
   readonly closed: AbortSignal;
 }
 
-function compositionOf({ options, platform, network, limits, cardUrl, closed }: CompositionFacts) {
+function compositionOf({ options, transports: ours, spoken, network, limits, cardUrl, closed }: CompositionFacts) {
   const {
     clock = machineClock,
     prefer = [],
@@ -187,7 +198,8 @@ function compositionOf({ options, platform, network, limits, cardUrl, closed }: 
     mayCarryTo({ secure: isSecure(url), host: url.replace(/^\w+:\/\//, "").replace(/[/?#].*$/s, "") }, false);
   const { fetch } = network;
   return (card: AgentCard): Composition => ({
-    transports: [...transports, ...platform.transports.filter(({ binding }) => !own.has(binding))],
+    transports: [...transports, ...ours.filter(({ binding }) => !own.has(binding))],
+    spoken,
     prefer,
     setting: { fetch, policy: network.policy, headers, tls, isSecure, ...limits },
     credentials:

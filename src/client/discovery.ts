@@ -1,14 +1,14 @@
-import type { JsonValue } from "@bufbuild/protobuf";
 import { parseAnswer, readText } from "../binding/http-answer.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import type { Fetch } from "../protocol/fetch.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { CardCache } from "./card-cache.js";
+import type { ReadCard } from "./read-card.js";
 
 export interface DiscoveryOptions {
   readonly fetch: Fetch;
   readonly headers: Readonly<Record<string, string>>;
-  readonly readCard: (json: JsonValue | undefined) => AgentCard;
+  readonly readCard: ReadCard;
   readonly cache: CardCache | undefined;
   readonly maxBytes: number;
   readonly timeoutMs: number;
@@ -75,7 +75,7 @@ async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLi
   try {
     const response = await options.fetch(url, { headers, signal: limit.signal });
     if (response.ok) {
-      const card = readCard(parseAnswer(await readText({ response, failure }, maxBytes)));
+      const card = await readCard(parseAnswer(await readText({ response, failure }, maxBytes)));
       const etag = response.headers.get("etag");
       if (etag !== null) cache?.set(url, { card, etag });
       return card;

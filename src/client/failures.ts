@@ -43,6 +43,13 @@ export function leadsOn(error: unknown, { repeatable, proven }: Circumstances): 
   return !proven && (unserved.has(error.code) || (repeatable && strange.has(error.code)));
 }
 
+/** Whether the agent itself says that it knows no such method, so that it has not done anything. */
+export function isUnknownMethod(error: unknown): boolean {
+  if (!(error instanceof A2AError) || error instanceof ConnectionError || foreignStatus(error) !== undefined)
+    return false;
+  return unserved.has(error.code) || error.code === "invalidRequest";
+}
+
 /** Whether a failure says that the agent has answered, whatever it said. */
 export function isAnswer(error: unknown): boolean {
   if (!(error instanceof A2AError) || error instanceof ConnectionError || error instanceof CredentialsError)

@@ -24,6 +24,10 @@ export interface InterfaceClientOptions {
   readonly name: InterfaceName;
   /** Fills in the tenant of requests that name none. */
   readonly tenant: string;
+  /** Requests can name a tenant. */
+  readonly takesTenants: boolean;
+  /** The card leaves open whether the agent speaks this version, or another one that is listed for the same place. */
+  readonly isGuess: boolean;
   readonly connect: () => Transport | Promise<Transport>;
   readonly credentials: CredentialSource | undefined;
   /** Whether a secret may be sent there. */
@@ -39,12 +43,14 @@ export interface InterfaceClientOptions {
 /** Calls one interface of an agent, with its tenant and with credentials. A challenge is answered once. */
 export class InterfaceClient implements Attempt {
   readonly name: InterfaceName;
+  readonly isGuess: boolean;
   readonly #options: InterfaceClientOptions;
   #transport: Promise<Transport> | undefined;
   #isClosed = false;
 
   constructor(options: InterfaceClientOptions) {
     this.name = options.name;
+    this.isGuess = options.isGuess;
     this.#options = options;
   }
 
@@ -83,8 +89,12 @@ export class InterfaceClient implements Attempt {
   }
 
   #addressed(request: AnyMessage): AnyMessage {
-    const { tenant } = this.#options;
-    if (tenant === "" || dynamic(request)["tenant"] !== "") return request;
+    const { tenant, takesTenants } = this.#options;
+    const wanted = dynamic(request)["tenant"];
+    if (!takesTenants && typeof wanted === "string" && wanted !== "") {
+      throw new NotCalledError(this.name.url, `version ${this.name.version} cannot name the tenant ${wanted}`);
+    }
+    if (tenant === "" || wanted !== "") return request;
     return { ...request, tenant } as typeof request;
   }
 

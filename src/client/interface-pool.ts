@@ -4,15 +4,13 @@ import { A2AError, ConnectionError } from "../protocol/errors.js";
 import { type Operation, operationOf } from "../protocol/operations.js";
 import { randomUuid } from "../protocol/uuid.js";
 import { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./connection.js";
-import { type Circumstances, isAnswer, leadsOn, reasonOf } from "./failures.js";
+import { type Circumstances, isAnswer, isUnknownMethod, leadsOn, reasonOf } from "./failures.js";
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
 import { type Allowance, allowanceOf, type ClientClock } from "./timing.js";
 
 export interface InterfacePoolOptions {
-  /** In the order of preference. */
-  readonly interfaces: readonly InterfaceClient[];
-  /** Interfaces of the card that this client has no transport for. */
-  readonly unusable: readonly PassedOver[];
+  /** All interfaces of the card, in the order of preference; those that cannot be called with the reason. */
+  readonly interfaces: readonly (InterfaceClient | PassedOver)[];
   readonly clock: ClientClock;
   /** Whether a call may be sent twice. */
   readonly isRepeatable: (operation: Operation) => boolean;
@@ -35,6 +33,21 @@ interface Candidate {
 
 const firstRestMs = 30_000;
 const maxRestMs = 600_000;
+const forGood = Number.MAX_SAFE_INTEGER;
+
+interface Try {
+  readonly candidate: Candidate;
+  /** It has to answer something harmless first. */
+  readonly asks: boolean;
+}
+
+// The last one need not be asked: there is nobody to turn to.
+function triesOf(order: readonly Candidate[]): Try[] {
+  return order.map((candidate, index) => {
+    const asks = !candidate.proven && (index + 1 < order.length || candidate.client.isGuess);
+    return { candidate, asks };
+  });
+}
 
 type Call<T> = (client: InterfaceClient, options: CallOptions) => Promise<T>;
 
@@ -50,18 +63,19 @@ export class InterfacePool implements Attempt {
 
   constructor(options: InterfacePoolOptions) {
     this.#options = options;
-    this.#candidates = options.interfaces.map((client) => ({
-      client,
-      proven: false,
-      restsUntil: 0,
-      restMs: firstRestMs,
-      reason: "",
-    }));
+    this.#candidates = options.interfaces.flatMap((client) =>
+      "reason" in client ? [] : [{ client, proven: false, restsUntil: 0, restMs: firstRestMs, reason: "" }],
+    );
   }
 
   /** The interface that answered last; `undefined` before the first answer. */
   get connection(): Connection | undefined {
     return this.#connection;
+  }
+
+  /** Whether a call may be sent twice, whichever interface it goes to. */
+  isRepeatable(operation: Operation): boolean {
+    return this.#options.isRepeatable(operation);
   }
 
   unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
@@ -77,41 +91,57 @@ export class InterfacePool implements Attempt {
   }
 
   async #first<T>(operation: Operation, options: CallOptions, call: Call<T>): Promise<T> {
-    const { clock, isRepeatable } = this.#options;
-    const repeatable = isRepeatable(operation);
+    const { clock } = this.#options;
+    const repeatable = this.isRepeatable(operation);
     const reads = operation.idempotent && !operation.streams;
     const order = this.#order(clock.now());
+    const tries = triesOf(order);
     const allowance = allowanceOf(options, clock);
     const failures: unknown[] = [];
-    for (const [index, candidate] of order.entries()) {
-      const asks = !candidate.proven && index + 1 < order.length;
+    const denied: Candidate[] = [];
+    // It may grow while it is gone through.
+    for (const [index, { candidate, asks }] of tries.entries()) {
+      const { client } = candidate;
       // One that was never heard of must not take the time of a call while others wait.
-      const limitMs = Math.min(this.#options.probeTimeoutMs, allowance.left() / (order.length - index));
-      let harmless = true;
+      const limitMs = Math.min(this.#options.probeTimeoutMs, allowance.left() / (tries.length - index));
+      const readsAtOnce = asks && reads && !client.isGuess;
+      let isAsking = asks && !readsAtOnce;
       try {
-        if (asks && !reads) await this.#probe(candidate, allowance, limitMs);
-        harmless = repeatable;
-        const reply = await (asks && reads
-          ? hurried(allowance, limitMs, (left) => call(candidate.client, left))
-          : call(candidate.client, allowance.next()));
-        this.#answered(candidate);
+        if (isAsking) await this.#probe(candidate, allowance, limitMs);
+        isAsking = false;
+        const reply = await (readsAtOnce
+          ? hurried(allowance, limitMs, (left) => call(client, left))
+          : call(client, allowance.next()));
+        this.#answered(candidate, denied);
         return reply;
       } catch (error) {
-        if (!this.#goesOn(candidate, error, { repeatable: harmless, proven: candidate.proven })) throw error;
+        if (client.isGuess && (isAsking || sends(operation)) && isUnknownMethod(error)) {
+          this.#rest(candidate, reasonOf(error));
+          denied.push(candidate);
+          // What it does not know may be the question alone: when nobody else takes the call either it shall have it.
+          if (isAsking) tries.push({ candidate, asks: false });
+        } else {
+          const known = { repeatable: isAsking || repeatable, proven: candidate.proven };
+          if (!this.#goesOn(candidate, error, known, denied)) throw error;
+        }
         failures.push(error);
       }
     }
-    throw this.#nobody(order, failures, repeatable);
+    throw this.#nobody(failures, repeatable);
   }
 
-  // Asks for a task that does not exist: whatever an agent says to that shows that it is there.
+  // Asks for something that does not exist: whatever an agent says to that shows that it is there. An interface that is a
+  // guess is asked by a method that goes by another name in the version that it may be of instead.
   async #probe(candidate: Candidate, allowance: Allowance, limitMs: number): Promise<void> {
-    const operation = operationOf("getTask");
-    const request = Object.assign(create(operation.input), { id: randomUuid() });
+    const { client } = candidate;
+    const operation = operationOf(client.isGuess ? "getTaskPushNotificationConfig" : "getTask");
+    const id = randomUuid();
+    const request = Object.assign(create(operation.input), client.isGuess ? { id, taskId: id } : { id });
     try {
-      await hurried(allowance, limitMs, (left) => candidate.client.unary(operation, request, left));
+      await hurried(allowance, limitMs, (left) => client.unary(operation, request, left));
     } catch (error) {
       if (!isAnswer(error) || leadsOn(error, { repeatable: true, proven: false })) throw error;
+      if (client.isGuess && isUnknownMethod(error)) throw error;
     }
     candidate.proven = true;
   }
@@ -124,12 +154,12 @@ export class InterfacePool implements Attempt {
     return [...rested, ...resting.sort((a, b) => a.restsUntil - b.restsUntil)];
   }
 
-  #goesOn(candidate: Candidate, error: unknown, circumstances: Circumstances): boolean {
+  #goesOn(candidate: Candidate, error: unknown, circumstances: Circumstances, denied: readonly Candidate[]): boolean {
     const leads = leadsOn(error, circumstances);
     if (error instanceof ConnectionError || leadsOn(error, { ...circumstances, repeatable: true })) {
       this.#rest(candidate, reasonOf(error));
     } else if (isAnswer(error)) {
-      this.#answered(candidate);
+      this.#answered(candidate, denied);
     }
     return leads;
   }
@@ -141,24 +171,30 @@ export class InterfacePool implements Attempt {
     candidate.reason = reason;
   }
 
-  #answered(candidate: Candidate): void {
+  // Guesses that the agent has denied before it answered here were wrong, for good.
+  #answered(candidate: Candidate, denied: readonly Candidate[]): void {
+    for (const guess of denied) guess.restsUntil = forGood;
     candidate.proven = true;
     candidate.restsUntil = 0;
     candidate.restMs = firstRestMs;
     if (isSame(this.#connection, candidate.client.name)) return;
-    const before = this.#candidates.slice(0, this.#candidates.indexOf(candidate));
-    const passedOver = before.map(({ client: { name }, reason }) => ({ ...name, reason }));
-    this.#connection = { ...candidate.client.name, passedOver: [...this.#options.unusable, ...passedOver] };
+    const { interfaces } = this.#options;
+    const before = interfaces.slice(0, interfaces.indexOf(candidate.client));
+    this.#connection = { ...candidate.client.name, passedOver: this.#passedOver(before) };
     this.#options.onConnection?.(this.#connection);
   }
 
-  #nobody(tried: readonly Candidate[], failures: readonly unknown[], repeatable: boolean): unknown {
+  #nobody(failures: readonly unknown[], repeatable: boolean): unknown {
     const [first] = failures;
     if (first !== undefined && failures.every((error) => saysTheSame(error, first))) return first;
-    const passedOver = tried.map(({ client: { name }, reason }) => ({ ...name, reason }));
     // What must not be repeated has got here only because none of it was sent.
     const written = repeatable && failures.some((error) => error instanceof ConnectionError && error.written);
-    return new NoInterfaceError([...this.#options.unusable, ...passedOver], failures, written);
+    return new NoInterfaceError(this.#passedOver(this.#options.interfaces), failures, written);
+  }
+
+  #passedOver(interfaces: InterfacePoolOptions["interfaces"]): readonly PassedOver[] {
+    const reasons = new Map(this.#candidates.map(({ client, reason }) => [client, reason]));
+    return interfaces.map((each) => ("reason" in each ? each : { ...each.name, reason: reasons.get(each) ?? "" }));
   }
 }
 
@@ -182,6 +218,10 @@ async function hurried<T>(
 function saysTheSame(error: unknown, first: unknown): boolean {
   if (!(error instanceof A2AError) || !(first instanceof A2AError) || error instanceof ConnectionError) return false;
   return error.code === first.code && error.metadata["httpStatus"] === undefined;
+}
+
+function sends({ input }: Operation): boolean {
+  return input.typeName === "lf.a2a.v1.SendMessageRequest";
 }
 
 function isSame(connection: Connection | undefined, { binding, url, version }: InterfaceName): boolean {

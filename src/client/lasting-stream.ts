@@ -117,8 +117,8 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
 
   /** Nothing more is to come, now that the agent has ended the stream. */
   #isOver(): boolean {
-    const { taskId, state, isDone } = this.#view;
-    return taskId === "" || isStop(state) || isDone;
+    const { taskId, state, isDone, isLost } = this.#view;
+    return taskId === "" || isStop(state) || isDone || isLost;
   }
 
   #isAborted(): boolean {

@@ -1,6 +1,7 @@
 import type { CredentialOptions, CredentialProvider } from "../auth/options.js";
 import type { ClientTls } from "../binding/client-tls.js";
 import type { Caller } from "../binding/transport.js";
+import type { FileBytes, VersionName } from "../version/versions.js";
 import type { CardCache } from "./card-cache.js";
 import type { Connection } from "./connection.js";
 import type { RetryOptions } from "./retrying.js";
@@ -39,8 +40,12 @@ export const defaultClientLimits: ClientLimits = {
 export type Interceptor = (next: Caller) => Caller;
 
 export interface ClientOptions {
-  /** Bindings in the order of preference, as cards name them: `GRPC`, `JSONRPC`, `HTTP+JSON`. Default: the card's order. */
+  /** Bindings in the order of preference, as cards name them: `GRPC`, `JSONRPC`, `HTTP+JSON`. A newer version goes before a preferred binding. Default: the card's order. */
   readonly prefer?: readonly string[] | undefined;
+  /** Versions of the protocol that may be spoken; with the newest alone an agent that has but older ones is not called. Cards of every version are read. Default: every version that there is. */
+  readonly versions?: readonly VersionName[] | undefined;
+  /** How the bytes of files are written to agents of 0.3 over gRPC and HTTP+JSON, which disagree on it. Default: `"base64"`. */
+  readonly fileBytes?: FileBytes | undefined;
   /** Secrets for the security schemes of the card, by scheme, or a function that gives a call what it needs. */
   readonly credentials?: CredentialOptions | CredentialProvider | undefined;
   /** Headers, or gRPC metadata, of every call and of the requests for the card. */

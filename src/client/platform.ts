@@ -1,9 +1,9 @@
 import type { AddressPolicy } from "../binding/address-policy.js";
 import type { ClientTls } from "../binding/client-tls.js";
 import type { Fetch } from "../protocol/fetch.js";
-import type { Version } from "../version/codec.js";
 import type { CardCache } from "./card-cache.js";
 import type { TransportFactory } from "./transports.js";
+import type { KnownVersions } from "./versions.js";
 
 export interface NetworkOptions {
   readonly connectTimeoutMs: number;
@@ -21,9 +21,8 @@ export interface Network {
 
 /** What a client has where it runs. */
 export interface Platform {
-  readonly transports: readonly TransportFactory[];
-  /** Newest first. */
-  readonly versions: readonly Version[];
+  /** The bindings that it has, for one client. */
+  transports(versions: KnownVersions): readonly TransportFactory[];
   readonly cardCache: CardCache;
   network(options: NetworkOptions): Network;
 }

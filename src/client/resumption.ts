@@ -69,8 +69,9 @@ export class Resumption {
       });
       if (source === undefined) return { ready: [await this.#send()], rest: this.#poll() };
       // Behind the last event of a task there is nothing.
-      if (source.ready.length > 0 || after !== undefined) return source;
+      if (after !== undefined || (subscribes ? beginsWithTask(source) : source.ready.length > 0)) return source;
       if (!subscribes) throw new ConnectionError("the agent ended the stream without an event", { written: true });
+      if (source.ready.length > 0) return this.#unlessPartial(source);
     }
     const first = subscribes ? taskItem(await this.#readTask()) : await this.#send();
     return { ready: [first], rest: this.#poll() };
@@ -86,6 +87,20 @@ export class Resumption {
   pause(ms: number): Promise<void> {
     const { allowance, signal } = this.#call;
     return pause(this.#options.clock, Math.min(ms, allowance.left()), [signal]);
+  }
+
+  // Some agents tell subscribers of what comes next and not of what is. Where they can be asked for the task it is followed
+  // by asking: which of the events that are told are in it already cannot be known.
+  async #unlessPartial(source: Source): Promise<Source> {
+    try {
+      const task = await this.#readTask().catch(unlessRefused);
+      if (task === undefined) return source;
+      source.rest.return?.().then(undefined, ignore);
+      return { ready: [taskItem(task)], rest: this.#poll() };
+    } catch (error) {
+      source.rest.return?.().then(undefined, ignore);
+      throw error;
+    }
   }
 
   // A subscription begins with the task, unless it goes on behind an event. What one that does neither has left out cannot
@@ -147,11 +162,19 @@ export class Resumption {
   async *#poll(): AsyncGenerator<StreamItem, void, undefined> {
     const { pollMs } = this.#options;
     const view = this.#view;
-    for (let pauseMs = pollMs; view.taskId !== "" && !view.isDone; pauseMs = Math.min(pauseMs * 1.5, pollMs * 10)) {
+    for (
+      let pauseMs = pollMs;
+      view.taskId !== "" && !view.isDone && !view.isLost;
+      pauseMs = Math.min(pauseMs * 1.5, pollMs * 10)
+    ) {
       await this.pause(pauseMs);
       yield* view.missed(await this.#readTask(), undefined);
     }
   }
+}
+
+function beginsWithTask({ ready: [first] }: Source): boolean {
+  return first?.response.payload.case === "task";
 }
 
 /** An agent that is there and gives no subscription, whatever it calls that, may still tell of the task. */

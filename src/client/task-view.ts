@@ -27,6 +27,7 @@ export class TaskView {
   answered = false;
   readonly #options: TaskViewOptions;
   #contextId = "";
+  #isStated = false;
   /** The state was come to in this stream. */
   #hasMoved: boolean;
   /** What was heard, added up; `undefined` before the first event, and when some of it was not kept. */
@@ -44,6 +45,11 @@ export class TaskView {
     return !this.#options.toTheEnd && this.#hasMoved && this.state === TaskState.INPUT_REQUIRED;
   }
 
+  /** The agent itself does not know how the task is, or says it in a word that nobody knows: it may never say more. */
+  get isLost(): boolean {
+    return this.#isStated && this.state === TaskState.UNSPECIFIED;
+  }
+
   /** Takes note of an event on its way to the reader. */
   see(item: StreamItem): void {
     const { payload } = item.response;
@@ -57,6 +63,7 @@ export class TaskView {
     this.#contextId = payload.value.contextId || this.#contextId;
     if (payload.case !== "artifactUpdate" && payload.value.status !== undefined) {
       this.state = payload.value.status.state;
+      this.#isStated = true;
       this.#hasMoved ||= !isFirst || payload.case === "statusUpdate";
     }
     // What was recovered was kept when it was found out.

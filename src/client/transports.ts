@@ -4,8 +4,10 @@ import { createHttpJsonTransport } from "../binding/http-json/client.js";
 import { createJsonRpcTransport } from "../binding/json-rpc/client.js";
 import type { Transport } from "../binding/transport.js";
 import { bindingTable } from "../card/mounts.js";
+import type { Binding } from "../protocol/context.js";
 import type { Fetch } from "../protocol/fetch.js";
 import type { Version } from "../version/codec.js";
+import type { KnownVersions } from "./versions.js";
 
 /** Where an interface is, and in which version it is spoken to. */
 export interface InterfaceAddress {
@@ -39,44 +41,48 @@ export interface TransportFactory {
   create(address: InterfaceAddress, setting: TransportSetting): Transport | Promise<Transport>;
 }
 
-/** The bindings that need nothing but `fetch`, in these versions. */
-export function webTransports(versions: readonly Version[]): readonly TransportFactory[] {
+/** The bindings that need nothing but `fetch`, in the versions that have them. */
+export function webTransports(versions: KnownVersions): readonly TransportFactory[] {
   return [
     {
-      binding: bindingTable["json-rpc"].wire,
-      ...faces(versions, ({ jsonRpc }) => jsonRpc),
-      create: ({ url, version }, setting) =>
-        createJsonRpcTransport({ ...setting, url, face: faceOf(versions, version, ({ jsonRpc }) => jsonRpc) }),
+      ...named(versions, "json-rpc"),
+      create: async ({ url, version }, setting) =>
+        createJsonRpcTransport({ ...setting, url, face: await faceOf(versions, version, ({ jsonRpc }) => jsonRpc) }),
     },
     {
-      binding: bindingTable["http-json"].wire,
-      ...faces(versions, ({ httpJson }) => httpJson),
-      create: ({ url, version }, setting) =>
-        createHttpJsonTransport({ ...setting, url, face: faceOf(versions, version, ({ httpJson }) => httpJson) }),
+      ...named(versions, "http-json"),
+      create: async ({ url, version }, setting) =>
+        createHttpJsonTransport({ ...setting, url, face: await faceOf(versions, version, ({ httpJson }) => httpJson) }),
     },
     {
-      binding: bindingTable.connect.wire,
-      ...faces(versions, ({ grpc }) => grpc),
+      ...named(versions, "connect"),
       create: async ({ url, version }, setting) => {
-        const { createConnectTransport } = await import("../binding/connect/client.js");
-        return createConnectTransport({ ...setting, url, face: faceOf(versions, version, ({ grpc }) => grpc) });
+        const [{ createConnectTransport }, face] = await Promise.all([
+          import("../binding/connect/client.js"),
+          faceOf(versions, version, ({ grpc }) => grpc),
+        ]);
+        return createConnectTransport({ ...setting, url, face });
       },
     },
   ];
 }
 
-/** The version that an interface is spoken to in: that of the card, whatever its patch number. */
-export function faceOf<F>(versions: readonly Version[], wanted: string, pick: (version: Version) => F | undefined): F {
-  const version = versions.find(({ name }) => name === wanted);
-  const face = version === undefined ? undefined : pick(version);
-  if (face === undefined) throw new TypeError(`version ${wanted} lacks the binding`);
-  return face;
+/** A binding as cards name it, and the versions that have it. */
+export function named(
+  { entries }: KnownVersions,
+  binding: Binding,
+): Required<Pick<TransportFactory, "binding" | "versions">> {
+  const having = entries.filter(({ bindings }) => bindings.includes(binding));
+  return { binding: bindingTable[binding].wire, versions: having.map(({ name }) => name) };
 }
 
-/** The names of the versions that have a binding. */
-export function faces<F>(
-  versions: readonly Version[],
+/** How a version looks over a binding. */
+export async function faceOf<F>(
+  versions: KnownVersions,
+  wanted: string,
   pick: (version: Version) => F | undefined,
-): { readonly versions: readonly string[] } {
-  return { versions: versions.filter((version) => pick(version) !== undefined).map(({ name }) => name) };
+): Promise<F> {
+  const face = pick(await versions.load(wanted));
+  if (face === undefined) throw new TypeError(`version ${wanted} lacks the binding`);
+  return face;
 }

@@ -1,23 +1,21 @@
-import { bindingTable } from "../card/mounts.js";
-import { v1 } from "../version/v1.0/v1.js";
 import { createCardCache } from "./card-cache.js";
 import { type Client as AnyClient, type ClientFactory, clientFactory } from "./connect.js";
 import type { Platform } from "./platform.js";
-import { faceOf, faces, type TransportFactory, webTransports } from "./transports.js";
-
-const versions = [v1];
+import { faceOf, named, type TransportFactory, webTransports } from "./transports.js";
+import type { KnownVersions } from "./versions.js";
 
 // What a page can speak of gRPC; agents that serve gRPC alone do not answer it, and the next interface is tried.
-const grpcWeb: TransportFactory = {
-  binding: bindingTable.grpc.wire,
-  ...faces(versions, ({ grpc }) => grpc),
+const grpcWeb = (versions: KnownVersions): TransportFactory => ({
+  ...named(versions, "grpc"),
   create: async ({ url, version }, setting) => {
-    const { createConnectTransport } = await import("../binding/connect/client.js");
+    const [{ createConnectTransport }, face] = await Promise.all([
+      import("../binding/connect/client.js"),
+      faceOf(versions, version, ({ grpc }) => grpc),
+    ]);
     const base = `${setting.isSecure(url) ? "https" : "http"}://${url.replace(/^\w+:\/{2,3}/, "")}`;
-    const face = faceOf(versions, version, ({ grpc }) => grpc);
     return createConnectTransport({ ...setting, url: base, face, protocol: "grpc-web" });
   },
-};
+});
 
 // Who may follow a redirect to wherever it leads: a browser shows nobody where that is, and takes only `Authorization` off.
 const harmless =
@@ -28,8 +26,7 @@ function carriesMore(headers: RequestInit["headers"]): boolean {
 }
 
 const platform: Platform = {
-  versions,
-  transports: [...webTransports(versions), grpcWeb],
+  transports: (versions) => [...webTransports(versions), grpcWeb(versions)],
   cardCache: createCardCache(),
   // The browser decides which addresses a page may call.
   network: () => ({

@@ -48,6 +48,8 @@ export class LiveTask {
   readonly contextId: string;
   readonly scope: Scope;
   readonly version: string;
+  /** What its caller calls it. Known while it is being made. */
+  readonly name: string | undefined;
   /** The fold of what is stored. */
   readonly task: Task;
   readonly tail: Tail = createTail();
@@ -78,7 +80,10 @@ export class LiveTask {
   readonly #size = new TaskSize();
   #statusTime = 0;
 
-  constructor(deps: LiveTaskDeps, born: Pick<LiveTask, "id" | "contextId" | "scope" | "version"> | StoredTask) {
+  constructor(
+    deps: LiveTaskDeps,
+    born: Pick<LiveTask, "id" | "contextId" | "scope" | "version" | "name"> | StoredTask,
+  ) {
     this.#deps = deps;
     if ("head" in born) {
       const { head } = born;
@@ -92,6 +97,7 @@ export class LiveTask {
       return;
     }
     ({ id: this.id, contextId: this.contextId, scope: this.scope, version: this.version } = born);
+    this.name = born.name;
     this.task = emptyTask(this.id, this.contextId);
   }
 

@@ -114,6 +114,8 @@ export interface NewTask extends WriteBody {
   readonly scope: Scope;
   readonly holder: string;
   readonly version: string;
+  /** Name that its caller has given it, in a version where callers do; unique in the scope. */
+  readonly name?: string | undefined;
   readonly status: { readonly state: TaskState; readonly time: number };
 }
 
@@ -216,8 +218,10 @@ export interface ListPage {
  * write took effect and finds out by reading the head.
  */
 export interface TaskStore {
-  /** Creates a task. Rejects when its id exists. */
+  /** Creates a task. Rejects when its id exists, or when another task of the scope has its name. */
   create(task: NewTask): Promise<Head>;
+  /** The id of the task that has this name in the scope. The name goes with its task. */
+  taskNamed(scope: Scope, name: string): Promise<string | undefined>;
   /** Appends under the fence. Group commit is the store's own: writes that wait on each other travel together. */
   append(write: Append): Promise<AppendResult>;
   /** One consistent read; `undefined` for a task that is missing or not in the scope. */
@@ -280,6 +284,8 @@ export interface PushRegistration {
   readonly cursor: number;
   /** Protocol version in which the configuration was made; deliveries speak it. */
   readonly version: string;
+  /** What the caller of that version calls the task, when that is not its id. */
+  readonly taskName?: string | undefined;
 }
 
 /** Push configurations with their delivery cursor over the log. Credentials are kept here and nowhere else. */

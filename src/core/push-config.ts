@@ -1,26 +1,31 @@
-import type { Scope, ServerContext } from "../protocol/context.js";
+import type { Scope } from "../protocol/context.js";
 import { A2AError, invalidParams, taskNotFound } from "../protocol/errors.js";
 import type {
   DeleteTaskPushNotificationConfigRequest,
   GetTaskPushNotificationConfigRequest,
   ListTaskPushNotificationConfigsRequest,
   ListTaskPushNotificationConfigsResponse,
-  SendMessageRequest,
   TaskPushNotificationConfig,
 } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 import type { Head, PushRegistration, PushService } from "./ports.js";
 import type { Runtime } from "./runtime.js";
-import type { Register } from "./send.js";
+import type { Register, SendCall } from "./send.js";
 
 // The four operations on push configurations, and the inline one of a send (spec 3.1.7 to 3.1.10, 4.3). Credentials go in
 // and never come out again.
+
+/** Who registers: the version that is spoken, and what the task is called in it. Deliveries speak alike. */
+export interface Registrant {
+  readonly version: string;
+  readonly taskName: string | undefined;
+}
 
 export async function createPushConfig(
   runtime: Runtime,
   push: PushService,
   request: TaskPushNotificationConfig,
-  context: ServerContext,
+  registrant: Registrant,
   scope: Scope,
 ): Promise<TaskPushNotificationConfig> {
   const head = await headOf(runtime, scope, request.taskId);
@@ -30,7 +35,7 @@ export async function createPushConfig(
       metadata: { taskId: head.id },
     });
   }
-  const registration = registrationOf(runtime, head, request, context.version);
+  const registration = registrationOf(runtime, head, request, registrant);
   await keep(runtime, push, registration);
   return shown(registration);
 }
@@ -84,20 +89,16 @@ export async function deletePushConfig(
 }
 
 /** Checks the configuration that comes with a send, and says how it is registered once the task has a key. */
-export async function inlinePush(
-  runtime: Runtime,
-  push: PushService,
-  request: SendMessageRequest,
-  context: ServerContext,
-  scope: Scope,
-): Promise<Register> {
+export async function inlinePush(push: PushService, call: SendCall): Promise<Register> {
+  const { runtime, request, context, scope, name: taskName } = call;
+  const { version } = context;
   const config = request.configuration?.taskPushNotificationConfig;
   if (config === undefined) return () => {};
   check(push, config, "configuration.taskPushNotificationConfig.");
   const taskId = request.message?.taskId ?? "";
   if (taskId !== "") await checkRoom(runtime, push, await headOf(runtime, scope, taskId), config.id);
   return ({ key, id, seq }) => {
-    const registration = registrationOf(runtime, { key, id, scope, seq }, config, context.version);
+    const registration = registrationOf(runtime, { key, id, scope, seq }, config, { version, taskName });
     keep(runtime, push, registration).catch((error: unknown) => {
       runtime.logger.error({ taskId: id, error }, "an inline push configuration could not be stored");
     });
@@ -126,10 +127,11 @@ function registrationOf(
   runtime: Runtime,
   { key, id, scope, seq }: Pick<Head, "key" | "id" | "scope" | "seq">,
   config: TaskPushNotificationConfig,
-  version: string,
+  { version, taskName }: Registrant,
 ): PushRegistration {
   const own = { ...config, id: config.id === "" ? runtime.newId() : config.id, taskId: id };
-  return { key, taskId: id, scope, config: own, cursor: seq, version };
+  const registration = { key, taskId: id, scope, config: own, cursor: seq, version };
+  return taskName === undefined || taskName === id ? registration : { ...registration, taskName };
 }
 
 async function keep(runtime: Runtime, push: PushService, registration: PushRegistration): Promise<void> {

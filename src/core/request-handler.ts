@@ -14,6 +14,7 @@ import { startInstance } from "./instance.js";
 import { createLease } from "./lease.js";
 import { type CoreLimits, defaultCoreLimits } from "./limits.js";
 import { listTasks } from "./list-tasks.js";
+import { type CalledOperations, withTaskNames } from "./named-tasks.js";
 import type { Clock, PushService, Signals, TaskStore } from "./ports.js";
 import { createPushConfig, deletePushConfig, getPushConfig, inlinePush, listPushConfigs } from "./push-config.js";
 import { readTask } from "./read-task.js";
@@ -50,6 +51,8 @@ export interface RequestHandlerOptions {
 /** The request handler of one agent: its eleven operations, and its end. */
 export interface RequestHandler {
   readonly operations: Operations<ServerContext>;
+  /** Whether a caller has given one of its tasks this name. */
+  knowsTaskName(principal: Principal, name: string): Promise<boolean>;
   /** Waits for turns that run, at most `ms`, then aborts them and waits for their grace. */
   drain(ms: number): Promise<void>;
   /** Ends everything at once: open streams too. */
@@ -62,6 +65,8 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
   const instance = startInstance(runtime);
   return {
     operations: createOperations(runtime, options),
+    knowsTaskName: async ({ owner, tenant = "" }, name) =>
+      (await runtime.store.taskNamed({ owner, tenant }, name)) !== undefined,
     async drain(ms) {
       await within(runtime.clock, ms, runtime.turns.idle());
       await endTurns(runtime);
@@ -111,7 +116,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
     startTurn: (start, subject) => {
       const { configuration } = start.send;
       const early = configuration?.returnImmediately === true ? "next" : "later";
-      const atOnce = "opening" in subject && hasInline(configuration);
+      const atOnce = "opening" in subject && (subject.name !== undefined || hasInline(configuration));
       new TurnRun(runtime, start, subject).run(atOnce ? "at once" : early);
     },
   };
@@ -128,31 +133,32 @@ function createOperations(runtime: Runtime, options: RequestHandlerOptions): Ope
   });
   const policy: SendPolicy = {
     checkParts: createPartCheck(options.inputModes),
-    inlinePush: async (request, context, scope) => {
+    inlinePush: async (call) => {
       if (push === undefined) throw noPush();
-      return inlinePush(runtime, push, request, context, scope);
+      return inlinePush(push, call);
     },
   };
-  const sendCall = (request: SendCall["request"], context: ServerContext): SendCall => ({
+  const sendCall = (request: SendCall["request"], context: ServerContext, name?: string): SendCall => ({
     runtime,
     policy,
     request,
     context,
     scope: scopeOf(context, request),
+    name,
   });
   const withPush = (name: OperationName): PushService => {
     gate(name);
     if (push === undefined) throw noPush();
     return push;
   };
-  return {
-    sendMessage: async (request, context) => {
-      const call = sendCall(request, context);
+  const operations: CalledOperations = {
+    sendMessage: async (request, context, name) => {
+      const call = sendCall(request, context, name);
       return isOnce(call) ? sendMessageOnce(call) : sendMessage(call);
     },
-    sendStreamingMessage: (request, context) => {
+    sendStreamingMessage: (request, context, name) => {
       gate("sendStreamingMessage");
-      const call = sendCall(request, context);
+      const call = sendCall(request, context, name);
       return isOnce(call) ? sendStreamingMessageOnce(call) : sendStreamingMessage(call);
     },
     getTask: async (request, context) => {
@@ -165,12 +171,12 @@ function createOperations(runtime: Runtime, options: RequestHandlerOptions): Ope
       gate("subscribeToTask");
       return subscribeToTask(runtime, request, context, scopeOf(context, request));
     },
-    createTaskPushNotificationConfig: async (request, context) =>
+    createTaskPushNotificationConfig: async (request, context, taskName) =>
       createPushConfig(
         runtime,
         withPush("createTaskPushNotificationConfig"),
         request,
-        context,
+        { version: context.version, taskName },
         scopeOf(context, request),
       ),
     getTaskPushNotificationConfig: async (request, context) =>
@@ -189,6 +195,7 @@ function createOperations(runtime: Runtime, options: RequestHandlerOptions): Ope
       throw new A2AError("extendedAgentCardNotConfigured", "there is no extended card for this caller");
     },
   };
+  return withTaskNames(operations, { store: runtime.store, scopeOf });
 }
 
 // The tenant of a request is a wish: it is checked against what exists and who is asking, never trusted.

@@ -4,7 +4,7 @@ import type { LiveTask } from "./live-task.js";
 import type { LogRecord, RecordedError, SendClaim, SendRecord, SentOutcome } from "./ports.js";
 import type { Runtime } from "./runtime.js";
 import { sizeOfMessage } from "./size.js";
-import { isAnswer } from "./store-failure.js";
+import { isAnswer, NameTaken } from "./store-failure.js";
 import type { Opening } from "./turn-run.js";
 
 const firstPauseMs = 20;
@@ -52,6 +52,10 @@ export class SendHold {
   async forget(): Promise<void> {
     // Where the agent has run before, it may still write to the task that it was promised.
     if (this.record.attempt > 1 && this.record.seq === 0) return this.#release();
+    return this.#delete();
+  }
+
+  async #delete(): Promise<void> {
     await this.#runtime.store.forgetSend(this.record).catch(() => this.#giveUp());
     this.#leave();
   }
@@ -103,7 +107,8 @@ export class SendHold {
         live.observers.delete(observer);
         this.reached();
       },
-      left: (): void => void this.#release(),
+      // Behind another task of its name the promised one will never be: the send goes there, as a new one.
+      left: (): void => void (live.failure instanceof NameTaken ? this.#delete() : this.#release()),
     };
     live.observers.add(observer);
   }

@@ -1,6 +1,6 @@
 import { A2AError, invalidParams, taskNotFound } from "../protocol/errors.js";
 import { idempotentSendExtension } from "../protocol/extensions.js";
-import type { Message, SendMessageResponse } from "../protocol/model.js";
+import type { Message, SendMessageRequest, SendMessageResponse } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
 import { isTerminal } from "../protocol/states.js";
 import { deliverOnce } from "./claim.js";
@@ -79,7 +79,7 @@ async function find(call: SendCall): Promise<Found> {
   const { runtime, scope } = call;
   const start = openSend(call);
   const { messageId, taskId } = start.send.message;
-  const digest = digestOfSend(call.request);
+  const digest = digestOfSend(asSent(call));
   for (;;) {
     const before = taskId === "" ? undefined : await runtime.store.read(scope, taskId);
     if (taskId !== "" && before === undefined) throw taskNotFound(taskId);
@@ -100,6 +100,12 @@ async function find(call: SendCall): Promise<Found> {
     const found = await waitForOutcome(call, start, record);
     if (found !== undefined) return found;
   }
+}
+
+// As the caller wrote it: a name, whether there is a task for it yet or not.
+function asSent({ request, name }: SendCall): SendMessageRequest {
+  const { message } = request;
+  return name === undefined || message === undefined ? request : { ...request, message: { ...message, taskId: name } };
 }
 
 async function begin(runtime: Runtime, send: NewSend): Promise<SendRecord> {
@@ -169,7 +175,10 @@ function mine(runtime: Runtime, start: TurnStart, { entry, attempt, ...record }:
   const hold = new SendHold(runtime, { ...record, entry, attempt: attempt + 1 }).enter();
   // The agent may have run before only where the turn was to make the task.
   const again = record.seq === 0 ? attempt + 1 : 1;
-  return { kind: "mine", hold, start: { ...start, entry, attempt: again }, before: undefined };
+  // By the name of a task the first try may have meant to make it, and another one is there by now; or the other way round.
+  const message = { ...start.send.message, taskId: record.seq === 0 ? "" : record.taskId };
+  const send = { ...start.send, message };
+  return { kind: "mine", hold, start: { ...start, entry, send, attempt: again }, before: undefined };
 }
 
 async function bring({ runtime }: SendCall, { hold, start, before }: Mine) {
@@ -194,5 +203,5 @@ async function tryOut<T>(hold: SendHold, run: () => Promise<T>): Promise<T> {
 }
 
 async function registerOf(call: SendCall): Promise<Register | undefined> {
-  return hasInlinePush(call) ? call.policy.inlinePush(call.request, call.context, call.scope) : undefined;
+  return hasInlinePush(call) ? call.policy.inlinePush(call) : undefined;
 }

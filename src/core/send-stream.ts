@@ -24,9 +24,7 @@ export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> 
     const attached = await attach(call);
     if (attached !== undefined) return attached;
     const start = openSend(call);
-    const register = hasInlinePush(call)
-      ? await call.policy.inlinePush(call.request, call.context, call.scope)
-      : undefined;
+    const register = hasInlinePush(call) ? await call.policy.inlinePush(call) : undefined;
     if (start.send.message.taskId === "") return streamNew(call, start, register);
     return streamDelivered(call, start, await deliver(call.runtime, start), register);
   }, eventIdMarker(call.context));
@@ -132,9 +130,11 @@ function streamQueued(
 }
 
 /** The stream of a caller that comes back with the id of an event; `undefined` when it has none that leads anywhere. */
-export async function attach({ runtime, context, scope, request }: SendCall): Promise<StreamStart | undefined> {
+export async function attach({ runtime, context, scope, request, name }: SendCall): Promise<StreamStart | undefined> {
   const position = context.after === undefined ? undefined : parseEventId(context.after);
   if (position === undefined) return undefined;
+  // Who names a task means that one.
+  if (name !== undefined && position.taskId !== request.message?.taskId) return undefined;
   const head = await runtime.store.head(scope, position.taskId);
   if (head === undefined) return undefined;
   return streamFrom(runtime, scope, head, {

@@ -21,7 +21,7 @@ export interface SendPolicy {
   /** Throws `contentTypeNotSupported` for parts that the agent does not take. */
   checkParts(message: Message): void;
   /** Checks the inline push configuration of a send. */
-  inlinePush(request: SendMessageRequest, context: ServerContext, scope: Scope): Promise<Register>;
+  inlinePush(call: SendCall): Promise<Register>;
 }
 
 /** One send: its call, and whom it belongs to. */
@@ -31,15 +31,17 @@ export interface SendCall {
   readonly request: SendMessageRequest;
   readonly context: ServerContext;
   readonly scope: Scope;
+  /** What the caller calls the task. */
+  readonly name?: string | undefined;
   /** Set for a send that shall be done once and is in the hands of this process. */
   readonly hold?: SendHold | undefined;
 }
 
 /** SendMessage (spec 3.1.1): answers at the first stop behind the message, or as soon as there is a task when told so. */
 export async function sendMessage(call: SendCall): Promise<SendMessageResponse> {
-  const { runtime, request } = call;
+  const { runtime } = call;
   const start = openSend(call);
-  const register = hasInlinePush(call) ? await call.policy.inlinePush(request, call.context, call.scope) : undefined;
+  const register = hasInlinePush(call) ? await call.policy.inlinePush(call) : undefined;
   if (start.send.message.taskId === "") return sendNew(call, start, register);
   return sendDelivered(call, start, await deliver(runtime, start), register);
 }
@@ -187,7 +189,7 @@ export function openSend({ runtime, policy, request, context, scope }: SendCall)
 
 /** Starts the turn of a message that names no task. Throws `resourceExhausted` over the limits of turns. */
 export function startNew(call: SendCall, start: TurnStart, opening: Opening, register: Register | undefined): void {
-  const { runtime, context, hold } = call;
+  const { runtime, context, hold, name } = call;
   runtime.turns.check(start.scope);
   hold?.begun();
   const kept = hold === undefined ? opening : hold.keeping(opening);
@@ -195,6 +197,7 @@ export function startNew(call: SendCall, start: TurnStart, opening: Opening, reg
     taskId: hold?.record.taskId ?? runtime.newId(),
     contextId: start.send.message.contextId || runtime.newId(),
     version: context.version,
+    name,
     opening: register === undefined ? kept : registering(kept, register),
   });
 }

@@ -105,9 +105,9 @@ export class TurnPen {
       return { live: this.live, prelude };
     }
     if (!("opening" in this.#subject)) throw new TypeError("a continued turn has its task");
-    const { taskId: id, contextId, version, opening } = this.#subject;
+    const { taskId: id, contextId, version, name, opening } = this.#subject;
     const { scope, attempt, cause, entry, send } = this.#start;
-    const live = new LiveTask(this.#runtime, { id, contextId, scope, version });
+    const live = new LiveTask(this.#runtime, { id, contextId, scope, version, name });
     this.live = live;
     live.turn = 1;
     this.#runtime.live.set(id, live);

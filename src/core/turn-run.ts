@@ -36,7 +36,14 @@ export interface Opening {
 
 /** A new turn: of a task that may come to be, or of one that was claimed. */
 export type TurnSubject =
-  | { readonly taskId: string; readonly contextId: string; readonly version: string; readonly opening: Opening }
+  | {
+      readonly taskId: string;
+      readonly contextId: string;
+      readonly version: string;
+      /** What the caller calls the task: then there is one whatever the agent says, and before it says anything. */
+      readonly name: string | undefined;
+      readonly opening: Opening;
+    }
   | { readonly live: LiveTask };
 
 /** The kernel of a turn: runs the agent, takes what it emits in order, stops it when told so, and ends the turn. */
@@ -113,6 +120,8 @@ export class TurnRun {
 
   async #run(): Promise<void> {
     try {
+      const named = "opening" in this.#subject && this.#subject.name !== undefined;
+      if (named && !(await this.#hasItsName())) return this.#conclude(undefined);
       await runAgent(this.runtime.agent, createTurn(this), this);
       // An agent that did not wait for its events has said them all the same.
       while (this.#line !== undefined) await this.#line;
@@ -120,6 +129,12 @@ export class TurnRun {
       return this.#conclude({ error });
     }
     return this.#conclude(undefined);
+  }
+
+  // Another task may get the name at the same moment: then the message goes there, and no agent hears of it here.
+  async #hasItsName(): Promise<boolean> {
+    await this.live?.flushed();
+    return this.aborted === undefined;
   }
 
   /** Accepts an event: at once (`undefined`), or when the promise resolves. Throws for an event that is not the turn's. */

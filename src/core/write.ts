@@ -2,11 +2,17 @@ import type { Scope } from "../protocol/context.js";
 import { TaskState } from "../protocol/model.js";
 import type { LiveTaskDeps } from "./live-task.js";
 import type { Append, AppendResult, Head, LogRecord } from "./ports.js";
-import { isAnswer } from "./store-failure.js";
+import { isAnswer, NameTaken } from "./store-failure.js";
 
 /** One write of a live task: its first, which creates it, or an append under the fence. */
 export interface Write {
-  readonly task: { readonly id: string; readonly contextId: string; readonly scope: Scope; readonly version: string };
+  readonly task: {
+    readonly id: string;
+    readonly contextId: string;
+    readonly scope: Scope;
+    readonly version: string;
+    readonly name: string | undefined;
+  };
   readonly fence: { readonly key: number | undefined; readonly epoch: number; readonly seq: number };
   readonly holder: string;
   readonly claim: { readonly turn: number } | undefined;
@@ -60,8 +66,10 @@ async function attemptAgain(deps: LiveTaskDeps, write: Write): Promise<Outcome> 
 
 async function refusedTask(deps: LiveTaskDeps, write: Write, error: unknown): Promise<Outcome> {
   const there = await tookEffect(deps, write);
-  if (there === undefined) throw error;
-  return there;
+  if (there !== undefined) return there;
+  const { scope, name } = write.task;
+  const isTaken = name !== undefined && (await deps.store.taskNamed(scope, name)) !== undefined;
+  throw isTaken ? new NameTaken(error) : error;
 }
 
 /** Brings a write to the store. */
@@ -76,8 +84,11 @@ export async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, 
     return { result: await store.append({ ...body, key, epoch, seq, claim: claimed }) };
   }
   const { status = { state: TaskState.SUBMITTED, time: 0 }, ...rest } = body;
-  const { id, contextId, scope, version } = task;
-  return { result: "stored", head: await store.create({ ...rest, status, id, contextId, scope, version, holder }) };
+  const { id, contextId, scope, version, name } = task;
+  return {
+    result: "stored",
+    head: await store.create({ ...rest, status, id, contextId, scope, version, name, holder }),
+  };
 }
 
 // What stands behind the fence tells whether the write put it there. When the log of a new task is not what we wrote,

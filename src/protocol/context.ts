@@ -31,6 +31,8 @@ export interface ServerContext {
   readonly after: string | undefined;
   /** What the call says of where it was sent to, as far as anybody knows. */
   readonly caller: CallAddress | undefined;
+  /** The ids of tasks in requests and replies are names that the caller has chosen, in a version where callers do. */
+  readonly callersNameTasks: boolean;
   /** Aborts when the caller has gone or its deadline has passed. Made when first asked for. */
   readonly signal: AbortSignal;
 }
@@ -49,7 +51,10 @@ export interface OpenContext extends ServerContext {
   leave(reason?: unknown): void;
 }
 
-type CallFacts = Omit<ServerContext, "signal" | "caller"> & { readonly caller?: CallAddress | undefined };
+type CallFacts = Omit<ServerContext, "signal" | "caller" | "callersNameTasks"> & {
+  readonly caller?: CallAddress | undefined;
+  readonly callersNameTasks?: boolean | undefined;
+};
 
 /** Makes the context of one call. The abort signal costs nothing until an operation asks for it. */
 export function createContext(call: CallFacts): OpenContext {
@@ -63,6 +68,7 @@ class CallContext implements OpenContext {
   readonly extensions: readonly string[];
   readonly after: string | undefined;
   readonly caller: CallAddress | undefined;
+  readonly callersNameTasks: boolean;
   #controller: AbortController | undefined;
   #left = false;
   #reason: unknown;
@@ -74,6 +80,7 @@ class CallContext implements OpenContext {
     this.extensions = call.extensions;
     this.after = call.after;
     this.caller = call.caller;
+    this.callersNameTasks = call.callersNameTasks === true;
   }
 
   get signal(): AbortSignal {

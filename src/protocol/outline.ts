@@ -12,8 +12,15 @@ import type {
 // Descriptors made of the outline that `buf generate` writes of a schema. What protobuf-es makes of the binary form is the
 // same, but for options that nobody reads; reading that form is the largest part of what a page would have to load.
 
-/** Name, number, type, marks, oneof: see `scripts/protoc-gen-outline.ts`. */
-type FieldOutline = readonly [name: string, number: number, type: number | string, marks?: string, oneof?: string];
+/** Name, number, type, marks, oneof, JSON name where it is another: see `scripts/protoc-gen-outline.ts`. */
+type FieldOutline = readonly [
+  name: string,
+  number: number,
+  type: number | string,
+  marks?: string,
+  oneof?: string,
+  jsonName?: string,
+];
 
 type MethodOutline = readonly [name: string, input: string, output: string, marks: string, httpRule: string];
 
@@ -108,15 +115,15 @@ function enumProto([name, words]: [string, { readonly [word: string]: number }])
 }
 
 function messageProto(outline: FileOutline, name: string, fields: readonly FieldOutline[]): DescriptorProto {
-  const oneofs = [...new Set(fields.flatMap(([, , , , oneof]) => oneof ?? []))];
+  const oneofs = [...new Set(fields.flatMap(([, , , , oneof = ""]) => (oneof === "" ? [] : oneof)))];
   const entries: DescriptorProto[] = [];
-  const field = fields.map(([own, number, type, marks = "", oneof]) => {
+  const field = fields.map(([own, number, type, marks = "", oneof = "", jsonName]) => {
     const proto = fieldProto(outline, own, number, type);
-    proto.jsonName = camelCase(own);
+    proto.jsonName = jsonName ?? camelCase(own);
     if (/[lm]/.test(marks)) proto.label = labels.repeated;
     if (marks.includes("o")) proto.proto3Optional = true;
     if (/[rd]/.test(marks)) proto.options = fieldOptions(marks);
-    if (oneof !== undefined) proto.oneofIndex = oneofs.indexOf(oneof);
+    if (oneof !== "") proto.oneofIndex = oneofs.indexOf(oneof);
     if (marks.includes("m")) {
       const entry = `${proto.jsonName}Entry`;
       entries.push(mapEntryProto(outline, entry, type));

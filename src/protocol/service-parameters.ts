@@ -1,6 +1,8 @@
 /** Names of the service parameters, as headers and as gRPC metadata (spec 3.2.6). They are compared without case. */
 export const versionParameter = "a2a-version";
 export const extensionsParameter = "a2a-extensions";
+/** Its name before it was one of the protocol's own. */
+const oldExtensionsParameter = "x-a2a-extensions";
 
 /** Media type of the HTTP+JSON binding and of webhook calls (spec 14.1). */
 export const a2aMediaType = "application/a2a+json";
@@ -9,6 +11,13 @@ export const a2aMediaType = "application/a2a+json";
 export function parseExtensions(value: string | undefined): readonly string[] {
   if (value === undefined || value === "") return none;
   return [...new Set(value.split(",").map((uri) => uri.trim()))].filter((uri) => uri !== "");
+}
+
+/** The extensions that a call asks for, under either name of the parameter. */
+export function requestedExtensions(header: (name: string) => string | undefined): readonly string[] {
+  const value = header(extensionsParameter);
+  const old = header(oldExtensionsParameter);
+  return parseExtensions(value === undefined || old === undefined ? (value ?? old) : `${value},${old}`);
 }
 
 const none: readonly string[] = [];

@@ -3,6 +3,12 @@
  * network are often none.
  */
 export function randomUuid(): string {
+  const { randomUUID } = crypto as { readonly randomUUID?: () => string };
+  return randomUUID === undefined ? madeUuid() : randomUUID.call(crypto);
+}
+
+/** The same of random bytes. */
+export function madeUuid(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   const hex = Array.from(bytes, (byte, index) => marked(byte, index).toString(16).padStart(2, "0")).join("");
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");

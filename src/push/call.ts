@@ -2,7 +2,7 @@ import { ForbiddenAddressError } from "../binding/address-policy.js";
 import type { NodeFetch } from "../binding/node-fetch.js";
 import type { Clock } from "../core/ports.js";
 import type { TaskPushNotificationConfig } from "../protocol/model.js";
-import { a2aMediaType } from "../protocol/service-parameters.js";
+import type { Letter } from "./letter.js";
 
 /** What became of one call. `failed`: another try may help. `refused`: none will. The reason holds no secrets. */
 export type CallOutcome =
@@ -13,7 +13,7 @@ export type CallOutcome =
 /** Calls a webhook once. Never rejects: an abort of the signal ends it as a failure. */
 export type CallWebhook = (
   config: TaskPushNotificationConfig,
-  body: string,
+  letter: Letter,
   signal: AbortSignal,
 ) => Promise<CallOutcome>;
 
@@ -26,18 +26,18 @@ export interface CallOptions {
 
 /** Makes the calls to webhooks: POST over HTTP, whatever binding the task came by (spec 4.3.3). */
 export function createWebhookCaller({ fetch, clock, timeoutMs }: CallOptions): CallWebhook {
-  return async (config, body, signal) => {
+  return async (config, letter, signal) => {
     const limit = new AbortController();
     const leave = (): void => limit.abort(signal.reason);
     const cancelTimeout = clock.after(timeoutMs, () => limit.abort());
     signal.addEventListener("abort", leave, { once: true });
     try {
       signal.throwIfAborted();
-      const headers = headersOf(config);
+      const headers = headersOf(config, letter);
       const response = await fetch(config.url, {
         method: "POST",
         headers: Object.fromEntries(headers),
-        body,
+        body: letter.body,
         redirect: "manual",
         signal: limit.signal,
       });
@@ -54,12 +54,15 @@ export function createWebhookCaller({ fetch, clock, timeoutMs }: CallOptions): C
   };
 }
 
-function headersOf({ token, authentication }: TaskPushNotificationConfig): Headers {
-  const headers = new Headers({ "Content-Type": a2aMediaType });
+function headersOf(
+  { token, authentication }: TaskPushNotificationConfig,
+  { mediaType, tokenHeaders }: Letter,
+): Headers {
+  const headers = new Headers({ "Content-Type": mediaType });
   if (authentication !== undefined) {
     headers.set("Authorization", `${authentication.scheme} ${authentication.credentials}`.trimEnd());
   }
-  if (token !== "") headers.set("X-A2A-Notification-Token", token);
+  if (token !== "") for (const name of tokenHeaders) headers.set(name, token);
   return headers;
 }
 

@@ -1,16 +1,18 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock, LogRecord, PushRegistration, PushStore, TaskStore } from "../core/ports.js";
 import type { Logger } from "../protocol/logger.js";
-import type { StreamResponse } from "../protocol/model.js";
+import type { StreamResponse, Task } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
-import type { StreamWriter, WireEvent } from "../version/codec.js";
+import type { PushFace } from "../version/codec.js";
 import { attemptOften } from "./attempts.js";
 import type { CallOutcome, CallWebhook } from "./call.js";
 import { joinChunks, pageRecords } from "./join-chunks.js";
+import { type Letter, writeLetter } from "./letter.js";
 import type { PushLimits } from "./limits.js";
 import { pause } from "./pause.js";
-import { type ChunkRun, type Plan, planArtifacts, planEvents } from "./plan.js";
+import { type ChunkRun, type Due, type Plan, planArtifacts, planEvents } from "./plan.js";
 import type { Slots } from "./slots.js";
+import { TaskReplay } from "./task-replay.js";
 
 /** What all couriers of a process share. */
 export interface CourierDeps {
@@ -21,8 +23,8 @@ export interface CourierDeps {
   readonly limits: PushLimits;
   readonly slots: Slots;
   readonly call: CallWebhook;
-  /** Makes the writer of the bodies of one webhook. */
-  readonly writer: (registration: PushRegistration) => StreamWriter<string>;
+  /** What the version of a webhook tells it. */
+  readonly faceOf: (registration: PushRegistration) => PushFace;
   readonly everyEvent: boolean;
 }
 
@@ -49,7 +51,9 @@ export class Courier {
   /** Up to here nothing is told. */
   readonly #from: number;
   #plan: Plan;
-  #writer: StreamWriter<string>;
+  readonly #replay: TaskReplay;
+  /** As it was last seen: it says how the webhook is spoken to. */
+  #registration: PushRegistration;
   /** Ends everything. */
   readonly #stop = new AbortController();
   /** Ends waiting: calls go on. */
@@ -64,7 +68,8 @@ export class Courier {
     this.id = registration.config.id;
     this.#scope = registration.scope;
     this.#from = registration.cursor;
-    this.#writer = deps.writer(registration);
+    this.#registration = registration;
+    this.#replay = new TaskReplay(deps.tasks, registration);
     this.#plan = deps.everyEvent ? planEvents : planArtifacts();
     // An artifact may have begun before: what leads up to the cursor is read as well, and not told.
     this.position = deps.everyEvent ? registration.cursor : 0;
@@ -73,7 +78,7 @@ export class Courier {
 
   /** The configuration was replaced. It goes on where it stands, so that nothing is lost in between. */
   replace(registration: PushRegistration): void {
-    this.#writer = this.#deps.writer(registration);
+    this.#registration = registration;
     this.wake();
   }
 
@@ -109,6 +114,8 @@ export class Courier {
   }
 
   async #woken(): Promise<void> {
+    // A task that is idle costs no memory.
+    if (!this.#dirty) this.#replay.forget();
     while (!this.#dirty) {
       this.#hurry.signal.throwIfAborted();
       await new Promise<void>((resolve) => {
@@ -146,13 +153,23 @@ export class Courier {
     const due = this.#plan(record);
     this.position = record.seq;
     if (due.length === 0 || record.seq <= this.#from) return true;
-    for (const each of due) {
-      const event = each.kind === "event" ? each.event : await this.#joined(each.run);
+    // Whoever is told tasks hears of all that is due at once.
+    const told = this.#face.tells === "task" ? [{ kind: "task", seq: record.seq } as const] : due;
+    for (const each of told) {
+      const event = await this.#eventOf(each);
       if (event === undefined) return this.#tellTask();
       if (!(await this.#deliver(event))) return false;
     }
     await this.#advance();
     return true;
+  }
+
+  // `undefined`: the log does not hold it any more.
+  async #eventOf(due: Due | { readonly kind: "task"; readonly seq: number }): Promise<StreamResponse | undefined> {
+    if (due.kind === "event") return due.event;
+    if (due.kind === "chunks") return this.#joined(due.run);
+    const task = await this.#ask(() => this.#replay.at(due.seq));
+    return task === undefined ? undefined : taskEvent(task);
   }
 
   #joined(run: ChunkRun): Promise<StreamResponse | undefined> {
@@ -170,32 +187,34 @@ export class Courier {
     // Where its artifacts began is not known: from here on each chunk adds to what the task has said.
     this.#plan = planEvents;
     if (seq <= this.#from) return true;
-    const told = await this.#deliver({ $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } });
+    const told = await this.#deliver(taskEvent(task));
     if (told) await this.#advance();
     return told;
   }
 
   // False when the configuration is gone.
   async #deliver(event: StreamResponse): Promise<boolean> {
-    for (const { payload } of this.#write(event)) {
-      if (!(await this.#send(payload))) return false;
-    }
-    return true;
+    const letter = this.#write(event);
+    return letter === undefined ? true : this.#send(letter);
   }
 
-  #write(response: StreamResponse): readonly WireEvent<string>[] {
+  get #face(): PushFace {
+    return this.#deps.faceOf(this.#registration);
+  }
+
+  #write(response: StreamResponse): Letter | undefined {
     try {
-      return this.#writer.write({ response });
+      return writeLetter(this.#face, response, this.#registration);
     } catch (error) {
       this.#deps.logger.error(this.#said({ error }), "an event could not be written for a webhook");
-      return [];
+      return undefined;
     }
   }
 
   // False when the configuration is gone; an event that the webhook does not take is given up.
-  async #send(body: string): Promise<boolean> {
+  async #send(letter: Letter): Promise<boolean> {
     const { limits, slots, logger } = this.#deps;
-    const attempt = (): Promise<CallOutcome | "gone"> => slots.run(this.#stop.signal, () => this.#attempt(body));
+    const attempt = (): Promise<CallOutcome | "gone"> => slots.run(this.#stop.signal, () => this.#attempt(letter));
     const { outcome, attempts } = await attemptOften(attempt, limits, (ms) => this.#pause(ms));
     if (outcome === "gone") return false;
     this.#stop.signal.throwIfAborted();
@@ -207,10 +226,11 @@ export class Courier {
   }
 
   // The configuration is read for each attempt: it may have been replaced, or deleted by another process.
-  async #attempt(body: string): Promise<CallOutcome | "gone"> {
+  async #attempt(letter: Letter): Promise<CallOutcome | "gone"> {
     const registration = await this.#ask(() => this.#deps.store.get(this.key, this.id));
     if (registration === undefined) return "gone";
-    return this.#deps.call(registration.config, body, this.#stop.signal);
+    this.#registration = registration;
+    return this.#deps.call(registration.config, letter, this.#stop.signal);
   }
 
   #advance(): Promise<void> {
@@ -243,4 +263,8 @@ export class Courier {
   #said(fields: object): object {
     return { taskId: this.taskId, id: this.id, ...fields };
   }
+}
+
+function taskEvent(task: Task): StreamResponse {
+  return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } };
 }

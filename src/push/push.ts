@@ -2,8 +2,7 @@ import type { Lookup } from "../binding/address-policy.js";
 import { createNodeFetch, type NodeFetch } from "../binding/node-fetch.js";
 import type { Clock, PushRegistration, PushService, PushStore, Signals, TaskStore } from "../core/ports.js";
 import type { Logger } from "../protocol/logger.js";
-import { operationOf } from "../protocol/operations.js";
-import type { StreamWriter, Version } from "../version/codec.js";
+import type { PushFace, Version } from "../version/codec.js";
 import { createWebhookCaller } from "./call.js";
 import { checkConfig } from "./check.js";
 import type { CourierDeps } from "./courier.js";
@@ -81,15 +80,13 @@ function courierDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: No
     everyEvent: every === "event",
     slots: createSlots(limits.pushCallsAtOnce),
     call: createWebhookCaller({ fetch, clock, timeoutMs: limits.pushTimeoutMs }),
-    writer: (registration) => writerOf(versions, registration),
+    faceOf: (registration) => faceOf(versions, registration),
   };
 }
 
-// A webhook is told what a subscriber of its version is told; when that version is served no more, the newest is spoken.
-function writerOf(versions: readonly Version[], { version, taskId }: PushRegistration): StreamWriter<string> {
+// A webhook is told what its version tells webhooks; when that version is served no more, the newest is spoken.
+function faceOf(versions: readonly Version[], { version }: PushRegistration): PushFace {
   const spoken = versions.find(({ name }) => name === version) ?? versions[0];
-  const face = spoken?.httpJson ?? spoken?.jsonRpc;
-  if (face === undefined) throw new TypeError(`version ${version} has no JSON`);
-  const request = { $typeName: "lf.a2a.v1.SubscribeToTaskRequest", tenant: "", id: taskId } as const;
-  return face.writeStream(operationOf("subscribeToTask"), request);
+  if (spoken === undefined) throw new TypeError("no version is served");
+  return spoken.push;
 }

@@ -7,30 +7,20 @@ import type { Clock, PushStore, Signals, TaskStore } from "../core/ports.js";
 import type { Binding } from "../protocol/context.js";
 import type { Logger } from "../protocol/logger.js";
 import type { PushAllow } from "../push/policy.js";
+import type { FileBytes, VersionName } from "../version/versions.js";
 import type { Authenticate } from "./door.js";
 import type { Limits } from "./limits.js";
 
-/** What an agent is made of, wherever it is mounted. */
-export interface AgentOptions {
-  /** Name, description and version are enough; the rest is filled in from what really runs. */
-  readonly card: CardOptions;
-  /** A function of a turn: an async generator of events, or an async function. */
-  readonly agent: Agent;
+/** How an agent is reached and guarded, whatever answers its calls. */
+export interface DoorwayOptions {
   /** Bindings to mount, in the order of preference that the card shows. Default: JSON-RPC, gRPC, HTTP+JSON. Connect and gRPC-Web answer in any case; named here the card lists them too. */
   readonly bindings?: readonly Binding[] | undefined;
   /** Says who is asking. Default: nobody is asked, and all callers share the same tasks. */
   readonly authenticate?: Authenticate | undefined;
-  /** Tenants that exist. Default: none. */
-  readonly tenants?: readonly string[] | undefined;
-  /** Where tasks live. Default: in memory, lost with the process. */
-  readonly store?: TaskStore | undefined;
-  /** Push notifications, and which addresses they may call. Default: off. */
-  readonly push?: PushOptions | undefined;
-  /** Hints between handlers that share a store. Default: within the process. */
-  readonly signals?: Signals | undefined;
   readonly logger?: Logger | undefined;
   readonly limits?: Partial<Limits> | undefined;
-  readonly versions?: { readonly strict?: boolean | undefined } | undefined;
+  /** Versions of the protocol that are served, or settings of them. Default: every version that there is. */
+  readonly versions?: readonly VersionName[] | VersionSettings | undefined;
   /** Lets pages of other origins call the agent. Default: off. */
   readonly cors?: CorsOptions | undefined;
   /** Where the agent's base lies from outside: `https://agents.example/port`. Default: what each request says. */
@@ -45,6 +35,40 @@ export interface AgentOptions {
   readonly clock?: Clock | undefined;
 }
 
+/** What an agent is made of, wherever it is mounted. */
+export interface AgentOptions extends DoorwayOptions {
+  /** Name, description and version are enough; the rest is filled in from what really runs. */
+  readonly card: CardOptions;
+  /** A function of a turn: an async generator of events, or an async function. */
+  readonly agent: Agent;
+  /** Tenants that exist. Default: none. */
+  readonly tenants?: readonly string[] | undefined;
+  /** Where tasks live. Default: in memory, lost with the process. */
+  readonly store?: TaskStore | undefined;
+  /** Push notifications, and which addresses they may call. Default: off. */
+  readonly push?: PushOptions | undefined;
+  /** Hints between handlers that share a store. Default: within the process. */
+  readonly signals?: Signals | undefined;
+}
+
+export interface VersionSettings {
+  /** Default: every version that there is. */
+  readonly served?: readonly VersionName[] | undefined;
+  /** Holds callers to the version that they declare, and refuses 1.0 to those that declare none. Default: false. */
+  readonly strict?: boolean | undefined;
+  /** How 0.3 writes the bytes of files over gRPC and HTTP+JSON to callers that have shown no form of their own. Default: `"base64"`. */
+  readonly fileBytes?: FileBytes | undefined;
+}
+
+/** The settings of an agent's versions; a list alone says which are served. */
+export function versionSettings({ versions = {} }: Pick<DoorwayOptions, "versions">): VersionSettings {
+  return isList(versions) ? { served: versions } : versions;
+}
+
+function isList(versions: readonly VersionName[] | VersionSettings): versions is readonly VersionName[] {
+  return Array.isArray(versions);
+}
+
 export interface PushOptions {
   /** `"public"`: addresses of the internet; `"loopback"`: this machine; or a list of hosts and CIDR blocks. */
   readonly allow: PushAllow;
@@ -54,8 +78,8 @@ export interface PushOptions {
   readonly store?: PushStore | undefined;
 }
 
-/** An agent, and the port it is served on. */
-export interface ServeOptions extends AgentOptions {
+/** The port that something is served on. */
+export interface ListenOptions {
   /** 0 takes a free one. Default: `PORT` of the environment, else 41241. */
   readonly port?: number | undefined;
   /** Default: 127.0.0.1. Another one needs `authenticate`, or `anonymous: "shared"`. */
@@ -73,3 +97,6 @@ export interface ServeOptions extends AgentOptions {
   /** Closes the server on SIGTERM and SIGINT, then ends the process. Default: false. */
   readonly handleSignals?: boolean | undefined;
 }
+
+/** An agent, and the port it is served on. */
+export interface ServeOptions extends AgentOptions, ListenOptions {}

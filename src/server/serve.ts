@@ -3,9 +3,11 @@ import { isIP } from "node:net";
 import type { RequestListener } from "../binding/connection.js";
 import { createListener, type Listener } from "../binding/listener.js";
 import { nodeListener } from "../binding/node-listener.js";
-import { type ComposedAgent, composeAgent, type InProcessAgent } from "./agent.js";
+import type { Listening } from "../card/urls.js";
+import { composeAgent } from "./agent.js";
+import type { ComposedAgent, InProcessAgent } from "./doorway.js";
 import { createFallback } from "./fallback.js";
-import type { ServeOptions } from "./options.js";
+import type { DoorwayOptions, ListenOptions, ServeOptions } from "./options.js";
 
 /** A server that listens. */
 export interface Server extends InProcessAgent {
@@ -31,14 +33,25 @@ const lastWordsMs = 2000;
  * Serves an agent on one port: JSON-RPC, HTTP+JSON and gRPC over HTTP/1.1, HTTP/2 and, with `tls`, TLS. Rejects when the
  * card contradicts itself, the port is taken, or the host is open to strangers without anybody having said so.
  */
-export async function serve(options: ServeOptions): Promise<Server> {
+export function serve(options: ServeOptions): Promise<Server> {
+  return listenTo(options, async (listening) => {
+    const agent = await composeAgent(options, listening);
+    if (options.store === undefined) agent.logger.info({}, "tasks are kept in memory and are lost with the process");
+    return agent;
+  });
+}
+
+/** Gives a port to what `compose` makes; `listening` tells where, once it is known. */
+export async function listenTo(
+  options: DoorwayOptions & ListenOptions,
+  compose: (listening: () => Listening) => Promise<ComposedAgent>,
+): Promise<Server> {
   const { port = portOfEnvironment(), host = "127.0.0.1", tls, grpcPort, drainMs = defaultDrainMs } = options;
   assertGuarded(options, host);
   const scheme = tls === undefined ? "http" : "https";
   let bound = { port, grpcPort };
   const origin = (): string => `${scheme}://${hostInUrl(host)}:${bound.port}`;
-  const agent = await composeAgent(options, () => ({ origin: origin(), grpcPort: bound.grpcPort }));
-  if (options.store === undefined) agent.logger.info({}, "tasks are kept in memory and are lost with the process");
+  const agent = await compose(() => ({ origin: origin(), grpcPort: bound.grpcPort }));
   const ready = { value: true };
   const http = createHttp(options, agent, ready);
   const listeners = await listen({ ...options, port, host }, agent, http);
@@ -62,7 +75,11 @@ export async function serve(options: ServeOptions): Promise<Server> {
   };
 }
 
-function createHttp(options: ServeOptions, agent: ComposedAgent, ready: { readonly value: boolean }): RequestListener {
+function createHttp(
+  options: Pick<ListenOptions, "app">,
+  agent: ComposedAgent,
+  ready: { readonly value: boolean },
+): RequestListener {
   const { bodyTimeoutMs } = agent.limits;
   const onError = (error: unknown): void => agent.logger.error({ error }, "a request could not be answered");
   const protocol = nodeListener(agent.endpoint, { bodyTimeoutMs, onError });
@@ -78,7 +95,7 @@ interface Listeners {
 }
 
 async function listen(
-  options: ServeOptions & { readonly port: number; readonly host: string },
+  options: ListenOptions & { readonly port: number; readonly host: string },
   agent: ComposedAgent,
   http: RequestListener,
 ): Promise<Listeners> {
@@ -86,7 +103,8 @@ async function listen(
   const { limits, logger, service, versions, bindings } = agent;
   const base = { host, tls, limits };
   try {
-    if (!bindings.includes("grpc")) {
+    const faces = bindings.includes("grpc") ? versions.flatMap((version) => version.grpc ?? []) : [];
+    if (faces.length === 0) {
       return { main: await createListener({ ...base, port, http }), grpc: undefined, setServing: () => {} };
     }
     // What is not mounted is not loaded.
@@ -94,7 +112,6 @@ async function listen(
       import("../binding/grpc/server.js"),
       import("../binding/grpc/listener.js"),
     ]);
-    const faces = versions.flatMap((version) => version.grpc ?? []);
     const { bodyTimeoutMs, streamsPerConnection } = limits;
     const grpc = createGrpcServer({ faces, service, bodyTimeoutMs, streamsPerConnection });
     const setServing = (serving: boolean): void => grpc.setServing(serving);
@@ -144,7 +161,10 @@ function closeOnSignals(close: () => Promise<void>, { logger }: ComposedAgent): 
 }
 
 // Anybody who reaches the port could read everybody's tasks: that is said aloud, or not done.
-function assertGuarded({ authenticate, anonymous }: ServeOptions, host: string): void {
+function assertGuarded(
+  { authenticate, anonymous }: Pick<DoorwayOptions & ListenOptions, "authenticate" | "anonymous">,
+  host: string,
+): void {
   if (authenticate !== undefined || anonymous === "shared" || isLoopback(host)) return;
   throw new TypeError(
     `host ${host} can be reached from other machines: give \`authenticate\`, or say \`anonymous: "shared"\` to let all callers share all tasks`,

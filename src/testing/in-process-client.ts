@@ -23,17 +23,14 @@ export function connectInProcess(agent: InProcessAgent, options: ConnectOptions)
   return Client.connect(hereOnly(agent.card), { ...options, transports: [transport] });
 }
 
-/** A card whose agent is reached in this process, in each version that it speaks elsewhere. */
+/** A card whose agent is reached in this process, where it is spoken to in the model whatever the version. */
 function hereOnly(card: AgentCard): AgentCard {
-  const versions = new Set(card.supportedInterfaces.map(({ protocolVersion }) => protocolVersion));
-  return {
-    ...card,
-    supportedInterfaces: [...versions].map((protocolVersion) => ({
-      $typeName: "lf.a2a.v1.AgentInterface",
-      url,
-      protocolBinding: binding,
-      protocolVersion,
-      tenant: "",
-    })),
-  };
+  const supportedInterfaces = card.supportedInterfaces.slice(0, 1).map(({ protocolVersion }) => ({
+    $typeName: "lf.a2a.v1.AgentInterface" as const,
+    url,
+    protocolBinding: binding,
+    protocolVersion,
+    tenant: "",
+  }));
+  return { ...card, supportedInterfaces };
 }

@@ -1,8 +1,9 @@
 import type { Message as AnyMessage, DescService, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { CallOptions, ServerContext } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { HttpRoute } from "../protocol/http-rules.js";
 import type { AgentCard } from "../protocol/model.js";
-import type { Operation, StreamItem } from "../protocol/operations.js";
+import type { Operation, Operations, StreamItem } from "../protocol/operations.js";
 
 export type { HttpRoute } from "../protocol/http-rules.js";
 
@@ -13,9 +14,10 @@ export type { HttpRoute } from "../protocol/http-rules.js";
 export interface OperationCodec {
   /** Throws `invalidParams` with every field at fault. `undefined` reads as an empty request. */
   readRequest(json: JsonValue | undefined): AnyMessage;
-  writeRequest(request: AnyMessage): JsonValue;
+  /** `undefined` for a request that says nothing, in versions where it is left out then. */
+  writeRequest(request: AnyMessage): JsonValue | undefined;
   /** Throws `invalidAgentResponse` for what cannot be read at all. */
-  readReply(json: JsonValue | undefined): AnyMessage;
+  readReply(json: JsonValue | undefined, request?: AnyMessage): AnyMessage;
   writeReply(reply: AnyMessage, request: AnyMessage): JsonValue;
 }
 
@@ -30,36 +32,79 @@ export interface WireEvent<T> {
 /** Server end of one stream: turns events into wire events. Made anew for each stream, since some versions keep state. */
 export interface StreamWriter<T> {
   write(item: StreamItem): readonly WireEvent<T>[];
+  /** What is still to be said when the handler has ended the stream without an error. */
+  end?(): readonly WireEvent<T>[];
+}
+
+/** What SSE says of an event beside its data. */
+export interface EventHead {
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
 }
 
 /** Client end of one stream: turns wire payloads into events. */
 export interface StreamReader<T> {
-  read(payload: T, id: string | undefined): readonly StreamItem[];
+  /** Throws the error that the payload tells of. */
+  read(payload: T, head?: EventHead): readonly StreamItem[];
+  /** True when nothing more is to come, though the peer may leave its end open. */
+  readonly isOver?: boolean;
 }
 
-interface JsonFace {
+/** What all faces of a version say. */
+interface Face {
   readonly version: string;
+  /** Callers of this version need not declare it (spec 3.6.2). */
+  readonly isImplied: boolean;
+  /** What a client declares as `A2A-Version`; `undefined` where the version knows no such thing. */
+  readonly declares: string | undefined;
+  /** Name of the header, or metadata, that lists extensions, as it is sent both ways. Both known names are read. */
+  readonly extensionsName: string;
+  /** Callers choose the ids of their tasks. The handler keeps ours, and knows theirs as names of them. */
+  readonly callersNameTasks?: boolean | undefined;
+  /** The handler as callers of this version expect it, where that is more than a form. */
+  serve?(handler: Operations<ServerContext>): Operations<ServerContext>;
+  /** A transport of this version, with what the version lacks made up for. */
+  call?(transport: Operations<CallOptions>): Operations<CallOptions>;
+}
+
+interface JsonFace extends Face {
   codec(operation: Operation): OperationCodec;
   /** Payloads are the JSON text of one event, without the envelope of the binding. The text of an event is made once. */
   writeStream(operation: Operation, request: AnyMessage): StreamWriter<string>;
-  readStream(operation: Operation): StreamReader<JsonValue>;
+  readStream(operation: Operation, request?: AnyMessage): StreamReader<JsonValue>;
+  /** Name of the SSE event that tells of a failure in the middle of a stream. */
+  readonly failureName?: string | undefined;
 }
 
 /** How a version looks over JSON-RPC. */
 export interface JsonRpcFace extends JsonFace {
   /** Wire method name → operation. */
   readonly methods: ReadonlyMap<string, Operation>;
-  methodOf(operation: Operation): string;
+  /** The method of an operation; `undefined` when this version has none. */
+  methodOf(operation: Operation): string | undefined;
+  /**
+   * Reads requests without `jsonrpc`, and those without `id` as notifications: done, and not answered. A stream is answered
+   * with the id `null`.
+   */
+  readonly takesNotifications: boolean;
+  /** The task that params name, in a version whose callers name tasks, so that a shared method can be told by it. */
+  taskNamedBy?(params: JsonValue | undefined): string | undefined;
   /** The `error` member. */
-  writeError(error: A2AError): JsonObject;
+  writeError(error: A2AError, operation: Operation | undefined): JsonObject;
   /** Never throws. */
   readError(error: JsonValue | undefined): A2AError;
+  /** Where the extended card is read by GET, below the base of the agent, instead of by a method. */
+  readonly extendedCardPath?: string | undefined;
+  /** The same at a peer, whose JSON-RPC is at this URL. */
+  extendedCardUrl?(url: string): string;
 }
 
 /** How a version looks over HTTP+JSON. */
 export interface HttpJsonFace extends JsonFace {
   /** Every route served, in order of precedence; the first of an operation is the one that a client uses. */
   readonly routes: readonly HttpRoute[];
+  /** Media type of bodies where the peer names none. */
+  readonly mediaType: string;
   /** Query parameters and path fields → the JSON that `readRequest` takes. Throws `invalidParams`. */
   readQuery(operation: Operation, query: URLSearchParams): JsonObject;
   writeQuery(operation: Operation, request: JsonObject): URLSearchParams;
@@ -70,19 +115,33 @@ export interface HttpJsonFace extends JsonFace {
 }
 
 /** How a version looks over gRPC, gRPC-Web and Connect. */
-export interface GrpcFace {
-  readonly version: string;
+export interface GrpcFace extends Face {
   readonly service: DescService;
   /** RPC name → operation. */
   readonly methods: ReadonlyMap<string, Operation>;
   /** Throws `invalidParams`; a wire message of the version's own service in, a request of the model out. */
   readRequest(operation: Operation, wire: AnyMessage): AnyMessage;
   writeRequest(operation: Operation, request: AnyMessage): AnyMessage;
-  readReply(operation: Operation, wire: AnyMessage): AnyMessage;
+  readReply(operation: Operation, wire: AnyMessage, request?: AnyMessage): AnyMessage;
   writeReply(operation: Operation, reply: AnyMessage, request: AnyMessage): AnyMessage;
   /** Payloads are wire messages. The message of an event is made once. */
   writeStream(operation: Operation, request: AnyMessage): StreamWriter<AnyMessage>;
-  readStream(operation: Operation): StreamReader<AnyMessage>;
+  readStream(operation: Operation, request?: AnyMessage): StreamReader<AnyMessage>;
+  /** What the version puts before the message of a status. */
+  prefixOf?(error: A2AError): string;
+  /** Reads that prefix of a status whose details name no reason; `undefined` when there is none. */
+  readPrefix?(message: string): Pick<A2AError, "code" | "message"> | undefined;
+}
+
+/** What webhooks that were registered in a version are sent. */
+export interface PushFace {
+  readonly mediaType: string;
+  /** Names of the header that carries the token of a configuration. */
+  readonly tokenHeaders: readonly string[];
+  /** `"event"`: what happened. `"task"`: the whole task, as it is then. */
+  readonly tells: "event" | "task";
+  /** Text of the body. */
+  write(item: StreamItem): string;
 }
 
 /** A version of the protocol, as the rest of the framework sees it. */
@@ -90,9 +149,12 @@ export interface Version {
   readonly name: string;
   readonly jsonRpc?: JsonRpcFace | undefined;
   readonly httpJson?: HttpJsonFace | undefined;
+  /** Further forms of HTTP+JSON that peers of this version call, on paths of their own. */
+  readonly httpJsonOthers?: readonly HttpJsonFace[] | undefined;
   readonly grpc?: GrpcFace | undefined;
-  /** The pure agent card of this version. */
-  writeCard(card: AgentCard): JsonObject;
+  readonly push: PushFace;
+  /** The pure agent card of this version; `undefined` when the card lists no interface that it can say. */
+  writeCard(card: AgentCard): JsonObject | undefined;
   /** Reads a peer's card leniently. Throws `invalidAgentResponse` for what is no card at all. */
   readCard(json: JsonValue | undefined): AgentCard;
 }

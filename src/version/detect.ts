@@ -1,32 +1,55 @@
 import { A2AError } from "../protocol/errors.js";
 import { parseVersion } from "../protocol/service-parameters.js";
 
+// Which version a call speaks: the one that it declares, else the one that knows its method, route or service.
+
+/** What the server has, and how it treats callers whose declaration and call contradict each other. */
+export interface Detection<F> {
+  /** Newest first. */
+  readonly faces: readonly F[];
+  /** Holds callers to what they declare, and those who declare nothing to the versions in which that is allowed. */
+  readonly strict: boolean;
+}
+
+interface Named {
+  readonly version: string;
+  readonly isImplied: boolean;
+}
+
 /**
  * Reads the version that a caller declares, by header, metadata or query, and checks that it is one of `served`.
  * `undefined`: the caller names none, and the method, route or service decides. Throws `versionNotSupported`
- * (spec 3.6.2); in strict mode for a missing value as well.
+ * (spec 3.6.2).
  */
-export function declaredVersion(
-  value: string | undefined,
-  served: readonly string[],
-  strict: boolean,
-): string | undefined {
-  if (value === undefined || value.trim() === "") {
-    if (strict) throw notServed("(none)", served);
-    return undefined;
-  }
+export function declaredVersion(value: string | undefined, served: readonly string[]): string | undefined {
+  if (value === undefined || value.trim() === "") return undefined;
   const version = parseVersion(value);
   if (version === undefined || !served.includes(version)) throw notServed(value, served);
   return version;
 }
 
-/** The face that takes a call: of the declared version, or of whichever version knows the method, route or service. */
-export function pickFace<F extends { readonly version: string }>(
-  faces: readonly F[],
+/**
+ * The faces that may take a call, the best first: of the declared version, else those that know the method, route or
+ * service. In strict mode a face is none of the call's when the caller declares another version, or must declare it and
+ * does not. Throws `versionNotSupported` when only that stands against it.
+ */
+export function facesFor<F extends Named>(
+  { faces, strict }: Detection<F>,
   declared: string | undefined,
   knows: (face: F) => boolean,
-): F | undefined {
-  return faces.find((face) => (declared === undefined || face.version === declared) && knows(face));
+): readonly F[] {
+  const able = faces.filter(knows);
+  const meant = able.filter(({ version, isImplied }) => (declared === undefined ? isImplied : version === declared));
+  if (!strict) return declared === undefined || meant.length === 0 ? able : meant;
+  if (meant.length === 0 && able.some(({ isImplied }) => !isImplied)) {
+    throw notServed(declared ?? "(none)", versionsOf(faces));
+  }
+  return meant;
+}
+
+/** The versions of faces, each once. */
+export function versionsOf(faces: readonly { readonly version: string }[]): readonly string[] {
+  return [...new Set(faces.map(({ version }) => version))];
 }
 
 function notServed(requested: string, served: readonly string[]): A2AError {

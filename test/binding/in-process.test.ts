@@ -167,7 +167,6 @@ it("counts a stream that has ended out of the door, also when nobody reads on", 
   const out = Promise.withResolvers<void>();
   const door: InProcessDoor = {
     versions: ["1.0"],
-    strictVersions: false,
     authenticate: () => ({ owner: "me" }),
     extensions: () => [],
     enter: () => out.resolve,

@@ -1,26 +1,22 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { buildCard } from "../../src/card/build.js";
 import { cardEndpoint } from "../../src/card/endpoint.js";
 import { createPlaces, type Place, type UrlOptions } from "../../src/card/urls.js";
 import type { Version } from "../../src/version/codec.js";
-import { readCard, writeCard } from "../../src/version/v1.0/card.js";
+import * as flat from "../../src/version/v0.3/card.js";
+import { writeCard } from "../../src/version/v1.0/card.js";
 import { v1 } from "../../src/version/v1.0/v1.js";
 import { listen } from "./ask.js";
 
 const newest = v1;
-/** A version whose cards are told apart from the newest. */
-const older: Version = {
-  name: "0.3",
-  writeCard: (card) => ({ ...writeCard(card), protocolVersion: "0.3.0" }),
-  readCard,
-};
+const older: Version = { ...v1, name: "0.3", ...flat };
 
-function cardAt({ base }: Place) {
+function cardAt({ base }: Place, versions: readonly Version[]) {
   return buildCard({
     options: { name: "Port Planner", description: "Plans berths", version: "3.1.0" },
-    mounted: [{ binding: "JSONRPC", url: `${base}/json-rpc`, version: "1.0" }],
+    mounted: versions.map(({ name }) => ({ binding: "JSONRPC", url: `${base}/json-rpc`, version: name })),
     capabilities: { streaming: true, pushNotifications: false, authentication: false },
   });
 }
@@ -28,15 +24,18 @@ function cardAt({ base }: Place) {
 interface Served {
   readonly urls?: UrlOptions;
   readonly versions?: readonly [Version, ...Version[]];
+  readonly mounted?: readonly Version[];
+  readonly audience?: string;
 }
 
-function serve({ urls = {}, versions = [newest] }: Served = {}) {
+function serve({ urls = {}, versions = [newest], mounted = versions, audience }: Served = {}) {
   const made: string[] = [];
   const endpoint = cardEndpoint({
     cardAt: (place) => {
       made.push(place.base);
-      return cardAt(place);
+      return cardAt(place, mounted);
     },
+    audience,
     places: createPlaces(urls, () => ({ origin: "http://127.0.0.1:1" })),
     versions,
     cacheMaxAgeSeconds: 300,
@@ -61,7 +60,7 @@ it.each(["/.well-known/agent-card.json", "/.well-known/agent.json"])("serves the
   });
   expect(headers.vary).toBeUndefined();
   const base = `http://127.0.0.1:${server.port}`;
-  expect(JSON.parse(body)).toEqual(writeCard(cardAt({ base, grpc: "" })));
+  expect(JSON.parse(body)).toEqual(writeCard(cardAt({ base, grpc: "" }, [newest])));
 });
 
 it("answers HEAD with the headers of GET and nothing else", async () => {
@@ -129,21 +128,63 @@ it("tells caches which headers of a trusted proxy its answer depends on", async 
   expect(headers.vary).toBe("Forwarded, X-Forwarded-Host, X-Forwarded-Prefix, X-Forwarded-Proto");
 });
 
-it.each([
-  [undefined, false],
-  ["1.0", false],
-  ["0.3", true],
-  ["0.3.0", true],
-  ["7.1", false],
-  ["garbage", false],
-])("a caller that says version %s gets the older card: %s", async (version, isOlder) => {
-  await using server = await listen(serve({ versions: [newest, older] }).endpoint);
-  const { headers, body } = await server.ask({ headers: version === undefined ? {} : { "A2A-Version": version } });
-  expect("protocolVersion" in (JSON.parse(body) as object)).toBe(isOlder);
-  expect(headers.vary).toBe("A2A-Version");
+/** Which readers a card is for, by the members that only they read. */
+function readersOf(body: string): string {
+  const card = JSON.parse(body) as object;
+  return [...("supportedInterfaces" in card ? ["new"] : []), ...("preferredTransport" in card ? ["old"] : [])].join(
+    "+",
+  );
+}
+
+describe("of an agent that serves two versions", () => {
+  it.each([
+    [undefined, undefined, "new+old"],
+    [undefined, "1.0", "new"],
+    [undefined, "0.3", "old"],
+    [undefined, "0.3.0", "old"],
+    [undefined, "7.1", "new+old"],
+    [undefined, "garbage", "new+old"],
+    ["both", undefined, "new+old"],
+    ["1.0", undefined, "new"],
+    ["1.0", "0.3", "old"],
+    ["0.3", undefined, "old"],
+    ["0.3", "1.0", "new"],
+    ["0.3", "7.1", "old"],
+  ])("a card for %s is, to a caller who says version %s, one for %s", async (audience, version, readers) => {
+    const served = serve({ versions: [newest, older], ...(audience === undefined ? {} : { audience }) });
+    await using server = await listen(served.endpoint);
+    const headers: Record<string, string> = version === undefined ? {} : { "A2A-Version": version };
+    const answers = await Promise.all(
+      ["/.well-known/agent-card.json", "/.well-known/agent.json"].map((path) => server.ask({ path, headers })),
+    );
+    expect(answers.map(({ body }) => readersOf(body))).toEqual([readers, readers]);
+    expect(answers.map((answer) => answer.headers.vary)).toEqual(["A2A-Version", "A2A-Version"]);
+  });
+
+  it("each form of the card has a tag of its own", async () => {
+    await using server = await listen(serve({ versions: [newest, older] }).endpoint);
+    const ask = (headers: Record<string, string>) => server.ask({ headers });
+    const tags = [await ask({}), await ask({ "A2A-Version": "1.0" }), await ask({ "A2A-Version": "0.3" })].map(
+      ({ headers }) => String(headers.etag),
+    );
+    expect(new Set(tags).size).toBe(3);
+    const [union = "", pure = ""] = tags;
+    expect((await ask({ "If-None-Match": union })).status).toBe(304);
+    expect((await ask({ "If-None-Match": union, "A2A-Version": "1.0" })).status).toBe(200);
+    expect((await ask({ "If-None-Match": pure, "A2A-Version": "1.0" })).status).toBe(304);
+  });
+
+  it("everybody gets the card of the newest when nothing is mounted for the other", async () => {
+    await using server = await listen(
+      serve({ versions: [newest, older], mounted: [newest], audience: "0.3" }).endpoint,
+    );
+    for (const headers of [{}, { "A2A-Version": "0.3" }]) {
+      expect(readersOf((await server.ask({ headers })).body)).toBe("new");
+    }
+  });
 });
 
-it("encodes the card once for each place, and keeps no more than 16 places", async () => {
+it("makes the card once for each place, and keeps no more than 16 places", async () => {
   const { made, endpoint } = serve();
   await using server = await listen(endpoint);
   const ask = (host: string) => server.ask({ headers: { Host: host } });

@@ -4,14 +4,14 @@ import type { Version } from "../../src/version/codec.js";
 import { v1 } from "../../src/version/v1.0/v1.js";
 
 /** A version that has JSON-RPC alone, as the oldest have. */
-const oldest: Version = { name: "0.1", jsonRpc: v1.jsonRpc, writeCard: v1.writeCard, readCard: v1.readCard };
+const oldest: Version = { ...v1, name: "0.1", httpJson: undefined, grpc: undefined };
 
-it("lists each binding in each version that has it, in the order asked for", () => {
+it("lists each version with the bindings that it has, in the order asked for", () => {
   expect(mountsOf(["grpc", "json-rpc", "http-json"], [v1, oldest])).toEqual([
     { binding: "GRPC", version: "1.0", path: "" },
     { binding: "JSONRPC", version: "1.0", path: "/json-rpc" },
-    { binding: "JSONRPC", version: "0.1", path: "/json-rpc" },
     { binding: "HTTP+JSON", version: "1.0", path: "/http-json" },
+    { binding: "JSONRPC", version: "0.1", path: "/json-rpc" },
   ]);
 });
 

@@ -3,6 +3,8 @@ import type { Mount } from "../../src/card/mounts.js";
 import type { CardOptions } from "../../src/card/options.js";
 import { type PublishOptions, publishCard } from "../../src/card/publish.js";
 import { A2AError } from "../../src/protocol/errors.js";
+import type { Version } from "../../src/version/codec.js";
+import * as flat from "../../src/version/v0.3/card.js";
 import { v1 } from "../../src/version/v1.0/v1.js";
 import { listen } from "./ask.js";
 
@@ -69,6 +71,37 @@ it.each([
   published.mount([grpc]);
   expect(() => published.mount(mounts)).toThrow(message);
   expect(published.card().supportedInterfaces).toHaveLength(1);
+});
+
+const older: Version = { ...v1, name: "0.3", ...flat };
+
+it.each([
+  ["no version", "o.3", 'card.audience must be "both" or a version that is served (1.0, 0.3), not "o.3"'],
+  [
+    "a version that is not served",
+    "0.2",
+    'card.audience must be "both" or a version that is served (1.0, 0.3), not "0.2"',
+  ],
+])("refuses to be for %s", (_, audience, problem) => {
+  const versions = [v1, older] as const;
+  expect(() => publish({ audience: audience as "0.2" }, { versions })).toThrow(problem);
+});
+
+it("refuses to be for readers who find nothing that they can call", () => {
+  const published = publish({ audience: "0.3" }, { versions: [v1, older] });
+  expect(() => published.mount([rpc])).toThrow(
+    "card.audience is 0.3, but nothing is mounted that its readers can call",
+  );
+  published.mount([rpc, { ...rpc, version: "0.3" }]);
+  expect(published.card().supportedInterfaces).toHaveLength(2);
+});
+
+it("refuses to be mounted where no reader of an older version finds a transport that it knows", () => {
+  const published = publish({}, { versions: [v1, older] });
+  const own: Mount = { binding: "urn:port:pigeon", version: "0.3", path: "/pigeon" };
+  expect(() => published.mount([rpc, own])).toThrow(
+    "the card of 0.3 lists none of JSONRPC, GRPC, HTTP+JSON: mount one, or leave 0.3 out of the versions",
+  );
 });
 
 it("has no extended card when the author gave none", () => {

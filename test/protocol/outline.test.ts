@@ -1,6 +1,7 @@
 import type { DescField, DescFile, DescMethod } from "@bufbuild/protobuf";
 import { getOption } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { file_a2a_v1_a2a } from "../../gen/a2a/v1/a2a_pb.js";
 import { http } from "../../gen/google/api/annotations_pb.js";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.js";
 import { file_lf_a2a_v1_a2a } from "../../gen/lf/a2a/v1/a2a_pb.js";
@@ -9,9 +10,12 @@ import { httpRoutes } from "../../src/protocol/http-rules.js";
 import { A2AService } from "../../src/protocol/model.js";
 import { operations } from "../../src/protocol/operations.js";
 import { fileFromOutlines } from "../../src/protocol/outline.js";
+import { A2AService as OldService } from "../../src/version/v0.3/proto-model.js";
 
-const outlined = A2AService.file;
-const whole = file_lf_a2a_v1_a2a;
+const schemas = [
+  { name: "1.0", outlined: A2AService.file, whole: file_lf_a2a_v1_a2a, required: 60 },
+  { name: "0.3", outlined: OldService.file, whole: file_a2a_v1_a2a, required: 7 },
+];
 
 // What a field points at is named, so that the two schemas can be held against each other.
 function saidOfField(field: DescField): object {
@@ -45,7 +49,7 @@ function saidOf(file: DescFile): object {
   };
 }
 
-describe("descriptors made of an outline", () => {
+describe.each(schemas)("descriptors made of the outline of $name", ({ outlined, whole, required: count }) => {
   it("say of the service and its messages what the whole schema says", () => {
     expect(outlined.messages.length).toBeGreaterThan(40);
     expect(saidOf(outlined)).toEqual(saidOf(whole));
@@ -62,9 +66,25 @@ describe("descriptors made of an outline", () => {
     const named = (file: DescFile, test: (field: DescField) => boolean) =>
       file.messages.flatMap(({ fields }) => fields.filter(test).map(String));
     const required = named(whole, (field) => getOption(field, field_behavior).includes(FieldBehavior.REQUIRED));
-    expect(required.length).toBeGreaterThan(50);
+    expect(required.length).toBeGreaterThanOrEqual(count);
     expect(named(outlined, isRequired)).toEqual(required);
     expect(named(whole, isRequired)).toEqual(required);
+  });
+});
+
+describe("descriptors made of an outline", () => {
+  it("have the JSON names that a schema gives its fields", () => {
+    const named = OldService.file.messages.flatMap(({ fields }) =>
+      fields
+        .filter(({ jsonName, localName }) => jsonName !== localName)
+        .map((field) => `${field.parent.name}.${field.name}`),
+    );
+    expect(named).toEqual([
+      "TaskStatus.update",
+      "SendMessageRequest.request",
+      "SendMessageResponse.msg",
+      "StreamResponse.msg",
+    ]);
   });
 
   it("have the HTTP rules of the schema", () => {
@@ -72,7 +92,7 @@ describe("descriptors made of an outline", () => {
       ({ operation, verb, segments, suffix, hasBody }) =>
         `${operation.name} ${verb} /${segments.map((at) => ("field" in at ? `{${at.field}}` : at.literal)).join("/")}${suffix} ${hasBody ? "*" : ""}`,
     );
-    const meant = whole.services
+    const meant = file_lf_a2a_v1_a2a.services
       .flatMap(({ methods }) => methods)
       .flatMap((method) => {
         const rule = getOption(method, http);

@@ -44,7 +44,12 @@ export interface LogOf {
   readonly key: number;
   /** Writes events, all in one write, and says so; with `hint: false` it says nothing. */
   write(events: readonly StreamResponse[], how?: { readonly hint?: boolean; readonly snapshot?: Task }): Promise<void>;
-  register(id: string, config: Config): Promise<PushRegistration>;
+  /** In version 1.0, unless `as` says another one. */
+  register(
+    id: string,
+    config: Config,
+    as?: Partial<Pick<PushRegistration, "version" | "taskName">>,
+  ): Promise<PushRegistration>;
   delete(id: string): Promise<void>;
   /** Ids of the configurations that are kept. */
   configs(): Promise<readonly string[]>;
@@ -108,9 +113,9 @@ async function openLog({ push, tasks, store, publish }: LogDeps): Promise<LogOf>
       head = { ...head, seq: head.seq + records.length };
       if (hint) publish(id);
     },
-    async register(configId, config) {
+    async register(configId, config, as) {
       const made = create(TaskPushNotificationConfigSchema, { ...config, id: configId, taskId: id });
-      const registration = { key, taskId: id, scope: alice, config: made, cursor: head.seq, version: "1.0" };
+      const registration = { key, taskId: id, scope: alice, config: made, cursor: head.seq, version: "1.0", ...as };
       await store.set(registration, 10);
       push.service.added(registration);
       return registration;

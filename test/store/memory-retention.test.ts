@@ -2,15 +2,15 @@ import { describe, expect, it } from "vitest";
 import type { Head, TaskStore } from "../../src/core/ports.js";
 import { TaskState } from "../../src/protocol/model.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
-import { alice, appendTo, event, events, newTask, status, taskAt } from "../contract/fixtures.js";
+import { alice, appendTo, bob, event, events, newTask, status, taskAt } from "../contract/fixtures.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 
 const kibibyte = 1024;
 const { COMPLETED, INPUT_REQUIRED } = TaskState;
 
 /** A task with one record that is finished by a second. */
-async function finish(store: TaskStore, bytes: number): Promise<Head> {
-  const head = await store.create(newTask({ bytes: 0 }));
+async function finish(store: TaskStore, bytes: number, name?: string): Promise<Head> {
+  const head = await store.create(newTask({ bytes: 0, name }));
   const { snapshot: _, ...done } = status(COMPLETED, 2_000, 2);
   const snapshot = { task: taskAt(2), bytes: 10 };
   expect(await store.append(appendTo(head, { ...done, snapshot, bytes, end: { inboxPut: 0 } }))).toBe("stored");
@@ -32,6 +32,30 @@ describe("a memory task store that is full", () => {
     expect(first && (await store.read(alice, first.id))).toBeUndefined();
     expect(first && (await store.recordsAfter(first.key, 0, 1))).toBeUndefined();
     expect((await store.list(alice, { limit: 10 })).total).toBe(4);
+    await store.close();
+  });
+
+  it("drops the name of a task with it, and of no other task", async () => {
+    const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
+    await store.create(newTask({ scope: bob, name: "trip" }));
+    const old = await finish(store, 10 * kibibyte, "trip");
+    const kept = await finish(store, 10 * kibibyte, "journey");
+    expect(await store.taskNamed(alice, "trip")).toBe(old.id);
+    await finish(store, 32 * kibibyte);
+    expect(await whatIsLeft(store, [old, kept])).toEqual([1]);
+    const names = [await store.taskNamed(alice, "trip"), await store.taskNamed(alice, "journey")];
+    expect(names).toEqual([undefined, kept.id]);
+    expect(await store.taskNamed(bob, "trip")).toBeDefined();
+    const { id } = await store.create(newTask({ name: "trip" }));
+    expect(await store.taskNamed(alice, "trip")).toBe(id);
+    await store.close();
+  });
+
+  it("counts names as well", async () => {
+    const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
+    const long = (letter: string): string => letter.repeat(20 * kibibyte);
+    await expect(store.create(newTask({ name: long("a") }))).rejects.toMatchObject({ code: "resourceExhausted" });
+    expect(await store.taskNamed(alice, long("a"))).toBeUndefined();
     await store.close();
   });
 

@@ -43,6 +43,48 @@ describe("the contract of a task store", () => {
   });
 });
 
+describe("the contract of a task store, on names", () => {
+  const spoilt = (changes: (store: TaskStore) => Partial<TaskStore>) => async () => {
+    const store = memoryTaskStore();
+    return { store: Object.assign(store, changes(store)) };
+  };
+
+  it("finds a store that lets two tasks have one name", async () => {
+    const make = spoilt((store) => {
+      const create = store.create.bind(store);
+      return { create: (task) => create(task).catch(() => create({ ...task, name: undefined })) };
+    });
+    expect(await failing(taskStoreContract(make, { histories: 0 }))).toEqual(
+      expect.arrayContaining([
+        "the name of a task stays with a task that has ended",
+        "a name that is taken is refused to a new task, of which nothing is written",
+        "a name that is taken goes to one of several tasks that are made at once",
+      ]),
+    );
+  });
+
+  it("finds a store whose names are seen by everybody", async () => {
+    const make = spoilt((store) => {
+      const taskNamed = store.taskNamed.bind(store);
+      const owners = ["alice", "bob", "ab"];
+      return {
+        async taskNamed(_, name) {
+          for (const owner of owners) {
+            const id = await taskNamed({ tenant: "", owner }, name);
+            if (id !== undefined) return id;
+          }
+          return undefined;
+        },
+      };
+    });
+    expect(await failing(taskStoreContract(make, { histories: 0 }))).toEqual([
+      "the name of a task leads to its task in its scope, and nowhere else",
+      "the name of a task may be used once in each scope",
+      "the name of a task tells apart scopes and names that are spelled alike when joined",
+    ]);
+  });
+});
+
 describe("the contract of a push store", () => {
   it("finds one that lets a cursor go back", async () => {
     const make = async () => {

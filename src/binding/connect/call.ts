@@ -3,11 +3,11 @@ import type { HandlerContext } from "@connectrpc/connect";
 import type { OpenContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { invokeStream, invokeUnary } from "../../protocol/operations.js";
-import { extensionsParameter, formatExtensions } from "../../protocol/service-parameters.js";
+import { formatExtensions } from "../../protocol/service-parameters.js";
 import { openContext } from "../grpc/admission.js";
 import type { RpcMethod } from "../grpc/method.js";
 import type { HttpRequest } from "../http.js";
-import { expectedBytes } from "../http-door.js";
+import { expectedBytes, handlerFor } from "../http-door.js";
 import type { Service } from "../service.js";
 import { errorToConnect } from "./errors.js";
 
@@ -47,10 +47,10 @@ export class ConnectCall {
     const header = (name: string) => request.header(name);
     try {
       const principal = await service.authenticate({ binding: "connect", header });
-      const { version } = method.face;
-      const context = openContext(service, { principal, binding: "connect", version, header });
+      const { face } = method;
+      const context = openContext(service, { principal, binding: "connect", face, header });
       const { extensions } = context;
-      if (extensions.length > 0) responseHeader.set(extensionsParameter, formatExtensions(extensions));
+      if (extensions.length > 0) responseHeader.set(face.extensionsName, formatExtensions(extensions));
       const bytes = expectedBytes(request, bodyMaxBytes);
       this.#countOut = service.enter({ principal, bytes, streams: method.operation.streams });
       this.#context = context;
@@ -76,7 +76,7 @@ export class ConnectCall {
     try {
       const context = this.#reach(signal);
       const request = face.readRequest(operation, wire);
-      const reply = await invokeUnary(service.handler, operation, request, context);
+      const reply = await invokeUnary(handlerFor(face, service), operation, request, context);
       return face.writeReply(operation, reply, request);
     } catch (error) {
       throw this.#public(error);
@@ -90,10 +90,11 @@ export class ConnectCall {
       const context = this.#reach(signal);
       const request = face.readRequest(operation, wire);
       const writer = face.writeStream(operation, request);
-      for await (const item of invokeStream(service.handler, operation, request, context)) {
+      for await (const item of invokeStream(handlerFor(face, service), operation, request, context)) {
         // The library encodes by itself, in JSON perhaps.
         for (const { payload } of writer.write(item)) yield payload;
       }
+      for (const { payload } of writer.end?.() ?? []) yield payload;
     } catch (error) {
       throw this.#public(error);
     } finally {

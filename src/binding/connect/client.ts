@@ -8,7 +8,7 @@ import { decodeOptions, methodsOf, type RpcMethod } from "../grpc/method.js";
 import { createSender, type HttpTransportOptions, type Incoming, replyMaxDefault } from "../http-caller.js";
 import { leavable } from "../leavable.js";
 import { mediaTypeOf } from "../media-type.js";
-import { createTransport, type Transport } from "../transport.js";
+import { createTransport, missingIn, type Transport } from "../transport.js";
 import { errorFromAnswer, errorFromEnd, errorFromTrailerBytes, errorFromTrailers } from "./answer-errors.js";
 import { EnvelopeReader, encodeEnvelope, joined } from "./envelope.js";
 
@@ -29,12 +29,13 @@ export function createConnectTransport(options: ConnectTransportOptions): Transp
   const callOf = (operation: Operation, request: AnyMessage, call: CallOptions): WebCall => {
     const method = methods.get(operation);
     if (method !== undefined) return { ...method, http: options, base, wire, replyMaxBytes, request, options: call };
-    throw new A2AError("unsupportedOperation", `${operation.method} does not exist in this version over ${protocol}`);
+    throw missingIn(face, operation, protocol);
   };
-  return createTransport({
+  const calls = createTransport({
     unary: async (operation, request, call) => callUnary(callOf(operation, request, call)),
     stream: (operation, request, call) => leavable((left) => callStream(() => callOf(operation, request, call), left)),
   });
+  return face.call?.(calls) ?? calls;
 }
 
 /** What the two protocols do differently. */
@@ -85,17 +86,18 @@ interface WebCall extends RpcMethod {
 async function callUnary(call: WebCall): Promise<AnyMessage> {
   const incoming = await open(call);
   const bytes = call.wire.framesUnary ? await readOnlyMessage(call, incoming) : await readBody(call, incoming);
-  return call.face.readReply(call.operation, decode(call.descriptor.output, bytes));
+  return call.face.readReply(call.operation, decode(call.descriptor.output, bytes), call.request);
 }
 
 async function* callStream(find: () => WebCall, left: AbortSignal): AsyncGenerator<StreamItem, void, undefined> {
   const call = find();
   const { face, operation, descriptor } = call;
-  const reader = face.readStream(operation);
+  const reader = face.readStream(operation, call.request);
   try {
     const incoming = await open(call, left);
     for await (const bytes of readMessages(call, incoming)) {
-      yield* reader.read(decode(descriptor.output, bytes), undefined);
+      for (const item of reader.read(decode(descriptor.output, bytes))) yield item;
+      if (reader.isOver === true) return;
     }
   } catch (error) {
     if (!left.aborted) throw error;
@@ -130,7 +132,7 @@ function send(call: WebCall, left: AbortSignal | undefined): Promise<Incoming> {
   const message = toBinary(descriptor.input, face.writeRequest(operation, request));
   const body = operation.streams || wire.framesUnary ? encodeEnvelope(message) : message;
   const { fetch: take = (input, init) => fetch(input, init) } = http;
-  const sender = createSender({ ...http, fetch: (input, init) => take(input, { ...init, body }) }, face.version);
+  const sender = createSender({ ...http, fetch: (input, init) => take(input, { ...init, body }) }, face);
   const { timeoutMs = Number.POSITIVE_INFINITY } = options;
   const timeLimit = timeoutMs > timeLimitMaxMs ? {} : wire.timeLimit(Math.ceil(timeoutMs));
   const headers = { ...options.headers, ...wire.headers, ...timeLimit };

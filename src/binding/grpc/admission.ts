@@ -1,23 +1,29 @@
 import { type Binding, createContext, type OpenContext, type Principal } from "../../protocol/context.js";
-import { extensionsParameter, parseExtensions, versionParameter } from "../../protocol/service-parameters.js";
-import { declaredVersion } from "../../version/detect.js";
+import { A2AError } from "../../protocol/errors.js";
+import { requestedExtensions, versionParameter } from "../../protocol/service-parameters.js";
+import type { GrpcFace } from "../../version/codec.js";
+import { declaredVersion, facesFor } from "../../version/detect.js";
 import type { Service } from "../service.js";
 
 export interface Admission {
   readonly principal: Principal;
   readonly binding: Binding;
-  /** Version of the service that the path names. */
-  readonly version: string;
+  /** That of the service which the path names. */
+  readonly face: GrpcFace;
   readonly header: (name: string) => string | undefined;
 }
 
 /**
- * The context of a call whose caller is known. The path has already picked the version, so a declared one can only be
- * the same. Throws `versionNotSupported` and `extensionSupportRequired`.
+ * The context of a call whose caller is known. The path has already picked the version; a declared one has to be served,
+ * and in strict mode the same. Throws `versionNotSupported` and `extensionSupportRequired`.
  */
-export function openContext(service: Service, { principal, binding, version, header }: Admission): OpenContext {
+export function openContext(service: Service, { principal, binding, face, header }: Admission): OpenContext {
   // A value that was sent twice reaches us joined by a comma: the first one counts.
-  declaredVersion(header(versionParameter)?.split(",", 1)[0], [version], service.strictVersions);
-  const extensions = service.extensions(parseExtensions(header(extensionsParameter)));
-  return createContext({ principal, binding, version, extensions, after: header("last-event-id") });
+  const declared = declaredVersion(header(versionParameter)?.split(",", 1)[0], service.versions);
+  const { version, callersNameTasks } = face;
+  if (facesFor({ faces: [face], strict: service.strictVersions }, declared, () => true).length === 0) {
+    throw new A2AError("methodNotFound", `version ${declared} has another service`);
+  }
+  const extensions = service.extensions(requestedExtensions(header));
+  return createContext({ principal, binding, version, extensions, callersNameTasks, after: header("last-event-id") });
 }

@@ -3,7 +3,8 @@ import { Metadata, ServerInterceptingCall, type ServerInterceptingCallInterface,
 import type { OpenContext, Principal } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { invokeStream, invokeUnary, type StreamItem } from "../../protocol/operations.js";
-import { extensionsParameter, formatExtensions } from "../../protocol/service-parameters.js";
+import { formatExtensions } from "../../protocol/service-parameters.js";
+import type { WireEvent } from "../../version/codec.js";
 import { openContext } from "./admission.js";
 import { sayFindings } from "./engine-status.js";
 import { errorToStatus } from "./errors.js";
@@ -84,7 +85,7 @@ export class GrpcCall extends ServerInterceptingCall {
   #admit(principal: Principal, header: (name: string) => string | undefined): void {
     if (this.#over) return;
     const { face, service, bodyTimeoutMs } = this.#method;
-    this.#context = openContext(service, { principal, binding: "grpc", version: face.version, header });
+    this.#context = openContext(service, { principal, binding: "grpc", face, header });
     this.#timer = setTimeout(() => {
       this.#fail(new A2AError("requestTimeout", `the request took longer than ${bodyTimeoutMs} ms to arrive`));
     }, bodyTimeoutMs);
@@ -125,17 +126,22 @@ export class GrpcCall extends ServerInterceptingCall {
 
   /** Writes events as they come. What the operation has ready at once goes into one write; a full socket stops it. */
   async #pump(request: AnyMessage, stream: AsyncIterable<StreamItem>): Promise<void> {
-    const { face, operation, descriptor } = this.#method;
+    const { face, operation } = this.#method;
     const writer = face.writeStream(operation, request);
     const events = stream[Symbol.asyncIterator]();
     this.#events = events;
     for (let next = await events.next(); next.done !== true && !this.#over; next = await events.next()) {
-      for (const { payload } of writer.write(next.value)) {
-        const bytes = bytesOf(descriptor.output, payload);
-        this.#pendingBytes += bytes.length;
-        this.#send(bytes, () => this.#written(bytes.length));
-      }
+      this.#sendEvents(writer.write(next.value));
       if (this.#pendingBytes > highWaterBytes) await this.#drain();
+    }
+    if (!this.#over) this.#sendEvents(writer.end?.() ?? []);
+  }
+
+  #sendEvents(events: readonly WireEvent<AnyMessage>[]): void {
+    for (const { payload } of events) {
+      const bytes = bytesOf(this.#method.descriptor.output, payload);
+      this.#pendingBytes += bytes.length;
+      this.#send(bytes, () => this.#written(bytes.length));
     }
   }
 
@@ -162,7 +168,7 @@ export class GrpcCall extends ServerInterceptingCall {
     const extensions = this.#context?.extensions ?? [];
     if (extensions.length === 0) return;
     const headers = new Metadata();
-    headers.set(extensionsParameter, formatExtensions(extensions));
+    headers.set(this.#method.face.extensionsName, formatExtensions(extensions));
     this.#call.sendMetadata(headers);
   }
 
@@ -175,7 +181,8 @@ export class GrpcCall extends ServerInterceptingCall {
   #fail(error: unknown): void {
     if (this.#over) return;
     this.#end();
-    this.#call.sendStatus(errorToStatus(this.#method.service.publicError(error)));
+    const { face, service } = this.#method;
+    this.#call.sendStatus(errorToStatus(service.publicError(error), face));
   }
 
   #end(): void {

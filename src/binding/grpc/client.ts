@@ -3,15 +3,15 @@ import { type Client, Metadata, type ServiceError } from "@grpc/grpc-js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
-import { extensionsParameter, formatExtensions, versionParameter } from "../../protocol/service-parameters.js";
-import type { GrpcFace } from "../../version/codec.js";
+import { formatExtensions, versionParameter } from "../../protocol/service-parameters.js";
+import type { GrpcFace, StreamReader } from "../../version/codec.js";
 import type { AddressPolicy, Lookup } from "../address-policy.js";
 import type { ClientTls } from "../client-tls.js";
-import { leavable } from "../leavable.js";
 import { connectTimeoutDefaultMs } from "../node-fetch.js";
-import { createTransport } from "../transport.js";
+import { createTransport, missingIn } from "../transport.js";
 import { credentialsOf } from "./address.js";
 import { callFailure } from "./call-failure.js";
+import { CallItems } from "./call-items.js";
 import { Line } from "./line.js";
 import { asBuffer, asBytes, decodeOptions, methodsOf, type RpcMethod } from "./method.js";
 
@@ -40,6 +40,7 @@ export type GrpcTransport = Operations<CallOptions> & { close(): void };
 export function createGrpcTransport(options: GrpcTransportOptions): GrpcTransport {
   const {
     address,
+    face,
     tls,
     replyMaxBytes = 64 * 1024 * 1024,
     connectTimeoutMs = connectTimeoutDefaultMs,
@@ -57,18 +58,17 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
   const line = new Line({ address, credentials, channel, connectTimeoutMs, policy, lookup });
   const metadata = metadataWriter(options);
   const shared = { line, address, metadata };
-  const methods = new Map(methodsOf(options.face).map((method) => [method.operation, { ...method, ...shared }]));
+  const methods = new Map(methodsOf(face).map((method) => [method.operation, { ...method, ...shared }]));
   const methodOf = (operation: Operation): CalledMethod => {
     const method = methods.get(operation);
     if (method !== undefined) return method;
-    throw new A2AError("unsupportedOperation", `${operation.method} does not exist in this version over gRPC`);
+    throw missingIn(face, operation, "gRPC");
   };
   const calls = createTransport({
     unary: async (operation, request, options) => callUnary(methodOf(operation), request, options),
-    stream: (operation, request, options) =>
-      leavable((left) => callStream(() => methodOf(operation), request, { ...options, left })),
+    stream: (operation, request, options) => callStream(() => methodOf(operation), request, options),
   });
-  return { ...calls, close: () => line.close() };
+  return { ...(face.call?.(calls) ?? calls), close: () => line.close() };
 }
 
 /** One RPC as it is called. */
@@ -90,7 +90,7 @@ async function callUnary(method: CalledMethod, request: AnyMessage, options: Cal
       signal?.removeEventListener("abort", cancel);
       try {
         if (error !== null) throw failureOf(error, { method, client, call });
-        resolve(face.readReply(operation, decodeReply(descriptor.output, reply)));
+        resolve(face.readReply(operation, decodeReply(descriptor.output, reply), request));
       } catch (failure) {
         reject(signal?.aborted === true ? signal.reason : failure);
       }
@@ -101,47 +101,46 @@ async function callUnary(method: CalledMethod, request: AnyMessage, options: Cal
   });
 }
 
-interface StreamOptions extends CallOptions {
-  /** Aborts when the reader leaves, maybe while it waits for an event. */
-  readonly left: AbortSignal;
-}
-
-async function* callStream(
+/** A streaming call. Its reader may leave it at any time. */
+function callStream(
   find: () => CalledMethod,
   request: AnyMessage,
-  options: StreamOptions,
-): AsyncGenerator<StreamItem, void, undefined> {
-  const method = find();
-  const { face, operation, path, descriptor, metadata } = method;
-  const { signal, left } = options;
-  signal?.throwIfAborted();
-  const wire = encode(descriptor.input, face.writeRequest(operation, request));
-  const limits = limitsOf(options);
-  const client = await clientOf(method, options).catch(unlessLeft(left));
-  if (client === undefined) return;
-  const call = client.makeServerStreamRequest(path, same, asBytes, wire, metadata(options), limits);
-  // The iterator below tells of errors; one that comes after its end has nobody to tell.
-  call.on("error", () => {});
-  const cancel = (): void => call.cancel();
-  signal?.addEventListener("abort", cancel, { once: true });
-  left.addEventListener("abort", cancel, { once: true });
-  const reader = face.readStream(operation);
-  try {
-    for await (const payload of call) yield* reader.read(decodeReply(descriptor.output, payload), undefined);
-  } catch (error) {
-    if (left.aborted) return;
-    throw signal?.aborted === true ? signal.reason : failureOf(error, { method, client, call });
-  } finally {
-    signal?.removeEventListener("abort", cancel);
-    call.cancel();
-  }
+  options: CallOptions,
+): AsyncIterableIterator<StreamItem, undefined, undefined> {
+  const { signal } = options;
+  const left = new AbortController();
+  let end: { readonly method: CalledMethod; readonly client: Client; readonly reader: StreamReader<AnyMessage> };
+  let cancel = (): void => {};
+  return new CallItems({
+    async open() {
+      const method = find();
+      const { face, operation, path, descriptor, metadata } = method;
+      signal?.throwIfAborted();
+      const wire = encode(descriptor.input, face.writeRequest(operation, request));
+      const limits = limitsOf(options);
+      const client = await clientOf(method, options, left.signal).catch(unlessLeft(left.signal));
+      if (client === undefined) return undefined;
+      end = { method, client, reader: face.readStream(operation, request) };
+      const call = client.makeServerStreamRequest(path, same, asBytes, wire, metadata(options), limits);
+      cancel = () => call.cancel();
+      signal?.addEventListener("abort", cancel, { once: true });
+      return call;
+    },
+    read: (message) => end.reader.read(decodeReply(end.method.descriptor.output, message)),
+    isOver: () => end.reader.isOver === true,
+    ended() {
+      left.abort();
+      signal?.removeEventListener("abort", cancel);
+    },
+    failure: (error, call) => (signal?.aborted === true ? signal.reason : failureOf(error, { ...end, call })),
+  });
 }
 
 /** The client of a line that stands, at once; else when it stands, unless the call is over before. */
-function clientOf({ line }: CalledMethod, options: CallOptions & { readonly left?: AbortSignal }): Promise<Client> {
+function clientOf({ line }: CalledMethod, options: CallOptions, left?: AbortSignal): Promise<Client> {
   const client = line.take();
   if (!(client instanceof Promise)) return Promise.resolve(client);
-  const { signal, left, timeoutMs } = options;
+  const { signal, timeoutMs } = options;
   const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   const over = AbortSignal.any([signal, left, deadline].filter((each) => each !== undefined));
   return new Promise((resolve, reject) => {
@@ -186,22 +185,32 @@ interface FailedCall {
   readonly call: { getPeer(): string };
 }
 
-function failureOf(error: unknown, { method: { line, address }, client, call }: FailedCall): unknown {
-  const failure = callFailure(error, { client, address, peer: call.getPeer() });
+function failureOf(error: unknown, { method: { line, face, address }, client, call }: FailedCall): unknown {
+  const failure = callFailure(error, { client, face, address, peer: call.getPeer() });
   if (failure instanceof ConnectionError && !failure.written) line.drop(client);
   return failure;
 }
 
-/** Metadata of a call. Most calls add nothing of their own and share one object. */
+/** Metadata of a call. Most calls add nothing of their own, or the extensions that the call before had, and share one object. */
 function metadataWriter({ face, headers = {} }: GrpcTransportOptions): (options: CallOptions) => Metadata {
   const shared = new Metadata();
   for (const [name, value] of Object.entries(headers)) set(shared, name, value);
-  shared.set(versionParameter, face.version);
+  if (face.declares !== undefined) shared.set(versionParameter, face.declares);
+  let last = { extensions: "", metadata: shared };
+  const extended = ({ extensions }: CallOptions): Metadata => {
+    const wanted = extensions === undefined ? "" : formatExtensions(extensions);
+    if (wanted === "") return shared;
+    if (wanted !== last.extensions) {
+      last = { extensions: wanted, metadata: shared.clone() };
+      last.metadata.set(face.extensionsName, wanted);
+    }
+    return last.metadata;
+  };
   return (options) => {
-    if (options.headers === undefined && options.extensions === undefined && options.after === undefined) return shared;
-    const own = shared.clone();
+    const base = extended(options);
+    if (options.headers === undefined && options.after === undefined) return base;
+    const own = base.clone();
     for (const [name, value] of Object.entries(options.headers ?? {})) set(own, name, value);
-    if (options.extensions !== undefined) own.set(extensionsParameter, formatExtensions(options.extensions));
     if (options.after !== undefined) own.set("last-event-id", options.after);
     return own;
   };

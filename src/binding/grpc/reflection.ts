@@ -2,7 +2,6 @@ import { type DescFile, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type DescriptorProto, type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { Server } from "@grpc/grpc-js";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.js";
-import { file_lf_a2a_v1_a2a } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { GrpcFace } from "../../version/codec.js";
 import { asBuffer } from "./method.js";
 
@@ -11,9 +10,13 @@ import { asBuffer } from "./method.js";
  * details of our errors.
  */
 export async function addReflection(server: Server, faces: readonly GrpcFace[]): Promise<void> {
-  const [{ ReflectionService }, health] = await Promise.all([import("@grpc/reflection"), healthFiles()]);
+  const [{ ReflectionService }, health, schemas] = await Promise.all([
+    import("@grpc/reflection"),
+    healthFiles(),
+    Promise.all(faces.map(({ service }) => whole.get(service.typeName)?.() ?? service.file)),
+  ]);
   const files = new Map<string, FileDescriptorProto>();
-  for (const { service } of faces) collect(whole.find(({ name }) => name === service.file.name) ?? service.file, files);
+  for (const schema of schemas) collect(schema, files);
   collect(file_google_rpc_error_details, files);
   const fileDescriptorProtos = [...files.values(), ...health].map((file) =>
     asBuffer(toBinary(FileDescriptorProtoSchema, file)),
@@ -24,7 +27,10 @@ export async function addReflection(server: Server, faces: readonly GrpcFace[]):
 }
 
 // Services are made of outlines, which leave out what only a reader of the schema wants to know.
-const whole: readonly DescFile[] = [file_lf_a2a_v1_a2a];
+const whole: ReadonlyMap<string, () => Promise<DescFile>> = new Map([
+  ["lf.a2a.v1.A2AService", async () => (await import("../../../gen/lf/a2a/v1/a2a_pb.js")).file_lf_a2a_v1_a2a],
+  ["a2a.v1.A2AService", async () => (await import("../../../gen/a2a/v1/a2a_pb.js")).file_a2a_v1_a2a],
+]);
 
 /** A file and everything that it imports. */
 function collect(file: DescFile, files: Map<string, FileDescriptorProto>): void {

@@ -1,5 +1,6 @@
 import { Server, ServerInterceptingCall } from "@grpc/grpc-js";
 import type { GrpcFace } from "../../version/codec.js";
+import { handlerFor } from "../http-door.js";
 import type { Service } from "../service.js";
 import { GrpcCall } from "./call.js";
 import { createHealth } from "./health.js";
@@ -69,9 +70,11 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 }
 
 function servedMethods({ faces, service, bodyTimeoutMs = 30_000 }: GrpcServerOptions): Map<string, ServedMethod> {
-  const { handler } = service;
   return new Map(
-    faces.flatMap(methodsOf).map((method) => [method.path, { ...method, service, handler, bodyTimeoutMs }]),
+    faces.flatMap(methodsOf).map((method) => {
+      const handler = handlerFor(method.face, service);
+      return [method.path, { ...method, service, handler, bodyTimeoutMs }];
+    }),
   );
 }
 

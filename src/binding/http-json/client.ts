@@ -3,7 +3,6 @@ import type { CallOptions } from "../../protocol/context.js";
 import { isJsonObject } from "../../protocol/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
-import { a2aMediaType } from "../../protocol/service-parameters.js";
 import type { HttpJsonFace } from "../../version/codec.js";
 import { isEventStream, parseAnswer, parseOrNothing, readEvents, readText, withAnswerHeaders } from "../http-answer.js";
 import {
@@ -16,7 +15,7 @@ import {
 
 import { leavable } from "../leavable.js";
 import { eventStreamType, jsonMediaType } from "../media-type.js";
-import { createTransport } from "../transport.js";
+import { createTransport, missingIn } from "../transport.js";
 import { type Address, addressesOf } from "./address.js";
 
 export interface HttpJsonTransportOptions extends HttpTransportOptions {
@@ -40,37 +39,41 @@ interface Outgoing {
   readonly left?: AbortSignal | undefined;
 }
 
-const jsonTypes = `${a2aMediaType}, ${jsonMediaType}`;
-
 /** The client end of HTTP+JSON: calls an agent by `fetch`. */
 export function createHttpJsonTransport(options: HttpJsonTransportOptions): Operations<CallOptions> {
   const { face, url, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
   const base = url.replace(/\/+$/, "");
-  const client: HttpClient = { face, base, send: createSender(options, face.version), replyMaxBytes, eventMaxLength };
-  return createTransport({
+  const client: HttpClient = { face, base, send: createSender(options, face), replyMaxBytes, eventMaxLength };
+  const jsonTypes = [...new Set([face.mediaType, jsonMediaType])].join(", ");
+  const calls = createTransport({
     unary: (operation, request, call) => callUnary(client, { operation, request, options: call, accept: jsonTypes }),
     stream: (operation, request, call) => {
       const accept = `${eventStreamType}, ${jsonTypes}`;
       return leavable((left) => callStream(client, { operation, request, options: call, accept, left }));
     },
   });
+  return face.call?.(calls) ?? calls;
 }
 
 async function callUnary(client: HttpClient, call: Outgoing): Promise<AnyMessage> {
   const incoming = await open(client, call);
-  return client.face.codec(call.operation).readReply(parseAnswer(await readText(incoming, client.replyMaxBytes)));
+  const json = parseAnswer(await readText(incoming, client.replyMaxBytes));
+  return client.face.codec(call.operation).readReply(json, call.request);
 }
 
 async function* callStream(client: HttpClient, call: Outgoing): AsyncGenerator<StreamItem, void, undefined> {
-  const reader = client.face.readStream(call.operation);
+  const reader = client.face.readStream(call.operation, call.request);
   try {
     const incoming = await open(client, call);
     if (!isEventStream(incoming)) {
-      yield* reader.read(eventOf(client, await readText(incoming, client.replyMaxBytes)), undefined);
+      yield* reader.read(eventOf(await readText(incoming, client.replyMaxBytes)));
       return;
     }
     for await (const events of readEvents(incoming, client.eventMaxLength)) {
-      for (const { data, id } of events) yield* reader.read(eventOf(client, data), id);
+      for (const { data, id, event: name } of events) {
+        for (const item of reader.read(eventOf(data), { id, name })) yield item;
+        if (reader.isOver === true) return;
+      }
     }
   } catch (error) {
     if (call.left?.aborted !== true) throw error;
@@ -80,6 +83,8 @@ async function* callStream(client: HttpClient, call: Outgoing): AsyncGenerator<S
 /** Sends a call and gives its answer when that is a success. */
 async function open(client: HttpClient, call: Outgoing): Promise<Incoming> {
   const { operation, request } = call;
+  if (client.face.routes.every((route) => route.operation !== operation))
+    throw missingIn(client.face, operation, "HTTP+JSON");
   const json = client.face.codec(operation).writeRequest(request);
   const [first, second] = addressesOf(client.face, operation, isJsonObject(json) ? json : {});
   if (first === undefined) throw new TypeError(`no route for ${operation.name}`);
@@ -98,9 +103,9 @@ function isWrongVerb({ response }: Incoming, error: A2AError): boolean {
   return response.status === 405 || (response.status === 404 && error.code !== "taskNotFound");
 }
 
-function sendTo({ base, send }: HttpClient, call: Outgoing, { verb, target, body }: Address): Promise<Incoming> {
+function sendTo({ face, base, send }: HttpClient, call: Outgoing, { verb, target, body }: Address): Promise<Incoming> {
   const { options, accept, left } = call;
-  const contentType = body === undefined ? undefined : a2aMediaType;
+  const contentType = body === undefined ? undefined : face.mediaType;
   return send({ method: verb, url: base + target, accept, contentType, body, options, left });
 }
 
@@ -116,12 +121,8 @@ function fromStatusAlone({ code, message }: A2AError, status: number): A2AError 
   return new A2AError(code, message, { metadata: { httpStatus: String(status) } });
 }
 
-function eventOf({ face }: HttpClient, text: string): JsonValue {
+function eventOf(text: string): JsonValue {
   const json = parseAnswer(text);
-  if (json === undefined) throw new A2AError("invalidAgentResponse", "an event of the stream is empty");
-  if (!isJsonObject(json)) return json;
-  const error = json["error"];
-  if (!isJsonObject(error)) return json;
-  const code = error["code"];
-  throw face.readError(typeof code === "number" ? code : 500, json);
+  if (json !== undefined) return json;
+  throw new A2AError("invalidAgentResponse", "an event of the stream is empty");
 }

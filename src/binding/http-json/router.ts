@@ -12,7 +12,10 @@ export interface RouteMatch {
 /** What the paths of the faces lead to. `allow`: the verbs of a path that the request's own verb does not fit. */
 export type Routed = { readonly match: RouteMatch } | { readonly allow: readonly string[] };
 
-export type Router = (verb: string, path: string, version: string | undefined) => Routed;
+/** Picks those of the faces that may take the request, the best first, given which of them know its path and verb. */
+export type PickFaces = (knows: (face: HttpJsonFace) => boolean) => readonly HttpJsonFace[];
+
+export type Router = (verb: string, path: string, pick: PickFaces) => Routed;
 
 interface Entry {
   readonly face: HttpJsonFace;
@@ -32,18 +35,28 @@ export function createRouter(faces: readonly HttpJsonFace[]): Router {
       byLength.set(route.segments.length, entries);
     }
   }
-  return (verb, path, version) => {
+  // A path that one version spells out may look like another's with a tenant.
+  for (const entries of byLength.values()) entries.sort((a, b) => literalsOf(b.route) - literalsOf(a.route));
+  return (verb, path, pick) => {
     const raw = path.slice(1).split("/");
-    const allow = new Set<string>();
-    for (const entry of byLength.get(raw.length) ?? []) {
-      if (version !== undefined && entry.face.version !== version) continue;
-      const fields = matchSegments(entry, raw);
-      if (fields === undefined) continue;
-      if (entry.route.verb === verb) return { match: { face: entry.face, route: entry.route, fields } };
-      allow.add(entry.route.verb);
+    const matches: RouteMatch[] = [];
+    const others: RouteMatch[] = [];
+    for (const { route, face, foreign } of byLength.get(raw.length) ?? []) {
+      const fields = matchSegments({ route, face, foreign }, raw);
+      if (fields !== undefined) (route.verb === verb ? matches : others).push({ face, route, fields });
     }
-    return { allow: [...allow] };
+    if (matches.length === 0) {
+      const able = pick((face) => others.some((other) => other.face === face));
+      return { allow: [...new Set(others.filter(({ face }) => able.includes(face)).map(({ route }) => route.verb))] };
+    }
+    const able = pick((face) => matches.some((match) => match.face === face));
+    const match = matches.find(({ face }) => able.includes(face));
+    return match === undefined ? { allow: [] } : { match };
   };
+}
+
+function literalsOf({ segments }: HttpRoute): number {
+  return segments.filter((segment) => "literal" in segment).length;
 }
 
 const noFields: ReadonlyMap<string, string> = new Map();

@@ -2,6 +2,7 @@ import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { HttpJsonFace } from "../../version/codec.js";
+import { facesFor, versionsOf } from "../../version/detect.js";
 import { formatEvent } from "../event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http.js";
 import {
@@ -30,7 +31,8 @@ export interface HttpJsonOptions {
 }
 
 interface HttpJsonEnd extends HttpJsonOptions {
-  readonly newest: HttpJsonFace;
+  /** Says what goes wrong with callers who declare no version. */
+  readonly implied: HttpJsonFace;
   readonly versions: readonly string[];
   readonly route: Router;
 }
@@ -46,21 +48,21 @@ interface Known {
 export function httpJsonEndpoint({ faces, service }: HttpJsonOptions): HttpEndpoint {
   const [newest] = faces;
   if (newest === undefined) throw new TypeError("the HTTP+JSON binding needs at least one version");
-  const versions = faces.map(({ version }) => version);
-  const end: HttpJsonEnd = { faces, service, newest, versions, route: createRouter(faces) };
+  const implied = faces.find(({ isImplied }) => isImplied) ?? newest;
+  const end: HttpJsonEnd = { faces, service, implied, versions: versionsOf(faces), route: createRouter(faces) };
   return (request) => answer(end, request);
 }
 
 async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply> {
   const { service } = end;
   const { jsonBodyMaxBytes } = service.limits;
-  const known: Known = { face: end.newest, extensions: [] };
+  const known: Known = { face: end.implied, extensions: [] };
   let exit: (() => void) | undefined;
   try {
     if (request.method === "OPTIONS") return options(end, request);
     const principal = await authenticate(service, "http-json", request);
-    const declared = versionOf(request, end.versions, service.strictVersions);
-    known.face = end.faces.find(({ version }) => version === declared) ?? end.newest;
+    const declared = versionOf(request, end.versions);
+    known.face = end.faces.find(({ version }) => version === declared) ?? end.implied;
     const match = findRoute(end, request, declared, known);
     known.extensions = extensionsOf(service, request);
     const { face, route } = match;
@@ -69,12 +71,12 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
     exit = service.enter({ principal, bytes, streams: false });
     const message = await readRequest(match, request, jsonBodyMaxBytes);
     const { extensions } = known;
-    const call = { service, request, binding: "http-json", principal, version: face.version, extensions } as const;
+    const call = { service, request, binding: "http-json", principal, face, extensions } as const;
     if (route.operation.streams) {
       return await streamReply(call, route.operation, message, streamForm(service, face, route.operation, message));
     }
     const reply = await callUnary(call, route.operation, message);
-    return jsonReply(request, 200, face.codec(route.operation).writeReply(reply, message), extensions);
+    return jsonReply(request, 200, face.codec(route.operation).writeReply(reply, message), known);
   } catch (error) {
     return failure(request, known, service.publicError(error));
   } finally {
@@ -83,13 +85,14 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
 }
 
 function options(end: HttpJsonEnd, request: HttpRequest): HttpReply {
-  const routed = end.route(request.method, request.path, undefined);
+  const routed = end.route(request.method, request.path, (knows) => end.faces.filter(knows));
   const verbs = "allow" in routed ? routed.allow : [];
   return { status: 204, headers: { Allow: [...verbs, "OPTIONS"].join(", ") }, body: undefined };
 }
 
 function findRoute(end: HttpJsonEnd, request: HttpRequest, declared: string | undefined, known: Known): RouteMatch {
-  const routed = end.route(request.method, request.path, declared);
+  const detection = { faces: end.faces, strict: end.service.strictVersions };
+  const routed = end.route(request.method, request.path, (knows) => facesFor(detection, declared, knows));
   if ("match" in routed) {
     known.face = routed.match.face;
     return routed.match;
@@ -116,19 +119,24 @@ function streamForm(service: Service, face: HttpJsonFace, operation: Operation, 
       for (const event of writer.write(item)) text += formatEvent(event);
       return text;
     },
-    writeFailure: (error) => formatEvent({ payload: JSON.stringify(face.writeError(service.publicError(error))) }),
+    writeEnd: () => (writer.end?.() ?? []).map((event) => formatEvent(event)).join(""),
+    writeFailure(error) {
+      const payload = JSON.stringify(face.writeError(service.publicError(error)));
+      return formatEvent({ payload, name: face.failureName });
+    },
   };
 }
 
-function failure(request: HttpRequest, { face, extensions, allow }: Known, error: A2AError): HttpReply {
+function failure(request: HttpRequest, known: Known, error: A2AError): HttpReply {
+  const { face, allow } = known;
   const headers = errorHeaders(error);
   if (allow !== undefined) headers["Allow"] = allow;
-  const reply = jsonReply(request, httpStatusOf(error), face.writeError(error), extensions);
+  const reply = jsonReply(request, httpStatusOf(error), face.writeError(error), known);
   return { ...reply, headers: { ...reply.headers, ...headers } };
 }
 
-function jsonReply(request: HttpRequest, status: number, json: unknown, extensions: readonly string[]): HttpReply {
+function jsonReply(request: HttpRequest, status: number, json: unknown, { face, extensions }: Known): HttpReply {
   // A task that a shared cache kept would be somebody else's answer.
-  const headers = { "Content-Type": replyTypeOf(request), "Cache-Control": "no-store" };
-  return { status, headers: withExtensions(headers, extensions), body: JSON.stringify(json) };
+  const headers = { "Content-Type": replyTypeOf(request, face.mediaType), "Cache-Control": "no-store" };
+  return { status, headers: withExtensions(headers, face, extensions), body: JSON.stringify(json) };
 }

@@ -22,7 +22,7 @@ import {
 } from "../http-caller.js";
 import { leavable } from "../leavable.js";
 import { eventStreamType, jsonMediaType } from "../media-type.js";
-import { createTransport } from "../transport.js";
+import { createTransport, missingIn } from "../transport.js";
 
 export interface JsonRpcTransportOptions extends HttpTransportOptions {
   readonly face: JsonRpcFace;
@@ -39,7 +39,7 @@ interface RpcClient {
 /** The client end of JSON-RPC: calls an agent by `fetch`. */
 export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operations<CallOptions> {
   const { face, url, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
-  const sender: SendHttp = createSender(options, face.version);
+  const sender: SendHttp = createSender(options, face);
   let lastId = 0;
   const client: RpcClient = {
     face,
@@ -49,15 +49,21 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operat
     replyMaxBytes,
     eventMaxLength,
   };
-  return createTransport({
-    unary: (operation, request, call) => callUnary(client, operation, request, call),
+  const calls = createTransport({
+    unary: async (operation, request, call) =>
+      operation.name === "getExtendedAgentCard" && face.extendedCardUrl !== undefined
+        ? readExtendedCard(client, sender, face.extendedCardUrl(url), operation, request, call)
+        : callUnary(client, operation, request, call),
     stream: (operation, request, call) => leavable((left) => callStream(client, operation, request, call, left)),
   });
+  return face.call?.(calls) ?? calls;
 }
 
 function bodyOf({ face, nextId }: RpcClient, operation: Operation, request: AnyMessage): string {
+  const method = face.methodOf(operation);
+  if (method === undefined) throw missingIn(face, operation, "JSON-RPC");
   const params = face.codec(operation).writeRequest(request);
-  return JSON.stringify({ jsonrpc: "2.0", id: nextId(), method: face.methodOf(operation), params });
+  return JSON.stringify({ jsonrpc: "2.0", id: nextId(), method, params });
 }
 
 async function callUnary(
@@ -67,7 +73,24 @@ async function callUnary(
   options: CallOptions,
 ): Promise<AnyMessage> {
   const incoming = await client.send(bodyOf(client, operation, request), jsonMediaType, options);
-  return client.face.codec(operation).readReply(await readResult(client, incoming));
+  return client.face.codec(operation).readReply(await readResult(client, incoming), request);
+}
+
+/** The extended card of a version that reads it by GET, and says by the status alone what is wrong. */
+async function readExtendedCard(
+  { face, replyMaxBytes }: RpcClient,
+  send: SendHttp,
+  url: string,
+  operation: Operation,
+  request: AnyMessage,
+  options: CallOptions,
+): Promise<AnyMessage> {
+  const incoming = await send({ method: "GET", url, accept: jsonMediaType, options });
+  const text = await readText(incoming, replyMaxBytes);
+  if (incoming.response.ok) return face.codec(operation).readReply(parseAnswer(text), request);
+  const { status, headers } = incoming.response;
+  if (status !== 404) throw withAnswerHeaders(errorFromHttpStatus(incoming), headers);
+  throw new A2AError("extendedAgentCardNotConfigured", "the agent has no extended card");
 }
 
 /** The result of an answer that is one JSON object. An error is read whatever the HTTP status says. */
@@ -93,16 +116,19 @@ async function* callStream(
   options: CallOptions,
   left: AbortSignal,
 ): AsyncGenerator<StreamItem, void, undefined> {
-  const reader = client.face.readStream(operation);
+  const reader = client.face.readStream(operation, request);
   const body = bodyOf(client, operation, request);
   try {
     const incoming = await client.send(body, `${eventStreamType}, ${jsonMediaType}`, options, left);
     if (!isEventStream(incoming)) {
-      yield* reader.read((await readResult(client, incoming)) ?? null, undefined);
+      yield* reader.read((await readResult(client, incoming)) ?? null);
       return;
     }
     for await (const events of readEvents(incoming, client.eventMaxLength)) {
-      for (const { data, id } of events) yield* reader.read(resultOfEvent(client, data), id);
+      for (const { data, id, event: name } of events) {
+        for (const item of reader.read(resultOfEvent(client, data), { id, name })) yield item;
+        if (reader.isOver === true) return;
+      }
     }
   } catch (error) {
     if (!left.aborted) throw error;
@@ -113,7 +139,8 @@ function resultOfEvent({ face }: RpcClient, data: string): JsonValue {
   const json = parseAnswer(data);
   if (isJsonObject(json)) {
     if (json["error"] !== undefined && json["error"] !== null) throw face.readError(json["error"]);
-    if (json["result"] !== undefined) return json["result"];
+    // An event may hold nothing, and be all in its name.
+    return json["result"] ?? null;
   }
   throw new A2AError("invalidAgentResponse", "an event of the stream is no JSON-RPC response");
 }

@@ -3,9 +3,12 @@ import { isJsonObject } from "../../protocol/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
 import { parseJson } from "../http-door.js";
 
-/** A request of JSON-RPC 2.0. `id` is JSON text, to be echoed as it came. */
+/** A request of JSON-RPC 2.0. */
 export interface RpcRequest {
-  readonly id: string;
+  /** JSON text, to be echoed as it came; `undefined` in a notification. */
+  readonly id: string | undefined;
+  /** Whether the member `jsonrpc` is there. */
+  readonly isMarked: boolean;
   readonly method: string;
   readonly params: JsonValue | undefined;
 }
@@ -15,20 +18,33 @@ export const noId = "null";
 
 /**
  * Reads a request. `onId` is called as soon as the id is known, so that the error of a request that is wrong otherwise
- * carries it. An id of `null` is one (peers of older versions send it); without the member it would be a notification,
- * which A2A does not have.
+ * carries it. An id of `null` is one: peers of older versions send it.
  */
 export function readRpcRequest(text: string, onId: (id: string) => void): RpcRequest {
   const json = parseJson(text);
   if (Array.isArray(json)) throw invalidRequest("batches are not supported: send one request object");
   if (!isJsonObject(json)) throw invalidRequest("the body must be a request object");
   const id = idText(json["id"], text);
-  if (id === undefined) throw invalidRequest("the request needs an id that is a string, a number or null");
-  onId(id);
-  if (json["jsonrpc"] !== "2.0") throw invalidRequest('the member jsonrpc must be "2.0"');
-  const { method, params } = json;
+  if (id === undefined && json["id"] !== undefined) throw noRpcId();
+  if (id !== undefined) onId(id);
+  const { jsonrpc, method, params } = json;
+  if (jsonrpc !== undefined && jsonrpc !== "2.0") throw unmarked();
   if (typeof method !== "string") throw invalidRequest("the member method must be a string");
-  return { id, method, params };
+  return { id, isMarked: jsonrpc !== undefined, method, params };
+}
+
+/** Refuses what only some older versions take: notifications, and requests that do not say that they are JSON-RPC. */
+export function assertWhole({ id, isMarked }: RpcRequest): void {
+  if (id === undefined) throw noRpcId();
+  if (!isMarked) throw unmarked();
+}
+
+function noRpcId(): A2AError {
+  return invalidRequest("the request needs an id that is a string, a number or null");
+}
+
+function unmarked(): A2AError {
+  return invalidRequest('the member jsonrpc must be "2.0"');
 }
 
 function invalidRequest(message: string): A2AError {

@@ -1,7 +1,8 @@
+import type { Principal } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcFace } from "../../version/codec.js";
-import { pickFace } from "../../version/detect.js";
+import { facesFor, versionsOf } from "../../version/detect.js";
 import { eventStreamHeaders, formatEvent } from "../event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http.js";
 import {
@@ -19,16 +20,17 @@ import {
 } from "../http-door.js";
 import { assertJson, jsonMediaType, wantsEventStream } from "../media-type.js";
 import type { Service } from "../service.js";
-import { noId, type RpcRequest, readRpcRequest } from "./envelope.js";
+import { assertWhole, noId, type RpcRequest, readRpcRequest } from "./envelope.js";
 
 export interface JsonRpcOptions {
-  /** Newest first: the first one that knows a method takes the calls that declare no version. */
+  /** Newest first: of those that know a method the first one takes the calls that declare no version. */
   readonly faces: readonly JsonRpcFace[];
   readonly service: Service;
 }
 
 interface RpcEnd extends JsonRpcOptions {
-  readonly newest: JsonRpcFace;
+  /** Says what goes wrong with callers who declare no version. */
+  readonly implied: JsonRpcFace;
   readonly versions: readonly string[];
 }
 
@@ -36,6 +38,7 @@ interface RpcEnd extends JsonRpcOptions {
 interface Known {
   id: string;
   face: JsonRpcFace;
+  operation?: Operation;
   extensions: readonly string[];
   /** The operation gives a stream, and its caller reads nothing else. */
   readsEvents: boolean;
@@ -50,13 +53,14 @@ const ownStatus: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 503]);
 export function jsonRpcEndpoint({ faces, service }: JsonRpcOptions): HttpEndpoint {
   const [newest] = faces;
   if (newest === undefined) throw new TypeError("the JSON-RPC binding needs at least one version");
-  const rpc: RpcEnd = { faces, service, newest, versions: faces.map(({ version }) => version) };
+  const implied = faces.find(({ isImplied }) => isImplied) ?? newest;
+  const rpc: RpcEnd = { faces, service, implied, versions: versionsOf(faces) };
   return (request) => {
     if (request.path !== "" && request.path !== "/") return undefined;
     if (request.method === "POST") return answer(rpc, request);
     if (request.method === "OPTIONS") return { status: 204, headers: { Allow: allow }, body: undefined };
     const error = new A2AError("methodNotAllowed", "JSON-RPC is called by POST");
-    const reply = failure({ id: noId, face: newest, extensions: [], readsEvents: false }, error);
+    const reply = failure({ id: noId, face: implied, extensions: [], readsEvents: false }, error);
     return { ...reply, headers: { ...reply.headers, Allow: allow } };
   };
 }
@@ -64,7 +68,7 @@ export function jsonRpcEndpoint({ faces, service }: JsonRpcOptions): HttpEndpoin
 async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
   const { service } = rpc;
   const { jsonBodyMaxBytes } = service.limits;
-  const known: Known = { id: noId, face: rpc.newest, extensions: [], readsEvents: false };
+  const known: Known = { id: noId, face: faceOf(rpc, request), extensions: [], readsEvents: false };
   let exit: (() => void) | undefined;
   try {
     const principal = await authenticate(service, "json-rpc", request);
@@ -74,19 +78,27 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
       known.id = id;
     });
     // Only now, though headers say it: an error has to carry the id.
-    const declared = versionOf(request, rpc.versions, service.strictVersions);
+    const declared = versionOf(request, rpc.versions);
     known.extensions = extensionsOf(service, request);
-    const { face, operation } = findMethod(rpc, declared, read, known);
+    const face = await findFace(rpc, declared, read, principal);
+    if (face?.takesNotifications !== true) assertWhole(read);
+    const operation = face?.methods.get(read.method);
+    if (face === undefined || operation === undefined) {
+      throw new A2AError("methodNotFound", `no method ${JSON.stringify(read.method.slice(0, 64))}`);
+    }
+    known.face = face;
+    known.operation = operation;
     known.readsEvents = operation.streams && wantsEventStream(request);
     const message = face.codec(operation).readRequest(read.params);
     const { extensions } = known;
-    const call = { service, request, binding: "json-rpc", principal, version: face.version, extensions } as const;
+    const call = { service, request, binding: "json-rpc", principal, face, extensions } as const;
     if (operation.streams) return await streamReply(call, operation, message, rpcForm(rpc, known, operation, message));
     const reply = await callUnary(call, operation, message);
+    if (read.id === undefined) return { status: 204, headers: {}, body: undefined };
     const result = JSON.stringify(face.codec(operation).writeReply(reply, message));
     return {
       status: 200,
-      headers: withExtensions(jsonHeaders, extensions),
+      headers: withExtensions(jsonHeaders, face, extensions),
       body: `{"jsonrpc":"2.0","id":${read.id},"result":${result}}`,
     };
   } catch (error) {
@@ -96,19 +108,31 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
   }
 }
 
-function findMethod(
-  rpc: RpcEnd,
-  declared: string | undefined,
-  { method }: RpcRequest,
-  known: Known,
-): { readonly face: JsonRpcFace; readonly operation: Operation } {
-  const face = pickFace(rpc.faces, declared, ({ methods }) => methods.has(method));
-  known.face = face ?? pickFace(rpc.faces, declared, () => true) ?? rpc.newest;
-  const operation = face?.methods.get(method);
-  if (face === undefined || operation === undefined) {
-    throw new A2AError("methodNotFound", `no method ${JSON.stringify(method.slice(0, 64))}`);
+/** The face that says what goes wrong before a method is known. */
+function faceOf({ faces, implied, versions }: RpcEnd, request: HttpRequest): JsonRpcFace {
+  try {
+    const declared = versionOf(request, versions);
+    return faces.find(({ version }) => version === declared) ?? implied;
+  } catch {
+    return implied;
   }
-  return { face, operation };
+}
+
+/** The face of a call: where several know the method, that of the caller who has named the task so, else the first. */
+async function findFace(
+  { faces, service }: RpcEnd,
+  declared: string | undefined,
+  { method, params }: RpcRequest,
+  principal: Principal,
+): Promise<JsonRpcFace | undefined> {
+  const detection = { faces, strict: service.strictVersions };
+  const able = facesFor(detection, declared, ({ methods }) => methods.has(method));
+  if (able.length < 2) return able[0];
+  for (const face of able) {
+    const name = face.taskNamedBy?.(params);
+    if (name !== undefined && (await service.knowsTaskName(principal, name))) return face;
+  }
+  return able[0];
 }
 
 function rpcForm(rpc: RpcEnd, known: Known, operation: Operation, message: RequestMessage): StreamForm {
@@ -120,7 +144,8 @@ function rpcForm(rpc: RpcEnd, known: Known, operation: Operation, message: Reque
       for (const event of writer.write(item)) text += formatEvent(event, before, "}");
       return text;
     },
-    writeFailure: (error) => formatEvent({ payload: errorText(known, rpc.service.publicError(error)) }),
+    writeEnd: () => (writer.end?.() ?? []).map((event) => formatEvent(event, before, "}")).join(""),
+    writeFailure: (error) => failureEvent(known, rpc.service.publicError(error)),
   };
 }
 
@@ -130,14 +155,17 @@ function failure(known: Known, error: A2AError): HttpReply {
   const own = ownStatus.has(httpStatusOf(error));
   const asEvent = known.readsEvents && !own;
   const headers = { ...(asEvent ? eventStreamHeaders : jsonHeaders), ...errorHeaders(error) };
-  const text = errorText(known, error);
   return {
     status: own ? httpStatusOf(error) : 200,
-    headers: withExtensions(headers, known.extensions),
-    body: asEvent ? formatEvent({ payload: text }) : text,
+    headers: withExtensions(headers, known.face, known.extensions),
+    body: asEvent ? failureEvent(known, error) : errorText(known, error),
   };
 }
 
-function errorText({ id, face }: Known, error: A2AError): string {
-  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(face.writeError(error))}}`;
+function failureEvent(known: Known, error: A2AError): string {
+  return formatEvent({ payload: errorText(known, error), name: known.face.failureName });
+}
+
+function errorText({ id, face, operation }: Known, error: A2AError): string {
+  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(face.writeError(error, operation))}}`;
 }

@@ -8,8 +8,13 @@ import type { Shelf } from "./task-index.js";
 const entryBytes = 1024;
 
 /** What a new task will be counted as. */
-export function bytesOf({ bytes, snapshot }: NewTask): number {
-  return entryBytes + bytes + (snapshot?.bytes ?? 0);
+export function bytesOf({ bytes, snapshot, name }: NewTask): number {
+  return entryBytes + nameBytes(name) + bytes + (snapshot?.bytes ?? 0);
+}
+
+// A name stands in the entry and in the index of names.
+function nameBytes(name: string | undefined): number {
+  return name === undefined ? 0 : 4 * name.length;
 }
 
 const noRecords: readonly LogRecord[] = Object.freeze([]);
@@ -23,6 +28,7 @@ export class TaskEntry {
   readonly scope: Scope;
   readonly incarnation: string;
   readonly version: string;
+  readonly name: string | undefined;
   /** The lists that it stands in. */
   readonly shelves: readonly [Shelf, Shelf];
   seq = 0;
@@ -49,13 +55,14 @@ export class TaskEntry {
     this.scope = task.scope;
     this.incarnation = born.incarnation;
     this.version = task.version;
+    this.name = task.name;
     this.shelves = born.shelves;
     this.state = task.status.state;
     this.statusTime = task.status.time;
   }
 
   get bytes(): number {
-    return entryBytes + this.#logBytes + this.#snapshotBytes;
+    return entryBytes + nameBytes(this.name) + this.#logBytes + this.#snapshotBytes;
   }
 
   get logBytes(): number {

@@ -30,6 +30,7 @@ import { Retention } from "./retention.js";
 import { SendRecords } from "./send-records.js";
 import { bytesOf, TaskEntry } from "./task-entry.js";
 import { TaskIndex } from "./task-index.js";
+import { TaskNames } from "./task-names.js";
 
 /**
  * Keeps tasks in the memory of the process, as the objects that they were given as. What is not finished is never
@@ -45,6 +46,7 @@ class MemoryTaskStore implements TaskStore {
   readonly #byId = new Map<string, TaskEntry>();
   readonly #byKey = new Map<number, TaskEntry>();
   readonly #index = new TaskIndex();
+  readonly #names = new TaskNames();
   readonly #instances: Instances;
   readonly #retention: Retention;
   readonly #sends: SendRecords;
@@ -70,6 +72,11 @@ class MemoryTaskStore implements TaskStore {
 
   append(write: Append): Promise<AppendResult> {
     return this.#closed ? Promise.reject(closedError()) : this.#appends.write(write);
+  }
+
+  async taskNamed(scope: Scope, name: string): Promise<string | undefined> {
+    this.#assertOpen();
+    return this.#names.find(scope, name);
   }
 
   async read(scope: Scope, id: string): Promise<StoredTask | undefined> {
@@ -173,12 +180,14 @@ class MemoryTaskStore implements TaskStore {
     this.#sends.clear();
     this.#instances.clear();
     this.#index.clear();
+    this.#names.clear();
     this.#byId.clear();
     this.#byKey.clear();
   }
 
   #create(task: NewTask): Head {
     if (this.#byId.has(task.id)) throw new A2AError("internalError", `a task with the id ${task.id} exists`);
+    this.#names.assertFree(task);
     assertNumbered(task.records, 0);
     this.#retention.admit(bytesOf(task));
     const { id, contextId, scope } = task;
@@ -188,6 +197,7 @@ class MemoryTaskStore implements TaskStore {
     this.#byId.set(id, entry);
     this.#byKey.set(entry.key, entry);
     this.#index.add(entry);
+    this.#names.add(entry);
     this.#instances.assign(entry, task.holder);
     this.#apply(entry, task, 0);
     return entry.head(this.#clock.now());
@@ -238,6 +248,7 @@ class MemoryTaskStore implements TaskStore {
     this.#byId.delete(entry.id);
     this.#byKey.delete(entry.key);
     this.#index.delete(entry);
+    this.#names.delete(entry);
     this.#instances.assign(entry, "");
   }
 

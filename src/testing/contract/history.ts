@@ -13,7 +13,9 @@ export interface Steps {
     readonly time: number;
     readonly holder: string;
     readonly ends: boolean;
+    readonly name: string | undefined;
   };
+  readonly taskNamed: { readonly scope: Scope; readonly name: string };
   readonly append: {
     readonly which: number;
     readonly stale: "" | "epoch" | "seq";
@@ -63,6 +65,7 @@ function drawStep(random: Random): AnyStep {
   const limit = random.int(1, 5);
   return random.pick<AnyStep>(
     { act: "create", step: drawCreate(random) },
+    { act: "taskNamed", step: { scope: drawScope(random), name: drawName(random) } },
     { act: "append", step: drawAppend(random) },
     { act: "put", step: { which, id, kind: random.pick("message", "message", "cancel", "wake") } },
     { act: "withdraw", step: { which, id } },
@@ -82,6 +85,7 @@ function drawCreate(random: Random): Steps["create"] {
     time: drawTime(random),
     holder: random.pick("i1", "i2", "i3"),
     ends: random.chance(2),
+    name: random.rarely(2, () => drawName(random)),
   };
 }
 
@@ -110,6 +114,7 @@ function drawList(random: Random): Steps["list"] {
 }
 
 const drawScope = (random: Random): Scope => random.pick<Scope>(alice, bob);
+const drawName = (random: Random): string => random.pick("n1", "n2", "n3");
 const drawContext = (random: Random): string => random.pick("c1", "c2");
 const drawState = (random: Random): TaskState => random.pick(SUBMITTED, WORKING, INPUT_REQUIRED, COMPLETED);
 const drawTime = (random: Random): number => random.int(0, 6);

@@ -15,6 +15,7 @@ import { isTerminal } from "../../protocol/states.js";
 export type ModelHead = Omit<Head, "incarnation">;
 
 interface ModelTask {
+  readonly name: string | undefined;
   head: Omit<ModelHead, "holderLive">;
   log: LogRecord[];
   inbox: InboxEntry[];
@@ -27,11 +28,16 @@ export class Model {
   readonly #expiry = new Map<string, number>();
 
   create(task: NewTask, key: number): void {
-    const { id, contextId, scope, version, records, status } = task;
+    const { id, contextId, scope, version, name, records, status } = task;
     const holder = task.end === undefined ? task.holder : "";
     const { state, time: statusTime } = status;
     const born = { seq: records.length, epoch: 1, turn: 1, inboxPut: 0, holder, state, statusTime };
-    this.tasks.push({ head: { key, id, contextId, scope, version, ...born }, log: [...records], inbox: [] });
+    this.tasks.push({ name, head: { key, id, contextId, scope, version, ...born }, log: [...records], inbox: [] });
+  }
+
+  taskNamed(scope: Scope, name: string | undefined): string | undefined {
+    if (name === undefined) return undefined;
+    return this.tasks.find((task) => task.name === name && isSame(task.head.scope, scope))?.head.id;
   }
 
   append(write: Append): AppendResult {
@@ -99,7 +105,7 @@ export class Model {
 
   list(scope: Scope, { contextId, state, since, after, limit }: ListQuery) {
     const matching = this.heads()
-      .filter((head) => head.scope.tenant === scope.tenant && head.scope.owner === scope.owner)
+      .filter((head) => isSame(head.scope, scope))
       .filter((head) => contextId === undefined || head.contextId === contextId)
       .filter((head) => state === undefined || head.state === state)
       .filter((head) => since === undefined || head.statusTime >= since)
@@ -115,6 +121,10 @@ export class Model {
   #isLive(instance: string): boolean {
     return this.now < (this.#expiry.get(instance) ?? Number.NEGATIVE_INFINITY);
   }
+}
+
+function isSame(left: Scope, right: Scope): boolean {
+  return left.tenant === right.tenant && left.owner === right.owner;
 }
 
 function newestFirst(a: Pick<Head, "statusTime" | "key">, b: Pick<Head, "statusTime" | "key">): number {

@@ -30,6 +30,9 @@ function configTests({ describe, it }: Suite, make: MakePushStore): void {
         const set = registration(1, "a", { cursor: 3, version: "another" });
         assert.equal(await store.set(set, 10), "stored");
         assert.deepEqual([await store.get(1, "a")].map(plain), [set].map(plain));
+        const named = registration(3, "n", { taskName: "trip" });
+        await store.set(named, 10);
+        assert.deepEqual([await store.get(3, "n"), ...(await store.list(3))].map(plain), [named, named].map(plain));
         assert.equal(await store.get(1, "b"), undefined);
         assert.equal(await store.get(2, "a"), undefined);
       }),

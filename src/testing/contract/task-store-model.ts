@@ -101,8 +101,12 @@ class Pair {
     create: async ({ state, time, ends, ...rest }) => {
       const snapshot = isTerminal(state) ? { task: taskAt(1), bytes: 1 } : undefined;
       const task = newTask({ ...rest, status: { state, time }, snapshot, end: ends ? { inboxPut: 0 } : undefined });
+      if (this.#model.taskNamed(task.scope, task.name) !== undefined) return assert.rejects(this.#store.create(task));
       const { key } = await this.#store.create(task);
       this.#model.create(task, key);
+    },
+    taskNamed: async ({ scope, name }) => {
+      assert.equal(await this.#store.taskNamed(scope, name), this.#model.taskNamed(scope, name));
     },
     append: async (step) => {
       const write = this.#write(step);

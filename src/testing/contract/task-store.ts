@@ -4,6 +4,7 @@ import { inboxTests } from "./task-store-inbox.js";
 import { listTests } from "./task-store-list.js";
 import { logTests } from "./task-store-log.js";
 import { modelTests } from "./task-store-model.js";
+import { nameTests } from "./task-store-names.js";
 import { raceTests } from "./task-store-races.js";
 import { sendTests } from "./task-store-sends.js";
 
@@ -24,6 +25,7 @@ export function taskStoreContract(
     inboxTests(suite, make);
     holderTests(suite, make);
     listTests(suite, make);
+    nameTests(suite, make);
     raceTests(suite, make);
     sendTests(suite, make);
     modelTests(suite, make, { histories, seed });

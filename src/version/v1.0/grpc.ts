@@ -11,13 +11,16 @@ const streamWriter: StreamWriter<AnyMessage> = {
 };
 
 const streamReader: StreamReader<StreamResponse> = {
-  read: (response, id) => (response.payload.case === undefined ? [] : [{ response, id }]),
+  read: (response) => (response.payload.case === undefined ? [] : [{ response }]),
 };
 
 /** How 1.0 looks over gRPC: its messages are the model, so they only have to be validated. */
-export function grpcFace(version: string, limits: ValidationLimits): GrpcFace {
+export function grpcFace(
+  face: Pick<GrpcFace, "version" | "isImplied" | "declares" | "extensionsName">,
+  limits: ValidationLimits,
+): GrpcFace {
   return {
-    version,
+    ...face,
     service: A2AService,
     methods: new Map(operations.map((operation) => [operation.method, operation])),
     readRequest({ input }, wire) {

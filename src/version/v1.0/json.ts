@@ -71,21 +71,22 @@ function unreadable(operation: OperationName, reason: string): A2AError {
   return new A2AError("invalidAgentResponse", `the agent's answer to ${operation} cannot be read: ${reason}`);
 }
 
-const textOf = encodeOnce((response) => JSON.stringify(writeJson(StreamResponseSchema, response)));
+/** The JSON text of an event; made once for each. */
+export const eventText = encodeOnce((response) => JSON.stringify(writeJson(StreamResponseSchema, response)));
 
 /** Server end of a stream. It keeps nothing, so one serves all streams. */
 export const jsonStreamWriter: StreamWriter<string> = {
-  write: (item) => [{ payload: textOf(item), id: item.id }],
+  write: (item) => [{ payload: eventText(item), id: item.id }],
 };
 
 /** Client end of a stream. An event of a kind that this version does not know is passed over. */
 export const jsonStreamReader: StreamReader<JsonValue> = {
-  read(json, id) {
+  read(json, head) {
     const { message, violations } = readJson(StreamResponseSchema, json, { lenient: true });
     const [first] = violations;
     if (first !== undefined) {
       throw new A2AError("invalidAgentResponse", `an event cannot be read: ${violationText(first)}`);
     }
-    return message.payload.case === undefined ? [] : [{ response: message, id }];
+    return message.payload.case === undefined ? [] : [{ response: message, id: head?.id }];
   },
 };

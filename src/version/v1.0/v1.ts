@@ -1,12 +1,15 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../protocol/dynamic.js";
 import { httpRoutes, sortRoutes } from "../../protocol/http-rules.js";
 import { operations } from "../../protocol/operations.js";
 import { queryFromJson, queryToJson } from "../../protocol/query.js";
+import { a2aMediaType } from "../../protocol/service-parameters.js";
 import { defaultValidationLimits, type ValidationLimits } from "../../protocol/validation-limits.js";
-import type { HttpJsonFace, HttpRoute, JsonRpcFace, Version } from "../codec.js";
+import type { HttpJsonFace, HttpRoute, JsonRpcFace, StreamReader, Version } from "../codec.js";
 import { readCard, writeCard } from "./card.js";
 import { errorFromHttp, errorFromJsonRpc, httpBodyFromError, jsonRpcFromError } from "./errors.js";
 import { grpcFace } from "./grpc.js";
-import { jsonCodecs, jsonStreamReader, jsonStreamWriter } from "./json.js";
+import { eventText, jsonCodecs, jsonStreamReader, jsonStreamWriter } from "./json.js";
 
 // Version 1.0: the model's own. Its objects are the messages of the model, and its methods those of the service.
 
@@ -23,8 +26,9 @@ const routes: readonly HttpRoute[] = sortRoutes(
 
 /** Makes version 1.0 with limits of one's own. */
 export function createV1(limits: ValidationLimits = defaultValidationLimits): Version {
+  const face = { version: name, isImplied: false, declares: name, extensionsName: "A2A-Extensions" };
   const shared = {
-    version: name,
+    ...face,
     codec: jsonCodecs(limits),
     writeStream: () => jsonStreamWriter,
     readStream: () => jsonStreamReader,
@@ -33,19 +37,34 @@ export function createV1(limits: ValidationLimits = defaultValidationLimits): Ve
     ...shared,
     methods,
     methodOf: ({ method }) => method,
+    takesNotifications: false,
     writeError: jsonRpcFromError,
     readError: errorFromJsonRpc,
   };
   const httpJson: HttpJsonFace = {
     ...shared,
     routes,
+    mediaType: a2aMediaType,
+    readStream: () => httpStreamReader,
     readQuery: ({ input }, query) => queryToJson(input, query),
     writeQuery: (_, request) => queryFromJson(request),
     writeError: httpBodyFromError,
     readError: errorFromHttp,
   };
-  return { name, jsonRpc, httpJson, grpc: grpcFace(name, limits), writeCard, readCard };
+  // Receivers in the field differ in the name of the header.
+  const tokenHeaders = ["X-A2A-Notification-Token", "A2A-Notification-Token"];
+  const push = { mediaType: a2aMediaType, tokenHeaders, tells: "event", write: eventText } as const;
+  return { name, jsonRpc, httpJson, grpc: grpcFace(face, limits), push, writeCard, readCard };
 }
+
+// Over HTTP+JSON an event may tell of an error, where JSON-RPC has an envelope for that.
+const httpStreamReader: StreamReader<JsonValue> = {
+  read(json, head) {
+    const error = isJsonObject(json) ? json["error"] : undefined;
+    if (!isJsonObject(error)) return jsonStreamReader.read(json, head);
+    throw errorFromHttp(typeof error["code"] === "number" ? error["code"] : 500, json);
+  },
+};
 
 /** Version 1.0 with the default limits. */
 export const v1: Version = createV1();

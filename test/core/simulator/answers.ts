@@ -1,6 +1,6 @@
 import { StoreUnavailable } from "../../../src/core/store-failure.js";
 import { A2AError } from "../../../src/protocol/errors.js";
-import type { Task } from "../../../src/protocol/model.js";
+import type { SendMessageRequest, SendMessageResponse, Task } from "../../../src/protocol/model.js";
 import { isStop } from "../../../src/protocol/states.js";
 import { digestOf, shortDigestOf, statusOf } from "./digest.js";
 import { StoreDown } from "./faulty-store.js";
@@ -28,6 +28,24 @@ export function meaningOf(error: unknown, weather: Weather, process: Process): "
 
 function isStoreDown(error: unknown): boolean {
   return error instanceof StoreDown || (error instanceof StoreUnavailable && error.cause instanceof StoreDown);
+}
+
+/** What a caller was answered who knows its task by a name, under the id of the task: a task in any case. */
+export function underId(
+  journal: Journal,
+  { message }: SendMessageRequest,
+  { payload }: SendMessageResponse,
+): SendMessageResponse["payload"] {
+  const name = message?.taskId ?? "";
+  const id = journal.named.get(name);
+  if (payload.case !== "task" || id === undefined) {
+    journal.fail(`${name} is the name of no task, and was answered with ${payload.case}`);
+    return payload;
+  }
+  const { history, status } = payload.value;
+  const said = [...history, ...(status?.message === undefined ? [] : [status.message])].map(({ taskId }) => taskId);
+  for (const each of [payload.value.id, ...said]) if (each !== name) journal.fail(`${name} was shown as ${each}`);
+  return { case: "task", value: { ...payload.value, id } };
 }
 
 /** Where in its log a task was that somebody got: the last such place. */

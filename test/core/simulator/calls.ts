@@ -15,9 +15,17 @@ export function callContext(after?: string): OpenContext {
   return createContext({ principal, binding: "json-rpc", version: "1.0", extensions: [], after });
 }
 
-/** The context of a send that shall be done once. */
-export function onceContext(): OpenContext {
-  return createContext({ ...callContext(), extensions: [idempotentSendExtension], after: undefined });
+/** How a send is meant beside what it says. */
+export interface SendManner {
+  /** It shall be done once. */
+  readonly once?: boolean | undefined;
+  /** Its task is known to the caller by a name. */
+  readonly named?: boolean | undefined;
+}
+
+export function sendContext({ once = false, named = false }: SendManner): OpenContext {
+  const extensions = once ? [idempotentSendExtension] : [];
+  return createContext({ ...callContext(), extensions, after: undefined, callersNameTasks: named });
 }
 
 export interface SendOptions {

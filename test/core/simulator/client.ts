@@ -1,7 +1,15 @@
 import { isTerminal } from "../../../src/protocol/states.js";
-import { checkAnswer, checkListed, Gone, positionOf } from "./answers.js";
+import { checkAnswer, checkListed, Gone, positionOf, underId } from "./answers.js";
 import { Caller } from "./caller.js";
-import { callContext, cancelRequest, getRequest, listRequest, sendRequest, subscribeRequest } from "./calls.js";
+import {
+  callContext,
+  cancelRequest,
+  getRequest,
+  listRequest,
+  sendContext,
+  sendRequest,
+  subscribeRequest,
+} from "./calls.js";
 import { Follower } from "./follower.js";
 import { OnceSend } from "./once-send.js";
 import type { Random } from "./random.js";
@@ -73,11 +81,12 @@ export class Client {
   }
 
   /** A send that shall be done once, tried several times: after one another or at once, anywhere, unary or as a stream. */
-  async sendOnce(taskId: string | undefined): Promise<void> {
+  async sendOnce(taskId: string | undefined, named = false): Promise<void> {
     const once = new OnceSend(this.#world, this.#caller, {
       messageId: this.#world.newId("m"),
       script: this.#script(),
       taskId,
+      named,
       immediately: this.#random.chance(0.2),
     });
     this.#world.onceSends.push(once);
@@ -89,6 +98,35 @@ export class Client {
       else await this.#world.sleep(this.#random.pick([0, 1, 50, 2000]));
     }
     await Promise.all(tries);
+  }
+
+  /** A send to a task that is known by a name, which one of several clients may be giving to a new one just now. */
+  async sendNamed(name: string): Promise<void> {
+    const { journal, sends } = this.#world;
+    const messageId = this.#world.newId("m");
+    const request = sendRequest({ messageId, script: this.#script(), taskId: name });
+    const context = sendContext({ named: true });
+    await this.#caller.call(`send ${messageId} to ${name}`, messageId, async (process) => {
+      const answer = await this.#caller.answer(process, ({ sendMessage }) => sendMessage(request, context));
+      sends.set(messageId, "answered");
+      const payload = underId(journal, request, answer);
+      if (payload.case !== "task") return;
+      this.#world.learn(payload.value.id);
+      checkAnswer(journal, messageId, payload.value, positionOf(journal, payload.value));
+    });
+  }
+
+  /** A name that others use as well, until its task has ended. */
+  aName(): string {
+    const { journal } = this.#world;
+    const isOver = (name: string): boolean => {
+      const states = journal.tasks.get(journal.named.get(name) ?? "")?.states;
+      return isTerminal(states?.at(-1) ?? 0);
+    };
+    for (let index = 1; ; index++) {
+      const name = `name-${index}`;
+      if (!isOver(name) || this.#random.chance(0.1)) return name;
+    }
   }
 
   async subscribe(taskId: string): Promise<void> {
@@ -184,6 +222,10 @@ const acts: readonly [Act, ...Act[]] = [
   withTask((client, id) => client.send(id)),
   withTask((client, id) => client.stream(id)),
   withTask((client, id) => client.stream(id)),
+  (client) => client.sendNamed(client.aName()),
+  (client) => client.sendNamed(client.aName()),
+  (client) => client.sendOnce(client.aName(), true),
+  (client) => client.sendOnce(client.aName(), true),
   withTask((client, id) => client.subscribe(id)),
   withTask((client, id) => client.subscribe(id)),
   withTask((client, id) => client.get(id)),

@@ -58,6 +58,7 @@ export class FaultyStore implements TaskStore {
       if (withdrawn) this.#journal.withdrawn(entry);
       return withdrawn;
     });
+  taskNamed: TaskStore["taskNamed"] = (scope, name) => this.#call(() => this.#store.taskNamed(scope, name));
   read: TaskStore["read"] = (scope, id) => this.#call(() => this.#store.read(scope, id));
   head: TaskStore["head"] = (scope, id) => this.#call(() => this.#store.head(scope, id));
   recordsAfter: TaskStore["recordsAfter"] = (key, after, limit) =>

@@ -30,6 +30,8 @@ export class Journal {
   readonly violations: string[] = [];
   /** By the id of the message: where it was taken. */
   readonly taken = new Map<string, { readonly task: string; readonly seq: number; readonly entry: string }>();
+  /** By the name that a caller has given it: the id of its task. */
+  readonly named = new Map<string, string>();
   /** By task: the last chunk of an agent that has come to its end. */
   readonly received = new Set<string>();
   readonly said = new Map<string, number>();
@@ -55,8 +57,15 @@ export class Journal {
       takenInTurn: [],
     };
     this.tasks.set(id, history);
+    if (write.name !== undefined) this.#name(write.name, id);
     this.#byKey.set(key, history);
     this.#write(history, write);
+  }
+
+  #name(name: string, id: string): void {
+    const known = this.named.get(name);
+    if (known !== undefined) this.fail(`${name} is the name of ${known} and of ${id}`);
+    this.named.set(name, id);
   }
 
   appended(process: string, write: Append): void {

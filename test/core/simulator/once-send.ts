@@ -1,16 +1,21 @@
 import type { SendMessageRequest } from "../../../src/protocol/model.js";
-import { checkAnswer, meaningOf, positionOf } from "./answers.js";
+import { checkAnswer, meaningOf, positionOf, underId } from "./answers.js";
 import type { Caller } from "./caller.js";
-import { onceContext, type SendOptions, sendRequest } from "./calls.js";
+import { type SendOptions, sendContext, sendRequest } from "./calls.js";
 import { Follower } from "./follower.js";
 import type { Process } from "./process.js";
 import type { World } from "./world.js";
+
+export interface OnceSendOptions extends SendOptions {
+  /** `taskId` is a name. */
+  readonly named?: boolean | undefined;
+}
 
 /** A send that shall be done once: all of its tries come to the same. */
 export class OnceSend {
   readonly #world: World;
   readonly #caller: Caller;
-  readonly #options: SendOptions;
+  readonly #options: OnceSendOptions;
   readonly #request: SendMessageRequest;
   /** What the first try that was answered came to: the id of a task, or of a message. */
   #answer: string | undefined;
@@ -18,7 +23,7 @@ export class OnceSend {
   #tries = 0;
   #refusals = 0;
 
-  constructor(world: World, caller: Caller, options: SendOptions) {
+  constructor(world: World, caller: Caller, options: OnceSendOptions) {
     this.#world = world;
     this.#caller = caller;
     this.#options = options;
@@ -26,12 +31,13 @@ export class OnceSend {
   }
 
   send(): Promise<void> {
-    const { messageId, immediately } = this.#options;
+    const { messageId, immediately, named } = this.#options;
     const { journal } = this.#world;
     return this.#try("send", async (process) => {
-      const { payload } = await this.#caller.answer(process, ({ sendMessage }) =>
-        sendMessage(this.#request, onceContext()),
+      const answer = await this.#caller.answer(process, ({ sendMessage }) =>
+        sendMessage(this.#request, sendContext({ once: true, named })),
       );
+      const payload = named === true ? underId(journal, this.#request, answer) : answer.payload;
       if (payload.case === "message") return this.#answered(payload.value.messageId, true);
       if (payload.case !== "task") return journal.fail(`${messageId} was answered with nothing`);
       this.#answered(payload.value.id, false);
@@ -41,12 +47,13 @@ export class OnceSend {
   }
 
   stream(): Promise<void> {
-    const { messageId } = this.#options;
+    const { messageId, named, taskId } = this.#options;
     const { journal, weather } = this.#world;
-    const follower = new Follower(journal, { messageId, snapshotsAgain: weather.shortLogs });
+    const name = named === true ? taskId : undefined;
+    const follower = new Follower(journal, { messageId, name, snapshotsAgain: weather.shortLogs });
     return this.#try("stream", async (process) => {
       await this.#caller.follow(follower, process, ({ sendStreamingMessage }) =>
-        sendStreamingMessage(this.#request, onceContext()),
+        sendStreamingMessage(this.#request, sendContext({ once: true, named })),
       );
       // Who was shown a task that the message did not start may have left before its turn came.
       if (follower.lastId !== undefined && this.#options.taskId === undefined) this.#answered(follower.taskId, false);

@@ -90,7 +90,7 @@ describe("streams of 1.0", () => {
   const event = { statusUpdate: { taskId: "t", contextId: "c", status: { state: "TASK_STATE_WORKING" } } };
 
   it("carry the id of an event", () => {
-    const [item] = reader.read(event, "id-7");
+    const [item] = reader.read(event, { id: "id-7" });
     if (item === undefined) throw new Error("no item");
     expect(jsonRpc.writeStream(operation, item.response).write(item)).toEqual([
       { payload: JSON.stringify(event), id: "id-7" },
@@ -98,7 +98,7 @@ describe("streams of 1.0", () => {
   });
 
   it("encode an event once for every reader, over both bindings", () => {
-    const [item] = reader.read(event, undefined);
+    const [item] = reader.read(event);
     if (item === undefined || item.response.payload.case !== "statusUpdate") throw new Error("no item");
     const [first] = jsonRpc.writeStream(operation, item.response).write(item);
     // A change after the first writing shows that the text is not made again.
@@ -107,11 +107,11 @@ describe("streams of 1.0", () => {
   });
 
   it("pass over an event of a kind that we do not know", () => {
-    expect(reader.read({ mood: { good: true } }, "id-8")).toEqual([]);
+    expect(reader.read({ mood: { good: true } }, { id: "id-8" })).toEqual([]);
   });
 
   it("fail on an event that cannot be read", () => {
-    expect(() => reader.read({ task: { history: 1 } }, undefined)).toThrow(A2AError);
+    expect(() => reader.read({ task: { history: 1 } })).toThrow(A2AError);
   });
 });
 
@@ -135,7 +135,7 @@ function expectAnswer(
 }
 
 function throughStream(face: JsonRpcFace | HttpJsonFace, operation: Operation, event: JsonObject): JsonValue {
-  const [item] = face.readStream(operation).read(event, undefined);
+  const [item] = face.readStream(operation).read(event);
   if (item === undefined) throw new Error("the event was passed over");
   const [written] = face.writeStream(operation, item.response).write(item);
   return JSON.parse(written?.payload ?? "null") as JsonValue;

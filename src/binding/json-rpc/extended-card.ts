@@ -1,0 +1,43 @@
+import { create } from "@bufbuild/protobuf";
+import { A2AError } from "../../protocol/errors.js";
+import { operationOf } from "../../protocol/operations.js";
+import type { JsonRpcFace } from "../../version/codec.js";
+import type { HttpEndpoint, HttpReply, HttpRequest } from "../http.js";
+import { authenticate, callUnary, errorHeaders, extensionsOf, httpStatusOf } from "../http-door.js";
+import { jsonMediaType } from "../media-type.js";
+import type { JsonRpcOptions } from "./server.js";
+
+const operation = operationOf("getExtendedAgentCard");
+const headers: Readonly<Record<string, string>> = { "Content-Type": jsonMediaType, "Cache-Control": "no-store" };
+
+/** The extended card of the versions that read it by GET beside JSON-RPC. Errors are said by the status alone. */
+export function extendedCardEndpoint({ faces, service }: JsonRpcOptions): HttpEndpoint {
+  const places = new Map(
+    faces.flatMap((face) => (face.extendedCardPath === undefined ? [] : [[face.extendedCardPath, face] as const])),
+  );
+  const read = async (request: HttpRequest, face: JsonRpcFace): Promise<HttpReply> => {
+    try {
+      if (request.method !== "GET") throw new A2AError("methodNotAllowed", "the extended card is read by GET");
+      const principal = await authenticate(service, "json-rpc", request);
+      const extensions = extensionsOf(service, request);
+      const message = create(operation.input);
+      const call = { service, request, binding: "json-rpc", principal, face, extensions } as const;
+      const card = await callUnary(call, operation, message);
+      return { status: 200, headers, body: JSON.stringify(face.codec(operation).writeReply(card, message)) };
+    } catch (thrown) {
+      const error = service.publicError(thrown);
+      const body = JSON.stringify({ error: error.message });
+      return { status: statusOf(error), headers: { ...headers, ...errorHeaders(error) }, body };
+    }
+  };
+  return (request) => {
+    const face = places.get(request.path);
+    return face === undefined ? undefined : read(request, face);
+  };
+}
+
+/** Without an extended card there is nothing at this place. */
+function statusOf(error: A2AError): number {
+  const isMissing = error.code === "extendedAgentCardNotConfigured" || error.code === "unsupportedOperation";
+  return isMissing ? 404 : httpStatusOf(error);
+}

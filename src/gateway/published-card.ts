@@ -1,0 +1,83 @@
+import type { HttpEndpoint } from "../binding/http.js";
+import { placeCard } from "../card/build.js";
+import { assertNone, audienceProblems, interfaceProblems } from "../card/check.js";
+import { cardEndpoint } from "../card/endpoint.js";
+import { type Mount, mountedAt } from "../card/mounts.js";
+import type { Caller } from "../card/proxy.js";
+import type { PublishedCard } from "../card/publish.js";
+import { createPlaces, type Listening, type Place, type UrlOptions, urlProblems } from "../card/urls.js";
+import type { AgentCard } from "../protocol/model.js";
+import { parseVersion, versionParameter } from "../protocol/service-parameters.js";
+import type { Version } from "../version/codec.js";
+
+export interface RepublishOptions {
+  /** The card without interfaces: as callers of one version find it true, or, without a version, all of them. */
+  readonly cardFor: (version: string | undefined) => AgentCard;
+  readonly versions: readonly [Version, ...Version[]];
+  readonly urls: UrlOptions;
+  readonly audience: string | undefined;
+  readonly listening: () => Listening;
+  readonly cacheMaxAgeSeconds: number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** A card of somebody else's, published with interfaces of our own. */
+export interface RepublishedCard extends PublishedCard {
+  /** Forgets what was encoded: `cardFor` gives something else now. */
+  renew(): void;
+  /** Another card, such as an extended one, with the interfaces as this caller reaches them. */
+  placed(card: AgentCard, caller: Caller | undefined): AgentCard;
+}
+
+/** Throws a `CardError` for addresses that cannot be shown. */
+export function republishCard(options: RepublishOptions): RepublishedCard {
+  const { cardFor, versions, urls, audience, listening } = options;
+  const served = versions.map(({ name }) => name);
+  assertNone([...urlProblems(urls), ...audienceProblems(audience, served)]);
+  const places = createPlaces(urls, listening);
+  let mounts: readonly Mount[] = [];
+  const placed = (card: AgentCard, caller: Caller | undefined): AgentCard =>
+    placeCard(card, mountedAt(mounts, (caller && places.of(caller)) ?? places.own()));
+  const encode = (): HttpEndpoint => {
+    const { cacheMaxAgeSeconds, now } = options;
+    const common = { places, cacheMaxAgeSeconds, lastModified: new Date(now()) };
+    const cardAt = (place: Place): AgentCard => placeCard(cardFor(undefined), mountedAt(mounts, place));
+    const forAll = cardEndpoint({ ...common, cardAt, versions });
+    const forOne = cardEndpoint({
+      ...common,
+      cardAt,
+      versions: versions.map((each) => withOwnCard(each, cardFor)),
+      audience,
+    });
+    const isForOne = (version: string | undefined): boolean => served.includes(version ?? "");
+    return (request) => {
+      const declared = parseVersion(request.header(versionParameter) ?? "");
+      return isForOne(declared) || isForOne(audience) ? forOne(request) : forAll(request);
+    };
+  };
+  let current: HttpEndpoint = () => undefined;
+  return {
+    endpoint: (request) => current(request),
+    mount(next) {
+      assertNone(interfaceProblems(mountedAt(next, places.own())));
+      mounts = next;
+      current = encode();
+    },
+    renew() {
+      current = encode();
+    },
+    card: (caller) => placed(cardFor(undefined), caller),
+    placed,
+    // The agent behind gives it.
+    extended: undefined,
+  };
+}
+
+// What holds for callers of one version may not hold for others.
+function withOwnCard(version: Version, cardFor: RepublishOptions["cardFor"]): Version {
+  return {
+    ...version,
+    writeCard: ({ supportedInterfaces }) => version.writeCard({ ...cardFor(version.name), supportedInterfaces }),
+  };
+}

@@ -1,0 +1,149 @@
+import { create, equals } from "@bufbuild/protobuf";
+import type { Connection } from "../client/connection.js";
+import { CredentialsError } from "../client/connection.js";
+import { Client } from "../client/node.js";
+import type { Clock } from "../core/ports.js";
+import { A2AError, ConnectionError } from "../protocol/errors.js";
+import type { Logger } from "../protocol/logger.js";
+import { type AgentCard, AgentCardSchema, GetTaskRequestSchema } from "../protocol/model.js";
+import { parseVersion } from "../protocol/service-parameters.js";
+import { randomUuid } from "../protocol/uuid.js";
+import { defaultRefreshMs, type GatewayOptions } from "./options.js";
+
+/** The agent behind a gateway. */
+export interface Upstream {
+  readonly client: Client;
+  /** The card that was read last. */
+  readonly card: AgentCard;
+  readonly connection: Connection | undefined;
+  /** Version in which the agent is spoken to; `undefined` while that is open. */
+  readonly version: string | undefined;
+  /** Called whenever `card` or `version` is another one. */
+  onChange: () => void;
+  /** A call got no answer of the agent: the card may have changed. */
+  doubt(): void;
+  close(): Promise<void>;
+}
+
+export interface UpstreamSetting {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Failures that come soon after the card was read again do not lead to it once more. */
+const doubtRestMs = 5_000;
+/** Time for the first answer. */
+const greetingMs = 10_000;
+
+/**
+ * Reads the card of the agent and asks it something harmless, so that a gateway never starts in front of nobody. Throws
+ * what a client throws that finds no agent.
+ */
+export async function connectUpstream(options: GatewayOptions, { clock, logger }: UpstreamSetting): Promise<Upstream> {
+  const { upstream: address, client: own = {}, refreshMs = defaultRefreshMs } = options;
+  let changed = (): void => {};
+  const onConnection = (connection: Connection): void => {
+    logger.info({ connection }, "the agent behind the gateway is reached");
+    own.onConnection?.(connection);
+    changed();
+  };
+  const client = await Client.connect(address, { ...own, onConnection, extendedCard: false });
+  const refresher = createRefresher(client, { clock, logger, refreshMs, onChange: () => changed() });
+  try {
+    await greet(client);
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+  refresher.start();
+  return {
+    client,
+    get card() {
+      return client.card;
+    },
+    get connection() {
+      return client.connection;
+    },
+    get version() {
+      return versionOf(client);
+    },
+    get onChange() {
+      return changed;
+    },
+    set onChange(listener) {
+      changed = listener;
+    },
+    doubt: refresher.doubt,
+    async close() {
+      refresher.stop();
+      await client.close();
+    },
+  };
+}
+
+// Whatever an agent says to the question for a task that does not exist shows that it is there.
+async function greet({ operations }: Client): Promise<void> {
+  try {
+    await operations.getTask(create(GetTaskRequestSchema, { id: randomUuid() }), { timeoutMs: greetingMs });
+  } catch (error) {
+    const isSilence = error instanceof A2AError && (error.code === "deadlineExceeded" || error.code === "unavailable");
+    const isOurs =
+      error instanceof ConnectionError || error instanceof CredentialsError || !(error instanceof A2AError);
+    if (isSilence || isOurs) throw error;
+  }
+}
+
+// Before the agent has answered, a card whose interfaces agree tells it as well.
+function versionOf({ connection, card }: Client): string | undefined {
+  if (connection !== undefined) return parseVersion(connection.version);
+  const versions = new Set(card.supportedInterfaces.map(({ protocolVersion }) => parseVersion(protocolVersion)));
+  const [only] = versions;
+  return versions.size === 1 ? only : undefined;
+}
+
+interface Refresher {
+  start(): void;
+  stop(): void;
+  doubt(): void;
+}
+
+interface RefresherSetting extends UpstreamSetting {
+  readonly refreshMs: number;
+  readonly onChange: () => void;
+}
+
+/** Reads the card again from time to time, and keeps the old one while there is none to be had. */
+function createRefresher(client: Client, { clock, logger, refreshMs, onChange }: RefresherSetting): Refresher {
+  let timer = (): void => {};
+  let readAt = clock.now();
+  let isReading = false;
+  let isStopped = false;
+  const read = async (): Promise<void> => {
+    if (isReading || isStopped) return;
+    isReading = true;
+    const before = client.card;
+    try {
+      const card = await client.refreshCard();
+      if (!equals(AgentCardSchema, before, card)) onChange();
+    } catch (error) {
+      if (!isStopped) logger.warn({ error }, "the card of the agent behind the gateway could not be read again");
+    } finally {
+      isReading = false;
+      readAt = clock.now();
+    }
+  };
+  const wait = (): void => {
+    if (refreshMs === 0 || isStopped) return;
+    timer = clock.after(refreshMs, () => void read().then(wait));
+  };
+  return {
+    start: wait,
+    stop() {
+      isStopped = true;
+      timer();
+    },
+    doubt() {
+      if (clock.now() - readAt >= doubtRestMs) void read();
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import type { LogRecord, TaskStore } from "../core/ports.js";
+import type { Scope } from "../protocol/context.js";
+import { applyEvent, copyTask, emptyTask, settleStatusMessage } from "../protocol/fold.js";
+import type { Task } from "../protocol/model.js";
+import { pageRecords } from "./join-chunks.js";
+
+/** Which task is replayed. */
+export interface Replayed {
+  readonly key: number;
+  readonly taskId: string;
+  readonly scope: Scope;
+}
+
+/**
+ * A task as it was behind each record of its log, for webhooks that are told whole tasks: what a task was, however far it
+ * has come since. Kept from one record to the next while there is something to tell.
+ */
+export class TaskReplay {
+  readonly #tasks: TaskStore;
+  readonly #of: Replayed;
+  #task: Task | undefined;
+  #seq = 0;
+
+  constructor(tasks: TaskStore, of: Replayed) {
+    this.#tasks = tasks;
+    this.#of = of;
+  }
+
+  /** The task behind a record, good until the next call. `undefined`: the log does not reach back to it any more. */
+  async at(seq: number): Promise<Task | undefined> {
+    if (this.#task === undefined || this.#seq > seq) await this.#begin(seq);
+    while (this.#task !== undefined && this.#seq < seq) {
+      const limit = Math.min(pageRecords, seq - this.#seq);
+      const page = await this.#tasks.recordsAfter(this.#of.key, this.#seq, limit);
+      if (page === undefined || page === "compacted" || page.records.length === 0) this.forget();
+      else for (const record of page.records) this.#add(this.#task, record);
+    }
+    return this.#task;
+  }
+
+  forget(): void {
+    this.#task = undefined;
+  }
+
+  async #begin(seq: number): Promise<void> {
+    const { scope, taskId } = this.#of;
+    const stored = await this.#tasks.read(scope, taskId);
+    if (stored === undefined) return this.forget();
+    const { head, snapshot } = stored;
+    const near = snapshot !== undefined && snapshot.seq <= seq ? snapshot : undefined;
+    this.#task = near === undefined ? emptyTask(head.id, head.contextId) : copyTask(near.task);
+    this.#seq = near?.seq ?? 0;
+  }
+
+  #add(task: Task, record: LogRecord): void {
+    this.#seq = record.seq;
+    if (record.kind === "event") applyEvent(task, record.event);
+    if (record.kind !== "message") return;
+    settleStatusMessage(task);
+    task.history.push(record.message);
+  }
+}

@@ -1,0 +1,66 @@
+import { cors } from "../binding/cors.js";
+import type { HttpEndpoint, HttpRequest } from "../binding/http.js";
+import { httpJsonEndpoint } from "../binding/http-json/server.js";
+import { extendedCardEndpoint } from "../binding/json-rpc/extended-card.js";
+import { jsonRpcEndpoint } from "../binding/json-rpc/server.js";
+import { mount } from "../binding/mount.js";
+import type { Service } from "../binding/service.js";
+import { bindingTable } from "../card/mounts.js";
+import type { Binding } from "../protocol/context.js";
+import type { Version } from "../version/codec.js";
+import type { DoorwayOptions } from "./options.js";
+
+/** What is mounted, and what answers there. */
+export interface EndpointParts {
+  readonly bindings: readonly Binding[];
+  readonly versions: readonly Version[];
+  readonly service: Service;
+  readonly card: HttpEndpoint;
+}
+
+/** The protocol's endpoints by path; whatever is none of them is left to the server around. */
+export function createEndpoint(
+  options: Pick<DoorwayOptions, "basePath" | "cors">,
+  { bindings, versions, service, card }: EndpointParts,
+): HttpEndpoint {
+  const rpcFaces = bindings.includes("json-rpc") ? versions.flatMap(({ jsonRpc }) => jsonRpc ?? []) : [];
+  const httpFaces = bindings.includes("http-json")
+    ? versions.flatMap(({ httpJson, httpJsonOthers = [] }) => [
+        ...(httpJson === undefined ? [] : [httpJson]),
+        ...httpJsonOthers,
+      ])
+    : [];
+  const jsonRpc = rpcFaces.length === 0 ? nobody : jsonRpcEndpoint({ faces: rpcFaces, service });
+  const httpJson = httpFaces.length === 0 ? nobody : httpJsonEndpoint({ faces: httpFaces, service });
+  const httpJsonBelow = mount(bindingTable["http-json"].path, httpJson);
+  const jsonRpcBelow = mount(bindingTable["json-rpc"].path, jsonRpc);
+  const extendedCard = extendedCardEndpoint({ faces: rpcFaces, service });
+  const connect = lazyConnect(versions, service);
+  const route: HttpEndpoint = (request) => {
+    const { path } = request;
+    if (path.startsWith("/.well-known/")) return card(request);
+    if (path.startsWith(bindingTable["http-json"].path)) return httpJsonBelow(request);
+    if (path.startsWith(bindingTable["json-rpc"].path)) return jsonRpcBelow(request);
+    // The root is an alias of JSON-RPC for calls; what a browser asks for there is somebody else's.
+    if (path === "/" || path === "") return request.method === "POST" ? jsonRpc(request) : undefined;
+    return extendedCard(request) ?? connect(request);
+  };
+  const open = options.cors === undefined ? route : cors(route, options.cors);
+  return mount(options.basePath ?? "", open);
+}
+
+const nobody: HttpEndpoint = () => undefined;
+
+// Connect and gRPC-Web are loaded with the first call of theirs.
+function lazyConnect(versions: readonly Version[], service: Service): HttpEndpoint {
+  const faces = versions.flatMap((version) => version.grpc ?? []);
+  const prefixes = faces.map((face) => `/${face.service.typeName}/`);
+  let loading: Promise<HttpEndpoint> | undefined;
+  return (request: HttpRequest) => {
+    if (!prefixes.some((prefix) => request.path.startsWith(prefix))) return undefined;
+    loading ??= import("../binding/connect/endpoint.js").then(({ createConnectEndpoint }) =>
+      createConnectEndpoint({ faces, service }),
+    );
+    return loading.then((endpoint) => endpoint(request));
+  };
+}

@@ -1,0 +1,39 @@
+import type { Scope } from "../../protocol/context.js";
+import { A2AError } from "../../protocol/errors.js";
+
+interface Named {
+  readonly id: string;
+  readonly scope: Scope;
+  readonly name?: string | undefined;
+}
+
+/** What callers call their tasks: each name stands for one task of its scope, as long as the task is there. */
+export class TaskNames {
+  readonly #ids = new Map<string, string>();
+
+  find(scope: Scope, name: string): string | undefined {
+    return this.#ids.get(keyOf(scope, name));
+  }
+
+  /** Throws when another task has the name. */
+  assertFree({ scope, name }: Named): void {
+    if (name === undefined || this.find(scope, name) === undefined) return;
+    throw new A2AError("internalError", `a task with the name ${JSON.stringify(name)} exists`);
+  }
+
+  add({ id, scope, name }: Named): void {
+    if (name !== undefined) this.#ids.set(keyOf(scope, name), id);
+  }
+
+  delete({ scope, name }: Named): void {
+    if (name !== undefined) this.#ids.delete(keyOf(scope, name));
+  }
+
+  clear(): void {
+    this.#ids.clear();
+  }
+}
+
+function keyOf({ tenant, owner }: Scope, name: string): string {
+  return JSON.stringify([tenant, owner, name]);
+}

@@ -1,0 +1,128 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../protocol/dynamic.js";
+
+// Security as 0.1 says it: names of schemes, any one of which will do, and a text, mostly JSON, with what else there is
+// to know that is no secret. The schemes of later versions stand here in the flat form of 0.3.
+
+/** `authentication` for the schemes that one requirement names; `undefined` when there is nothing to say. */
+export function writeAuthentication(
+  schemes: JsonValue | undefined,
+  requirement: JsonObject = {},
+): JsonObject | undefined {
+  const known = isJsonObject(schemes) ? schemes : {};
+  const said = Object.keys(requirement).flatMap((name) => wordsFor(known[name]) ?? []);
+  if (said.length === 0) return undefined;
+  const facts: JsonObject = Object.assign({}, ...said.map(({ facts }) => facts));
+  return {
+    schemes: [...new Set(said.map(({ word }) => word))],
+    ...(Object.keys(facts).length === 0 ? {} : { credentials: JSON.stringify(facts) }),
+  };
+}
+
+interface Words {
+  readonly word: string;
+  readonly facts: JsonObject;
+}
+
+function wordsFor(scheme: JsonValue | undefined): Words | undefined {
+  if (!isJsonObject(scheme)) return undefined;
+  const { in: place = "header", name = "", scheme: word, flows, openIdConnectUrl = "" } = scheme;
+  switch (scheme["type"]) {
+    case "apiKey":
+      return { word: "ApiKey", facts: { in: place, name } };
+    case "http":
+      return { word: schemeNamed(String(word)), facts: {} };
+    case "oauth2":
+      return { word: "OAuth2", facts: firstFlow(flows) };
+    case "openIdConnect":
+      return { word: "OAuth2", facts: { openIdConnectUrl } };
+    default:
+      return undefined;
+  }
+}
+
+// Names of HTTP schemes are compared without case, but old readers may not know that.
+function schemeNamed(word: string): string {
+  return ["Basic", "Bearer"].find((each) => each.toLowerCase() === word.toLowerCase()) ?? word;
+}
+
+function firstFlow(flows: JsonValue | undefined): JsonObject {
+  const [flow] = isJsonObject(flows) ? Object.values(flows) : [];
+  return isJsonObject(flow) ? flow : {};
+}
+
+/** `securitySchemes` and `security` of an `authentication`: each of its schemes is one way in. */
+export function readAuthentication(authentication: JsonValue | undefined): JsonObject {
+  const { schemes, credentials } = isJsonObject(authentication) ? authentication : {};
+  const words = Array.isArray(schemes) ? schemes.filter((word) => typeof word === "string" && word !== "") : [];
+  if (words.length === 0) return {};
+  const facts = factsOf(credentials);
+  const named = new Map(words.map((word) => [plain(String(word)), schemeFor(String(word), facts)]));
+  return {
+    securitySchemes: Object.fromEntries(named),
+    security: [...named.keys()].map((name) => ({ [name]: [] })),
+  };
+}
+
+function schemeFor(word: string, facts: JsonObject): JsonObject {
+  switch (plain(word)) {
+    case "apikey":
+      return { type: "apiKey", in: facts["in"] ?? "header", name: facts["name"] ?? "X-API-Key" };
+    case "oauth2":
+      if (typeof facts["openIdConnectUrl"] === "string") return openIdConnect(facts["openIdConnectUrl"]);
+      return { type: "oauth2", flows: flowsOf(facts) };
+    case "openidconnect":
+      return openIdConnect(facts["openIdConnectUrl"] ?? "");
+    default:
+      return { type: "http", scheme: word };
+  }
+}
+
+function openIdConnect(url: JsonValue): JsonObject {
+  return { type: "openIdConnect", openIdConnectUrl: url };
+}
+
+// What the text is called in it was never written down: these names are met.
+const authorizationNames = ["authorizationUrl", "authorizationEndpoint", "authorization_endpoint", "authorization_url"];
+const tokenNames = ["tokenUrl", "tokenEndpoint", "token_endpoint", "token_url"];
+
+function flowsOf(facts: JsonObject): JsonObject {
+  const authorizationUrl = firstText(facts, authorizationNames);
+  const tokenUrl = firstText(facts, tokenNames);
+  const refreshUrl = firstText(facts, ["refreshUrl", "refresh_url"]);
+  const shared = { ...(refreshUrl === undefined ? {} : { refreshUrl }), scopes: scopesOf(facts["scopes"]) };
+  if (authorizationUrl === undefined) {
+    return tokenUrl === undefined ? {} : { clientCredentials: { tokenUrl, ...shared } };
+  }
+  if (tokenUrl === undefined) return { implicit: { authorizationUrl, ...shared } };
+  return { authorizationCode: { authorizationUrl, tokenUrl, ...shared } };
+}
+
+function scopesOf(scopes: JsonValue | undefined): JsonObject {
+  if (isJsonObject(scopes)) return scopes;
+  const list = typeof scopes === "string" ? scopes.split(/[\s,]+/) : Array.isArray(scopes) ? scopes : [];
+  return Object.fromEntries(
+    list.filter((scope) => typeof scope === "string" && scope !== "").map((scope) => [scope, ""]),
+  );
+}
+
+function firstText(facts: JsonObject, names: readonly string[]): string | undefined {
+  return names.map((name) => facts[name]).find((value) => typeof value === "string" && value !== "") as
+    | string
+    | undefined;
+}
+
+function factsOf(credentials: JsonValue | undefined): JsonObject {
+  if (typeof credentials !== "string") return {};
+  try {
+    const facts = JSON.parse(credentials) as JsonValue;
+    return isJsonObject(facts) ? facts : {};
+  } catch {
+    // Any other text is for people to read.
+    return {};
+  }
+}
+
+function plain(word: string): string {
+  return word.replace(/[-_\s]/g, "").toLowerCase();
+}

@@ -1,0 +1,126 @@
+import { create } from "@bufbuild/protobuf";
+import type { CallOptions } from "../../protocol/context.js";
+import { A2AError, ConnectionError } from "../../protocol/errors.js";
+import { GetTaskRequestSchema, type SendMessageRequest, type Task, TaskState } from "../../protocol/model.js";
+import type { Operations } from "../../protocol/operations.js";
+import { isStop } from "../../protocol/states.js";
+import { randomUuid } from "../../protocol/uuid.js";
+import { OldestSubscription, type SubscriptionPlace } from "./subscription.js";
+
+// What 0.1 lacks at an agent, made up for by its client.
+
+type Transport = Operations<CallOptions>;
+
+/** Waits, or rejects when the signal aborts. */
+export type Pause = (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+
+const firstPauseMs = 200;
+const maxPauseMs = 2_000;
+/** Failures to reach the agent, in a row, after which it is no longer asked for the task. */
+const maxBreaks = 5;
+
+/**
+ * A transport to an agent of 0.1: tasks are named by the caller, a send waits for its task also where the agent answers
+ * before it is done, and a subscription begins with the task.
+ */
+export function callOldest(transport: Transport, pause: Pause = pauseFor): Transport {
+  const place: SubscriptionPlace = { transport, refusal: undefined };
+  return {
+    ...transport,
+    async sendMessage(request, options) {
+      const deadline = options.timeoutMs === undefined ? undefined : Date.now() + options.timeoutMs;
+      const reply = await transport.sendMessage(named(request), options);
+      const { payload } = reply;
+      const { returnImmediately = false, historyLength } = request.configuration ?? {};
+      if (returnImmediately || payload.case !== "task" || isAnswer(payload.value)) return reply;
+      const asked = { transport, options, deadline, pause, historyLength };
+      return { ...reply, payload: { case: "task", value: await settled(payload.value, asked) } };
+    },
+    sendStreamingMessage: (request, options) => transport.sendStreamingMessage(named(request), options),
+    subscribeToTask: (request, options) => new OldestSubscription(place, request, options),
+  };
+}
+
+/** The request with a task and a session: a message that names none begins new ones, which the caller chooses. */
+function named(request: SendMessageRequest): SendMessageRequest {
+  const { message } = request;
+  if (message === undefined || (message.taskId !== "" && message.contextId !== "")) return request;
+  // A task that is known keeps the session that it has.
+  const contextId = message.contextId || (message.taskId === "" ? randomUuid() : "");
+  return { ...request, message: { ...message, contextId, taskId: message.taskId || randomUuid() } };
+}
+
+/** Whether a task is what a send waits for. `unknown` ends a task in 0.1. */
+function isAnswer({ status }: Task): boolean {
+  return status === undefined || status.state === TaskState.UNSPECIFIED || isStop(status.state);
+}
+
+interface Asked {
+  readonly transport: Transport;
+  readonly options: CallOptions;
+  readonly deadline: number | undefined;
+  readonly pause: Pause;
+  readonly historyLength: number | undefined;
+}
+
+/** Asks for a task until it is one to answer with. An agent that cannot be asked has said all that it will. */
+async function settled(sent: Task, asked: Asked): Promise<Task> {
+  const { options, pause, historyLength } = asked;
+  const request = create(GetTaskRequestSchema, { id: sent.id });
+  if (historyLength !== undefined) request.historyLength = historyLength;
+  let breaks = 0;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, maxPauseMs)) {
+    await pause(Math.min(pauseMs, timeLeft(asked) ?? pauseMs), options.signal);
+    const timeoutMs = timeLeft(asked);
+    if (timeoutMs === 0) {
+      throw new A2AError("deadlineExceeded", `the task was not done within ${options.timeoutMs} ms`, {
+        metadata: { taskId: sent.id },
+      });
+    }
+    try {
+      const task = await asked.transport.getTask(request, { ...options, timeoutMs });
+      if (isAnswer(task)) return task;
+      breaks = 0;
+    } catch (error) {
+      if (error instanceof A2AError && notAsked.has(error.code)) return sent;
+      if (!isBreak(error) || ++breaks >= maxBreaks) throw afterSend(error);
+    }
+  }
+}
+
+const notAsked: ReadonlySet<string> = new Set(["methodNotFound", "taskNotFound", "unsupportedOperation"]);
+
+function isBreak(error: unknown): boolean {
+  return error instanceof A2AError && error.code === "unavailable";
+}
+
+// Said of the whole call, of which the message has long arrived: nobody may take it for one that can be sent again.
+function afterSend(error: unknown): unknown {
+  if (!isBreak(error) || !(error instanceof Error)) return error;
+  return new ConnectionError(`the message was sent, but its task cannot be read: ${error.message}`, {
+    cause: error,
+    written: true,
+  });
+}
+
+function timeLeft({ deadline }: Asked): number | undefined {
+  return deadline === undefined ? undefined : Math.max(0, deadline - Date.now());
+}
+
+function pauseFor(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) {
+      reject(signal.reason);
+      return;
+    }
+    const leave = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", leave);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", leave, { once: true });
+  });
+}

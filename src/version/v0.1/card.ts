@@ -1,0 +1,74 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../protocol/dynamic.js";
+import type { AgentCard } from "../../protocol/model.js";
+import { flatCard, objectsOf, readFlatCard } from "../v0.3/card.js";
+import { interfacesOf } from "../v0.3/card-interfaces.js";
+import { readAuthentication, writeAuthentication } from "./authentication.js";
+
+// The card of 0.1: one place, of JSON-RPC, and words of its own for security and for kinds of content.
+
+const name = "0.1";
+
+/** What a card without a version may be just as well; it shows only when it is called. */
+const next = "0.2";
+
+/** The pure card of 0.1. */
+export function writeCard(card: AgentCard): JsonObject | undefined {
+  const places = interfacesOf(card, name)?.additionalInterfaces ?? [];
+  const main = places.find(({ transport }) => transport === "JSONRPC");
+  if (main === undefined) return undefined;
+  const { capabilities, securitySchemes, security, skills, iconUrl: _, ...same } = flatCard(card);
+  const { supportsAuthenticatedExtendedCard: __, defaultInputModes, defaultOutputModes, ...said } = same;
+  const { streaming = false, pushNotifications = false } = isJsonObject(capabilities) ? capabilities : {};
+  const authentication = writeAuthentication(securitySchemes, objectsOf(security)[0]);
+  return {
+    ...said,
+    url: main.url,
+    capabilities: { streaming, pushNotifications, stateTransitionHistory: false },
+    ...(authentication === undefined ? {} : { authentication }),
+    defaultInputModes: oldModes(defaultInputModes),
+    defaultOutputModes: oldModes(defaultOutputModes),
+    skills: objectsOf(skills).map(({ security: _, inputModes, outputModes, ...skill }) => ({
+      ...skill,
+      ...(inputModes === undefined ? {} : { inputModes: oldModes(inputModes) }),
+      ...(outputModes === undefined ? {} : { outputModes: oldModes(outputModes) }),
+    })),
+  };
+}
+
+/** Reads a peer's card. One that says no version gives its place in the next version first, and then in this. */
+export function readCard(json: JsonValue | undefined): AgentCard {
+  return readFlatCard(isJsonObject(json) ? modern(json) : json, (declared) =>
+    declared === undefined ? [next, name] : [declared],
+  );
+}
+
+function modern(json: JsonObject): JsonObject {
+  const { authentication, securitySchemes, security, skills } = json;
+  const own = securitySchemes === undefined && security === undefined ? readAuthentication(authentication) : {};
+  return {
+    ...json,
+    ...own,
+    defaultInputModes: modesOf(json["defaultInputModes"]) ?? ["text/plain"],
+    defaultOutputModes: modesOf(json["defaultOutputModes"]) ?? ["text/plain"],
+    skills: objectsOf(skills).map((skill) => ({
+      ...skill,
+      inputModes: modesOf(skill["inputModes"]) ?? [],
+      outputModes: modesOf(skill["outputModes"]) ?? [],
+    })),
+  };
+}
+
+const mediaTypes: ReadonlyMap<JsonValue, string> = new Map([
+  ["text", "text/plain"],
+  ["file", "application/octet-stream"],
+  ["data", "application/json"],
+]);
+
+function modesOf(modes: JsonValue | undefined): JsonValue[] | undefined {
+  return Array.isArray(modes) ? modes.map((mode) => mediaTypes.get(mode) ?? mode) : undefined;
+}
+
+function oldModes(modes: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(modes) ? modes.map((mode) => (mode === "text/plain" ? "text" : mode)) : [];
+}

@@ -1,0 +1,157 @@
+import { type Message as AnyMessage, create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../protocol/dynamic.js";
+import { type FieldViolation, invalidParams, taskNotFound } from "../../protocol/errors.js";
+import { readJson } from "../../protocol/json-reader.js";
+import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "../../protocol/model.js";
+import {
+  type Operation,
+  type OperationName,
+  operationOf,
+  operations,
+  type ReplyOf,
+  type RequestOf,
+} from "../../protocol/operations.js";
+import { randomUuid } from "../../protocol/uuid.js";
+import { validate } from "../../protocol/validate.js";
+import type { ValidationLimits } from "../../protocol/validation-limits.js";
+import { mergeViolations } from "../../protocol/violations.js";
+import type { OperationCodec } from "../codec.js";
+import type { Reading } from "./read-objects.js";
+import { liftOf, oldField } from "./read-params.js";
+import {
+  configFromJson,
+  configsFromJson,
+  getReplyFromJson,
+  sendReplyFromJson,
+  sendReplyToJson,
+  taskFromJson,
+  taskReplyToJson,
+} from "./replies.js";
+import {
+  cancelToParams,
+  configToParams,
+  deleteToParams,
+  getToParams,
+  sendToParams,
+  setToParams,
+  subscribeToParams,
+} from "./requests.js";
+import { readEvent } from "./stream-reader.js";
+import { eventToJson } from "./stream-writer.js";
+import { pushConfigToJson, taskToJson } from "./write-objects.js";
+
+/** What one operation is in 0.1, by its types in the model. */
+interface Row<K extends OperationName> {
+  writeRequest(request: RequestOf<K>): JsonObject;
+  readReply(json: JsonValue | undefined, request: RequestOf<K> | undefined): ReplyOf<K>;
+  writeReply(reply: ReplyOf<K>): JsonObject;
+}
+
+type Rows = { readonly [K in OperationName]?: Row<K> };
+
+const getConfig = operationOf("getTaskPushNotificationConfig");
+
+const rows: Rows = {
+  sendMessage: { writeRequest: sendToParams, readReply: sendReplyFromJson, writeReply: sendReplyToJson },
+  // What a stream replies with is one of its events.
+  sendStreamingMessage: { writeRequest: sendToParams, readReply: readEvent, writeReply: eventToJson },
+  subscribeToTask: { writeRequest: subscribeToParams, readReply: readEvent, writeReply: eventToJson },
+  getTask: { writeRequest: getToParams, readReply: getReplyFromJson, writeReply: taskReplyToJson },
+  cancelTask: {
+    writeRequest: cancelToParams,
+    readReply: (json, request) =>
+      taskFromJson("cancelTask", json, { known: { taskId: request?.id ?? "", contextId: "" } }),
+    writeReply: (task) => taskToJson(task, { history: false }),
+  },
+  createTaskPushNotificationConfig: {
+    writeRequest: setToParams,
+    readReply: (json, request) =>
+      configFromJson("createTaskPushNotificationConfig", json, request ?? create(TaskPushNotificationConfigSchema)),
+    writeReply: ownConfigToJson,
+  },
+  getTaskPushNotificationConfig: {
+    writeRequest: configToParams,
+    readReply(json, request) {
+      const { taskId = "" } = request ?? {};
+      const nothing = create(TaskPushNotificationConfigSchema, { taskId });
+      const config = configFromJson("getTaskPushNotificationConfig", json, nothing);
+      if (config.url === "") throw taskNotFound(taskId);
+      return config;
+    },
+    writeReply: ownConfigToJson,
+  },
+  // A task has at most one configuration: the list is made of it, and it is deleted by setting none.
+  listTaskPushNotificationConfigs: {
+    writeRequest: configToParams,
+    readReply: configsFromJson,
+    writeReply: ({ configs: [config = create(TaskPushNotificationConfigSchema)] }) => ownConfigToJson(config),
+  },
+  deleteTaskPushNotificationConfig: {
+    writeRequest: deleteToParams,
+    readReply: () => ({ $typeName: "google.protobuf.Empty" }),
+    writeReply: () => ({ pushNotificationConfig: null }),
+  },
+};
+
+function ownConfigToJson(config: TaskPushNotificationConfig): JsonObject {
+  return { id: config.taskId, pushNotificationConfig: pushConfigToJson(config) };
+}
+
+/** A row whose operation is known at run time only. */
+interface AnyRow {
+  writeRequest(request: AnyMessage): JsonObject;
+  readReply(json: JsonValue | undefined, request: AnyMessage | undefined): AnyMessage;
+  writeReply(reply: AnyMessage): JsonObject;
+}
+
+/** JSON codecs of the operations that 0.1 has. */
+export function oldestCodecs(limits: ValidationLimits): (operation: Operation) => OperationCodec {
+  const codecs = new Map(operations.map((operation) => [operation.name, codecOf(operation, limits)]));
+  return ({ name }) => {
+    const codec = codecs.get(name);
+    if (codec === undefined) throw new TypeError(`no operation ${name} in this version`);
+    return codec;
+  };
+}
+
+function codecOf(operation: Operation, limits: ValidationLimits): OperationCodec | undefined {
+  const row: AnyRow | undefined = rows[operation.name];
+  if (row === undefined) return undefined;
+  return {
+    readRequest: (json) => readParams(operation, json, limits),
+    writeRequest: (request) => row.writeRequest(request),
+    readReply: (json, request) => row.readReply(json, request),
+    writeReply: (reply) => row.writeReply(reply),
+  };
+}
+
+/** Reads params strictly. What is wrong is named by 0.1's own words. */
+function readParams(operation: Operation, json: JsonValue | undefined, limits: ValidationLimits): AnyMessage {
+  const { name, input } = operation;
+  const params = json ?? {};
+  // `null` for a configuration is said on purpose: the task shall have none.
+  if (
+    name === "createTaskPushNotificationConfig" &&
+    isJsonObject(params) &&
+    params["pushNotificationConfig"] === null
+  ) {
+    const { taskId } = readParams(getConfig, params, limits) as RequestOf<"getTaskPushNotificationConfig">;
+    return create(TaskPushNotificationConfigSchema, { taskId, id: taskId });
+  }
+  const reading: Reading = { violations: [], lenient: false, mintId: randomUuid };
+  const lifted = isJsonObject(params) ? (liftOf(name)?.(params, reading) ?? params) : params;
+  const { message, violations } = readJson(input, lifted, { maxDepth: limits.jsonDepthMax });
+  const missing = validate(input, message, limits, { isRead: true });
+  const found = mergeViolations(violations, missing).map(({ field, description }) => ({
+    field: oldField(name, field),
+    description,
+  }));
+  const all = mergeViolations(reading.violations, found);
+  if (all.length > 0) throw invalidParams(...oncePerField(all));
+  return message;
+}
+
+// One member of 0.1 may become several of 1.0.
+function oncePerField(violations: readonly FieldViolation[]): readonly FieldViolation[] {
+  return violations.filter(({ field }, index) => violations.findIndex((other) => other.field === field) === index);
+}

@@ -1,0 +1,79 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../protocol/dynamic.js";
+import { errorFromDetails } from "../../protocol/error-details.js";
+import { type A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
+import type { Operation } from "../../protocol/operations.js";
+import { violationText } from "../../protocol/violations.js";
+import { oldField } from "./read-params.js";
+
+// Errors of 0.1. Some of its numbers mean something else today.
+
+const streamingNotSupported = -32006;
+const authenticationRequired = -32007;
+const authorizationFailed = -32008;
+const invalidTaskState = -32009;
+const rateLimitExceeded = -32010;
+const resourceUnavailable = -32011;
+
+/** What 0.1 says by another number than 1.0 does. */
+const numbers: { readonly [code in ErrorCode]?: number } = {
+  invalidAgentResponse: errorTable.internalError.jsonRpc,
+  extendedAgentCardNotConfigured: errorTable.unsupportedOperation.jsonRpc,
+  extensionSupportRequired: errorTable.unsupportedOperation.jsonRpc,
+  versionNotSupported: errorTable.invalidRequest.jsonRpc,
+  unauthenticated: authenticationRequired,
+  permissionDenied: authorizationFailed,
+  resourceExhausted: rateLimitExceeded,
+  unavailable: resourceUnavailable,
+};
+
+/** The `error` member. It has no `data`: what would be in there is in the message, as far as it helps a reader. */
+export function errorToJson(error: A2AError, operation: Operation | undefined): JsonObject {
+  return { code: numberOf(error, operation), message: messageOf(error, operation) };
+}
+
+function numberOf({ code, metadata }: A2AError, operation: Operation | undefined): number {
+  if (code === "unsupportedOperation") {
+    // What is refused for the sake of a task is refused because that has ended.
+    if (metadata["taskId"] !== undefined) return invalidTaskState;
+    if (operation?.streams === true) return streamingNotSupported;
+  }
+  return numbers[code] ?? errorTable[code].jsonRpc;
+}
+
+const shownMax = 3;
+
+function messageOf({ message, violations }: A2AError, operation: Operation | undefined): string {
+  if (violations.length === 0) return message;
+  const shown = violations.slice(0, shownMax).map(({ field, description }) => {
+    return violationText({ field: operation === undefined ? field : oldField(operation.name, field), description });
+  });
+  const more = violations.length > shownMax ? [`${violations.length - shownMax} more`] : [];
+  return `invalid parameters: ${[...shown, ...more].join("; ")}`;
+}
+
+const codes: ReadonlyMap<unknown, ErrorCode> = new Map<number, ErrorCode>([
+  [-32700, "parseError"],
+  [-32600, "invalidRequest"],
+  [-32601, "methodNotFound"],
+  [-32602, "invalidParams"],
+  [-32001, "taskNotFound"],
+  [-32002, "taskNotCancelable"],
+  [-32003, "pushNotificationNotSupported"],
+  [-32004, "unsupportedOperation"],
+  [-32005, "contentTypeNotSupported"],
+  [streamingNotSupported, "unsupportedOperation"],
+  [authenticationRequired, "unauthenticated"],
+  [authorizationFailed, "permissionDenied"],
+  [invalidTaskState, "unsupportedOperation"],
+  [rateLimitExceeded, "resourceExhausted"],
+  [resourceUnavailable, "unavailable"],
+]);
+
+/** Reads the `error` member. Never throws. */
+export function errorFromJson(json: JsonValue | undefined): A2AError {
+  const { code, message, data } = isJsonObject(json) ? json : {};
+  const said = [message, data].filter((text) => typeof text === "string" && text !== "");
+  const text = said.length === 0 ? "the agent answered with an error" : [...new Set(said)].join(": ");
+  return errorFromDetails(data, text, codes.get(code) ?? "internalError");
+}

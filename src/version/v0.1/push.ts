@@ -1,0 +1,36 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { StreamItem } from "../../protocol/operations.js";
+import type { PushFace } from "../codec.js";
+import { completedTask, statusToJson, taskToJson } from "./write-objects.js";
+
+// Webhooks of 0.1: the protocol leaves their body open, its samples send what happened and to which task. Both are in the
+// task, which receivers of any habit find what they look for in.
+
+export const pushFace: PushFace = {
+  mediaType: "application/json",
+  tokenHeaders: ["X-A2A-Notification-Token"],
+  tells: "task",
+  write: ({ response: { payload } }: StreamItem) => JSON.stringify(told(payload)),
+};
+
+type Payload = StreamItem["response"]["payload"];
+
+function told(payload: Payload): JsonObject {
+  const task = taskOf(payload);
+  return { eventType: "taskUpdate", taskId: task["id"] ?? "", ...task };
+}
+
+function taskOf(payload: Payload): JsonObject {
+  switch (payload.case) {
+    case "task":
+      return taskToJson(payload.value, { history: false });
+    case "message":
+      return completedTask(payload.value);
+    case "statusUpdate":
+      return { id: payload.value.taskId, status: statusToJson(payload.value.status) };
+    case "artifactUpdate":
+      return { id: payload.value.taskId };
+    default:
+      return {};
+  }
+}

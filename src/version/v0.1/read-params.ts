@@ -1,0 +1,133 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../protocol/dynamic.js";
+import type { OperationName } from "../../protocol/operations.js";
+import { addViolation, mustBe, underMember } from "../../protocol/violations.js";
+import { liftMessage, pick, type Reading } from "./read-objects.js";
+import { mediaTypeOfMode } from "./words.js";
+
+// Params of 0.1 → the requests of 1.0, and the names of 1.0's fields → those of 0.1, for what is found wrong in them.
+
+/** Params of an operation → its request, in the JSON of 1.0. */
+type LiftParams = (params: JsonObject, reading: Reading) => JsonObject;
+
+/** The lift of an operation's params; `undefined` for one that 0.1 does not have. */
+export function liftOf(operation: OperationName): LiftParams | undefined {
+  return lifts[operation];
+}
+
+const lifts: { readonly [K in OperationName]?: LiftParams } = {
+  sendMessage: liftSend,
+  sendStreamingMessage: liftSend,
+  // No history unless it is asked for.
+  getTask: (params) => ({ id: idOf(params), historyLength: params["historyLength"] ?? 0 }),
+  cancelTask: (params) => ({ id: idOf(params), ...pick(params, ["metadata"]) }),
+  subscribeToTask: (params) => ({ id: idOf(params) }),
+  createTaskPushNotificationConfig: liftSet,
+  getTaskPushNotificationConfig: liftOwnConfig,
+  listTaskPushNotificationConfigs: (params) => ({ taskId: idOf(params) }),
+  deleteTaskPushNotificationConfig: liftOwnConfig,
+};
+
+// What is missing is left for the reader of 1.0's JSON to find.
+function idOf(params: JsonObject): JsonValue {
+  return params["id"] ?? params["taskId"] ?? null;
+}
+
+function liftSend(params: JsonObject, reading: Reading): JsonObject {
+  const { violations } = reading;
+  const before = violations.length;
+  const id = idOf(params);
+  if (id === null || id === "") {
+    addViolation(violations, "is required");
+    underMember(violations, before, "id");
+  }
+  const ids = { taskId: id, contextId: params["sessionId"] ?? null };
+  const from = violations.length;
+  const message = liftMessage(params["message"] ?? null, reading, ids);
+  if (violations.length !== from) underMember(violations, from, "message");
+  const push = params["pushNotification"] ?? null;
+  const configuration: JsonObject = {
+    historyLength: params["historyLength"] ?? 0,
+    acceptedOutputModes: liftModes(params["acceptedOutputModes"] ?? null),
+    ...(push === null ? {} : { taskPushNotificationConfig: liftPushConfig(push, "pushNotification", { id, reading }) }),
+  };
+  return { ...pick(params, ["metadata"]), message, configuration };
+}
+
+function liftModes(modes: JsonValue): JsonValue {
+  return Array.isArray(modes) ? [...new Set(modes.map(mediaTypeOfMode))] : modes;
+}
+
+function liftSet(params: JsonObject, reading: Reading): JsonObject {
+  const id = idOf(params);
+  const { pushNotificationConfig: config = {} } = params;
+  const lifted = liftPushConfig(config, "pushNotificationConfig", { id, reading });
+  if (isJsonObject(lifted)) return { ...lifted, taskId: id };
+  const { violations } = reading;
+  const before = violations.length;
+  addViolation(violations, mustBe("an object", config));
+  underMember(violations, before, "pushNotificationConfig");
+  return { taskId: id };
+}
+
+// A task has one configuration, which has the id of the task.
+function liftOwnConfig(params: JsonObject): JsonObject {
+  const id = idOf(params);
+  return { taskId: id, id };
+}
+
+interface ConfigOf {
+  readonly id: JsonValue;
+  readonly reading: Reading;
+}
+
+/** A push configuration; `name` is where it stands. What is no object stays what it is. */
+export function liftPushConfig(json: JsonValue, name: string, { id, reading }: ConfigOf): JsonValue {
+  if (!isJsonObject(json)) return json;
+  const config: JsonObject = { ...pick(json, ["url", "token"]), id };
+  const authentication = json["authentication"] ?? null;
+  if (!isJsonObject(authentication)) return authentication === null ? config : { ...config, authentication };
+  const { violations } = reading;
+  const schemes = authentication["schemes"] ?? [];
+  if (!Array.isArray(schemes)) {
+    const before = violations.length;
+    addViolation(violations, mustBe("an array", schemes));
+    underMember(violations, before, `${name}.authentication.schemes`);
+    return config;
+  }
+  const [scheme = null] = schemes;
+  // Nothing in it says that there is none.
+  if (scheme === null && (authentication["credentials"] ?? null) === null) return config;
+  return { ...config, authentication: { ...pick(authentication, ["credentials"]), scheme } };
+}
+
+const send: readonly (readonly [field: RegExp, old: string])[] = [
+  [/^message\.taskId$/, "id"],
+  [/^message\.contextId$/, "sessionId"],
+  [/^configuration\.taskPushNotificationConfig\.id$/, "id"],
+  [/^configuration\.taskPushNotificationConfig/, "pushNotification"],
+  [/^configuration\./, ""],
+  [/(parts\[\d+\])\.raw$/, "$1.file.bytes"],
+  [/(parts\[\d+\])\.url$/, "$1.file.uri"],
+  [/(parts\[\d+\])\.filename$/, "$1.file.name"],
+  [/(parts\[\d+\])\.mediaType$/, "$1.file.mimeType"],
+  [/authentication\.scheme$/, "authentication.schemes[0]"],
+];
+
+const set: typeof send = [
+  [/^(?=url|token|authentication)/, "pushNotificationConfig."],
+  [/authentication\.scheme$/, "authentication.schemes[0]"],
+  [/^taskId$/, "id"],
+];
+
+const paths: { readonly [K in OperationName]?: typeof send } = {
+  sendMessage: send,
+  sendStreamingMessage: send,
+  createTaskPushNotificationConfig: set,
+  getTaskPushNotificationConfig: [[/^taskId$/, "id"]],
+};
+
+/** The name in 0.1 of a field that 1.0's rules find wrong. A name of 0.1 stays as it is. */
+export function oldField(operation: OperationName, field: string): string {
+  return (paths[operation] ?? []).reduce((name, [pattern, old]) => name.replace(pattern, old), field);
+}

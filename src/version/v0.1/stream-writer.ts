@@ -1,0 +1,188 @@
+import { type Message as AnyMessage, create, type JsonObject } from "@bufbuild/protobuf";
+import {
+  type Artifact,
+  ArtifactSchema,
+  type Message,
+  type SendMessageRequest,
+  type StreamResponse,
+  type Task,
+  type TaskArtifactUpdateEvent,
+  TaskState,
+  type TaskStatusUpdateEvent,
+} from "../../protocol/model.js";
+import type { Operation, OperationName, StreamItem } from "../../protocol/operations.js";
+import { isInterrupted, isStop, isTerminal } from "../../protocol/states.js";
+import type { StreamWriter, WireEvent } from "../codec.js";
+import { encodeOnce } from "../encode-once.js";
+import { artifactToJson, completedTask, statusToJson } from "./write-objects.js";
+
+// Streams of 0.1 are statuses and artifacts; the status that ends them is marked as final. There is no snapshot, and no id
+// to go on behind.
+
+/**
+ * True for an event that ends a stream of 0.1: that is any in which the task waits for its caller. Of a question to the
+ * caller of a send that is known when the core ends its stream, since another caller may have been asked.
+ */
+export function endsStream({ payload }: StreamResponse, operation: OperationName): boolean {
+  switch (payload.case) {
+    case "task":
+      // A send to a task that waits begins with that task as it was.
+      return operation === "subscribeToTask" ? isStop(stateOf(payload.value)) : isTerminal(stateOf(payload.value));
+    case "statusUpdate": {
+      const state = stateOf(payload.value);
+      return state === TaskState.INPUT_REQUIRED ? operation === "subscribeToTask" : isStop(state);
+    }
+    default:
+      return payload.case === "message";
+  }
+}
+
+function stateOf({ status }: Pick<Task, "status">): TaskState {
+  return status?.state ?? TaskState.UNSPECIFIED;
+}
+
+// One client drops every event that does not have one of these names.
+const statusName = "task_status_update";
+const artifactName = "task_artifact_update";
+
+// An event says the same in all streams, but for the final mark and the number of its artifact, which are those of the
+// stream: its text is made once for each of these.
+const statusTexts = [false, true].map((final) =>
+  encodeOnce(({ payload }) =>
+    payload.case === "statusUpdate" ? JSON.stringify(statusJson(payload.value, final)) : "null",
+  ),
+);
+const artifactTexts = Array.from({ length: 64 }, (_, index) => encodeOnce((response) => artifactText(response, index)));
+
+function statusJson({ taskId, status, metadata }: TaskStatusUpdateEvent, final: boolean): JsonObject {
+  return { id: taskId, status: statusToJson(status), final, ...(metadata === undefined ? {} : { metadata }) };
+}
+
+function artifactText({ payload }: StreamResponse, index: number): string {
+  return payload.case === "artifactUpdate" ? JSON.stringify(artifactJson(payload.value, index)) : "null";
+}
+
+function artifactJson(event: TaskArtifactUpdateEvent, index: number): JsonObject {
+  const { taskId, artifact = create(ArtifactSchema), append, lastChunk, metadata } = event;
+  const json = artifactToJson(artifact, index, { append, lastChunk });
+  return { id: taskId, artifact: json, ...(metadata === undefined ? {} : { metadata }) };
+}
+
+/** One event as it is outside of a stream, where nothing is known of those before it. */
+export function eventToJson(response: StreamResponse): JsonObject {
+  const { payload } = response;
+  const final = endsStream(response, "subscribeToTask");
+  switch (payload.case) {
+    case "task":
+      return { id: payload.value.id, status: statusToJson(payload.value.status), final };
+    case "message":
+      return { ...completedTask(payload.value), final };
+    case "statusUpdate":
+      return statusJson(payload.value, final);
+    case "artifactUpdate":
+      return artifactJson(payload.value, 0);
+    default:
+      return {};
+  }
+}
+
+/** The server end of one stream. */
+export class OldestWriter implements StreamWriter<string> {
+  readonly #operation: OperationName;
+  readonly #request: AnyMessage;
+  /** The artifacts in the order in which they were first seen. */
+  readonly #numbers = new Map<string, number>();
+  /** A question: the last event, if the core now ends the stream. */
+  #held: StreamItem | undefined;
+  #last: TaskStatusUpdateEvent | undefined;
+  #isClosed = false;
+
+  constructor({ name }: Operation, request: AnyMessage) {
+    this.#operation = name;
+    this.#request = request;
+  }
+
+  write(item: StreamItem): readonly WireEvent<string>[] {
+    const { payload } = item.response;
+    const before = this.#release(false);
+    switch (payload.case) {
+      case "task":
+        return [...before, ...this.#task(payload.value, endsStream(item.response, this.#operation))];
+      case "message":
+        return [...before, this.#message(payload.value)];
+      case "statusUpdate":
+        return [...before, ...this.#status(item, payload.value)];
+      case "artifactUpdate":
+        return [...before, this.#artifact(item, payload.value.artifact)];
+      default:
+        return before;
+    }
+  }
+
+  end(): readonly WireEvent<string>[] {
+    const held = this.#release(true);
+    if (this.#isClosed || this.#last === undefined) return held;
+    return [this.#event(this.#last, true)];
+  }
+
+  #release(final: boolean): readonly WireEvent<string>[] {
+    const held = this.#held;
+    this.#held = undefined;
+    return held === undefined ? [] : [this.#statusEvent(held, final)];
+  }
+
+  #task(task: Task, final: boolean): readonly WireEvent<string>[] {
+    const { id: taskId, contextId, status } = task;
+    const artifacts = task.artifacts.map((artifact) => {
+      const chunk = { append: false, lastChunk: isTerminal(stateOf(task)) };
+      const json = artifactToJson(artifact, this.#numberOf(artifact), chunk);
+      return { name: artifactName, payload: JSON.stringify({ id: taskId, artifact: json }) };
+    });
+    if (status === undefined) return artifacts;
+    this.#last = { $typeName: "lf.a2a.v1.TaskStatusUpdateEvent", taskId, contextId, status };
+    if (final) return [...artifacts, this.#event(this.#last, true)];
+    // Who answers a question is not asked it again.
+    return isInterrupted(status.state) ? artifacts : [this.#event(this.#last, false), ...artifacts];
+  }
+
+  // A direct answer is the end of a task which there was not.
+  #message(message: Message): WireEvent<string> {
+    this.#isClosed = true;
+    const { status = null } = completedTask(message);
+    const { message: sent } = this.#request as SendMessageRequest;
+    const json = { id: message.taskId || (sent?.taskId ?? ""), status, final: true };
+    return { name: statusName, payload: JSON.stringify(json) };
+  }
+
+  #status(item: StreamItem, event: TaskStatusUpdateEvent): readonly WireEvent<string>[] {
+    this.#last = event;
+    if (endsStream(item.response, this.#operation)) return [this.#statusEvent(item, true)];
+    if (stateOf(event) !== TaskState.INPUT_REQUIRED) return [this.#statusEvent(item, false)];
+    this.#held = item;
+    return [];
+  }
+
+  #artifact(item: StreamItem, artifact: Artifact | undefined): WireEvent<string> {
+    const number = artifact === undefined ? 0 : this.#numberOf(artifact);
+    const text = artifactTexts[number]?.(item) ?? artifactText(item.response, number);
+    return { name: artifactName, payload: text };
+  }
+
+  #numberOf({ artifactId }: Artifact): number {
+    const number = this.#numbers.get(artifactId) ?? this.#numbers.size;
+    this.#numbers.set(artifactId, number);
+    return number;
+  }
+
+  #statusEvent(item: StreamItem, wanted: boolean): WireEvent<string> {
+    const final = wanted && !this.#isClosed;
+    this.#isClosed ||= final;
+    return { name: statusName, payload: statusTexts[final ? 1 : 0]?.(item) ?? "null" };
+  }
+
+  #event(event: TaskStatusUpdateEvent, wanted: boolean): WireEvent<string> {
+    const final = wanted && !this.#isClosed;
+    this.#isClosed ||= final;
+    return { name: statusName, payload: JSON.stringify(statusJson(event, final)) };
+  }
+}

@@ -1,0 +1,116 @@
+import { create } from "@bufbuild/protobuf";
+import type { CallOptions } from "../../protocol/context.js";
+import { A2AError } from "../../protocol/errors.js";
+import { GetTaskRequestSchema, type SubscribeToTaskRequest, type Task, TaskState } from "../../protocol/model.js";
+import type { Operations, StreamItem } from "../../protocol/operations.js";
+import { isTerminal } from "../../protocol/states.js";
+
+type Step = IteratorResult<StreamItem, undefined>;
+
+const end: Step = { done: true, value: undefined };
+
+export interface SubscriptionPlace {
+  readonly transport: Operations<CallOptions>;
+  /** What the agent has said once that knows no subscriptions. */
+  refusal: A2AError | undefined;
+}
+
+/**
+ * A subscription at an agent of 0.1, which tells events alone: the task is asked for along with them, and comes first.
+ * What is told before the task has come is in the task already. By hand, so that it can be left while it waits.
+ */
+export class OldestSubscription implements AsyncIterableIterator<StreamItem, undefined> {
+  readonly #left = new AbortController();
+  readonly #items: AsyncIterator<StreamItem>;
+  readonly #readTask: () => Promise<Task>;
+  readonly #place: SubscriptionPlace;
+  /** The next event, when it was asked for before the task had come. */
+  #ahead: Promise<Step> | undefined;
+  #isOpen = false;
+  #isOver = false;
+
+  constructor(place: SubscriptionPlace, request: SubscribeToTaskRequest, options: CallOptions) {
+    this.#place = place;
+    const { transport } = place;
+    this.#items = transport.subscribeToTask(request, { ...options, after: undefined })[Symbol.asyncIterator]();
+    const { id, tenant } = request;
+    this.#readTask = () => {
+      const { signal: left } = this.#left;
+      const signal = options.signal === undefined ? left : AbortSignal.any([options.signal, left]);
+      return transport.getTask(create(GetTaskRequestSchema, { id, tenant }), { ...options, after: undefined, signal });
+    };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<Step> {
+    if (this.#isOver) return end;
+    if (!this.#isOpen) return this.#open();
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    try {
+      const step = await (ahead ?? this.#read());
+      return this.#isOver ? end : step;
+    } catch (error) {
+      // The task was there sooner than the refusal. As a break it leads to the next subscription, which hears it at once.
+      if (ahead === undefined || !(error instanceof A2AError) || error.code !== "methodNotFound") throw error;
+      this.#place.refusal = error;
+      throw new A2AError("unavailable", "the agent ended the stream before the task", { cause: error });
+    }
+  }
+
+  async return(): Promise<Step> {
+    this.#isOver = true;
+    this.#left.abort();
+    await this.#items.return?.();
+    return end;
+  }
+
+  #read(): Promise<Step> {
+    return this.#items.next() as Promise<Step>;
+  }
+
+  async #open(): Promise<Step> {
+    this.#isOpen = true;
+    try {
+      if (this.#place.refusal !== undefined) throw this.#place.refusal;
+      const task = await this.#firstTask();
+      // Nothing more is told of a task that has ended, and not every agent says so.
+      if (hasEnded(task)) await this.return();
+      return {
+        done: false,
+        value: { response: { $typeName: "lf.a2a.v1.StreamResponse", payload: taskPayload(task) } },
+      };
+    } catch (error) {
+      if (this.#isOver) return end;
+      await this.return();
+      throw error;
+    }
+  }
+
+  async #firstTask(): Promise<Task> {
+    const task = this.#readTask();
+    const isHere = task.then(() => undefined);
+    try {
+      for (;;) {
+        this.#ahead = this.#read();
+        const step = await Promise.race([isHere, this.#ahead]);
+        if (step === undefined || step.done === true) return await task;
+      }
+    } catch (error) {
+      const ended = await task.catch(() => undefined);
+      if (ended === undefined || !hasEnded(ended)) throw error;
+      return ended;
+    }
+  }
+}
+
+function hasEnded({ status }: Task): boolean {
+  return isTerminal(status?.state ?? TaskState.UNSPECIFIED);
+}
+
+function taskPayload(value: Task): StreamItem["response"]["payload"] {
+  return { case: "task", value };
+}

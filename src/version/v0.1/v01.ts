@@ -1,0 +1,68 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../protocol/dynamic.js";
+import { type Operation, type OperationName, operationOf } from "../../protocol/operations.js";
+import { defaultValidationLimits } from "../../protocol/validation-limits.js";
+import type { JsonRpcFace, Version } from "../codec.js";
+import type { VersionOptions } from "../versions.js";
+import { callOldest } from "./calls.js";
+import { readCard, writeCard } from "./card.js";
+import { oldestCodecs } from "./codec.js";
+import { errorFromJson, errorToJson } from "./errors.js";
+import { pushFace } from "./push.js";
+import { serveOldest } from "./serve.js";
+import { OldestReader } from "./stream-reader.js";
+import { OldestWriter } from "./stream-writer.js";
+
+// Version 0.1, from before there were versions: JSON-RPC alone, tasks named by their callers, no ids of messages.
+
+const name = "0.1";
+
+/** What is served, the usual name of an operation first. Some clients of 0.1 use the later names for push. */
+const served: readonly (readonly [method: string, operation: OperationName])[] = [
+  ["tasks/send", "sendMessage"],
+  ["tasks/sendSubscribe", "sendStreamingMessage"],
+  ["tasks/get", "getTask"],
+  ["tasks/cancel", "cancelTask"],
+  ["tasks/resubscribe", "subscribeToTask"],
+  ["tasks/pushNotification/set", "createTaskPushNotificationConfig"],
+  ["tasks/pushNotification/get", "getTaskPushNotificationConfig"],
+  ["tasks/pushNotificationConfig/set", "createTaskPushNotificationConfig"],
+  ["tasks/pushNotificationConfig/get", "getTaskPushNotificationConfig"],
+];
+
+/** What a client calls for an operation that has no method of its own. */
+const insteadOf: { readonly [K in OperationName]?: string } = {
+  listTaskPushNotificationConfigs: "tasks/pushNotification/get",
+  deleteTaskPushNotificationConfig: "tasks/pushNotification/set",
+};
+
+const methods: ReadonlyMap<string, Operation> = new Map(
+  served.map(([method, operation]) => [method, operationOf(operation)]),
+);
+
+export function createV01({ limits = defaultValidationLimits }: VersionOptions = {}): Version {
+  const jsonRpc: JsonRpcFace = {
+    version: name,
+    isImplied: true,
+    declares: undefined,
+    extensionsName: "X-A2A-Extensions",
+    callersNameTasks: true,
+    takesNotifications: true,
+    taskNamedBy,
+    methods,
+    methodOf: (operation) => served.find(([, known]) => known === operation.name)?.[0] ?? insteadOf[operation.name],
+    codec: oldestCodecs(limits),
+    writeStream: (operation, request) => new OldestWriter(operation, request),
+    readStream: (operation, request) => new OldestReader(operation, request),
+    writeError: errorToJson,
+    readError: errorFromJson,
+    serve: serveOldest,
+    call: (transport) => callOldest(transport),
+  };
+  return { name, jsonRpc, push: pushFace, writeCard, readCard };
+}
+
+function taskNamedBy(params: JsonValue | undefined): string | undefined {
+  const id = isJsonObject(params) ? params["id"] : undefined;
+  return typeof id === "string" && id !== "" ? id : undefined;
+}

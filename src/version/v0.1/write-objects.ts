@@ -1,0 +1,131 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { base64FromBytes } from "../../protocol/base64.js";
+import { isJsonObject } from "../../protocol/dynamic.js";
+import { valueToJson } from "../../protocol/json-struct.js";
+import {
+  type Artifact,
+  type Message,
+  type Part,
+  Role,
+  type Task,
+  type TaskPushNotificationConfig,
+  TaskState,
+  type TaskStatus,
+} from "../../protocol/model.js";
+import { formatTimestamp } from "../../protocol/timestamp.js";
+import { dataFlag } from "../v0.3/kind-words.js";
+import { fileFlag, wordOfState } from "./words.js";
+
+// The model → objects of 0.1. What these have no room for is left out: ids of messages, what they refer to, extensions,
+// the media type and the name of what is no file.
+
+/** A task. The history is in it only when it was asked for. */
+export function taskToJson(task: Task, { history }: { readonly history: boolean }): JsonObject {
+  const { id, contextId, status, artifacts, metadata } = task;
+  return {
+    id,
+    ...set("sessionId", contextId),
+    status: statusToJson(status),
+    ...(artifacts.length === 0
+      ? {}
+      : { artifacts: artifacts.map((artifact, index) => artifactToJson(artifact, index)) }),
+    ...(history && task.history.length > 0 ? { history: task.history.map(messageToJson) } : {}),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}
+
+export function statusToJson(status: TaskStatus | undefined): JsonObject {
+  const { state = TaskState.UNSPECIFIED, message, timestamp } = status ?? {};
+  return {
+    state: wordOfState(state),
+    ...(message === undefined ? {} : { message: messageToJson(message) }),
+    ...(timestamp === undefined ? {} : { timestamp: formatTimestamp(timestamp) }),
+  };
+}
+
+export function messageToJson({ role, parts, metadata }: Message): JsonObject {
+  return {
+    role: role === Role.USER ? "user" : "agent",
+    parts: partsToJson(parts),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}
+
+/** A direct answer, as the task that it completes. */
+export function completedTask(message: Message): JsonObject {
+  const status = { state: wordOfState(TaskState.COMPLETED), message: messageToJson(message) };
+  return { id: message.taskId, ...set("sessionId", message.contextId), status };
+}
+
+/** An artifact; the flags are those of a chunk. */
+export function artifactToJson(
+  { name, description, parts, metadata }: Artifact,
+  index: number,
+  chunk: { readonly append: boolean; readonly lastChunk: boolean } | undefined = undefined,
+): JsonObject {
+  return {
+    ...set("name", name),
+    ...set("description", description),
+    parts: partsToJson(parts),
+    index,
+    ...chunk,
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}
+
+// A part of a kind that came after 1.0 is left out: readers refuse a message with a part that they do not know.
+function partsToJson(parts: readonly Part[]): JsonObject[] {
+  return parts.map(partToJson).filter((part) => part !== undefined);
+}
+
+function partToJson(part: Part): JsonObject | undefined {
+  const { content, metadata } = part;
+  const about = metadata === undefined ? {} : { metadata };
+  switch (content.case) {
+    case "text":
+      return { type: "text", text: content.value, ...about };
+    case "raw":
+      return { type: "file", file: fileToJson(part, { bytes: base64FromBytes(content.value) }), ...about };
+    case "url":
+      return { type: "file", file: fileToJson(part, { uri: content.value }), ...about };
+    case "data":
+      return dataToJson(valueToJson(content.value), metadata);
+    case undefined:
+      return undefined;
+    default:
+      content satisfies never;
+      return undefined;
+  }
+}
+
+function fileToJson({ filename, mediaType }: Part, content: JsonObject): JsonObject {
+  return { ...set("name", filename), ...set("mimeType", mediaType), ...content };
+}
+
+function dataToJson(data: ReturnType<typeof valueToJson>, metadata: JsonObject | undefined): JsonObject {
+  if (metadata?.[fileFlag] === true && isJsonObject(data) && isJsonObject(data["file"])) {
+    const { [fileFlag]: _, ...rest } = metadata;
+    return { type: "file", file: data["file"], ...(Object.keys(rest).length === 0 ? {} : { metadata: rest }) };
+  }
+  if (typeof data === "object" && data !== null) {
+    return { type: "data", data, ...(metadata === undefined ? {} : { metadata }) };
+  }
+  return { type: "data", data: { value: data }, metadata: { ...metadata, [dataFlag]: true } };
+}
+
+/** The configuration of a task; `null` for none. */
+export function pushConfigToJson(config: TaskPushNotificationConfig): JsonObject | null {
+  const { url, token, authentication } = config;
+  if (url === "") return null;
+  if (authentication === undefined) return { url, ...set("token", token) };
+  const { scheme, credentials } = authentication;
+  return {
+    url,
+    ...set("token", token),
+    authentication: { schemes: scheme === "" ? [] : [scheme], ...set("credentials", credentials) },
+  };
+}
+
+function set(name: string, value: string): JsonObject {
+  return value === "" ? {} : { [name]: value };
+}

@@ -1,0 +1,51 @@
+import type { CallOptions } from "../../protocol/context.js";
+import { A2AError } from "../../protocol/errors.js";
+import type { Operations, ReplyOf, RequestOf } from "../../protocol/operations.js";
+
+type Transport = Operations<CallOptions>;
+
+/**
+ * A transport to an agent that may be older than 0.2.5, which brought the list of push configurations and taking one
+ * away: the one that such a task has is the list, and it cannot be taken away.
+ */
+export function callOlder(transport: Transport): Transport {
+  return {
+    ...transport,
+    listTaskPushNotificationConfigs: (request, options) =>
+      transport.listTaskPushNotificationConfigs(request, options).catch((error: unknown) => {
+        if (!isMissingMethod(error)) throw error;
+        return listOfOne(transport, request, options);
+      }),
+    deleteTaskPushNotificationConfig: (request, options) =>
+      transport.deleteTaskPushNotificationConfig(request, options).catch((error: unknown) => {
+        if (!isMissingMethod(error)) throw error;
+        throw new A2AError("unsupportedOperation", "the agent cannot take a push configuration away", { cause: error });
+      }),
+  };
+}
+
+async function listOfOne(
+  transport: Transport,
+  { taskId, tenant }: RequestOf<"listTaskPushNotificationConfigs">,
+  options: CallOptions,
+): Promise<ReplyOf<"listTaskPushNotificationConfigs">> {
+  const wanted = { $typeName: "lf.a2a.v1.GetTaskPushNotificationConfigRequest", taskId, id: "", tenant } as const;
+  const configs = await transport.getTaskPushNotificationConfig(wanted, options).then(
+    (config) => [config],
+    (error: unknown) => {
+      if (isMissingConfig(error)) return [];
+      throw error;
+    },
+  );
+  return { $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse", configs, nextPageToken: "" };
+}
+
+function isMissingMethod(error: unknown): boolean {
+  return error instanceof A2AError && error.code === "methodNotFound";
+}
+
+// These versions have no error for it, so servers call it an internal one and say in the text what is missing.
+function isMissingConfig(error: unknown): boolean {
+  if (!(error instanceof A2AError)) return false;
+  return error.code === "taskNotFound" || (error.code === "internalError" && /not found/i.test(error.message));
+}

@@ -1,0 +1,47 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../protocol/dynamic.js";
+import type { AgentCard } from "../../protocol/model.js";
+import { flatCard, objectsOf, readFlatCard } from "../v0.3/card.js";
+import { interfacesOf } from "../v0.3/card-interfaces.js";
+
+// The card of 0.2: that of 0.3 without what came later. It is met with other bindings as well, but called over JSON-RPC.
+
+const name = "0.2";
+
+/** The pure card of 0.2: its place of JSON-RPC, and nothing that readers of 0.2, which check cards, do not know. */
+export function writeCard(card: AgentCard): JsonObject | undefined {
+  const places = interfacesOf(card, name)?.additionalInterfaces ?? [];
+  const main = places.find(({ transport }) => transport === "JSONRPC");
+  if (main === undefined) return undefined;
+  const { securitySchemes, security, skills, ...same } = flatCard(card);
+  const schemes = knownSchemes(securitySchemes);
+  // Beside a scheme that cannot be named the others would let nobody in.
+  const requirements = objectsOf(security).filter((each) =>
+    Object.keys(each).every((key) => Object.hasOwn(schemes, key)),
+  );
+  return {
+    protocolVersion: "0.2.6",
+    ...same,
+    ...(Object.keys(schemes).length === 0 ? {} : { securitySchemes: schemes }),
+    ...(requirements.length === 0 ? {} : { security: [...requirements] }),
+    skills: objectsOf(skills).map(({ security: _, ...skill }) => skill),
+    url: main.url,
+    preferredTransport: main.transport,
+    additionalInterfaces: [{ ...main }],
+  };
+}
+
+/** Reads a peer's card. */
+export function readCard(json: JsonValue | undefined): AgentCard {
+  return readFlatCard(json, (declared = name) => [declared]);
+}
+
+function knownSchemes(schemes: JsonValue | undefined): JsonObject {
+  const known: JsonObject = {};
+  for (const [key, scheme] of Object.entries(isJsonObject(schemes) ? schemes : {})) {
+    if (!isJsonObject(scheme) || scheme["type"] === "mutualTLS") continue;
+    const { oauth2MetadataUrl: _, ...older } = scheme;
+    known[key] = older;
+  }
+  return known;
+}

@@ -1,0 +1,35 @@
+import { A2AError } from "../../protocol/errors.js";
+import type { ValidationLimits } from "../../protocol/validation-limits.js";
+import type { JsonRpcFace } from "../codec.js";
+import { jsonRpcFromError } from "../v0.3/errors.js";
+import { methodTable, jsonRpcFace as newerFace, taskMethods } from "../v0.3/json-rpc.js";
+import type { CardForm } from "../v0.3/kind-card.js";
+import { callOlder } from "./call.js";
+
+const extendedCard = "agent/authenticatedExtendedCard";
+
+/**
+ * How 0.2 looks over JSON-RPC: the objects and methods of 0.3, but for the extended card, which is read by GET, and for the
+ * error that goes with it.
+ */
+export function jsonRpcFace(limits: ValidationLimits, cards: CardForm): JsonRpcFace {
+  return {
+    ...newerFace(limits, cards),
+    version: "0.2",
+    declares: undefined,
+    ...methodTable(taskMethods),
+    extendedCardPath: `/${extendedCard}`,
+    extendedCardUrl,
+    writeError(error, operation) {
+      if (error.code !== "extendedAgentCardNotConfigured") return jsonRpcFromError(error, operation);
+      return jsonRpcFromError(new A2AError("unsupportedOperation", error.message), operation);
+    },
+    call: callOlder,
+  };
+}
+
+/** The last segment of the agent's own path makes room for that of the card. */
+function extendedCardUrl(url: string): string {
+  const { href } = new URL(extendedCard, url);
+  return href;
+}

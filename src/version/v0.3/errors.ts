@@ -1,0 +1,116 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../protocol/dynamic.js";
+import { errorFromDetails } from "../../protocol/error-details.js";
+import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
+import type { Operation } from "../../protocol/operations.js";
+import { violationText } from "../../protocol/violations.js";
+import { oldViolation } from "./kind-paths.js";
+
+// Errors of 0.3. Over JSON-RPC they have no `data`: of its two Go clients one cannot decode a list there and the other no
+// object, and both then lose the whole error. So the text has to say what `data` would.
+
+interface ErrorClass {
+  readonly code: ErrorCode;
+  readonly name: string;
+  /** What the schema gives as the message. */
+  readonly text: string;
+}
+
+const classOf = (code: ErrorCode, name: string, text: string): ErrorClass => ({ code, name, text });
+
+/** The errors that 0.3 has a class for, and the two of 1.0 whose numbers lie in its free range. */
+const classes: readonly ErrorClass[] = [
+  classOf("parseError", "JSONParseError", "Invalid JSON payload"),
+  classOf("invalidRequest", "InvalidRequestError", "Request payload validation error"),
+  classOf("methodNotFound", "MethodNotFoundError", "Method not found"),
+  classOf("invalidParams", "InvalidParamsError", "Invalid parameters"),
+  classOf("internalError", "InternalError", "Internal error"),
+  classOf("taskNotFound", "TaskNotFoundError", "Task not found"),
+  classOf("taskNotCancelable", "TaskNotCancelableError", "Task cannot be canceled"),
+  classOf("pushNotificationNotSupported", "PushNotificationNotSupportedError", "Push Notification is not supported"),
+  classOf("unsupportedOperation", "UnsupportedOperationError", "This operation is not supported"),
+  classOf("contentTypeNotSupported", "ContentTypeNotSupportedError", "Incompatible content types"),
+  classOf("invalidAgentResponse", "InvalidAgentResponseError", "Invalid agent response"),
+  classOf(
+    "extendedAgentCardNotConfigured",
+    "AuthenticatedExtendedCardNotConfiguredError",
+    "Authenticated Extended Card is not configured",
+  ),
+  classOf("extensionSupportRequired", "ExtensionSupportRequiredError", "Extension support required"),
+  classOf("versionNotSupported", "VersionNotSupportedError", "Version not supported"),
+];
+
+const byCode = new Map(classes.map((each) => [each.code, each]));
+const byNumber = new Map<unknown, ErrorCode>(classes.map(({ code }) => [errorTable[code].jsonRpc, code]));
+const byName = new Map(classes.map(({ code, name }) => [name.toLowerCase(), code]));
+const byText = new Map(classes.map(({ code, text }) => [text.toLowerCase(), code]));
+
+// Not of the protocol: numbers by which one family of peers says who may not call.
+const unauthenticated = -31401;
+const permissionDenied = -31403;
+byNumber.set(unauthenticated, "unauthenticated").set(permissionDenied, "permissionDenied");
+
+/** The name of the class of an error; that of the nearest one where 0.3 has none. */
+export function errorClassOf(code: ErrorCode): string {
+  const own = byCode.get(code) ?? byCode.get(byNumber.get(errorTable[code].jsonRpc) ?? "internalError");
+  return own?.name ?? "InternalError";
+}
+
+/** The error that a class name means, however it is written: `TaskNotFoundError`, `task-not-found`, `TASK_NOT_FOUND`. */
+export function errorOfClass(name: string): ErrorCode | undefined {
+  const bare = name.replace(/[-_\s]/g, "").toLowerCase();
+  return byName.get(bare) ?? byName.get(`${bare}error`) ?? otherNames.get(bare.replace(/error$/, ""));
+}
+
+// Names that peers and later versions use for the same.
+const otherNames: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
+  ["parse", "parseError"],
+  ["extendedcardnotconfigured", "extendedAgentCardNotConfigured"],
+  ["extendedagentcardnotconfigured", "extendedAgentCardNotConfigured"],
+  ["authenticatedextendedcardnotconfigured", "extendedAgentCardNotConfigured"],
+]);
+
+/** The number of an error. */
+export function errorNumberOf(code: ErrorCode): number {
+  if (code === "unauthenticated") return unauthenticated;
+  return code === "permissionDenied" ? permissionDenied : errorTable[code].jsonRpc;
+}
+
+const shown = 3;
+
+/** What an error says, with the first fields at fault by their old names. */
+export function errorTextOf(error: A2AError, operation: Operation | undefined): string {
+  const { message, violations } = error;
+  if (violations.length === 0 || operation === undefined) return message;
+  const texts = violations.slice(0, shown).map((each) => violationText(oldViolation(each, operation.name)));
+  const more = violations.length > shown ? `, and ${violations.length - shown} more` : "";
+  // The message of such an error names the first field, by its name in the model.
+  const [before = ""] = message.split(":", 1);
+  return `${before}: ${texts.join(", ")}${more}`;
+}
+
+/** The `error` member of a JSON-RPC reply. */
+export function jsonRpcFromError(error: A2AError, operation: Operation | undefined): JsonObject {
+  return { code: errorNumberOf(error.code), message: errorTextOf(error, operation) };
+}
+
+/**
+ * Reads the `error` member of a JSON-RPC reply: by its number; where that says no more than that something went wrong, by
+ * its text, which some servers put there in place of the number; by an `ErrorInfo` in `data` before all. Never throws.
+ */
+export function errorFromJsonRpc(error: JsonValue | undefined): A2AError {
+  const { code: number, message, data } = isJsonObject(error) ? error : {};
+  const text = typeof message === "string" ? message : "";
+  const said = byNumber.get(number) ?? "internalError";
+  const code = said === "internalError" ? (byText.get(text.toLowerCase()) ?? said) : said;
+  const known = errorFromDetails(detailsOf(data), text, code);
+  if (text !== "") return known;
+  const { metadata, violations, retryAfterMs } = known;
+  const otherwise = byCode.get(known.code)?.text.toLowerCase() ?? "the agent answered with an error";
+  return new A2AError(known.code, otherwise, { metadata, violations, retryAfterMs });
+}
+
+// An object may hold the list of details that 1.0 has for `data`.
+function detailsOf(data: JsonValue | undefined): JsonValue | undefined {
+  return isJsonObject(data) && Array.isArray(data["details"]) ? data["details"] : data;
+}

@@ -1,0 +1,68 @@
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { type A2AError, invalidParams } from "../../protocol/errors.js";
+import { defaultValidationLimits } from "../../protocol/validation-limits.js";
+import type { GrpcFace } from "../codec.js";
+import type { VersionOptions } from "../versions.js";
+import { errorClassOf, errorOfClass } from "./errors.js";
+import { A2AService, type WireStreamResponse } from "./proto-model.js";
+import { finishReply, replyOf, requestOf, requestReading, rpcs, wrongIn } from "./proto-operations.js";
+import { Peers } from "./proto-peers.js";
+import { closingReader, closingWriter, eventEncoder } from "./proto-stream.js";
+import { readEvent, writeEvent } from "./proto-task.js";
+import { serveOld } from "./serve.js";
+
+const encodeEvent = eventEncoder(writeEvent, true);
+
+/** How 0.3 looks over gRPC, gRPC-Web and Connect. */
+export function grpcFace({ limits = defaultValidationLimits, fileBytes = "base64" }: VersionOptions = {}): GrpcFace {
+  const peers = new Peers({ fileBytes, references: true });
+  return {
+    version: "0.3",
+    isImplied: true,
+    declares: "0.3",
+    extensionsName: "X-A2A-Extensions",
+    service: A2AService,
+    methods: rpcs,
+    readRequest(operation, wire) {
+      const reading = requestReading();
+      const request = requestOf(operation).read(wire, reading);
+      const wrong = wrongIn(operation, request, { limits, violations: reading.violations, isRead: false });
+      if (wrong.length > 0) throw invalidParams(...wrong);
+      peers.note(request, reading);
+      return request;
+    },
+    writeRequest: (operation, request) => requestOf(operation).write(request, peers.formFor(request)),
+    readReply(operation, wire, request) {
+      const reply = peers.readReply(request, (reading) => replyOf(operation).read(wire, reading));
+      finishReply(operation, reply, request);
+      return reply;
+    },
+    writeReply: (operation, reply, request) => replyOf(operation).write(reply, peers.formFor(request)),
+    writeStream(operation, request) {
+      const form = peers.formFor(request);
+      return closingWriter<AnyMessage>(operation, request, (item, final) => encodeEvent(item, form.fileBytes, final));
+    },
+    readStream: (operation, request) =>
+      closingReader<AnyMessage>(operation, request, (payload) => {
+        const wire = payload as WireStreamResponse;
+        const final = wire.payload.case === "statusUpdate" && wire.payload.value.final;
+        return { response: peers.readReply(request, (reading) => readEvent(wire, reading)), final };
+      }),
+    prefixOf,
+    readPrefix,
+    serve: serveOld,
+    call: (transport) => peers.remember(transport),
+  };
+}
+
+// Peers that send no details tell the error by the name of its class, before the message.
+function prefixOf({ code }: A2AError): string {
+  const name = errorClassOf(code);
+  return errorOfClass(name) === code ? `${name}: ` : "";
+}
+
+function readPrefix(text: string): Pick<A2AError, "code" | "message"> | undefined {
+  const [, name = "", message = ""] = /^(\w+Error): ?(.*)$/s.exec(text) ?? [];
+  const code = errorOfClass(name);
+  return code === undefined ? undefined : { code, message };
+}

@@ -1,0 +1,119 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject, setOwn } from "../../protocol/dynamic.js";
+import { invalidParams } from "../../protocol/errors.js";
+import type { StreamResponse } from "../../protocol/model.js";
+import { type Operation, operationOf } from "../../protocol/operations.js";
+import { queryFromJson } from "../../protocol/query.js";
+import { defaultValidationLimits } from "../../protocol/validation-limits.js";
+import { mustBe } from "../../protocol/violations.js";
+import type { HttpJsonFace, OperationCodec } from "../codec.js";
+import { encodeOnce } from "../encode-once.js";
+import type { VersionOptions } from "../versions.js";
+import { kindCodecs } from "./kind-codec.js";
+import { readEvent } from "./kind-reply.js";
+import { kindOfEvent } from "./kind-write.js";
+import { errorFromEvent, errorFromHttp, httpBodyFromError } from "./proto-http-errors.js";
+import { queryJson } from "./proto-json-requests.js";
+import { plainRoutes } from "./proto-routes.js";
+import { closingReader, closingWriter } from "./proto-stream.js";
+import { serveOld } from "./serve.js";
+
+// HTTP+JSON of 0.3 as the Go SDK from 2.0 on understands it: the paths of 1.0, and on them the JSON that 0.3 has over
+// JSON-RPC, its names in snake case. Its callers say their version, and without that the paths are those of 1.0.
+
+const eventText = encodeOnce((response) => JSON.stringify(snakeCase(kindOfEvent(response))));
+const closingText = encodeOnce((response) => JSON.stringify(snakeCase(kindOfEvent(response, true))));
+
+export function snakeFace({ limits = defaultValidationLimits }: VersionOptions): HttpJsonFace {
+  const kinds = kindCodecs(limits);
+  const codecs = new Map(plainRoutes.map(({ operation }) => [operation, codecOf(operation, kinds(operation))]));
+  return {
+    version: "0.3",
+    isImplied: false,
+    declares: "0.3",
+    extensionsName: "X-A2A-Extensions",
+    mediaType: "application/json",
+    failureName: "error",
+    routes: plainRoutes,
+    codec: (operation) => codecs.get(operation) ?? kinds(operation),
+    readQuery: queryJson,
+    writeQuery: (_, request) => queryFromJson(request),
+    writeStream: (operation, request) =>
+      closingWriter(operation, request, (item, final) => (final ? closingText(item) : eventText(item))),
+    readStream: (operation, request) =>
+      closingReader<JsonValue>(operation, request, (json) => {
+        const error = errorFromEvent(json);
+        if (error !== undefined) throw error;
+        const event = camelCase(json);
+        const final = isJsonObject(event) && event["final"] === true;
+        return { response: readEvent(operation.name, event) ?? unknown, final };
+      }),
+    writeError: httpBodyFromError,
+    readError: errorFromHttp,
+    serve: serveOld,
+  };
+}
+
+const unknown: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: undefined } };
+
+const card = operationOf("getExtendedAgentCard");
+
+function codecOf(operation: Operation, kind: OperationCodec): OperationCodec {
+  return {
+    readRequest: (json) => kind.readRequest(paramsOf(operation, camelCase(json ?? {}))),
+    writeRequest: (request) => memberOf(operation, kind.writeRequest(request) ?? {}),
+    readReply: (json, request) => kind.readReply(json === undefined ? undefined : camelCase(json), request),
+    writeReply(reply, request) {
+      const json = kind.writeReply(reply, request);
+      // That SDK reads the card without looking for other names.
+      return operation === card ? json : snakeCase(json);
+    },
+  };
+}
+
+/** Params as they are over JSON-RPC, from a request whose ids stand in the path. */
+function paramsOf({ name, streams }: Operation, json: JsonValue): JsonValue {
+  if (!isJsonObject(json)) throw invalidParams({ field: "", description: mustBe("an object", json) });
+  if (name === "sendMessage" || (streams && name !== "subscribeToTask")) return json;
+  const { taskId = null, configId = null, pushNotificationConfig, ...rest } = json;
+  if (name === "createTaskPushNotificationConfig") {
+    return { taskId, pushNotificationConfig: pushNotificationConfig ?? rest };
+  }
+  return { ...rest, id: taskId, pushNotificationConfigId: configId };
+}
+
+/** The reverse: the ids under the names of the path, the rest in snake case. */
+function memberOf({ name, streams }: Operation, params: JsonValue): JsonValue {
+  if (!isJsonObject(params) || name === "sendMessage" || (streams && name !== "subscribeToTask"))
+    return snakeCase(params);
+  const { id, taskId, pushNotificationConfigId, pushNotificationConfig, metadata: _, ...rest } = params;
+  if (isJsonObject(pushNotificationConfig))
+    return { taskId: taskId ?? null, ...asObject(snakeCase(pushNotificationConfig)) };
+  return {
+    ...rest,
+    ...(id === undefined ? {} : { taskId: id }),
+    ...(pushNotificationConfigId === undefined ? {} : { configId: pushNotificationConfigId }),
+  };
+}
+
+function asObject(json: JsonValue): JsonObject {
+  return isJsonObject(json) ? json : {};
+}
+
+const snakeCase = renaming((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+const camelCase = renaming((name) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()));
+
+/** Names inside of free JSON are the caller's own. */
+const free: ReadonlySet<string> = new Set(["metadata", "data"]);
+
+function renaming(rename: (name: string) => string): (json: JsonValue) => JsonValue {
+  const renamed = (json: JsonValue): JsonValue => {
+    if (Array.isArray(json)) return json.map(renamed);
+    if (!isJsonObject(json)) return json;
+    const copy: JsonObject = {};
+    for (const [name, value] of Object.entries(json))
+      setOwn(copy, rename(name), free.has(name) ? value : renamed(value));
+    return copy;
+  };
+  return renamed;
+}

@@ -1,0 +1,103 @@
+import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
+import type { CallOptions } from "../../protocol/context.js";
+import { A2AError, type ErrorCode } from "../../protocol/errors.js";
+import { readJson } from "../../protocol/json-reader.js";
+import { writeJson } from "../../protocol/json-writer.js";
+import type { Operations } from "../../protocol/operations.js";
+import { queryFromJson } from "../../protocol/query.js";
+import { defaultValidationLimits } from "../../protocol/validation-limits.js";
+import { violationText } from "../../protocol/violations.js";
+import type { HttpJsonFace } from "../codec.js";
+import type { VersionOptions } from "../versions.js";
+import { snakeFace } from "./http-json-snake.js";
+import { errorFromEvent, errorFromHttp, httpBodyFromError } from "./proto-http-errors.js";
+import { mendState, protoJsonCodecs } from "./proto-json.js";
+import { queryJson } from "./proto-json-requests.js";
+import { StreamResponseSchema } from "./proto-model.js";
+import { Peers } from "./proto-peers.js";
+import { routes } from "./proto-routes.js";
+import { closingReader, closingWriter, eventEncoder, type ReadEvent } from "./proto-stream.js";
+import { readEvent, writeEvent } from "./proto-task.js";
+import { serveOld } from "./serve.js";
+
+const encodeEvent = eventEncoder(
+  (response, form, final) => JSON.stringify(writeJson(StreamResponseSchema, writeEvent(response, form, final))),
+  false,
+);
+
+/** How 0.3 looks over HTTP+JSON: as the protocol's schema has it, and as one SDK understands it. */
+export function httpJsonFaces(options: VersionOptions = {}): readonly [HttpJsonFace, ...HttpJsonFace[]] {
+  return [schemaFace(options), snakeFace(options)];
+}
+
+function schemaFace({ limits = defaultValidationLimits, fileBytes = "base64" }: VersionOptions): HttpJsonFace {
+  const peers = new Peers({ fileBytes, references: false });
+  const bare = new WeakSet<AnyMessage>();
+  return {
+    version: "0.3",
+    isImplied: true,
+    declares: "0.3",
+    extensionsName: "X-A2A-Extensions",
+    mediaType: "application/json",
+    failureName: "error",
+    routes,
+    codec: protoJsonCodecs({ limits, peers, bare }),
+    readQuery: queryJson,
+    writeQuery: (_, request) => queryFromJson(request),
+    writeStream(operation, request) {
+      const form = peers.formFor(request);
+      return closingWriter(operation, request, (item, final) => encodeEvent(item, form.fileBytes, final));
+    },
+    readStream: (operation, request) =>
+      closingReader<JsonValue>(operation, request, (json) => readEventJson(json, peers, request)),
+    writeError: httpBodyFromError,
+    readError: errorFromHttp,
+    serve: serveOld,
+    call: (transport) => eitherConfigBody(peers.remember(transport), bare),
+  };
+}
+
+function readEventJson(json: JsonValue, peers: Peers, request: AnyMessage | undefined): ReadEvent {
+  const error = errorFromEvent(json);
+  if (error !== undefined) throw error;
+  mendState(json);
+  const { message: wire, violations } = readJson(StreamResponseSchema, json, { lenient: true });
+  const [first] = violations;
+  if (first !== undefined) {
+    throw new A2AError("invalidAgentResponse", `an event cannot be read: ${violationText(first)}`);
+  }
+  const final = wire.payload.case === "statusUpdate" && wire.payload.value.final;
+  return { response: peers.readReply(request, (reading) => readEvent(wire, reading)), final };
+}
+
+/**
+ * Servers want one of two bodies for a new push configuration, and refuse the other. Both are tried, the one that was taken
+ * before first; the same configuration twice replaces itself.
+ */
+function eitherConfigBody(transport: Operations<CallOptions>, bare: WeakSet<AnyMessage>): Operations<CallOptions> {
+  let wantsBare = false;
+  return {
+    ...transport,
+    async createTaskPushNotificationConfig(config, options) {
+      const attempt = (isBare: boolean) => {
+        const request = { ...config };
+        if (isBare) bare.add(request);
+        return transport.createTaskPushNotificationConfig(request, options);
+      };
+      try {
+        return await attempt(wantsBare);
+      } catch (error) {
+        if (!isRefusedBody(error) || config.id === "") throw error;
+        const made = await attempt(!wantsBare).catch(() => Promise.reject(error));
+        wantsBare = !wantsBare;
+        return made;
+      }
+    },
+  };
+}
+
+const refusals: ReadonlySet<ErrorCode> = new Set(["parseError", "invalidRequest", "invalidParams", "internalError"]);
+
+function isRefusedBody(error: unknown): boolean {
+  return error instanceof A2AError && refusals.has(error.code);
+}

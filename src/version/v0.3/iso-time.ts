@@ -1,0 +1,23 @@
+import { parseTimestamp } from "../../protocol/timestamp.js";
+
+const pattern =
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2})(?::(\d{2})(?:[.,](\d+))?)?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?$/;
+
+/**
+ * The time that a text of ISO 8601 says, as the model's JSON writes it; `undefined` when it says none. Versions up to 0.3
+ * leave the form open: many peers name no zone and mean UTC, some give more digits than a nanosecond has.
+ */
+export function isoTime(text: string): string | undefined {
+  const match = pattern.exec(text.trim());
+  if (match === null) return undefined;
+  const [, date, time = "00:00", seconds = "00", fraction, zone = "Z"] = match;
+  const digits = fraction === undefined ? "" : `.${fraction.slice(0, 9)}`;
+  const written = `${date}T${time}:${seconds}${digits}${zoneOf(zone)}`;
+  return parseTimestamp(written) === undefined ? undefined : written;
+}
+
+function zoneOf(zone: string): string {
+  if (zone.length === 1) return "Z";
+  const [hours, minutes] = [zone.slice(0, 3), zone.slice(3).replace(":", "")];
+  return `${hours}:${minutes === "" ? "00" : minutes}`;
+}

@@ -1,0 +1,56 @@
+import { type Operation, type OperationName, operationOf } from "../../protocol/operations.js";
+import type { ValidationLimits } from "../../protocol/validation-limits.js";
+import type { JsonRpcFace } from "../codec.js";
+import { errorFromJsonRpc, jsonRpcFromError } from "./errors.js";
+import type { CardForm } from "./kind-card.js";
+import { kindCodecs } from "./kind-codec.js";
+import { kindStreamReader, kindStreamWriter } from "./kind-stream.js";
+import { serveOld } from "./serve.js";
+
+/** Method names that 0.2 has too. */
+export const taskMethods: readonly (readonly [method: string, operation: OperationName])[] = [
+  ["message/send", "sendMessage"],
+  ["message/stream", "sendStreamingMessage"],
+  ["tasks/get", "getTask"],
+  ["tasks/cancel", "cancelTask"],
+  ["tasks/resubscribe", "subscribeToTask"],
+  ["tasks/pushNotificationConfig/set", "createTaskPushNotificationConfig"],
+  ["tasks/pushNotificationConfig/get", "getTaskPushNotificationConfig"],
+  ["tasks/pushNotificationConfig/list", "listTaskPushNotificationConfigs"],
+  ["tasks/pushNotificationConfig/delete", "deleteTaskPushNotificationConfig"],
+];
+
+const allMethods: typeof taskMethods = [
+  ...taskMethods,
+  ["agent/getAuthenticatedExtendedCard", "getExtendedAgentCard"],
+  // As one section of the specification spells it, and early clients.
+  ["agent/authenticatedExtendedCard", "getExtendedAgentCard"],
+];
+
+/** The methods of a version, both ways; of several names of one operation the first is called. */
+export function methodTable(rows: typeof taskMethods): Pick<JsonRpcFace, "methods" | "methodOf"> {
+  const names = new Map<OperationName, string>();
+  for (const [method, operation] of rows) if (!names.has(operation)) names.set(operation, method);
+  return {
+    methods: new Map<string, Operation>(rows.map(([method, operation]) => [method, operationOf(operation)])),
+    methodOf: ({ name }) => names.get(name),
+  };
+}
+
+/** How 0.3 looks over JSON-RPC. `cards`: the form of the extended card, where it is another. */
+export function jsonRpcFace(limits: ValidationLimits, cards?: CardForm): JsonRpcFace {
+  return {
+    version: "0.3",
+    isImplied: true,
+    declares: "0.3",
+    extensionsName: "X-A2A-Extensions",
+    takesNotifications: true,
+    ...methodTable(allMethods),
+    codec: kindCodecs(limits, cards),
+    writeStream: kindStreamWriter,
+    readStream: kindStreamReader,
+    writeError: jsonRpcFromError,
+    readError: errorFromJsonRpc,
+    serve: serveOld,
+  };
+}

@@ -1,0 +1,10 @@
+import type { PushFace } from "../codec.js";
+import { kindText } from "./kind-stream.js";
+
+/** Webhooks of 0.2 and 0.3 are sent the whole task, bare: that is all that receivers in the field read. */
+export const pushFace: PushFace = {
+  mediaType: "application/json",
+  tokenHeaders: ["X-A2A-Notification-Token"],
+  tells: "task",
+  write: kindText,
+};

@@ -1,0 +1,147 @@
+import { create } from "@bufbuild/protobuf";
+import type { ServerContext } from "../../protocol/context.js";
+import { A2AError } from "../../protocol/errors.js";
+import type {
+  ListTaskPushNotificationConfigsRequest,
+  SendMessageRequest,
+  SubscribeToTaskRequest,
+  Task,
+  TaskPushNotificationConfig,
+} from "../../protocol/model.js";
+import { type Operations, operationOf, type RequestOf, type StreamItem } from "../../protocol/operations.js";
+import { isTerminal } from "../../protocol/states.js";
+
+type Handler = Operations<ServerContext>;
+
+/**
+ * The handler as callers up to 0.3 expect it. Subscribing to a task that has ended gives the task and not an error. A push
+ * configuration without an id has that of its task; one that is asked for without an id is that one, else the first.
+ * All configurations are listed at once. An extended card that nobody has declared is one that is not configured.
+ */
+export function serveOld(handler: Handler): Handler {
+  return {
+    ...handler,
+    sendMessage: (request, context) => handler.sendMessage(withConfigId(request), context),
+    sendStreamingMessage: (request, context) => handler.sendStreamingMessage(withConfigId(request), context),
+    subscribeToTask: (request, context) => new OldSubscription(handler, request, context),
+    createTaskPushNotificationConfig: (request, context) =>
+      handler.createTaskPushNotificationConfig(
+        request.id === "" ? { ...request, id: request.taskId } : request,
+        context,
+      ),
+    getTaskPushNotificationConfig: async (request, context) =>
+      request.id === ""
+        ? ownConfig(await allConfigs(handler, listRequest(request), context), request.taskId)
+        : handler.getTaskPushNotificationConfig(request, context),
+    async listTaskPushNotificationConfigs(request, context) {
+      const configs = await allConfigs(handler, request, context);
+      return { $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse", configs, nextPageToken: "" };
+    },
+    async getExtendedAgentCard(request, context) {
+      try {
+        return await handler.getExtendedAgentCard(request, context);
+      } catch (error) {
+        if (!isUnsupported(error)) throw error;
+        throw new A2AError("extendedAgentCardNotConfigured", error.message, { cause: error });
+      }
+    },
+  };
+}
+
+// Of a new task nobody knows the id yet: its configuration gets one of the handler's own.
+function withConfigId(request: SendMessageRequest): SendMessageRequest {
+  const { message, configuration } = request;
+  const config = configuration?.taskPushNotificationConfig;
+  const id = message?.taskId ?? "";
+  if (configuration === undefined || config === undefined || config.id !== "" || id === "") return request;
+  return { ...request, configuration: { ...configuration, taskPushNotificationConfig: { ...config, id } } };
+}
+
+type ListRequest = ListTaskPushNotificationConfigsRequest;
+
+function listRequest({ taskId, tenant }: { readonly taskId: string; readonly tenant: string }): ListRequest {
+  const { input } = operationOf("listTaskPushNotificationConfigs");
+  return { ...(create(input) as RequestOf<"listTaskPushNotificationConfigs">), taskId, tenant };
+}
+
+async function allConfigs(
+  handler: Handler,
+  request: ListRequest,
+  context: ServerContext,
+): Promise<TaskPushNotificationConfig[]> {
+  const configs: TaskPushNotificationConfig[] = [];
+  const seen = new Set<string>();
+  for (let pageToken = request.pageToken; !seen.has(pageToken); ) {
+    seen.add(pageToken);
+    const page = await handler.listTaskPushNotificationConfigs({ ...request, pageToken }, context);
+    configs.push(...page.configs);
+    if (page.nextPageToken === "") break;
+    pageToken = page.nextPageToken;
+  }
+  return configs;
+}
+
+function ownConfig(configs: readonly TaskPushNotificationConfig[], taskId: string): TaskPushNotificationConfig {
+  const config = configs.find(({ id }) => id === taskId) ?? configs[0];
+  if (config !== undefined) return config;
+  throw new A2AError("taskNotFound", "no such push configuration", { metadata: { taskId } });
+}
+
+function isUnsupported(error: unknown): error is A2AError {
+  return error instanceof A2AError && error.code === "unsupportedOperation";
+}
+
+type Step = IteratorResult<StreamItem, undefined>;
+
+// By hand, so that it can be left while it waits.
+class OldSubscription implements AsyncIterableIterator<StreamItem, undefined> {
+  readonly #handler: Handler;
+  readonly #request: SubscribeToTaskRequest;
+  readonly #context: ServerContext;
+  readonly #items: AsyncIterator<StreamItem>;
+  #isFirst = true;
+  #isOver = false;
+
+  /** Throws what the handler throws at once: that there are no streams. */
+  constructor(handler: Handler, request: SubscribeToTaskRequest, context: ServerContext) {
+    this.#handler = handler;
+    this.#request = request;
+    this.#context = context;
+    this.#items = handler.subscribeToTask(request, context)[Symbol.asyncIterator]();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<Step> {
+    if (!this.#isFirst) return this.#isOver ? Promise.resolve(end) : (this.#items.next() as Promise<Step>);
+    this.#isFirst = false;
+    return (this.#items.next() as Promise<Step>).catch((error: unknown) => this.#snapshot(error));
+  }
+
+  async return(): Promise<Step> {
+    this.#isOver = true;
+    await this.#items.return?.();
+    return end;
+  }
+
+  /** The task as it ended, in place of the error that it has. */
+  async #snapshot(error: unknown): Promise<Step> {
+    this.#isOver = true;
+    if (!isUnsupported(error)) throw error;
+    const task = await this.#read().catch(() => undefined);
+    if (task?.status === undefined || !isTerminal(task.status.state)) throw error;
+    return {
+      done: false,
+      value: { response: { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } } },
+    };
+  }
+
+  #read(): Promise<Task> {
+    const { id, tenant } = this.#request;
+    return this.#handler.getTask({ $typeName: "lf.a2a.v1.GetTaskRequest", id, tenant }, this.#context);
+  }
+}
+
+const end: Step = { done: true, value: undefined };

@@ -1,0 +1,62 @@
+import type { Binding } from "../protocol/context.js";
+import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
+import type { Version } from "./codec.js";
+
+/** A version of the protocol, `Major.Minor`. */
+export type VersionName = "1.0" | "0.3" | "0.2" | "0.1";
+
+/** How the bytes of a file stand in the binary form of a version in which peers disagree on it. */
+export type FileBytes = "base64" | "raw";
+
+export interface VersionOptions {
+  /** What a request may hold. */
+  readonly limits?: ValidationLimits | undefined;
+  /** Form of file bytes towards a peer that has not shown its own. Default: `"base64"`. */
+  readonly fileBytes?: FileBytes | undefined;
+}
+
+/** One row of the table of versions. The code of a version is loaded when somebody speaks it. */
+export interface VersionEntry {
+  readonly name: VersionName;
+  readonly bindings: readonly Binding[];
+  load(options?: VersionOptions): Promise<Version>;
+}
+
+const all: readonly Binding[] = ["json-rpc", "http-json", "grpc", "connect"];
+
+/** Every version that there is, the newest first. */
+export const versionTable: readonly VersionEntry[] = [
+  {
+    name: "1.0",
+    bindings: all,
+    load: async ({ limits = defaultValidationLimits } = {}) => (await import("./v1.0/v1.js")).createV1(limits),
+  },
+  {
+    name: "0.3",
+    bindings: all,
+    load: async (options = {}) => (await import("./v0.3/v03.js")).createV03(options),
+  },
+  {
+    name: "0.2",
+    bindings: ["json-rpc"],
+    load: async (options = {}) => (await import("./v0.2/v02.js")).createV02(options),
+  },
+  {
+    name: "0.1",
+    bindings: ["json-rpc"],
+    load: async (options = {}) => (await import("./v0.1/v01.js")).createV01(options),
+  },
+];
+
+/** The rows of these versions, the newest first, whatever the order of the names. Throws a `TypeError` for a name that is none. */
+export function versionEntries(names: readonly string[] | undefined): readonly VersionEntry[] {
+  if (names === undefined) return versionTable;
+  const known = versionTable.filter(({ name }) => names.includes(name));
+  const unknown = names.find((name) => known.every((entry) => entry.name !== name));
+  if (unknown !== undefined) {
+    const choice = versionTable.map(({ name }) => name).join(", ");
+    throw new TypeError(`versions: ${JSON.stringify(unknown)} is none of ${choice}`);
+  }
+  if (known.length === 0) throw new TypeError("versions: name at least one, or leave it out");
+  return known;
+}

@@ -1,0 +1,130 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { expect, it } from "vitest";
+import { unionCard } from "../../src/card/union.js";
+import * as first from "../../src/version/v0.1/card.js";
+import * as second from "../../src/version/v0.2/card.js";
+import * as third from "../../src/version/v0.3/card.js";
+import * as newest from "../../src/version/v1.0/card.js";
+import { forBoth } from "../version/v0.3/card-examples.js";
+
+const versions = [newest, third, second, first];
+
+/** A card that says everything that a version can say otherwise than another. */
+const everything = newest.readCard({
+  name: "Quay Planner",
+  description: "Assigns berths",
+  version: "3.0.0",
+  provider: { organization: "Quay", url: "https://quay.example" },
+  supportedInterfaces: [
+    ...["1.0", "0.3", "0.2", "0.1"].map((protocolVersion) => ({
+      url: "https://quay.example/json-rpc",
+      protocolBinding: "JSONRPC",
+      protocolVersion,
+    })),
+    { url: "quay.example:443", protocolBinding: "GRPC", protocolVersion: "1.0" },
+    { url: "quay.example:443", protocolBinding: "GRPC", protocolVersion: "0.3" },
+    { url: "https://quay.example/http-json", protocolBinding: "HTTP+JSON", protocolVersion: "1.0" },
+  ],
+  capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true },
+  defaultInputModes: ["text/plain"],
+  defaultOutputModes: ["text/plain"],
+  securitySchemes: {
+    cert: { mtlsSecurityScheme: {} },
+    bearer: { httpAuthSecurityScheme: { scheme: "Bearer", description: "A token" } },
+    key: { apiKeySecurityScheme: { location: "header", name: "X-Key" } },
+  },
+  securityRequirements: [
+    { schemes: { cert: {}, bearer: {} } },
+    { schemes: { bearer: { list: ["all"] } } },
+    { schemes: { key: {} } },
+  ],
+  skills: ["assign", "tow"].map((id) => ({
+    id,
+    name: id,
+    description: "",
+    tags: [],
+    securityRequirements: [{ schemes: { key: {} } }],
+  })),
+});
+
+const union = unionCard(versions.map((version) => said(version.writeCard(everything))));
+
+function said(card: JsonObject | undefined): JsonObject {
+  expect(card).toBeDefined();
+  return card ?? {};
+}
+
+it("is one card in which readers of 1.0 and of 0.3 find the same facts as in cards of their own", () => {
+  expect(newest.readCard(union)).toEqual(everything);
+  const older = third.readCard(union);
+  expect(older).toEqual(third.readCard(third.writeCard(everything)));
+  expect({ ...older, supportedInterfaces: [] }).toEqual({ ...everything, supportedInterfaces: [] });
+});
+
+it.each([
+  ["0.2", second],
+  ["0.1", first],
+])("holds every member of the card of %s, in this form or a newer one", (_, version) => {
+  expect(Object.keys(union)).toEqual(expect.arrayContaining(Object.keys(said(version.writeCard(everything)))));
+  expect(union).toMatchObject({ url: said(version.writeCard(everything))["url"] });
+});
+
+it("says the interfaces of 0.3 alone to readers of 0.3, and all of them to readers of 1.0", () => {
+  expect(union).toMatchObject({
+    protocolVersion: "0.3.0",
+    url: "https://quay.example/json-rpc",
+    preferredTransport: "JSONRPC",
+    additionalInterfaces: [
+      { url: "https://quay.example/json-rpc", transport: "JSONRPC" },
+      { url: "https://quay.example:443", transport: "GRPC" },
+    ],
+  });
+  expect(union["supportedInterfaces"]).toHaveLength(7);
+});
+
+it("has each scheme and each skill in all of their forms, and no two alternatives put together", () => {
+  expect(union).toMatchObject({
+    securitySchemes: {
+      bearer: {
+        type: "http",
+        scheme: "Bearer",
+        httpAuthSecurityScheme: { scheme: "Bearer", description: "A token" },
+      },
+    },
+    authentication: { schemes: ["Bearer"] },
+  });
+  expect(union["security"]).toEqual([{ cert: [], bearer: [] }, { bearer: ["all"] }, { key: [] }]);
+  const own = [{ key: [] }];
+  const [wrapped] = [[{ schemes: { key: {} } }]];
+  expect(union["skills"]).toMatchObject([
+    { id: "assign", security: own, securityRequirements: wrapped },
+    { id: "tow", security: own, securityRequirements: wrapped },
+  ]);
+});
+
+it("is that of the newest where a member has several forms", () => {
+  expect(union["defaultInputModes"]).toEqual(["text/plain"]);
+  expect(union["capabilities"]).toEqual({
+    streaming: true,
+    extendedAgentCard: true,
+    pushNotifications: false,
+    stateTransitionHistory: false,
+  });
+});
+
+it("is a document of two versions as agents write it", () => {
+  const card = newest.readCard(forBoth);
+  expect(unionCard([newest, third].map((version) => said(version.writeCard(card))))).toMatchObject({
+    ...forBoth,
+    securityRequirements: [{ schemes: { bearer: {} } }],
+  });
+});
+
+it("merges a skill with that of its id, wherever it stands, and nothing else of a list", () => {
+  expect(
+    unionCard([
+      { list: [{ id: "b", x: 1 }, { y: 1 }, "z"], one: { a: null } },
+      { list: [{ z: 1 }, { id: "a", w: 1 }, { id: "b", x: 2, w: 2 }], one: { a: 1, b: 2 }, two: [] },
+    ]),
+  ).toEqual({ list: [{ id: "b", x: 1, w: 2 }, { y: 1 }, "z"], one: { a: null, b: 2 }, two: [] });
+});

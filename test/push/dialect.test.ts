@@ -1,0 +1,218 @@
+import { describe, expect, it } from "vitest";
+import type { TaskStore } from "../../src/core/ports.js";
+import type { Task } from "../../src/protocol/model.js";
+import type { StreamItem } from "../../src/protocol/operations.js";
+import { memoryTaskStore } from "../../src/store/memory/task-store.js";
+import type { Version } from "../../src/version/codec.js";
+import { v1 } from "../../src/version/v1.0/v1.js";
+import { stateOf, textIn } from "../support/say.js";
+import { settle } from "../support/virtual-clock.js";
+import { webhook } from "./receiver.js";
+import { chunk, replaceMember, scene, snapshotIn, status } from "./scene.js";
+
+/** A version that tells webhooks whole tasks, in a form of its own. */
+const old: Version = {
+  ...v1,
+  name: "0.0",
+  push: {
+    mediaType: "application/old+json",
+    tokenHeaders: ["X-A2A-Notification-Token"],
+    tells: "task",
+    write: ({ response }) => JSON.stringify(saidOf(response)),
+  },
+};
+
+interface Said {
+  readonly id: string;
+  readonly state: string;
+  readonly artifacts: readonly string[];
+}
+
+function saidOf({ payload }: StreamItem["response"]): Said {
+  if (payload.case !== "task") throw new TypeError(`a webhook of tasks was told ${payload.case}`);
+  const task: Task = payload.value;
+  const artifacts = task.artifacts.map(({ artifactId, parts }) => `${artifactId}=${textIn(parts)}`);
+  return { id: task.id, state: stateOf(task), artifacts };
+}
+
+const versions = [v1, old];
+const asOld = { version: "0.0" };
+
+describe("a webhook that was registered in a version which tells tasks", () => {
+  it("gets the whole task at the moments at which others get events, as it was then", async () => {
+    await using hook = await webhook();
+    await using other = await webhook();
+    await using on = scene({ versions });
+    const task = await on.task();
+    await task.register("p", { url: hook.url }, asOld);
+    await task.register("q", { url: other.url });
+    await task.write([status("WORKING"), chunk("a=1"), chunk("a+2")]);
+    await task.write([chunk("a+3!"), chunk("b=whole"), status("INPUT_REQUIRED")]);
+    await task.write([status("COMPLETED")]);
+    await hook.received(4);
+    await on.push.close();
+    const { id } = task;
+    expect(hook.calls.map(({ text }) => JSON.parse(text))).toEqual([
+      { id, state: "WORKING", artifacts: [] },
+      { id, state: "WORKING", artifacts: ["a=123"] },
+      // The artifact and the status behind it are due at once, and are one task.
+      { id, state: "INPUT_REQUIRED", artifacts: ["a=123", "b=whole"] },
+      { id, state: "COMPLETED", artifacts: ["a=123", "b=whole"] },
+    ]);
+    expect(other.labels).toEqual(["WORKING", "a=123!", "b=whole", "INPUT_REQUIRED", "COMPLETED"]);
+    expect(await task.configs()).toEqual([]);
+    expect(on.logs).toEqual([]);
+  });
+
+  it("gets it at each event when every event is asked for", async () => {
+    await using hook = await webhook();
+    await using on = scene({ versions, every: "event" });
+    const task = await on.task();
+    await task.write([status("WORKING"), chunk("a=1")]);
+    await task.register("p", { url: hook.url }, asOld);
+    await task.write([chunk("a+2"), chunk("a+3!"), status("COMPLETED")]);
+    await on.push.close();
+    const said: Said[] = hook.calls.map(({ text }) => JSON.parse(text));
+    expect(said.map(({ state, artifacts }) => `${state} ${artifacts}`)).toEqual([
+      "WORKING a=12",
+      "WORKING a=123",
+      "COMPLETED a=123",
+    ]);
+  });
+
+  it("gets what the task was, however far it has come, from a snapshot or from the log", async () => {
+    await using hook = await webhook();
+    await using on = scene({ versions });
+    const task = await on.task();
+    await task.register("p", { url: hook.url }, asOld);
+    const gate = Promise.withResolvers<number>();
+    hook.answer = (_, count) => (count === 1 ? gate.promise : 204);
+    // A snapshot that is not what the log adds up to shows where a task was taken from.
+    await task.write([status("WORKING"), chunk("a=1!")], { snapshot: snapshotIn("AUTH_REQUIRED") });
+    await hook.received(1);
+    gate.resolve(204);
+    await hook.received(2);
+    await settle();
+    await task.write([chunk("b=2!")]);
+    await hook.received(3);
+    await task.write([status("COMPLETED")]);
+    await on.push.close();
+    const said: Said[] = hook.calls.map(({ text }) => JSON.parse(text));
+    expect(said.map(({ state, artifacts }) => `${state} ${artifacts}`)).toEqual([
+      "WORKING ",
+      "WORKING a=1",
+      "AUTH_REQUIRED b=2",
+      "COMPLETED b=2",
+    ]);
+  });
+
+  it("gets the task as it is when the log no longer reaches back", async () => {
+    await using hook = await webhook();
+    await using on = scene({ versions });
+    const task = await on.task();
+    const config = await task.register("p", { url: hook.url }, { ...asOld, taskName: "order" });
+    await task.delete("p");
+    await task.write([status("WORKING"), status("COMPLETED")], { snapshot: snapshotIn("COMPLETED") });
+    await on.clock.advance(10);
+    await on.store.set(config, 10);
+    on.push.service.added(config);
+    await on.push.close();
+    expect(hook.calls.map(({ text }) => JSON.parse(text))).toEqual([
+      { id: "order", state: "COMPLETED", artifacts: [] },
+    ]);
+  });
+
+  it("gets the task as it is when the log goes while it is being told", async () => {
+    const store = memoryTaskStore();
+    let base = 0;
+    const recordsAfter: TaskStore["recordsAfter"] = async (key, after, limit) =>
+      after < base ? "compacted" : store.recordsAfter(key, after, limit);
+    await using hook = await webhook();
+    const gate = Promise.withResolvers<number>();
+    hook.answer = (_, count) => (count === 1 ? gate.promise : 204);
+    await using on = scene({ versions, tasks: replaceMember(store, "recordsAfter", recordsAfter) });
+    const task = await on.task();
+    await task.register("p", { url: hook.url }, asOld);
+    await task.write([status("WORKING"), chunk("a=1!"), status("AUTH_REQUIRED")], {
+      snapshot: snapshotIn("AUTH_REQUIRED"),
+    });
+    await hook.received(1);
+    base = 4;
+    gate.resolve(204);
+    await hook.received(2);
+    await task.write([status("COMPLETED")]);
+    await on.push.close();
+    const said: Said[] = hook.calls.map(({ text }) => JSON.parse(text));
+    expect(said.map(({ state }) => state)).toEqual(["WORKING", "AUTH_REQUIRED", "COMPLETED"]);
+  });
+
+  it("is called with the media type of its version and one token header, and one of events with both", async () => {
+    await using hook = await webhook();
+    await using on = scene({ versions });
+    const task = await on.task();
+    await task.register("p", { url: `${hook.url}/old`, token: "t" }, asOld);
+    await task.register("q", { url: `${hook.url}/new`, token: "t" });
+    await task.write([status("COMPLETED")]);
+    await on.push.close();
+    const headersAt = (path: string) => hook.calls.find((call) => call.path === path)?.headers;
+    expect(headersAt("/hook/old")).toMatchObject({
+      "content-type": "application/old+json",
+      "x-a2a-notification-token": "t",
+    });
+    expect(headersAt("/hook/old")).not.toHaveProperty("a2a-notification-token");
+    expect(headersAt("/hook/new")).toMatchObject({
+      "content-type": "application/a2a+json",
+      "x-a2a-notification-token": "t",
+      "a2a-notification-token": "t",
+    });
+  });
+
+  it("hears of the task by the name that its caller has given it", async () => {
+    await using hook = await webhook();
+    await using on = scene({ versions });
+    const task = await on.task();
+    await task.register("p", { url: `${hook.url}/old` }, { ...asOld, taskName: "order" });
+    await task.register("q", { url: `${hook.url}/new` }, { taskName: "order" });
+    await task.write([chunk("a=1!"), status("COMPLETED")]);
+    await on.push.close();
+    const said = hook.calls.map(({ path, text }) => [path, JSON.parse(text)]);
+    const ids = said.map(([path, body]) =>
+      path === "/hook/old" ? body.id : (body.artifactUpdate ?? body.statusUpdate).taskId,
+    );
+    expect(ids).toEqual(["order", "order", "order", "order"]);
+    const stored = (await on.tasks.recordsAfter(task.key, 0, 10)) as { readonly records: readonly unknown[] };
+    expect(
+      JSON.stringify(stored.records, (_, value) => (typeof value === "bigint" ? `${value}` : value)),
+    ).not.toContain("order");
+  });
+
+  it("is spoken to in the version in which the configuration was last set, whoever has replaced it", async () => {
+    await using hook = await webhook();
+    await using on = scene({ versions });
+    const task = await on.task();
+    const made = await task.register("p", { url: hook.url });
+    await task.write([status("WORKING")]);
+    await hook.received(1);
+    await task.register("p", { url: hook.url }, asOld);
+    await task.write([status("INPUT_REQUIRED")]);
+    await hook.received(2);
+    // By another process: this one sees it when it next reads the configuration.
+    await on.store.set({ ...made, cursor: 3 }, 10);
+    await task.write([status("WORKING")]);
+    await hook.received(3);
+    await task.write([status("COMPLETED")]);
+    await on.push.close();
+    const bodies = hook.calls.map(({ text }) => Object.keys(JSON.parse(text))[0]);
+    expect(bodies).toEqual(["statusUpdate", "id", "id", "statusUpdate"]);
+  });
+
+  it("is told in the newest version when its own is served no more", async () => {
+    await using hook = await webhook();
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: hook.url }, asOld);
+    await task.write([status("COMPLETED")]);
+    await on.push.close();
+    expect(hook.labels).toEqual(["COMPLETED"]);
+  });
+});

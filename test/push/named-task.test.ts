@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../../src/core/agent.js";
+import type { PushStore } from "../../src/core/ports.js";
+import { artifact, completed, inputRequired } from "../../src/protocol/events.js";
+import { idempotentSendExtension } from "../../src/protocol/extensions.js";
+import { silentLogger } from "../../src/protocol/logger.js";
+import { createPush } from "../../src/push/push.js";
+import { inProcessSignals } from "../../src/signals/in-process.js";
+import { memoryPushStore } from "../../src/store/memory/push-store.js";
+import { memoryTaskStore } from "../../src/store/memory/task-store.js";
+import { v1 } from "../../src/version/v1.0/v1.js";
+import { contextOf, startHandler, type TestHandler } from "../support/handler.js";
+import { errorOf, requestOf, taskOf } from "../support/say.js";
+import { createVirtualClock } from "../support/virtual-clock.js";
+import { type Receiver, webhook } from "./receiver.js";
+
+const alice = { tenant: "", owner: "alice" };
+const named = { callersNameTasks: true, version: "0.0" };
+const versions = [v1, { ...v1, name: "0.0" }];
+
+const clerk: Agent = async function* ({ text, task }) {
+  if (task === undefined) {
+    yield inputRequired("which?");
+    return;
+  }
+  yield artifact(text, { artifactId: "a", lastChunk: true });
+  yield completed();
+};
+
+interface Scene {
+  readonly hook: Receiver;
+  readonly served: TestHandler;
+  readonly store: PushStore;
+  /** Versions and names of the registrations of a task. */
+  registered(id: string): Promise<readonly (readonly [version: string, name: string | undefined])[]>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+async function serveClerk(): Promise<Scene> {
+  const clock = createVirtualClock();
+  const tasks = memoryTaskStore({ clock });
+  const [signals, store] = [inProcessSignals(), memoryPushStore()];
+  const hook = await webhook();
+  const push = createPush({ allow: "loopback", store, tasks, signals, clock, logger: silentLogger, versions });
+  const served = startHandler({ agent: clerk, clock, store: tasks, signals, push: push.service });
+  return {
+    hook,
+    served,
+    store,
+    async registered(id) {
+      const head = await tasks.head(alice, id);
+      return (await store.list(head?.key ?? 0)).map(({ version, taskName }) => [version, taskName]);
+    },
+    async [Symbol.asyncDispose]() {
+      await served[Symbol.asyncDispose]();
+      await push.close();
+      await hook[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function idOf({ served }: Scene, name: string): Promise<string> {
+  return (await served.store.taskNamed(alice, name)) ?? "";
+}
+
+/** The id of the task that each call of a webhook names. */
+function idsTold(hook: Receiver): string[] {
+  return hook.calls.map(({ text }) => {
+    const { statusUpdate, artifactUpdate } = JSON.parse(text);
+    return (statusUpdate ?? artifactUpdate).taskId;
+  });
+}
+
+describe("a push configuration of a task that its caller has named", () => {
+  it("is set, shown, listed and deleted under the name", async () => {
+    await using on = await serveClerk();
+    const { operations, send } = on.served;
+    await send("tea", { taskId: "order" }, named);
+    const taskId = "order";
+    const context = contextOf(named);
+    const config = requestOf("createTaskPushNotificationConfig", { taskId, id: "p", url: on.hook.url });
+    expect((await operations.createTaskPushNotificationConfig(config, context)).taskId).toBe("order");
+    const one = requestOf("getTaskPushNotificationConfig", { taskId, id: "p" });
+    expect((await operations.getTaskPushNotificationConfig(one, context)).taskId).toBe("order");
+    const all = requestOf("listTaskPushNotificationConfigs", { taskId });
+    const listed = await operations.listTaskPushNotificationConfigs(all, context);
+    expect(listed.configs.map((each) => each.taskId)).toEqual(["order"]);
+    const id = await idOf(on, "order");
+    const plain = await operations.listTaskPushNotificationConfigs({ ...all, taskId: id }, contextOf());
+    expect(plain.configs.map((each) => each.taskId)).toEqual([id]);
+    await operations.deleteTaskPushNotificationConfig(
+      requestOf("deleteTaskPushNotificationConfig", { taskId, id: "p" }),
+      context,
+    );
+    expect(await errorOf(operations.getTaskPushNotificationConfig(one, context))).toMatchObject({
+      code: "taskNotFound",
+      metadata: { taskId: "order", id: "p" },
+    });
+  });
+
+  it("is delivered under the name, though somebody else goes on with the task, and another one under our id", async () => {
+    await using on = await serveClerk();
+    await using other = await webhook();
+    const { operations, send } = on.served;
+    await send("tea", { taskId: "order" }, named);
+    const id = await idOf(on, "order");
+    const config = requestOf("createTaskPushNotificationConfig", { taskId: "order", url: on.hook.url });
+    await operations.createTaskPushNotificationConfig(config, contextOf(named));
+    const plain = { ...config, taskId: id, url: other.url };
+    await operations.createTaskPushNotificationConfig(plain, contextOf());
+    expect(await on.registered(id)).toEqual([
+      ["0.0", "order"],
+      ["1.0", undefined],
+    ]);
+    await send("green", { taskId: id });
+    await on.hook.received(3);
+    await other.received(3);
+    expect(new Set(idsTold(on.hook))).toEqual(new Set(["order"]));
+    expect(new Set(idsTold(other))).toEqual(new Set([id]));
+  });
+
+  it.each([
+    ["a send", []],
+    ["a send that shall be done once", [idempotentSendExtension]],
+  ])("that comes with %s is made in its version, for a new task and for one that goes on", async (_, extensions) => {
+    await using on = await serveClerk();
+    const caller = { ...named, extensions };
+    const configuration = { taskPushNotificationConfig: { id: "p", url: on.hook.url } };
+    const said = { taskId: "order", configuration };
+    expect(taskOf(await on.served.send("tea", said, caller)).id).toBe("order");
+    await on.hook.received(1);
+    const id = await idOf(on, "order");
+    expect(await on.registered(id)).toEqual([["0.0", "order"]]);
+    await on.served.send(
+      "green",
+      { ...said, configuration: { taskPushNotificationConfig: { id: "q", url: on.hook.url } } },
+      caller,
+    );
+    await on.hook.received(6);
+    expect(new Set(idsTold(on.hook))).toEqual(new Set(["order"]));
+  });
+
+  it("has no name when its caller went by the id", async () => {
+    await using on = await serveClerk();
+    const { id } = taskOf(await on.served.send("tea"));
+    const config = requestOf("createTaskPushNotificationConfig", { taskId: id, url: on.hook.url });
+    await on.served.operations.createTaskPushNotificationConfig(config, contextOf(named));
+    expect(await on.registered(id)).toEqual([["0.0", undefined]]);
+  });
+});

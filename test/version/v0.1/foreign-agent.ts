@@ -1,0 +1,81 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js";
+import type { CallOptions } from "../../../src/protocol/context.js";
+import type { Operations } from "../../../src/protocol/operations.js";
+import type { JsonRpcFace } from "../../../src/version/codec.js";
+import { callOldest, type Pause } from "../../../src/version/v0.1/calls.js";
+import { createV01 } from "../../../src/version/v0.1/v01.js";
+import { serveHttp } from "../../support/http-agent.js";
+
+/** A request as an agent of 0.1 sees it, and the ways in which agents answer. */
+export interface ForeignCall {
+  readonly id: JsonValue;
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly response: ServerResponse;
+  result(result: JsonValue): void;
+  fail(status: number, error: JsonObject): void;
+  /** An event of a stream; `raw` goes out as it is. */
+  event(result: JsonValue, raw?: string): void;
+}
+
+export interface ForeignAgent extends AsyncDisposable {
+  readonly url: string;
+  /** Method and params of every request, in their order. */
+  readonly heard: (readonly [method: string, params: JsonObject])[];
+  readonly operations: Operations<CallOptions>;
+  readonly pauses: number[];
+}
+
+/** The client end of 0.1 in front of a server that speaks it in a way of its own. */
+export async function foreignAgent(answer: (call: ForeignCall) => void, pause?: Pause): Promise<ForeignAgent> {
+  const heard: (readonly [string, JsonObject])[] = [];
+  const server = createServer((request, response) => {
+    let text = "";
+    request.setEncoding("utf8").on("data", (piece: string) => {
+      text += piece;
+    });
+    request.on("end", () => {
+      const { id = null, method, params = {} } = JSON.parse(text) as JsonObject;
+      heard.push([String(method), params as JsonObject]);
+      answer(callOf(response, { id, method: String(method), params: params as JsonObject }));
+    });
+  });
+  const running = await serveHttp(server);
+  const pauses: number[] = [];
+  const atOnce: Pause = async (ms, signal) => {
+    pauses.push(ms);
+    signal?.throwIfAborted();
+  };
+  return {
+    url: running.url,
+    heard,
+    pauses,
+    operations: createJsonRpcTransport({ url: running.url, face: faceWith(pause ?? atOnce) }),
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+  };
+}
+
+function faceWith(pause: Pause): JsonRpcFace {
+  const { jsonRpc } = createV01();
+  if (jsonRpc === undefined) throw new TypeError("version 0.1 has no JSON-RPC");
+  return { ...jsonRpc, call: (transport) => callOldest(transport, pause) };
+}
+
+function callOf(response: ServerResponse, call: Pick<ForeignCall, "id" | "method" | "params">): ForeignCall {
+  const { id } = call;
+  const send = (status: number, json: JsonObject): void => {
+    response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(json));
+  };
+  return {
+    ...call,
+    response,
+    result: (result) => send(200, { jsonrpc: "2.0", id, result }),
+    fail: (status, error) => send(status, { jsonrpc: "2.0", id, error }),
+    event(result, raw) {
+      if (!response.headersSent) response.writeHead(200, { "Content-Type": "text/event-stream" });
+      response.write(raw ?? `data: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`);
+    },
+  };
+}

@@ -1,0 +1,262 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as gen from "../../../gen/a2a/v1/a2a_pb.js";
+import { errorFromStatus } from "../../../src/binding/grpc/errors.js";
+import { A2AError, type ErrorCode, errorCodes, errorTable } from "../../../src/protocol/errors.js";
+import { TaskState } from "../../../src/protocol/model.js";
+import { operationOf, operations } from "../../../src/protocol/operations.js";
+import { grpcFace } from "../../../src/version/v0.3/grpc.js";
+import { rpcs } from "../../../src/version/v0.3/proto-operations.js";
+import { arbitraryMessage } from "../../support/arbitrary-message.js";
+import { statusItem } from "../../support/echo-service.js";
+import { frame, rawSession } from "../../support/grpc-raw.js";
+import { startGrpc, statusOf } from "./grpc-served.js";
+import { messageOf } from "./proto-served.js";
+
+const face = grpcFace();
+const hook = { url: "http://127.0.0.1:9/hook", token: "tk-9" };
+
+async function taskOn(grpc: Awaited<ReturnType<typeof startGrpc>>, said = "berth"): Promise<string> {
+  const { task } = await grpc.call("SendMessage", { message: messageOf(said), configuration: { blocking: true } });
+  return String((task as JsonObject)["id"]);
+}
+
+describe("gRPC of 0.3", () => {
+  it("answers a message, reads its task and lets nobody cancel what has ended", async () => {
+    await using grpc = await startGrpc();
+    const reply = await grpc.call("SendMessage", { message: messageOf("hello") });
+    expect(reply).toMatchObject({ message: { role: "ROLE_AGENT", content: [{ text: "hi" }] } });
+    const id = await taskOn(grpc);
+    const task = await grpc.call("GetTask", { name: `tasks/${id}`, historyLength: 1 });
+    expect(task).toMatchObject({
+      id,
+      status: { state: "TASK_STATE_COMPLETED" },
+      artifacts: [{ parts: [{ text: "K4" }, {}] }],
+    });
+    expect(task["history"]).toHaveLength(1);
+    expect((await grpc.call("GetTask", { name: `tasks/${id}` }))["history"]).toHaveLength(2);
+    expect(await statusOf(grpc.call("CancelTask", { name: `tasks/${id}` }))).toMatchObject({
+      code: 9,
+      details: expect.stringMatching(/^TaskNotCancelableError: /),
+    });
+  });
+
+  it("cancels a task, which is cancelled with two L then", async () => {
+    await using grpc = await startGrpc();
+    const { task } = await grpc.call("SendMessage", { message: messageOf("wait"), configuration: {} });
+    const { id } = task as JsonObject;
+    expect(await grpc.call("CancelTask", { name: `tasks/${id}` })).toMatchObject({
+      id,
+      status: { state: "TASK_STATE_CANCELLED" },
+    });
+  });
+
+  it("streams a send to its final status, and a task that has ended once more", async () => {
+    await using grpc = await startGrpc();
+    const events = await grpc.stream("SendStreamingMessage", { message: messageOf("berth") });
+    expect(events.map((event) => Object.keys(event).join())).toEqual([
+      "task",
+      "statusUpdate",
+      "artifactUpdate",
+      "statusUpdate",
+    ]);
+    expect(
+      events.filter(({ statusUpdate }) => (statusUpdate as JsonObject | undefined)?.["final"] === true),
+    ).toHaveLength(1);
+    const [{ task } = {}] = events;
+    const { id } = task as JsonObject;
+    expect(await grpc.stream("TaskSubscription", { name: `tasks/${id}` })).toMatchObject([
+      { task: { id } },
+      { statusUpdate: { status: { state: "TASK_STATE_COMPLETED" }, final: true } },
+    ]);
+  });
+
+  it("keeps webhooks as E25 asks for them", async () => {
+    await using grpc = await startGrpc();
+    const id = await taskOn(grpc, "ask");
+    const parent = `tasks/${id}`;
+    const made = await grpc.call("CreateTaskPushNotificationConfig", {
+      parent,
+      configId: "hook-3",
+      config: { pushNotificationConfig: hook },
+    });
+    const name = `${parent}/pushNotificationConfigs/hook-3`;
+    expect(made).toEqual({ name, pushNotificationConfig: { id: "hook-3", ...hook } });
+    expect(await grpc.call("GetTaskPushNotificationConfig", { name })).toEqual(made);
+    expect(await grpc.call("GetTaskPushNotificationConfig", { name: `${parent}/pushNotificationConfigs/` })).toEqual(
+      made,
+    );
+    expect(await grpc.call("ListTaskPushNotificationConfig", { parent, pageSize: 20 })).toEqual({ configs: [made] });
+    expect(await grpc.call("DeleteTaskPushNotificationConfig", { name })).toEqual({});
+    expect(await statusOf(grpc.call("GetTaskPushNotificationConfig", { name }))).toMatchObject({ code: 5 });
+  });
+
+  it("reads the card for callers who are known, and says when there is none", async () => {
+    const card = { name: "Quay", description: "d", version: "1", extended: { description: "more" } };
+    await using known = await startGrpc({ card, authenticate: () => ({ owner: "me" }) });
+    expect(await known.call("GetAgentCard", {})).toMatchObject({
+      description: "more",
+      protocolVersion: "0.3.0",
+      preferredTransport: "JSONRPC",
+      additionalInterfaces: expect.arrayContaining([
+        { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/), transport: "GRPC" },
+      ]),
+      supportsAuthenticatedExtendedCard: true,
+    });
+    await using plain = await startGrpc();
+    expect(await statusOf(plain.call("GetAgentCard", {}))).toMatchObject({
+      details: expect.stringMatching(/^AuthenticatedExtendedCardNotConfiguredError: /),
+    });
+  });
+
+  it.each([
+    { form: "content", bytes: "Y3Jldw==", said: "text/plain" },
+    { form: "base64 text", bytes: "WTNKbGR3PT0=", said: "text/plain" },
+  ])("answers the file of E24 as $form when it came so", async ({ bytes, said }) => {
+    await using grpc = await startGrpc();
+    const content = [{ text: "echo" }, { file: { fileWithBytes: bytes, mimeType: said } }];
+    const reply = await grpc.call("SendMessage", { message: messageOf("echo", { content }) });
+    expect(reply).toMatchObject({ message: { content } });
+  });
+
+  it.each([
+    ["GetTask", { name: "t" }, "name must be of the form tasks/{id}"],
+    ["GetTask", { name: "tasks/t/pushNotificationConfigs/c" }, "name must be of the form tasks/{id}"],
+    ["CancelTask", {}, "name must be of the form tasks/{id}"],
+    ["GetTaskPushNotificationConfig", { name: "tasks/t" }, "name must be of the form"],
+    ["ListTaskPushNotificationConfig", { parent: "x" }, "parent must be of the form tasks/{id}"],
+    ["CreateTaskPushNotificationConfig", { parent: "tasks/t" }, "config.pushNotificationConfig is required"],
+    [
+      "CreateTaskPushNotificationConfig",
+      { parent: "tasks/t", config: { pushNotificationConfig: { id: "c" } } },
+      "config.pushNotificationConfig.url is required",
+    ],
+    ["SendMessage", {}, "message is required"],
+    ["SendMessage", { message: { content: [] } }, "message.content needs at least one entry"],
+    ["SendMessage", { message: { content: [{}] } }, "message.content[0] needs one of text, file, data"],
+    ["SendMessage", { message: { content: [{ file: {} }] } }, "message.content[0].file needs one of fileWithUri"],
+    ["SendMessage", { message: messageOf("a", { role: "ROLE_AGENT" }) }, "message.role must be ROLE_USER"],
+    ["GetTask", { name: "tasks/t", historyLength: -1 }, "historyLength must be 0 or more"],
+    [
+      "SendMessage",
+      { message: messageOf("a"), configuration: { pushNotification: { token: "t" } } },
+      "configuration.pushNotification.url is required",
+    ],
+  ] as const)("refuses %s %j: %s", async (rpc, request, text) => {
+    await using grpc = await startGrpc();
+    const { code, details } = await statusOf(grpc.call(rpc, request as unknown as JsonObject));
+    expect([code, details]).toEqual([3, expect.stringContaining(`InvalidParamsError: invalid parameters: ${text}`)]);
+  });
+
+  it("tells a missing task by name and by reason", async () => {
+    await using grpc = await startGrpc();
+    const status = await statusOf(grpc.call("GetTask", { name: "tasks/nope" }));
+    expect(status).toMatchObject({ code: 5, details: "TaskNotFoundError: no such task" });
+    expect(errorFromStatus(status, face)).toMatchObject({ code: "taskNotFound", metadata: { taskId: "nope" } });
+  });
+
+  it.each(["0.3", "0.3.0", ""])("is called with the version %j", async (version) => {
+    await using grpc = await startGrpc();
+    await expect(
+      grpc.call("SendMessage", { message: messageOf("hello") }, { "a2a-version": version }),
+    ).resolves.toBeDefined();
+  });
+});
+
+it("lists and describes the service by reflection, with the names that its schema gives in JSON", async () => {
+  await using grpc = await startGrpc();
+  using raw = rawSession(Number(grpc.served.server.grpcPort));
+  const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+  const ask = async (field: number, text: string): Promise<string> => {
+    const question = new BinaryWriter().tag(field, WireType.LengthDelimited).string(text).finish();
+    return (await raw.call("", frame(question), { ":path": path })).body.toString("latin1");
+  };
+  const listed = await ask(7, "*");
+  expect(listed).toMatch(/[^.]a2a\.v1\.A2AService/);
+  expect(listed).toContain("lf.a2a.v1.A2AService");
+  const described = await ask(4, "a2a.v1.A2AService");
+  expect(described).toContain("a2a/v1/a2a.proto");
+  // The field with its number, its type, and its name in JSON.
+  expect(described).toContain("update\x18\x02 \x01(\x0b2\x0f.a2a.v1.MessageR\x07message");
+});
+
+describe.each(["connect", "grpc-web"] as const)("%s of 0.3", (protocol) => {
+  it.each([true, false])("answers and streams, in binary: %s", async (useBinaryFormat) => {
+    await using grpc = await startGrpc();
+    const options = { baseUrl: grpc.served.server.url, httpVersion: "1.1" as const, useBinaryFormat };
+    const transport = protocol === "connect" ? createConnectTransport(options) : createGrpcWebTransport(options);
+    const client = createClient(gen.A2AService, transport);
+    const request = create(gen.SendMessageRequestSchema, {
+      request: { messageId: "m", role: gen.Role.USER, content: [{ part: { case: "text", value: "berth" } }] },
+    });
+    const { payload } = await client.sendMessage(request);
+    expect(payload).toMatchObject({ case: "task", value: { status: { state: gen.TaskState.COMPLETED } } });
+    const finals: unknown[] = [];
+    for await (const event of client.sendStreamingMessage(request)) {
+      if (event.payload.case === "statusUpdate") finals.push(event.payload.value.final);
+    }
+    expect(finals).toEqual([false, true]);
+  });
+});
+
+describe("the gRPC face of 0.3", () => {
+  it("has every RPC of the service", () => {
+    expect(new Set(face.methods.keys())).toEqual(new Set(gen.A2AService.methods.map(({ name }) => name)));
+    expect(operations.filter((operation) => ![...rpcs.values()].includes(operation)).map(({ name }) => name)).toEqual([
+      "listTasks",
+    ]);
+  });
+
+  it.each(errorCodes)("%s is told by the name of its class where 0.3 has one", (code) => {
+    const error = new A2AError(code, "no: it is not\nso");
+    const text = `${face.prefixOf?.(error)}${error.message}`;
+    const read = face.readPrefix?.(text);
+    if (read === undefined) expect(text).toBe(error.message);
+    else expect(read).toEqual({ code, message: error.message });
+    // The nine errors of A2A, and those of JSON-RPC.
+    expect(read !== undefined).toBe(errorTable[code].a2a || classed.has(code));
+  });
+
+  const classed: ReadonlySet<ErrorCode> = new Set([
+    "parseError",
+    "invalidRequest",
+    "methodNotFound",
+    "invalidParams",
+    "internalError",
+  ]);
+
+  it.each(["no prefix", "Something: else", "", "SomeUnknownError: what"])("%j has no such name", (text) => {
+    expect(face.readPrefix?.(text)).toBeUndefined();
+  });
+
+  it("makes the message of an event once for all who read it alike", () => {
+    const operation = operationOf("subscribeToTask");
+    const request = create(operation.input);
+    const item = statusItem(1);
+    const [first] = face.writeStream(operation, request).write(item);
+    const [second] = grpcFace().writeStream(operation, request).write(item);
+    expect(second?.payload).toBe(first?.payload);
+    const done = statusItem(2, TaskState.COMPLETED);
+    const [final] = face.writeStream(operation, request).write(done);
+    expect(final?.payload).toMatchObject({ payload: { value: { final: true } } });
+  });
+
+  it.each([...rpcs])("refuses whatever is no request of %s with an A2AError, and nothing else", (_, operation) => {
+    const descriptor = gen.A2AService.methods.find(({ name }) => rpcs.get(name) === operation);
+    if (descriptor === undefined) throw new TypeError(`no RPC of ${operation.name}`);
+    fc.assert(
+      fc.property(arbitraryMessage(descriptor.input), (wire) => {
+        try {
+          face.readRequest(operation, wire);
+        } catch (error) {
+          expect(error).toMatchObject({ name: "A2AError", code: "invalidParams" });
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

@@ -1,0 +1,95 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { json } from "../../support/raw-http.js";
+import { eventsOf, messageOf, startRpc, taskOf } from "./rpc-server.js";
+
+describe("a server that is called in 0.3 without saying so", () => {
+  it("answers a send with the task or the message, bare", async () => {
+    await using rpc = await startRpc();
+    const done = await rpc.call("message/send", { message: messageOf("go") });
+    expect(done["result"]).toMatchObject({
+      kind: "task",
+      status: { state: "completed" },
+      artifacts: [{ parts: [{ kind: "text", text: "K4" }] }],
+      history: [{ kind: "message", role: "user" }],
+    });
+    const said = await rpc.call("message/send", { message: messageOf("hello") });
+    expect(said["result"]).toMatchObject({ kind: "message", role: "agent", parts: [{ kind: "text", text: "hi" }] });
+  });
+
+  it("waits unless it is told not to", async () => {
+    await using rpc = await startRpc();
+    const sent = (configuration: JsonObject) => rpc.call("message/send", { message: messageOf("ask"), configuration });
+    for (const configuration of [{}, { blocking: true }]) {
+      expect((await sent(configuration))["result"]).toMatchObject({ status: { state: "input-required" } });
+    }
+    const early = taskOf(await sent({ blocking: false }));
+    expect(early).toMatchObject({ kind: "task", status: { state: expect.stringMatching(/submitted|working/) } });
+  });
+
+  it("cuts the history to what was asked for", async () => {
+    await using rpc = await startRpc();
+    const { id } = taskOf(await rpc.call("message/send", { message: messageOf("go") }));
+    expect((await rpc.call("tasks/get", { id }))["result"]).toHaveProperty("history.length", 1);
+    expect((await rpc.call("tasks/get", { id, historyLength: 1 }))["result"]).toHaveProperty("history.length", 1);
+    expect((await rpc.call("tasks/get", { id, historyLength: 0 }))["result"]).not.toHaveProperty("history");
+  });
+
+  it("streams the task first, and says once that it is over", async () => {
+    await using rpc = await startRpc();
+    const events = await rpc.stream("message/stream", { message: messageOf("go") });
+    expect(events[0]).toMatchObject({ kind: "task" });
+    expect(events.at(-1)).toMatchObject({ kind: "status-update", status: { state: "completed" }, final: true });
+    expect(events.filter(({ final }) => final === true)).toHaveLength(1);
+    expect(new Set(events.map(({ kind }) => kind))).toEqual(new Set(["task", "status-update", "artifact-update"]));
+  });
+
+  it("ends the stream of a send with its question, and goes on with the answer", async () => {
+    await using rpc = await startRpc();
+    const asked = await rpc.stream("message/stream", { message: messageOf("ask") });
+    expect(asked.at(-1)).toMatchObject({ status: { state: "input-required" }, final: true });
+    const taskId = asked[0]?.["id"] as string;
+    const events = await rpc.stream("message/stream", { message: messageOf("K4", { taskId }) });
+    expect(events[0]).toMatchObject({ kind: "task", id: taskId });
+    expect(events.at(-1)).toMatchObject({ status: { state: "completed" }, final: true });
+    expect(events.filter(({ final }) => final === true)).toHaveLength(1);
+  });
+
+  it("streams a direct answer as one message", async () => {
+    await using rpc = await startRpc();
+    expect(await rpc.stream("message/stream", { message: messageOf("hello") })).toMatchObject([{ kind: "message" }]);
+  });
+
+  it("gives the task that has ended to those who come back for it, and says that it is over", async () => {
+    await using rpc = await startRpc();
+    const { id } = taskOf(await rpc.call("message/send", { message: messageOf("go") }));
+    expect(await rpc.stream("tasks/resubscribe", { id })).toMatchObject([
+      { kind: "task", id, status: { state: "completed" } },
+      { kind: "status-update", taskId: id, status: { state: "completed" }, final: true },
+    ]);
+  });
+
+  it("goes on behind an event for those who name it", async () => {
+    await using rpc = await startRpc();
+    const sent = JSON.stringify({
+      jsonrpc: "2.0",
+      id: "q",
+      method: "message/stream",
+      params: { message: messageOf("go") },
+    });
+    const { text } = await rpc.post(sent);
+    const [first, second] = [...text.matchAll(/^id: (.+)$/gm)].map(([, id]) => id);
+    const { id } = eventsOf(text)[0] as { id: string };
+    const headers = { ...json, Accept: "text/event-stream", "Last-Event-ID": second ?? "" };
+    const rest = await rpc.stream("tasks/resubscribe", { id }, headers);
+    expect(first).toBeDefined();
+    expect(rest).toEqual(eventsOf(text).slice(2));
+  });
+
+  it("cancels, and says what cannot be canceled", async () => {
+    await using rpc = await startRpc();
+    const { id } = taskOf(await rpc.call("message/send", { message: messageOf("ask") }));
+    expect((await rpc.call("tasks/cancel", { id }))["result"]).toMatchObject({ id, status: { state: "canceled" } });
+    expect((await rpc.call("tasks/cancel", { id }))["error"]).toMatchObject({ code: -32002 });
+  });
+});

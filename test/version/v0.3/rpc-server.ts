@@ -1,0 +1,77 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Agent } from "trivium";
+import { expect } from "vitest";
+import { artifact, completed, inputRequired, reply, working } from "../../../src/protocol/events.js";
+import { type HttpAnswer, httpLine, json } from "../../support/raw-http.js";
+import { type ServedAgent, type ServedOptions, startAgent } from "../../support/serve-agent.js";
+
+const agent: Agent = async function* ({ text, ask }) {
+  if (text === "hello") return yield reply("hi");
+  if (text === "fail") throw new Error("secret");
+  yield working();
+  if (text === "ask") await ask(inputRequired("Which?"));
+  yield artifact("K4");
+  yield completed();
+};
+
+/** An agent that is called in 0.3 by hand. */
+export interface Rpc extends AsyncDisposable {
+  readonly served: ServedAgent;
+  /** Posts a body as it is. */
+  post(body: string, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>;
+  /** The answer of a method, which is one JSON object. */
+  call(method: string, params?: JsonValue): Promise<JsonObject>;
+  /** The results, or errors, of a method that streams. */
+  stream(method: string, params: JsonValue, headers?: Readonly<Record<string, string>>): Promise<JsonObject[]>;
+}
+
+/** Serves an agent in every version. */
+export async function startRpc(options: Partial<ServedOptions> = {}): Promise<Rpc> {
+  const served = await startAgent("json-rpc", { agent, ...options });
+  const line = httpLine(Number(new URL(served.server.url).port));
+  const post: Rpc["post"] = (body, headers = json) => line.ask({ target: "/json-rpc", headers, body });
+  const bodyOf = (method: string, params: JsonValue | undefined): string =>
+    JSON.stringify({ jsonrpc: "2.0", id: "q", method, params });
+  return {
+    served,
+    post,
+    async call(method, params) {
+      const answer = await post(bodyOf(method, params));
+      expect(answer.headers["content-type"]).toMatch(/^application\/json/);
+      return JSON.parse(answer.text) as JsonObject;
+    },
+    async stream(method, params, headers = { ...json, Accept: "text/event-stream" }) {
+      const answer = await post(bodyOf(method, params), headers);
+      expect(answer).toMatchObject({ status: 200 });
+      expect(answer.headers["content-type"]).toMatch(/^text\/event-stream/);
+      return eventsOf(answer.text);
+    },
+    async [Symbol.asyncDispose]() {
+      line[Symbol.dispose]();
+      await served[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The results, or errors, of an event stream. */
+export function eventsOf(text: string): JsonObject[] {
+  const lines = text.split("\n").filter((line) => line.startsWith("data: "));
+  return lines.map((line) => {
+    const event = JSON.parse(line.slice("data: ".length)) as JsonObject;
+    expect(event).toMatchObject({ jsonrpc: "2.0", id: "q" });
+    return (event["result"] ?? { error: event["error"] }) as JsonObject;
+  });
+}
+
+/** A message of a caller. */
+export const messageOf = (text: string, more: JsonObject = {}): JsonObject => ({
+  kind: "message",
+  messageId: crypto.randomUUID(),
+  role: "user",
+  parts: [{ kind: "text", text }],
+  ...more,
+});
+
+/** The task that a call is answered with. */
+export const taskOf = (answer: JsonObject): { id: string; contextId: string } =>
+  answer["result"] as { id: string; contextId: string };

@@ -1,0 +1,188 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { createContext, type ServerContext } from "../../../src/protocol/context.js";
+import { A2AError } from "../../../src/protocol/errors.js";
+import {
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  SubscribeToTaskRequestSchema,
+  TaskPushNotificationConfigSchema,
+  TaskSchema,
+  TaskState,
+} from "../../../src/protocol/model.js";
+import {
+  type Operations,
+  operationOf,
+  operations,
+  type RequestOf,
+  type StreamItem,
+} from "../../../src/protocol/operations.js";
+import { serveOld } from "../../../src/version/v0.3/serve.js";
+import { itemsOf } from "../../support/items.js";
+
+type Handler = Operations<ServerContext>;
+
+const context = createContext({
+  principal: { owner: "o" },
+  binding: "json-rpc",
+  version: "0.3",
+  extensions: [],
+  after: undefined,
+});
+const config = (id: string) => create(TaskPushNotificationConfigSchema, { taskId: "t", id, url: "https://h" });
+const subscription = create(SubscribeToTaskRequestSchema, { id: "t" });
+const get = (id: string) =>
+  create(operationOf("getTaskPushNotificationConfig").input, {
+    taskId: "t",
+    id,
+  }) as RequestOf<"getTaskPushNotificationConfig">;
+
+describe("push configurations of a handler that lists them in pages", () => {
+  const paged = (ids: readonly string[], asked: string[] = []): Handler =>
+    handlerOf({
+      async listTaskPushNotificationConfigs({ pageToken }) {
+        asked.push(pageToken);
+        const at = pageToken === "" ? 0 : Number(pageToken);
+        const nextPageToken = at + 1 < ids.length ? String(at + 1) : "";
+        const configs = ids.slice(at, at + 1).map(config);
+        return { $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse", configs, nextPageToken };
+      },
+    });
+  const list = create(operationOf("listTaskPushNotificationConfigs").input, {
+    taskId: "t",
+  }) as RequestOf<"listTaskPushNotificationConfigs">;
+
+  it("are listed all at once", async () => {
+    const asked: string[] = [];
+    const { configs, nextPageToken } = await serveOld(paged(["a", "b", "c"], asked)).listTaskPushNotificationConfigs(
+      list,
+      context,
+    );
+    expect(configs.map(({ id }) => id)).toEqual(["a", "b", "c"]);
+    expect(nextPageToken).toBe("");
+    expect(asked).toEqual(["", "1", "2"]);
+  });
+
+  it("are not asked for for ever, when a page leads back to one that was read", async () => {
+    const handler = handlerOf({
+      listTaskPushNotificationConfigs: async () => ({
+        $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
+        configs: [config("a")],
+        nextPageToken: "again",
+      }),
+    });
+    const { configs } = await serveOld(handler).listTaskPushNotificationConfigs(list, context);
+    expect(configs).toHaveLength(2);
+  });
+
+  it.each([
+    [["a", "t"], "t"],
+    [["a", "b"], "a"],
+  ])("of %j the one without a name is %s", async (ids, found) => {
+    expect(await serveOld(paged(ids)).getTaskPushNotificationConfig(get(""), context)).toMatchObject({ id: found });
+  });
+
+  it("of none the one without a name is not found", async () => {
+    await expect(serveOld(paged([])).getTaskPushNotificationConfig(get(""), context)).rejects.toMatchObject({
+      code: "taskNotFound",
+    });
+  });
+});
+
+describe("a push configuration without an id that comes with a message", () => {
+  const sent = async (request: SendMessageRequest): Promise<string | undefined> => {
+    let seen: SendMessageRequest | undefined;
+    const handler = handlerOf({
+      sendMessage: async (given) => {
+        seen = given;
+        return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: undefined } };
+      },
+    });
+    await serveOld(handler).sendMessage(request, context);
+    return seen?.configuration?.taskPushNotificationConfig?.id;
+  };
+
+  it.each([
+    ["t", "", "t"],
+    ["t", "own", "own"],
+    ["", "", ""],
+  ])("of the task %j and the id %j has the id %j", async (taskId, id, meant) => {
+    const configuration = { taskPushNotificationConfig: { id, url: "https://h" } };
+    expect(await sent(create(SendMessageRequestSchema, { message: { taskId }, configuration }))).toBe(meant);
+  });
+
+  it("changes nothing of the request", async () => {
+    const configuration = { taskPushNotificationConfig: { url: "https://h" } };
+    const request = create(SendMessageRequestSchema, { message: { taskId: "t" }, configuration });
+    await sent(request);
+    expect(request.configuration?.taskPushNotificationConfig?.id).toBe("");
+  });
+});
+
+describe("a subscription that is refused", () => {
+  const ended = new A2AError("unsupportedOperation", "the task has ended");
+  const failing = (error: unknown): AsyncIterable<StreamItem> => ({
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }),
+  });
+  const subscribed = (error: unknown, state: TaskState | undefined) =>
+    serveOld(
+      handlerOf({
+        subscribeToTask: () => failing(error),
+        getTask: async () => {
+          if (state === undefined) throw new A2AError("taskNotFound", "none");
+          return create(TaskSchema, { id: "t", status: { state } });
+        },
+      }),
+    ).subscribeToTask(subscription, context);
+
+  it("for a task that has ended gives that task, and ends", async () => {
+    const items = await itemsOf(subscribed(ended, TaskState.COMPLETED));
+    expect(items).toMatchObject([{ response: { payload: { case: "task", value: { id: "t" } } } }]);
+  });
+
+  it.each([
+    [ended, TaskState.WORKING],
+    [ended, undefined],
+    [new A2AError("taskNotFound", "none"), TaskState.COMPLETED],
+    [new Error("boom"), TaskState.COMPLETED],
+  ])("with %s for a task in state %j fails with that", async (error, state) => {
+    await expect(itemsOf(subscribed(error, state))).rejects.toBe(error);
+  });
+
+  it("at once fails at once", () => {
+    const handler = handlerOf({
+      subscribeToTask: () => {
+        throw ended;
+      },
+    });
+    expect(() => serveOld(handler).subscribeToTask(subscription, context)).toThrow(ended);
+  });
+});
+
+it("a subscription can be left while it waits", async () => {
+  let left = 0;
+  const handler = handlerOf({
+    subscribeToTask: () => ({
+      [Symbol.asyncIterator]: () => ({
+        next: () => new Promise(() => {}),
+        return: async () => {
+          left++;
+          return { done: true, value: undefined };
+        },
+      }),
+    }),
+  });
+  const items = serveOld(handler).subscribeToTask(subscription, context)[Symbol.asyncIterator]();
+  void items.next();
+  expect(await items.return?.()).toEqual({ done: true, value: undefined });
+  expect(await items.next()).toEqual({ done: true, value: undefined });
+  expect(left).toBe(1);
+});
+
+/** A handler that has some operations only. */
+function handlerOf(own: Partial<Handler>): Handler {
+  const none = Object.fromEntries(
+    operations.map(({ name }) => [name, () => Promise.reject(new Error(`${name} is not expected`))]),
+  );
+  return { ...none, ...own } as Handler;
+}
