@@ -32,6 +32,10 @@ async function chunksOf(define: Readonly<Record<string, string>>): Promise<reado
     platform: "browser",
     tsconfig: false,
     transform: { target: "es2022", define },
+    // The newest version is loaded with the client, though the table of versions could load it later.
+    onLog: (level, log, report) => {
+      if (log.code !== "INEFFECTIVE_DYNAMIC_IMPORT") report(level, log);
+    },
   });
   const { output } = await bundle.generate({ format: "esm", minify: true, comments: false });
   return output.filter((file) => file.type === "chunk");

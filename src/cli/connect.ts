@@ -21,8 +21,11 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
   if (client.card.supportedInterfaces.some((each) => each.protocolBinding === bindingTable[binding].wire))
     return client;
   await client.close();
-  const listed = client.card.supportedInterfaces.map((each) => each.protocolBinding).join(", ");
-  throw new A2AError("unavailable", `the card lists no interface of ${bindingTable[binding].wire}, only ${listed}`);
+  const listed = new Set(client.card.supportedInterfaces.map((each) => each.protocolBinding));
+  throw new A2AError(
+    "unavailable",
+    `the card lists no interface of ${bindingTable[binding].wire}, only ${[...listed].join(", ")}`,
+  );
 }
 
 /** Says how the agent is reached, and which interfaces of its card were passed over. */

@@ -1,5 +1,5 @@
 import { A2AError } from "../protocol/errors.js";
-import { TaskState } from "../protocol/model.js";
+import { type StreamResponse, TaskState } from "../protocol/model.js";
 import { isStop, isTerminal } from "../protocol/states.js";
 import type { LogRecord } from "./ports.js";
 
@@ -39,10 +39,15 @@ export function createSendGate(entry: string, mode: SendMode, armed = false): Se
 
 function seeEvent(record: LogRecord & { readonly kind: "event" }, taken: boolean, mode: SendMode): Verdict {
   const state = stateOf(record);
-  if (!taken) return state !== undefined && isTerminal(state) ? { error: endedFirst() } : undefined;
+  if (!taken)
+    return state !== undefined && isTerminal(state) ? { error: endedFirst(taskIdOf(record.event)) } : undefined;
   if (mode === "created") return "answer";
   if (state === undefined || !isStop(state)) return undefined;
   return mode === "stream" && state === TaskState.AUTH_REQUIRED ? undefined : "answer";
+}
+
+function taskIdOf({ payload }: StreamResponse): string {
+  return payload.case === "statusUpdate" ? payload.value.taskId : "";
 }
 
 function verdictOf({ error }: LogRecord & { readonly kind: "turnEnded" }): Verdict {
@@ -56,6 +61,6 @@ export function stateOf(record: LogRecord): TaskState | undefined {
 }
 
 /** The answer of a message that a task did not take any more. */
-export function endedFirst(): A2AError {
-  return new A2AError("unsupportedOperation", "the task ended before it took the message");
+export function endedFirst(taskId: string): A2AError {
+  return new A2AError("unsupportedOperation", "the task ended before it took the message", { metadata: { taskId } });
 }

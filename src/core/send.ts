@@ -141,8 +141,8 @@ async function fromHistory({ runtime, request, scope }: SendCall, taskId: string
 }
 
 /** Throws when a task that has ended did not take the message of a send. */
-export function checkTaken({ history }: Task, { message }: SendMessageRequest): void {
-  if (!history.some(({ messageId }) => messageId === message?.messageId)) throw endedFirst();
+export function checkTaken({ id, history }: Task, { message }: SendMessageRequest): void {
+  if (!history.some(({ messageId }) => messageId === message?.messageId)) throw endedFirst(id);
 }
 
 // A send that shall not wait is answered when its message was taken; one that nobody takes in time is taken back.
@@ -166,7 +166,9 @@ async function withdrawLate<T>(
     answered.catch(() => {});
     runtime.live.get(taskId)?.forgetSender(entry);
     await hold?.forget();
-    throw new A2AError("unsupportedOperation", `the task took no message within ${limits.inboxWaitMs} ms`);
+    throw new A2AError("unsupportedOperation", `the task took no message within ${limits.inboxWaitMs} ms`, {
+      metadata: { taskId },
+    });
   } finally {
     cancel();
   }

@@ -60,12 +60,12 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     }
   };
   const unary = async (operation: Operation, request: AnyMessage, context: ServerContext): Promise<AnyMessage> => {
-    admit(calls, operation, request, context);
-    return told(context, (options) => invokeUnary(client.operations, operation, request, options));
+    const admitted = admit(calls, operation, request, context);
+    return told(context, (options) => invokeUnary(client.operations, operation, admitted, options));
   };
   const stream = (operation: Operation, request: AnyMessage, context: ServerContext, watch?: StreamWatch) => {
-    admit(calls, operation, request, context);
-    const items = invokeStream(client.operations, operation, request, callOptions(calls, context));
+    const admitted = admit(calls, operation, request, context);
+    const items = invokeStream(client.operations, operation, admitted, callOptions(calls, context));
     const marks = context.extensions.includes(resumeExtension);
     return new PassedStream(items, { marks, signal: context.signal, enter: underway.enter, failed, watch });
   };
@@ -96,11 +96,15 @@ function callOptions(
   return { signal, after, headers: headersOf(principal), extensions: passing };
 }
 
-// What the agent would answer otherwise than its caller expects. All else is the agent's to judge.
-function admit({ pushes }: PassingCalls, operation: Operation, request: AnyMessage, context: ServerContext): void {
-  const { tenant, configuration } = dynamic(request) as { tenant?: string } & Pick<SendMessageRequest, "configuration">;
-  // The tenant of the agent's own card is filled in by the client: the gateway is for that one alone.
-  if (tenant !== undefined && tenant !== "" && tenant !== context.principal.tenant) {
+// Refuses what the agent would do otherwise than its caller expects. All else is the agent's to judge.
+function admit(
+  { pushes }: PassingCalls,
+  operation: Operation,
+  request: AnyMessage,
+  context: ServerContext,
+): AnyMessage {
+  const { tenant = "", configuration } = dynamic(request) as Partial<SendMessageRequest>;
+  if (tenant !== "" && tenant !== context.principal.tenant) {
     throw invalidParams({ field: "tenant", description: "is not a tenant of this agent" });
   }
   const registers = operation.needs === "pushNotifications" || configuration?.taskPushNotificationConfig !== undefined;
@@ -110,6 +114,8 @@ function admit({ pushes }: PassingCalls, operation: Operation, request: AnyMessa
       `the agent behind the gateway sends no push notifications in version ${context.version}`,
     );
   }
+  // The tenants of the gateway are not those of the agent: the client fills in the one that the agent's card names.
+  return tenant === "" ? request : Object.assign({ ...request }, { tenant: "" });
 }
 
 // Nobody hears it.

@@ -17,18 +17,17 @@ import type { TaskNames } from "./task-names.js";
 export interface NamedCallsOptions {
   readonly passed: PassedOperations;
   readonly names: TaskNames;
-  /** Whether the agent behind takes the names of tasks from its callers, so that they stay as they are. */
+  /** Whether the agent behind lets its callers name tasks, so that names can stay what they are. */
   readonly takesNames: () => boolean;
 }
 
 /** The operations for callers of both kinds: those who name their tasks, and those who take ids as they are given. */
 export function withNames(options: NamedCallsOptions): Operations<ServerContext> {
-  const { passed, takesNames } = options;
+  const { passed } = options;
   const calls = operations.map((operation) => {
     const call = (request: AnyMessage, context: ServerContext) => {
       if (!context.callersNameTasks) return invoke(passed.operations, operation, request, context);
-      const by = takesNames() ? keepingNames(options) : translated(options, operation, context);
-      return invoke(by, operation, request, context);
+      return invoke(translated(options, operation, context), operation, request, context);
     };
     return [operation.name, call as AnyCall] as const;
   });
@@ -38,30 +37,9 @@ export function withNames(options: NamedCallsOptions): Operations<ServerContext>
 // What every operation's type has room for: a row of the table is not typed by its operation.
 type AnyCall = (request: AnyMessage, context: ServerContext) => Promise<never> & AsyncIterable<never>;
 
-/** The names go to the agent as they are; they are noted, so that later calls are known for what they are. */
-function keepingNames({ passed, names }: NamedCallsOptions): Operations<ServerContext> {
-  const note = (name: string | undefined, { principal }: ServerContext): void => {
-    if (name !== undefined && name !== "") names.give(principal, name, name);
-  };
-  return {
-    ...passed.operations,
-    async sendMessage(request, context) {
-      note(request.message?.taskId, context);
-      const response = await passed.operations.sendMessage(request, context);
-      // Some agents give the task another id than the one that was asked for.
-      note(taskIdOf(response), context);
-      return response;
-    },
-    sendStreamingMessage(request, context) {
-      note(request.message?.taskId, context);
-      return passed.stream(request, context, { seen: (taskId) => note(taskId, context), over: () => {} });
-    },
-  };
-}
-
-/** One call of somebody who names tasks, to an agent that gives them ids. */
+/** The operations for one call of somebody who names tasks. */
 function translated(
-  { passed, names }: NamedCallsOptions,
+  { passed, names, takesNames }: NamedCallsOptions,
   { input }: Operation,
   context: ServerContext,
 ): Operations<ServerContext> {
@@ -74,30 +52,33 @@ function translated(
       () => true,
       () => false,
     );
-  const findOrOpen = async (name: string): Promise<string | undefined> => {
-    const known = names.find(principal, name);
-    if (known !== undefined) return known;
-    opened = await names.open(principal, name);
-    const id = names.find(principal, name) ?? ((await isTask(name)) ? name : undefined);
-    if (id !== undefined) opened();
-    return id;
-  };
   const learn = (name: string, id: string | undefined): void => {
     if (id !== undefined) names.give(principal, name, id);
     opened();
   };
+  const findOrOpen = async (name: string): Promise<string | undefined> => {
+    const known = names.find(principal, name);
+    if (known !== undefined) return known;
+    opened = await names.open(principal, name);
+    const id = names.find(principal, name) ?? (takesNames() || (await isTask(name)) ? name : undefined);
+    if (id !== undefined) learn(name, id);
+    return id;
+  };
   const by: CalledOperations = {
     ...passed.operations,
     async sendMessage(request, _, name = "") {
-      if (request.message?.taskId !== "") return passed.operations.sendMessage(request, context);
       try {
-        return await sendNew(passed, request, context, (id) => learn(name, id));
+        if (request.message?.taskId === "") return await sendNew(passed, request, context, (id) => learn(name, id));
+        const response = await passed.operations.sendMessage(request, context);
+        // Some agents that are told an id give the task another one.
+        learn(name, taskIdOf(response));
+        return response;
       } finally {
         opened();
       }
     },
     sendStreamingMessage: (request, _, name = "") =>
-      passed.stream(request, context, { seen: (id) => learn(name, id), over: opened }),
+      passed.stream(request, context, { seen: (id) => learn(name, id), over: () => opened() }),
   };
   const store = {
     taskNamed: async (_: unknown, name: string) => (sends ? findOrOpen(name) : names.find(principal, name)),

@@ -1,6 +1,6 @@
 import type { Message as AnyMessage, DescService, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { CallOptions, ServerContext } from "../protocol/context.js";
-import type { A2AError } from "../protocol/errors.js";
+import type { A2AError, ErrorCode } from "../protocol/errors.js";
 import type { HttpRoute } from "../protocol/http-rules.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operation, Operations, StreamItem } from "../protocol/operations.js";
@@ -127,6 +127,10 @@ export interface GrpcFace extends Face {
   /** Payloads are wire messages. The message of an event is made once. */
   writeStream(operation: Operation, request: AnyMessage): StreamWriter<AnyMessage>;
   readStream(operation: Operation, request?: AnyMessage): StreamReader<AnyMessage>;
+  /** The number of an error's status, where peers of the version know it by another than that of the table. */
+  statusOf?(error: A2AError): number | undefined;
+  /** What a status means whose details name no reason, where that is something else than usual. */
+  readStatus?(status: number, operation: Operation): ErrorCode | undefined;
   /** What the version puts before the message of a status. */
   prefixOf?(error: A2AError): string;
   /** Reads that prefix of a status whose details name no reason; `undefined` when there is none. */

@@ -1,12 +1,12 @@
 import { type Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
-import type { GrpcFace } from "../../version/codec.js";
 import { errorFromStatus } from "./errors.js";
+import type { RpcMethod } from "./method.js";
 
 /** A call that grpc-js has ended with an error. */
 export interface FailedCall {
   readonly client: Client;
-  readonly face: GrpcFace;
+  readonly method: RpcMethod;
   /** As the user wrote it. */
   readonly address: string;
   /** Whom the call has reached, as `getPeer` says. */
@@ -25,12 +25,12 @@ export function callFailure(error: unknown, call: FailedCall): unknown {
     const written = error.details !== refused;
     return new ConnectionError(`the connection to ${call.address} broke: ${error.details}`, { written });
   }
-  return errorOfAnswer(error, call.face);
+  return errorOfAnswer(error, call.method);
 }
 
 /** An HTTP answer of a server that speaks no gRPC is marked as such. */
-function errorOfAnswer(error: ServiceError, face: GrpcFace): A2AError {
-  const given = errorFromStatus(error, face);
+function errorOfAnswer(error: ServiceError, method: RpcMethod): A2AError {
+  const given = errorFromStatus(error, method);
   // Said by grpc-js itself; also of an answer that is no gRPC at all, whose first bytes read as a length.
   if (given.code === "resourceExhausted" && /^Received message larger than max \(/.test(error.details)) {
     return new A2AError("contentTooLarge", "the agent's answer is over the limit, or no message", { cause: error });

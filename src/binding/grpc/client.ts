@@ -185,8 +185,9 @@ interface FailedCall {
   readonly call: { getPeer(): string };
 }
 
-function failureOf(error: unknown, { method: { line, face, address }, client, call }: FailedCall): unknown {
-  const failure = callFailure(error, { client, face, address, peer: call.getPeer() });
+function failureOf(error: unknown, { method, client, call }: FailedCall): unknown {
+  const { line, address } = method;
+  const failure = callFailure(error, { client, method, address, peer: call.getPeer() });
   if (failure instanceof ConnectionError && !failure.written) line.drop(client);
   return failure;
 }

@@ -51,15 +51,12 @@ export function statusMessage(error: A2AError): string {
 }
 
 /** Encodes `google.rpc.Status`. Violations are left out from the end until it fits into metadata. */
-export function encodeStatus(error: A2AError): Uint8Array {
+export function encodeStatus(error: A2AError, code: number = errorTable[error.code].grpc): Uint8Array {
   for (let count = error.violations.length; ; count = Math.trunc(count / 2)) {
     const details = detailsOf(error, count).map(packed);
-    const bytes = toBinary(
-      StatusSchema,
-      create(StatusSchema, { code: errorTable[error.code].grpc, message: statusMessage(error), details }),
-    );
+    const bytes = toBinary(StatusSchema, create(StatusSchema, { code, message: statusMessage(error), details }));
     if (bytes.length <= statusMaxBytes) return bytes;
-    if (count === 0) return encodeStatus(new A2AError(error.code, statusMessage(error)));
+    if (count === 0) return encodeStatus(new A2AError(error.code, statusMessage(error)), code);
   }
 }
 

@@ -2,15 +2,17 @@ import { Metadata, type StatusObject } from "@grpc/grpc-js";
 import { type A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import type { GrpcFace } from "../../version/codec.js";
 import { encodeStatus, errorFromStatusBytes, statusMessage } from "./details.js";
+import type { RpcMethod } from "./method.js";
 
 const detailsKey = "grpc-status-details-bin";
 
 /** An error as a gRPC status: code, message, and the typed details in the trailer (spec 10.6). */
-export function errorToStatus(error: A2AError, face?: Pick<GrpcFace, "prefixOf">): StatusObject {
+export function errorToStatus(error: A2AError, face?: Pick<GrpcFace, "prefixOf" | "statusOf">): StatusObject {
   const metadata = new Metadata();
-  metadata.set(detailsKey, Buffer.from(encodeStatus(error)));
+  const code = face?.statusOf?.(error) ?? errorTable[error.code].grpc;
+  metadata.set(detailsKey, Buffer.from(encodeStatus(error, code)));
   const details = (face?.prefixOf?.(error) ?? "") + statusMessage(error);
-  return { code: errorTable[error.code].grpc, details, metadata };
+  return { code, details, metadata };
 }
 
 export interface ReceivedStatus {
@@ -19,12 +21,17 @@ export interface ReceivedStatus {
   readonly metadata: Metadata;
 }
 
+/** The RPC that a status is the answer to. */
+export type CalledRpc = Pick<RpcMethod, "operation"> & { readonly face: Pick<GrpcFace, "readPrefix" | "readStatus"> };
+
 /** Reads a gRPC status: by the reason in its details, else by its prefix, else by its number. Never throws. */
-export function errorFromStatus(status: ReceivedStatus, face?: Pick<GrpcFace, "readPrefix">): A2AError {
+export function errorFromStatus(status: ReceivedStatus, called?: CalledRpc): A2AError {
   const [details] = status.metadata.get(detailsKey);
   const bytes = typeof details === "object" ? details : new Uint8Array(0);
+  const { face, operation } = called ?? {};
   const named = face?.readPrefix?.(status.details);
-  const code = named?.code ?? codeByStatus[status.code] ?? "internalError";
+  const meant = operation === undefined ? undefined : face?.readStatus?.(status.code, operation);
+  const code = named?.code ?? meant ?? codeByStatus[status.code] ?? "internalError";
   return errorFromStatusBytes(bytes, named?.message ?? status.details, code);
 }
 

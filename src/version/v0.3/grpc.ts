@@ -1,5 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
-import { type A2AError, invalidParams } from "../../protocol/errors.js";
+import { type A2AError, type ErrorCode, invalidParams } from "../../protocol/errors.js";
+import type { Operation } from "../../protocol/operations.js";
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import type { GrpcFace } from "../codec.js";
 import type { VersionOptions } from "../versions.js";
@@ -48,11 +49,26 @@ export function grpcFace({ limits = defaultValidationLimits, fileBytes = "base64
         const final = wire.payload.case === "statusUpdate" && wire.payload.value.final;
         return { response: peers.readReply(request, (reading) => readEvent(wire, reading)), final };
       }),
+    statusOf: ({ code }) => (notImplemented.has(code) ? unimplemented : undefined),
+    readStatus,
     prefixOf,
     readPrefix,
     serve: serveOld,
     call: (transport) => peers.remember(transport),
   };
+}
+
+const failedPrecondition = 9;
+const unimplemented = 12;
+
+// All servers of that time say so of what they do not do, and their clients know it by that.
+const notImplemented: ReadonlySet<ErrorCode> = new Set(["pushNotificationNotSupported", "unsupportedOperation"]);
+
+function readStatus(status: number, { name, needs }: Operation): ErrorCode | undefined {
+  if (status === unimplemented) {
+    return needs === "pushNotifications" ? "pushNotificationNotSupported" : "unsupportedOperation";
+  }
+  return status === failedPrecondition && name === "cancelTask" ? "taskNotCancelable" : undefined;
 }
 
 // Peers that send no details tell the error by the name of its class, before the message.

@@ -18,14 +18,11 @@ import type { Peers } from "./proto-peers.js";
 // The JSON of 0.3's schema, which HTTP+JSON carries. The specification can be read as if it were the other JSON of 0.3: a
 // request that is clearly written so is read so.
 
-/** Requests that have to be written in the other of two ways that servers want them. */
-export type Plain = WeakSet<AnyMessage>;
-
 export interface JsonCodecOptions {
   readonly limits: ValidationLimits;
   readonly peers: Peers;
   /** Requests for a push configuration that are sent as the bare configuration. */
-  readonly bare: Plain;
+  readonly bare: WeakSet<AnyMessage>;
 }
 
 export function protoJsonCodecs(options: JsonCodecOptions): (operation: Operation) => OperationCodec {

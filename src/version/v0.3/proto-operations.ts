@@ -1,6 +1,11 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { A2AError, type FieldViolation } from "../../protocol/errors.js";
-import type { SendMessageResponse, Task, TaskPushNotificationConfig } from "../../protocol/model.js";
+import type {
+  ListTaskPushNotificationConfigsResponse,
+  SendMessageResponse,
+  Task,
+  TaskPushNotificationConfig,
+} from "../../protocol/model.js";
 import { type Operation, type OperationName, operationOf } from "../../protocol/operations.js";
 import { validate } from "../../protocol/validate.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
@@ -86,7 +91,13 @@ export function finishReply({ name }: Operation, reply: AnyMessage, request: Any
       return;
     case "createTaskPushNotificationConfig":
     case "getTaskPushNotificationConfig":
-      (reply as TaskPushNotificationConfig).taskId ||=
-        (request as Partial<TaskPushNotificationConfig> | undefined)?.taskId ?? "";
+      withTask(reply as TaskPushNotificationConfig, request);
+      return;
+    case "listTaskPushNotificationConfigs":
+      for (const config of (reply as ListTaskPushNotificationConfigsResponse).configs) withTask(config, request);
   }
+}
+
+function withTask(config: TaskPushNotificationConfig, request: AnyMessage | undefined): void {
+  config.taskId ||= (request as Partial<TaskPushNotificationConfig> | undefined)?.taskId ?? "";
 }

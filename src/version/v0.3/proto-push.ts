@@ -46,7 +46,8 @@ export function readTaskConfig({ name, pushNotificationConfig }: WireTaskConfig)
 export function writeTaskConfig(config: TaskPushNotificationConfig): WireTaskConfig {
   return {
     $typeName: "a2a.v1.TaskPushNotificationConfig",
-    name: configName(config),
+    // Of one that has no id yet the name would say that it is another.
+    name: config.id === "" ? "" : configName(config),
     pushNotificationConfig: writePushConfig(config),
   };
 }

@@ -30,6 +30,14 @@ describe("a task", () => {
     );
   });
 
+  it("tells messages apart that say the same", () => {
+    const history = [1, 2, 3].map(() => ({ role: "user", parts: [{ type: "text", text: "yes" }] }));
+    const task = get.readReply({ id: "t", status: { state: "working" }, history }) as Task;
+    expect(new Set(task.history.map(({ messageId }) => messageId)).size).toBe(3);
+    const other = get.readReply({ id: "u", status: { state: "working" }, history }) as Task;
+    expect(other.history[0]?.messageId).not.toBe(task.history[0]?.messageId);
+  });
+
   it("keeps the id of a message that moves from the status to the history", () => {
     const message = { role: "agent", parts: [{ type: "text", text: "Which berth?" }] };
     const before = get.readReply({ id: "t", status: { state: "input-required", message } }) as Task;

@@ -1,11 +1,13 @@
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import { create, fromBinary, type JsonObject } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { Metadata } from "@grpc/grpc-js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as gen from "../../../gen/a2a/v1/a2a_pb.js";
-import { errorFromStatus } from "../../../src/binding/grpc/errors.js";
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
+import { errorFromStatus, errorToStatus } from "../../../src/binding/grpc/errors.js";
 import { A2AError, type ErrorCode, errorCodes, errorTable } from "../../../src/protocol/errors.js";
 import { TaskState } from "../../../src/protocol/model.js";
 import { operationOf, operations } from "../../../src/protocol/operations.js";
@@ -156,7 +158,31 @@ describe("gRPC of 0.3", () => {
     await using grpc = await startGrpc();
     const status = await statusOf(grpc.call("GetTask", { name: "tasks/nope" }));
     expect(status).toMatchObject({ code: 5, details: "TaskNotFoundError: no such task" });
-    expect(errorFromStatus(status, face)).toMatchObject({ code: "taskNotFound", metadata: { taskId: "nope" } });
+    expect(errorFromStatus(status, { face, operation: operationOf("getTask") })).toMatchObject({
+      code: "taskNotFound",
+      metadata: { taskId: "nope" },
+    });
+  });
+
+  it.each([
+    { status: 9, name: "cancelTask", code: "taskNotCancelable" },
+    { status: 9, name: "sendMessage", code: "unsupportedOperation" },
+    { status: 12, name: "subscribeToTask", code: "unsupportedOperation" },
+    { status: 12, name: "createTaskPushNotificationConfig", code: "pushNotificationNotSupported" },
+  ] as const)("reads status $status of $name without details as $code", ({ status, name, code }) => {
+    const given = { code: status, details: "no", metadata: new Metadata() };
+    expect(errorFromStatus(given, { face, operation: operationOf(name) }).code).toBe(code);
+  });
+
+  it.each([
+    { code: "unsupportedOperation", status: 12 },
+    { code: "pushNotificationNotSupported", status: 12 },
+    { code: "taskNotCancelable", status: 9 },
+  ] as const)("says $code by status $status, in the header and in the details", ({ code, status }) => {
+    const said = errorToStatus(new A2AError(code, "not here"), face);
+    expect(said.code).toBe(status);
+    const [details] = said.metadata?.get("grpc-status-details-bin") ?? [];
+    expect(fromBinary(StatusSchema, details as Buffer).code).toBe(status);
   });
 
   it.each(["0.3", "0.3.0", ""])("is called with the version %j", async (version) => {

@@ -161,3 +161,24 @@ describe("what other servers say of an error", () => {
     );
   });
 });
+
+it("refuses random JSON with an A2AError and nothing else", () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(...face.routes), (json, { operation }) => {
+      for (const read of [
+        () => face.codec(operation).readRequest(json as JsonValue),
+        () =>
+          face.codec(operation).readRequest({ taskId: "t", configId: "c", message: json, config: json } as JsonObject),
+        () => (operation.streams ? undefined : face.codec(operation).readReply(json as JsonValue)),
+        () => face.readStream(operationOf("subscribeToTask")).read(json as JsonValue),
+      ]) {
+        try {
+          read();
+        } catch (error) {
+          expect(error).toMatchObject({ name: "A2AError" });
+        }
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

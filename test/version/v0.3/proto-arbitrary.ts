@@ -29,6 +29,8 @@ export const arbitrarySend = arbitraryMessage(SendMessageRequestSchema).map(carr
 export const validSend = arbitrarySend.map((request): SendMessageRequest => {
   const config = request.configuration?.taskPushNotificationConfig;
   if (config !== undefined) {
+    // Without an id it would get that of its task.
+    config.id = "hook";
     config.url = "https://hook.example";
     config.token = "token";
     if (config.authentication !== undefined)

@@ -1,0 +1,120 @@
+import type { ErrorCode } from "../../src/protocol/errors.js";
+import type { BindingName } from "./cases.js";
+
+interface Row {
+  /** As `old-js-and-go.ts` names the SDK. */
+  readonly sdk: string;
+  /** Default: all. */
+  readonly binding?: BindingName;
+  readonly name: string;
+  readonly because: string;
+}
+
+/** A case in which an older SDK as a client cannot show what is wanted. The test fails as soon as it can. */
+export type ClientDeviation = Row;
+
+/** A case in which an agent on an older SDK does something else than is wanted. Our client has to cope. */
+export interface AgentDeviation extends Row {
+  /**
+   * The error that comes instead, `undefined` for none; `"otherwise"`: what is wanted is not met, and the test fails as
+   * soon as it is.
+   */
+  readonly code: ErrorCode | undefined | "otherwise";
+}
+
+const js3 = "@a2a-js/sdk 0.3.14";
+const js2 = "@a2a-js/sdk 0.2.5";
+const js1 = "a2a-js 0.2.0";
+const go3 = "github.com/a2aproject/a2a-go v0.3.15";
+
+const rawBytes =
+  "it reads the bytes of a file as they are, where the others of its version read base64 in them (`fileBytes`)";
+const byStatus = "over gRPC it goes by the status alone, which stands for another error as well";
+const noName = "it asks for no configuration without its name";
+
+export const clientDeviations: readonly ClientDeviation[] = [
+  { sdk: js3, binding: "http-json", name: "task", because: rawBytes },
+  { sdk: js3, binding: "grpc", name: "task", because: rawBytes },
+  { sdk: js3, binding: "http-json", name: "push-unnamed", because: noName },
+  ...["error-send-finished", "error-content-type", "error-push"].flatMap((name): ClientDeviation[] => [
+    { sdk: js3, binding: "grpc", name, because: byStatus },
+    { sdk: go3, binding: "grpc", name, because: byStatus },
+  ]),
+  { sdk: go3, binding: "grpc", name: "error-extended-card", because: byStatus },
+];
+
+const laxParts = "it does not look whether a message has parts";
+const laxPush = "it does not look whether there is such a task";
+const noHistory = "it gives no history to a caller who does not say how much, and all of it for 0";
+const noConfig = "its error for that has no code";
+const restarts = "it has another error for that";
+const noSnapshot = "it says nothing of a task before something happens to it";
+const onlyRunning = "it knows only the tasks that run";
+const brokenStreamError = "it fails to write an error that comes before the first event";
+
+export const agentDeviations: readonly AgentDeviation[] = [
+  ...[js3, js2].flatMap((sdk): AgentDeviation[] => [
+    { sdk, name: "sends a message without parts", code: undefined, because: laxParts },
+    { sdk, name: "gets a push configuration that is none", code: "internalError", because: noConfig },
+  ]),
+  { sdk: js2, name: "sends to a finished task", code: "invalidRequest", because: restarts },
+  { sdk: js2, name: "gets a task, with as much history as it wants", code: "otherwise", because: noHistory },
+  { sdk: js2, name: "cancels a task that runs", code: "otherwise", because: "it answers before the task is canceled" },
+  {
+    sdk: js2,
+    name: "creates, gets, lists and deletes a push configuration",
+    code: "unsupportedOperation",
+    because: "its version cannot delete one",
+  },
+  { sdk: js2, name: "is given the extended card", code: "otherwise", because: "it serves none" },
+  { sdk: js2, name: "is called back by the agent, in its version", code: "otherwise", because: "it calls nobody back" },
+  ...(["json-rpc", "http-json"] as const).flatMap((binding): AgentDeviation[] => [
+    { sdk: js3, binding, name: "sends to a finished task", code: "invalidRequest", because: restarts },
+    { sdk: js3, binding, name: "gets a task, with as much history as it wants", code: "otherwise", because: noHistory },
+  ]),
+  { sdk: js3, binding: "grpc", name: "sends to a finished task", code: "invalidParams", because: restarts },
+  {
+    sdk: js3,
+    binding: "grpc",
+    name: "gets files and data back unchanged",
+    code: "otherwise",
+    because: "it writes 0 for null over gRPC",
+  },
+  ...["subscribes to a task that is none", "streams to a task that is none"].map(
+    (name): AgentDeviation => ({
+      sdk: js3,
+      binding: "http-json",
+      name,
+      code: "internalError",
+      because: brokenStreamError,
+    }),
+  ),
+  {
+    sdk: js1,
+    name: "creates, gets and lists a push configuration",
+    code: "methodNotFound",
+    because: "it knows push by the names of a later version only, and refuses it",
+  },
+  { sdk: go3, name: "sends to a finished task", code: "invalidParams", because: restarts },
+  { sdk: go3, name: "creates a push configuration for a task that is none", code: undefined, because: laxPush },
+  { sdk: go3, name: "gets a push configuration that is none", code: "internalError", because: noConfig },
+  { sdk: go3, name: "subscribes to a finished task and is given it", code: "taskNotFound", because: onlyRunning },
+  {
+    sdk: go3,
+    name: "subscribes to a task that runs and follows it to its end",
+    code: "otherwise",
+    because: noSnapshot,
+  },
+];
+
+export function clientDeviation(sdk: string, binding: BindingName, name: string): ClientDeviation | undefined {
+  return rowOf(clientDeviations, sdk, binding, name);
+}
+
+export function agentDeviation(sdk: string, binding: BindingName, name: string): AgentDeviation | undefined {
+  return rowOf(agentDeviations, sdk, binding, name);
+}
+
+function rowOf<R extends Row>(rows: readonly R[], sdk: string, binding: BindingName, name: string): R | undefined {
+  return rows.find((row) => row.sdk === sdk && row.name === name && (row.binding ?? binding) === binding);
+}

@@ -1,0 +1,115 @@
+import type { Server } from "trivium";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { A2AError } from "../../src/protocol/errors.js";
+import { serveFull, servePlain } from "./agent.js";
+import type { BindingName } from "./cases.js";
+import { bindingIds, connect } from "./connect.js";
+import type { OldSdk } from "./old-js-and-go.js";
+import type { OldPeer } from "./old-js-and-go-any-cases.js";
+import { casesOf } from "./old-js-and-go-cases.js";
+import { oldClientCases } from "./old-js-and-go-client-cases.js";
+import { agentDeviation, clientDeviation } from "./old-js-and-go-deviations.js";
+import { type Report, runClient } from "./sdk.js";
+import { type RunningAgent, startAgent } from "./sdk-agents.js";
+
+// Where tests have to be complete, an SDK that is missing is a failure and not a reason to skip.
+const complete = process.env["CI"] !== undefined;
+
+/** Tests older SDKs both ways round: as clients of our agent, which serves every version, and as agents for our client. */
+export function testOldSdks(sdks: readonly OldSdk[], setup: string): void {
+  describe.each(sdks)("$name", (sdk) => {
+    if (!sdk.client.installed && !complete) {
+      it.skip(`is not installed: bash ${setup}`);
+      return;
+    }
+    testTheirClient(sdk);
+    testTheirAgent(sdk);
+  });
+}
+
+function testTheirClient(sdk: OldSdk): void {
+  describe("as a client of our agent", () => {
+    let full: Server;
+    let plain: Server;
+    const reports = new Map<BindingName, Report>();
+
+    beforeAll(async () => {
+      [full, plain] = await Promise.all([serveFull(), servePlain()]);
+      const agents = { full: full.url, plain: plain.url };
+      for (const binding of sdk.bindings) reports.set(binding, await runClient(sdk.client, binding, agents));
+    });
+
+    afterAll(() => Promise.all([full?.close(), plain?.close()]));
+
+    describe.each(sdk.bindings)("over %s", (binding) => {
+      for (const [name, title] of Object.entries(casesOf(sdk.version))) {
+        if (Object.hasOwn(sdk.without ?? {}, name)) continue;
+        const deviation = clientDeviation(sdk.name, binding, name);
+        const test = deviation === undefined ? it : it.fails;
+        test(deviation === undefined ? `${name}: ${title}` : `${name}: ${title}: ${deviation.because}`, () => {
+          const report = reports.get(binding);
+          const outcome = report?.outcomes.get(name);
+          expect(outcome?.ok, outcome?.detail ?? report?.end).toBe(true);
+        });
+      }
+
+      it("reports every case and no other", () => {
+        const reported = [...(reports.get(binding)?.outcomes.keys() ?? [])];
+        const known = Object.keys(casesOf(sdk.version));
+        expect(reported.filter((name) => !known.includes(name))).toEqual([]);
+        const missing = known.filter((name) => !reported.includes(name));
+        expect(missing.filter((name) => !Object.hasOwn(sdk.without ?? {}, name))).toEqual([]);
+      });
+    });
+  });
+}
+
+/** The code of the error by which a call fails; what else came of it in words. */
+async function failureOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+    return "no failure";
+  } catch (error) {
+    return error instanceof A2AError && error.name === "A2AError" ? error.code : String(error);
+  }
+}
+
+function testTheirAgent(sdk: OldSdk): void {
+  describe("as an agent for our client", () => {
+    let agent: RunningAgent;
+
+    beforeAll(async () => {
+      agent = await startAgent(sdk.agent);
+    });
+
+    afterAll(() => agent?.[Symbol.asyncDispose]());
+
+    describe.each(sdk.bindings)("over %s", (binding) => {
+      let peer: OldPeer;
+
+      beforeAll(async () => {
+        peer = { sdk: sdk.agent.name, version: sdk.version, client: await connect(agent.url, binding) };
+      });
+
+      afterAll(() => peer?.client.close());
+
+      it("speaks its version over the binding", async () => {
+        await oldClientCases(sdk.version)["is answered by a message"]?.run(peer);
+        expect(peer.client.connection).toMatchObject({ binding: bindingIds[binding], version: sdk.version });
+      });
+
+      for (const [name, { run, code: wanted }] of Object.entries(oldClientCases(sdk.version))) {
+        const { code, because } = agentDeviation(sdk.name, binding, name) ?? { code: wanted, because: undefined };
+        if (code === "otherwise") {
+          it.fails(`${name}: ${because}`, () => run(peer));
+          continue;
+        }
+        const title = code === undefined ? name : `${name} and is told ${code}`;
+        it(because === undefined ? title : `${title}: ${because}`, async () => {
+          if (code === undefined) await run(peer);
+          else expect(await failureOf(run(peer))).toBe(code);
+        });
+      }
+    });
+  });
+}

@@ -1,0 +1,155 @@
+import { create, equals, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Server, ServerCredentials, status } from "@grpc/grpc-js";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as gen from "../../../gen/a2a/v1/a2a_pb.js";
+import { createConnectTransport } from "../../../src/binding/connect/client.js";
+import { createGrpcTransport } from "../../../src/binding/grpc/client.js";
+import type { Transport } from "../../../src/binding/transport.js";
+import { SendMessageRequestSchema } from "../../../src/protocol/model.js";
+import { operationOf } from "../../../src/protocol/operations.js";
+import { file } from "../../../src/protocol/parts.js";
+import { grpcFace } from "../../../src/version/v0.3/grpc.js";
+import { itemsOf } from "../../support/items.js";
+import { errorOf, messageOf, requestOf, say, stateOf, taskOf } from "../../support/say.js";
+import { startGrpc } from "./grpc-served.js";
+import { validSend } from "./proto-arbitrary.js";
+
+const face = grpcFace();
+
+describe.each(["gRPC", "Connect", "gRPC-Web"] as const)("a client of 0.3 over %s", (binding) => {
+  const connect = ({ url, grpcPort }: { readonly url: string; readonly grpcPort: number | undefined }): Transport => {
+    if (binding === "gRPC") return createGrpcTransport({ address: `127.0.0.1:${grpcPort}`, face });
+    return createConnectTransport({ url, face, protocol: binding === "Connect" ? "connect" : "grpc-web" });
+  };
+
+  it("has every operation of our own server, but for the list of tasks", async () => {
+    await using grpc = await startGrpc({
+      card: { name: "Quay", description: "d", version: "1", extended: { description: "more" } },
+      authenticate: () => ({ owner: "me" }),
+    });
+    const client = connect(grpc.served.server);
+    expect(messageOf(await client.sendMessage(say("hello"), {})).parts).toMatchObject([{ content: { value: "hi" } }]);
+    const crew = file(new TextEncoder().encode("crew"), { mediaType: "text/plain", filename: "c.txt" });
+    const echoed = messageOf(await client.sendMessage(say([...(say("echo").message?.parts ?? []), crew]), {}));
+    expect(echoed.parts[1]).toEqual(crew);
+    const { id } = taskOf(await client.sendMessage(say("ask"), {}));
+    expect((await client.getTask(requestOf("getTask", { id }), {})).history).toHaveLength(2);
+    expect((await client.getTask(requestOf("getTask", { id, historyLength: 0 }), {})).history).toHaveLength(0);
+    const config = requestOf("createTaskPushNotificationConfig", { taskId: id, id: "c", url: "http://127.0.0.1:9/" });
+    const made = await client.createTaskPushNotificationConfig(config, {});
+    expect(made).toMatchObject({ taskId: id, id: "c", url: "http://127.0.0.1:9/" });
+    const one = { taskId: id, id: "c" };
+    expect(await client.getTaskPushNotificationConfig(requestOf("getTaskPushNotificationConfig", one), {})).toEqual(
+      made,
+    );
+    const list = requestOf("listTaskPushNotificationConfigs", { taskId: id });
+    expect((await client.listTaskPushNotificationConfigs(list, {})).configs).toEqual([made]);
+    await client.deleteTaskPushNotificationConfig(requestOf("deleteTaskPushNotificationConfig", one), {});
+    expect((await client.listTaskPushNotificationConfigs(list, {})).configs).toEqual([]);
+    expect(stateOf(await client.cancelTask(requestOf("cancelTask", { id }), {}))).toBe("CANCELED");
+    const streamed = await itemsOf(client.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
+    expect(streamed.map(({ response }) => response.payload.case)).toEqual(["task", "statusUpdate"]);
+    const sent = await itemsOf(client.sendStreamingMessage(say("berth"), {}));
+    expect(sent.map(({ response }) => response.payload.case)).toEqual([
+      "task",
+      "statusUpdate",
+      "artifactUpdate",
+      "statusUpdate",
+    ]);
+    expect((await client.getExtendedAgentCard(requestOf("getExtendedAgentCard"), {})).description).toBe("more");
+    expect(await errorOf(client.getTask(requestOf("getTask", { id: "nope" }), {}))).toMatchObject({
+      code: "taskNotFound",
+    });
+    expect(await errorOf(client.listTasks(requestOf("listTasks"), {}))).toMatchObject({ code: "unsupportedOperation" });
+    await client.close?.();
+  });
+});
+
+/** A server of 0.3 that knows nothing of us: no details with its errors, and files as their content. */
+async function stranger() {
+  const server = new Server();
+  const seen: gen.SendMessageRequest[] = [];
+  const content = [
+    {
+      part: { case: "file" as const, value: { file: { case: "fileWithBytes" as const, value: Buffer.from("a b c") } } },
+    },
+  ];
+  const reply = create(gen.SendMessageResponseSchema, { payload: { case: "msg", value: { messageId: "r", content } } });
+  const update = (state: gen.TaskState, final: boolean) =>
+    create(gen.StreamResponseSchema, {
+      payload: { case: "statusUpdate", value: { taskId: "t", contextId: "c", status: { state }, final } },
+    });
+  const bytes = (message: Uint8Array): Buffer => Buffer.from(message);
+  const service = "/a2a.v1.A2AService";
+  const read = (message: Buffer) => message;
+  server.register(
+    `${service}/SendMessage`,
+    (call: { readonly request: gen.SendMessageRequest }, answer: (error: null, reply: Buffer) => void) => {
+      seen.push(call.request);
+      answer(null, bytes(toBinary(gen.SendMessageResponseSchema, reply)));
+    },
+    (message: Buffer) => message,
+    (message: Buffer) => fromBinary(gen.SendMessageRequestSchema, message),
+    "unary",
+  );
+  server.register(
+    `${service}/GetTask`,
+    (_: unknown, answer: (error: object) => void) =>
+      answer({ code: status.UNKNOWN, details: "TaskNotFoundError: gone" }),
+    read,
+    read,
+    "unary",
+  );
+  server.register(
+    `${service}/SendStreamingMessage`,
+    (call: { write(message: Buffer): void }) => {
+      call.write(bytes(toBinary(gen.StreamResponseSchema, update(gen.TaskState.WORKING, false))));
+      // It leaves the stream open.
+      call.write(bytes(toBinary(gen.StreamResponseSchema, update(gen.TaskState.INPUT_REQUIRED, true))));
+    },
+    read,
+    read,
+    "serverStream",
+  );
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    ),
+  );
+  return { seen, address: `127.0.0.1:${port}`, [Symbol.asyncDispose]: async () => server.forceShutdown() };
+}
+
+function contentOf(request: gen.SendMessageRequest): Uint8Array {
+  const [part] = request.request?.content ?? [];
+  if (part?.part.case !== "file" || part.part.value.file.case !== "fileWithBytes") throw new Error("no file was sent");
+  return part.part.value.file.value;
+}
+
+describe("a client of 0.3 at a server of somebody else", () => {
+  it("tells an error by its name, ends a stream that is left open, and writes files as the server does", async () => {
+    await using peer = await stranger();
+    const client = createGrpcTransport({ address: peer.address, face });
+    const missing = client.getTask(requestOf("getTask", { id: "t" }), {});
+    expect(await errorOf(missing)).toMatchObject({ code: "taskNotFound", message: "gone" });
+    const items = await itemsOf(client.sendStreamingMessage(say("a"), {}));
+    expect(items.map(({ response }) => response.payload.case)).toEqual(["task", "statusUpdate", "statusUpdate"]);
+    const crew = () => say(file(new TextEncoder().encode("crew")));
+    await client.sendMessage(crew(), {});
+    await client.sendMessage(crew(), {});
+    const sent = peer.seen.map((request) => new TextDecoder().decode(contentOf(request)));
+    expect(sent).toEqual(["Y3Jldw==", "crew"]);
+    client.close();
+  });
+});
+
+it("writes what the server reads, whatever the message", () => {
+  const operation = operationOf("sendMessage");
+  fc.assert(
+    fc.property(validSend, (request) => {
+      const back = face.readRequest(operation, face.writeRequest(operation, request));
+      expect(equals(SendMessageRequestSchema, back as typeof request, request)).toBe(true);
+    }),
+    { numRuns: 200 },
+  );
+});
