@@ -23,9 +23,12 @@ type AnyCall = (request: AnyMessage, options?: CallOptions) => Promise<never> & 
 
 const noOptions: CallOptions = {};
 
-/** The error of an operation that a version does not have: no request was made. */
+/** An operation that the version of an interface does not have. No request was made, so it says nothing of the agent. */
+export class MissingOperationError extends A2AError {}
+
 export function missingIn({ version }: { readonly version: string }, { method }: Operation, binding: string): A2AError {
-  return new A2AError("unsupportedOperation", `${method} does not exist in version ${version} over ${binding}`);
+  const message = `${method} does not exist in version ${version} over ${binding}`;
+  return new MissingOperationError("unsupportedOperation", message);
 }
 
 /** Makes a transport: every operation of the table, called through `caller`. */

@@ -1,3 +1,4 @@
+import { MissingOperationError } from "../binding/transport.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import { CredentialsError, NoInterfaceError, NotCalledError } from "./connection.js";
 
@@ -52,11 +53,12 @@ export function isUnknownMethod(error: unknown): boolean {
 
 /** Whether a failure says that the agent has answered, whatever it said. */
 export function isAnswer(error: unknown): boolean {
-  if (!(error instanceof A2AError) || error instanceof ConnectionError || error instanceof CredentialsError)
-    return false;
+  if (!(error instanceof A2AError) || ourOwn.some((type) => error instanceof type)) return false;
   return foreignStatus(error) === undefined && !unanswered.has(error.code);
 }
 
+/** Errors that no agent has said. */
+const ourOwn = [ConnectionError, CredentialsError, MissingOperationError];
 const unanswered: ReadonlySet<string> = new Set(["unavailable", "deadlineExceeded", "invalidAgentResponse"]);
 
 /** Whether the same call may get through a little later. */

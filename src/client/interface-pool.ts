@@ -25,6 +25,8 @@ interface Candidate {
   readonly client: InterfaceClient;
   /** It has answered, so what it says is said by the agent. */
   proven: boolean;
+  /** It has taken a message, so its version is no guess any more. */
+  settled: boolean;
   /** Until when it is left alone. */
   restsUntil: number;
   restMs: number;
@@ -64,7 +66,9 @@ export class InterfacePool implements Attempt {
   constructor(options: InterfacePoolOptions) {
     this.#options = options;
     this.#candidates = options.interfaces.flatMap((client) =>
-      "reason" in client ? [] : [{ client, proven: false, restsUntil: 0, restMs: firstRestMs, reason: "" }],
+      "reason" in client
+        ? []
+        : [{ client, proven: false, settled: false, restsUntil: 0, restMs: firstRestMs, reason: "" }],
     );
   }
 
@@ -112,10 +116,11 @@ export class InterfacePool implements Attempt {
         const reply = await (readsAtOnce
           ? hurried(allowance, limitMs, (left) => call(client, left))
           : call(client, allowance.next()));
+        if (sends(operation)) candidate.settled = true;
         this.#answered(candidate, denied);
         return reply;
       } catch (error) {
-        if (client.isGuess && (isAsking || sends(operation)) && isUnknownMethod(error)) {
+        if (client.isGuess && !candidate.settled && (isAsking || sends(operation)) && isUnknownMethod(error)) {
           this.#rest(candidate, reasonOf(error));
           denied.push(candidate);
           // What it does not know may be the question alone: when nobody else takes the call either it shall have it.

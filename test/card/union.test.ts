@@ -76,7 +76,7 @@ it("says the interfaces of 0.3 alone to readers of 0.3, and all of them to reade
     preferredTransport: "JSONRPC",
     additionalInterfaces: [
       { url: "https://quay.example/json-rpc", transport: "JSONRPC" },
-      { url: "https://quay.example:443", transport: "GRPC" },
+      { url: "quay.example:443", transport: "GRPC" },
     ],
   });
   expect(union["supportedInterfaces"]).toHaveLength(7);

@@ -6,14 +6,31 @@ const card = { name: "Carded", description: "Has a card", version: "1" };
 const agent = async (): Promise<void> => {};
 
 describe("trivium card", () => {
-  it("prints the card of an agent, given its base or the card itself", async () => {
-    await using server = await serve({ card, agent, port: 0, drainMs: 0 });
+  it.each([
+    ["every version", undefined],
+    ["1.0 alone", ["1.0"]],
+  ] as const)("prints the card of an agent of %s, given its base or the card itself", async (_, versions) => {
+    await using server = await serve({ card, agent, port: 0, drainMs: 0, versions });
     for (const url of [server.url, `${server.url}/.well-known/agent-card.json`]) {
       const { code, stdout, stderr } = await trivium(["card", url]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-      const response = await fetch(`${server.url}/.well-known/agent-card.json`);
+      const headers = { "A2A-Version": "1.0" };
+      const response = await fetch(`${server.url}/.well-known/agent-card.json`, { headers });
       expect(JSON.parse(stdout)).toEqual(await response.json());
     }
+  });
+
+  it.each(["0.3", "0.2", "0.1"] as const)("prints the card of an agent of %s in the form of 1.0", async (version) => {
+    await using server = await serve({ card, agent, port: 0, drainMs: 0, versions: [version] });
+    const { code, stdout, stderr } = await trivium(["card", server.url]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const url = `${server.url}/json-rpc`;
+    expect(JSON.parse(stdout).supportedInterfaces).toContainEqual({
+      url,
+      protocolBinding: "JSONRPC",
+      protocolVersion: version,
+    });
+    expect(JSON.parse(stdout)).not.toHaveProperty("preferredTransport");
   });
 
   it("prints the extended card to somebody who is known", async () => {

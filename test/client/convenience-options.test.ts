@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
 import type { Interceptor } from "../../src/client/options.js";
+import { emptyTask } from "../../src/protocol/fold.js";
 import { serviceOf, statusItem } from "../support/echo-service.js";
 import { grpcAgent } from "../support/grpc-agent.js";
 import { httpAgent } from "../support/http-agent.js";
 import { itemsOf } from "../support/items.js";
+import { taskEvent } from "./lasting-events.js";
 import { cardOf, interfaceAt } from "./support/cards.js";
 import { result, rpcServer } from "./support/rpc-server.js";
 
@@ -57,7 +59,8 @@ describe("extensions", () => {
     const service = serviceOf(
       {
         async *subscribeToTask() {
-          yield statusItem(1, 3);
+          yield { response: taskEvent(emptyTask("t", "c")), id: "1" };
+          yield statusItem(2, 3);
         },
       },
       {

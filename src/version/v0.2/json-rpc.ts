@@ -1,6 +1,7 @@
 import { A2AError } from "../../protocol/errors.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { JsonRpcFace } from "../codec.js";
+import { callOld } from "../v0.3/call.js";
 import { jsonRpcFromError } from "../v0.3/errors.js";
 import { methodTable, jsonRpcFace as newerFace, taskMethods } from "../v0.3/json-rpc.js";
 import type { CardForm } from "../v0.3/kind-card.js";
@@ -24,7 +25,7 @@ export function jsonRpcFace(limits: ValidationLimits, cards: CardForm): JsonRpcF
       if (error.code !== "extendedAgentCardNotConfigured") return jsonRpcFromError(error, operation);
       return jsonRpcFromError(new A2AError("unsupportedOperation", error.message), operation);
     },
-    call: callOlder,
+    call: (transport) => callOlder(callOld(transport)),
   };
 }
 

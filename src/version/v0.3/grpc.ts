@@ -4,6 +4,7 @@ import type { Operation } from "../../protocol/operations.js";
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import type { GrpcFace } from "../codec.js";
 import type { VersionOptions } from "../versions.js";
+import { callOld } from "./call.js";
 import { errorClassOf, errorOfClass } from "./errors.js";
 import { A2AService, type WireStreamResponse } from "./proto-model.js";
 import { finishReply, replyOf, requestOf, requestReading, rpcs, wrongIn } from "./proto-operations.js";
@@ -54,7 +55,7 @@ export function grpcFace({ limits = defaultValidationLimits, fileBytes = "base64
     prefixOf,
     readPrefix,
     serve: serveOld,
-    call: (transport) => peers.remember(transport),
+    call: (transport) => callOld(peers.remember(transport)),
   };
 }
 

@@ -9,6 +9,7 @@ import { mustBe } from "../../protocol/violations.js";
 import type { HttpJsonFace, OperationCodec } from "../codec.js";
 import { encodeOnce } from "../encode-once.js";
 import type { VersionOptions } from "../versions.js";
+import { callOld } from "./call.js";
 import { kindCodecs } from "./kind-codec.js";
 import { readEvent } from "./kind-reply.js";
 import { kindOfEvent } from "./kind-write.js";
@@ -51,6 +52,7 @@ export function snakeFace({ limits = defaultValidationLimits }: VersionOptions):
     writeError: httpBodyFromError,
     readError: errorFromHttp,
     serve: serveOld,
+    call: callOld,
   };
 }
 

@@ -9,6 +9,7 @@ import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import { violationText } from "../../protocol/violations.js";
 import type { HttpJsonFace } from "../codec.js";
 import type { VersionOptions } from "../versions.js";
+import { callOld } from "./call.js";
 import { snakeFace } from "./http-json-snake.js";
 import { errorFromEvent, errorFromHttp, httpBodyFromError } from "./proto-http-errors.js";
 import { mendState, protoJsonCodecs } from "./proto-json.js";
@@ -53,7 +54,7 @@ function schemaFace({ limits = defaultValidationLimits, fileBytes = "base64" }: 
     writeError: httpBodyFromError,
     readError: errorFromHttp,
     serve: serveOld,
-    call: (transport) => eitherConfigBody(peers.remember(transport), bare),
+    call: (transport) => callOld(eitherConfigBody(peers.remember(transport), bare)),
   };
 }
 

@@ -1,6 +1,7 @@
 import { type Operation, type OperationName, operationOf } from "../../protocol/operations.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { JsonRpcFace } from "../codec.js";
+import { callOld } from "./call.js";
 import { errorFromJsonRpc, jsonRpcFromError } from "./errors.js";
 import type { CardForm } from "./kind-card.js";
 import { kindCodecs } from "./kind-codec.js";
@@ -52,5 +53,6 @@ export function jsonRpcFace(limits: ValidationLimits, cards?: CardForm): JsonRpc
     writeError: jsonRpcFromError,
     readError: errorFromJsonRpc,
     serve: serveOld,
+    call: callOld,
   };
 }

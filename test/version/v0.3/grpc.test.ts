@@ -255,6 +255,25 @@ describe("the gRPC face of 0.3", () => {
     "internalError",
   ]);
 
+  it.each([
+    ["pushNotificationNotSupported", 12],
+    ["unsupportedOperation", 12],
+    ["taskNotCancelable", undefined],
+    ["taskNotFound", undefined],
+  ] as const)("%s has the status %s where peers know it by another", (code, status) => {
+    expect(face.statusOf?.(new A2AError(code, "no"))).toBe(status);
+  });
+
+  it.each([
+    [12, "createTaskPushNotificationConfig", "pushNotificationNotSupported"],
+    [12, "sendMessage", "unsupportedOperation"],
+    [9, "cancelTask", "taskNotCancelable"],
+    [9, "sendMessage", undefined],
+    [5, "cancelTask", undefined],
+  ] as const)("status %i of %s alone means %s", (status, name, code) => {
+    expect(face.readStatus?.(status, operationOf(name))).toBe(code);
+  });
+
   it.each(["no prefix", "Something: else", "", "SomeUnknownError: what"])("%j has no such name", (text) => {
     expect(face.readPrefix?.(text)).toBeUndefined();
   });

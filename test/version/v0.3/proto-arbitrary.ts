@@ -38,7 +38,7 @@ export const validSend = arbitrarySend.map((request): SendMessageRequest => {
   }
   const { configuration, message } = request;
   if (configuration?.historyLength !== undefined)
-    configuration.historyLength = Math.abs(configuration.historyLength) || 1;
+    configuration.historyLength = configuration.historyLength & 0x7fffffff || 1;
   const parts = (message?.parts ?? []).filter(({ content }) => content.case !== undefined);
   const whole = message ?? carriedMessage(emptyMessage());
   request.message = { ...whole, role: Role.USER, parts: parts.length > 0 ? parts : [textPart("hi")] };

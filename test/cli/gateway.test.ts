@@ -1,0 +1,132 @@
+import { once } from "node:events";
+import { createServer, type Server as TcpServer } from "node:net";
+import { A2AError, artifact, type Server, serve } from "trivium";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startTrivium, trivium } from "../support/command.js";
+
+let behind: Server;
+const tokens: (string | undefined)[] = [];
+beforeAll(async () => {
+  behind = await serve({
+    card: { name: "Behind", description: "Repeats", version: "1.0.0" },
+    port: 0,
+    drainMs: 0,
+    bindings: ["json-rpc"],
+    versions: ["0.3"],
+    authenticate(caller) {
+      tokens.push(caller.header("authorization"));
+      if (caller.header("authorization") === "Bearer wrong") throw new A2AError("unauthenticated", "not this one");
+      return { owner: "somebody" };
+    },
+    async *agent({ text }) {
+      yield artifact(text);
+    },
+  });
+});
+afterAll(() => behind.close());
+
+/** A gateway that runs in a process of its own, once it has said where. */
+async function startGateway(args: readonly string[] = []) {
+  const child = startTrivium(["gateway", behind.url, "--port", "0", ...args]);
+  let errors = "";
+  child.stderr.on("data", (chunk) => {
+    errors += chunk;
+  });
+  child.stdin.end();
+  const [line] = await Promise.race([once(child.stdout, "data"), once(child, "close")]);
+  const greeting = String(line);
+  const url = /http:\S+/.exec(greeting)?.[0] ?? `it did not start: ${errors}`;
+  return {
+    greeting,
+    url,
+    async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
+      child.kill(signal);
+      const [code] = child.exitCode === null ? await once(child, "close") : [child.exitCode];
+      return code as number | null;
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      if (child.exitCode === null && child.signalCode === null) await once(child, "close");
+    },
+  };
+}
+
+const message = '{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"ahoy"}]}}';
+
+describe("trivium gateway", () => {
+  it.each(["SIGTERM", "SIGINT"] as const)(
+    "says where it is and whom it speaks to, passes calls on, and ends with %s",
+    async (signal) => {
+      await using started = await startGateway();
+      expect(started.greeting).toBe(
+        `gateway at ${started.url} for ${behind.url}, which is spoken to over JSONRPC 0.3 at ${behind.url}/json-rpc\n`,
+      );
+      const { code, stdout } = await trivium(["call", started.url, "SendMessage", message, "--binding", "grpc"]);
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ task: { artifacts: [{ parts: [{ text: "ahoy" }] }] } });
+      expect(await started.stop(signal)).toBe(0);
+    },
+  );
+
+  it("shows the agent its own token, or those of its callers when they are to be passed on", async () => {
+    const missing = ["GetTask", '{"id":"nowhere"}'];
+    await using own = await startGateway(["--bearer", "mine"]);
+    tokens.length = 0;
+    expect((await trivium(["call", own.url, ...missing, "--bearer", "ada"])).stderr).toContain("taskNotFound");
+    expect(tokens).toEqual(["Bearer mine"]);
+    await using passing = await startGateway(["--forward-header", "Authorization", "--forward-header", "X-Other"]);
+    tokens.length = 0;
+    await trivium(["call", passing.url, ...missing, "--bearer", "ada"]);
+    expect(new Set(tokens)).toEqual(new Set(["Bearer ada"]));
+    const { code, stderr } = await trivium(["call", passing.url, ...missing, "--bearer", "wrong"]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("unauthenticated: not this one")]);
+  });
+
+  it("serves the versions that are named, under the address that is named", async () => {
+    await using started = await startGateway(["--protocol-version", "1.0", "--public-url", "https://front.example/x"]);
+    const { stdout } = await trivium(["card", `${started.url}`]);
+    const { supportedInterfaces } = JSON.parse(stdout) as { supportedInterfaces: Record<string, string>[] };
+    expect(new Set(supportedInterfaces.map((each) => each["protocolVersion"]))).toEqual(new Set(["1.0"]));
+    expect(supportedInterfaces[0]?.["url"]).toBe("https://front.example/x/json-rpc");
+  });
+
+  it("ends with 1 and a sentence when nobody is there", async () => {
+    const vacant: TcpServer = createServer();
+    await new Promise<void>((resolve) => vacant.listen(0, "127.0.0.1", resolve));
+    const { port } = vacant.address() as { readonly port: number };
+    await new Promise((resolve) => vacant.close(resolve));
+    const { code, stdout, stderr } = await trivium(["gateway", `http://127.0.0.1:${port}`, "--port", "0"]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(new RegExp(`^unavailable: cannot reach http://127.0.0.1:${port}/`));
+  });
+
+  it("ends with 1 and a sentence when its port is taken", async () => {
+    const { port } = behind;
+    const { code, stderr } = await trivium(["gateway", behind.url, "--port", String(port)]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`error: port ${port} on 127.0.0.1 is taken`)]);
+  });
+
+  it("listens beyond this machine only when told that callers share tasks", async () => {
+    const { code, stderr } = await trivium(["gateway", behind.url, "--port", "0", "--host", "0.0.0.0"]);
+    expect([code, stderr]).toEqual([
+      1,
+      "error: other machines can reach host 0.0.0.0: say --anonymous-shared to let all callers share all tasks\n",
+    ]);
+    await using open = await startGateway(["--host", "0.0.0.0", "--anonymous-shared"]);
+    expect((await fetch(`${open.url}/healthz`)).status).toBe(200);
+  });
+
+  it.each([
+    { args: [], told: "missing required argument 'url'" },
+    { args: ["nowhere"], told: "nowhere is no http(s) URL" },
+    { args: ["http://127.0.0.1", "--port", "70000"], told: "A port is a number from 0 to 65535." },
+    { args: ["http://127.0.0.1", "--protocol-version", "7"], told: "The versions are 1.0, 0.3, 0.2, 0.1." },
+    { args: ["http://127.0.0.1", "--header", "no"], told: "It takes name:value." },
+    { args: ["http://127.0.0.1", "--forward-header", "host"], told: "host belongs to the call of the gateway itself" },
+  ])("answers what it does not understand with its usage on stderr: $args", async ({ args, told }) => {
+    const { code, stdout, stderr } = await trivium(["gateway", ...args]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(told);
+    expect(stderr).toContain("Usage: trivium gateway");
+  });
+});
