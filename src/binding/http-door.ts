@@ -82,7 +82,7 @@ type Speaker = Pick<JsonRpcFace, "version" | "extensionsName" | "callersNameTask
 function contextOf({ request, principal, binding, face, extensions }: HttpCall): OpenContext {
   const { version, callersNameTasks } = face;
   const after = request.header("last-event-id");
-  return createContext({ principal, binding, version, extensions, callersNameTasks, after });
+  return createContext({ principal, binding, version, extensions, callersNameTasks, after, caller: request });
 }
 
 // What a version makes of the handler is made once for each of its faces.

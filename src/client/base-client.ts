@@ -52,6 +52,8 @@ export interface ClientParts {
   readonly retries: Retries;
   readonly interceptors: readonly Interceptor[];
   readonly extensions: readonly string[];
+  /** Messages are taken once by an agent that knows them again. */
+  readonly sendOnce: boolean;
   readonly timeoutMs: number | undefined;
   /** Aborts when the client is closed. */
   readonly closed: AbortSignal;
@@ -162,7 +164,8 @@ function taskOf(collected: Message | Task): Task {
 }
 
 /** The calls below the interceptors: retries for what gives one reply, and streams that last. */
-function callerOf({ access, clock, limits, retries, extensions, timeoutMs, closed }: ClientParts): Caller {
+function callerOf(parts: ClientParts): Caller {
+  const { access, clock, limits, retries, extensions, sendOnce, timeoutMs, closed } = parts;
   const attempt = withRetries(access, { retries, clock, isRepeatable: access.isRepeatable, closed });
   const ofAll = extensions.length === 0 ? undefined : [...new Set(extensions)];
   const ofSends = [...new Set([...extensions, idempotentSendExtension])];
@@ -173,7 +176,7 @@ function callerOf({ access, clock, limits, retries, extensions, timeoutMs, close
   });
   const prepare = (operation: Operation, request: AnyMessage, options: CallOptions) => {
     if (operation.input !== SendMessageRequestSchema) return { operation, request, options: filled(options, ofAll) };
-    const own = lists(access.card, idempotentSendExtension) ? ofSends : ofAll;
+    const own = sendOnce && lists(access.card, idempotentSendExtension) ? ofSends : ofAll;
     return { operation, request: completed(request as SendMessageRequest), options: filled(options, own) };
   };
   return {

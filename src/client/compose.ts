@@ -18,6 +18,8 @@ export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probe
   readonly credentials: CredentialSource | undefined;
   /** Whether a secret may be sent to an interface. */
   readonly mayCarry: (binding: string, url: string) => boolean;
+  /** Messages may be sent again to an agent that knows them again. */
+  readonly sendOnce: boolean;
   /** Aborts when the client is closed. */
   readonly closed: AbortSignal;
 }
@@ -28,9 +30,12 @@ export function poolOf(card: AgentCard, composition: Composition): InterfacePool
   const listed = recognized(
     card,
     ordered(card, composition.prefer).map((entry) => listedOf(entry, composition)),
+    composition.sendOnce,
   );
   const knowsMessages =
-    lists(card, idempotentSendExtension) && listed.every((each) => "reason" in each || knowsMessageIds(each.entry));
+    composition.sendOnce &&
+    lists(card, idempotentSendExtension) &&
+    listed.every((each) => "reason" in each || knowsMessageIds(each.entry));
   return new InterfacePool({
     interfaces: listed.map((each) => ("reason" in each ? each : interfaceOf(card, each, composition))),
     clock,
@@ -63,9 +68,17 @@ function listedOf(entry: AgentInterface, { transports, spoken }: Composition): U
 }
 
 /** Leaves out interfaces over which an agent that knows messages again would not do so, unless there are no others. */
-function recognized(card: AgentCard, listed: readonly (Usable | PassedOver)[]): readonly (Usable | PassedOver)[] {
+function recognized(
+  card: AgentCard,
+  listed: readonly (Usable | PassedOver)[],
+  sendOnce: boolean,
+): readonly (Usable | PassedOver)[] {
   const isNameless = (each: Usable | PassedOver): each is Usable => !("reason" in each) && !knowsMessageIds(each.entry);
-  if (!lists(card, idempotentSendExtension) || listed.every((each) => "reason" in each || isNameless(each)))
+  if (
+    !sendOnce ||
+    !lists(card, idempotentSendExtension) ||
+    listed.every((each) => "reason" in each || isNameless(each))
+  )
     return listed;
   return listed.map((each) =>
     isNameless(each) ? passedOver(each.entry, "its version has no ids by which the agent knows messages") : each,

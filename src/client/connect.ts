@@ -57,7 +57,7 @@ export function clientFactory(platform: Platform): ClientFactory {
 }
 
 async function connectParts(agent: AgentAddress, options: ConnectOptions, platform: Platform): Promise<ClientParts> {
-  const { clock = machineClock, interceptors = [], extensions = [], timeoutMs, retry = {} } = options;
+  const { clock = machineClock, interceptors = [], extensions = [], sendOnce = true, timeoutMs, retry = {} } = options;
   const limits = limitsOf(options.limits);
   const versions = knownVersions(options.fileBytes);
   const spoken = options.versions && versionEntries(options.versions).map(({ name }) => name);
@@ -103,6 +103,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     retries: createRetries(retry === false ? { maxAttempts: 1 } : retry),
     interceptors,
     extensions,
+    sendOnce,
     timeoutMs,
     closed: closing.signal,
     async refresh(operations) {
@@ -211,6 +212,7 @@ function compositionOf({ options, transports: ours, spoken, network, limits, car
     clock,
     probeTimeoutMs: limits.probeTimeoutMs,
     onConnection: options.onConnection,
+    sendOnce: options.sendOnce ?? true,
     closed,
   });
 }

@@ -52,6 +52,8 @@ export interface ClientOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Extensions to activate in every call. */
   readonly extensions?: readonly string[] | undefined;
+  /** Activates the idempotent-send extension for messages to an agent that lists it, so that they may be sent again. Default: true. */
+  readonly sendOnce?: boolean | undefined;
   /** Limit of each call in milliseconds, all tries included, unless the call says another. Default: none. */
   readonly timeoutMs?: number | undefined;
   /** `false`: nothing is tried again. */

@@ -12,7 +12,7 @@ import {
 } from "../protocol/model.js";
 import { type Operation, operationOf, type StreamItem } from "../protocol/operations.js";
 import { isCut } from "./failures.js";
-import type { Attempt } from "./interface-client.js";
+import type { Attempt, OpenStream } from "./interface-client.js";
 import { numbered, type TaskView, taskItem } from "./task-view.js";
 import { type Allowance, type ClientClock, pause } from "./timing.js";
 
@@ -125,8 +125,26 @@ export class Resumption {
 
   async #open(operation: Operation, request: AnyMessage, after: string | undefined): Promise<Source> {
     const options = { ...this.#next(), after };
-    const { first, rest } = await this.#options.attempt.open(operation, request, options, this.#call.left);
+    const opened = (left: AbortSignal) => this.#options.attempt.open(operation, request, options, left);
+    const isAnswered = operation === subscribeToTask && after === undefined;
+    const stream = isAnswered ? await this.#unlessSilent(opened) : await opened(this.#call.left);
+    const { first, rest } = stream ?? silence;
     return { ready: first.done === true ? [] : [numbered(first.value)], rest };
+  }
+
+  // A subscription begins with the task at once. Some agents say nothing until something happens, which may be never.
+  async #unlessSilent(open: (left: AbortSignal) => Promise<OpenStream>): Promise<OpenStream | undefined> {
+    const giveUp = new AbortController();
+    const opened = open(AbortSignal.any([this.#call.left, giveUp.signal]));
+    let cancel = (): void => {};
+    const silent = new Promise<undefined>((resolve) => {
+      cancel = this.#options.clock.after(silentMs, () => resolve(undefined));
+    });
+    const stream = await Promise.race([opened, silent]).finally(() => cancel());
+    if (stream !== undefined) return stream;
+    giveUp.abort();
+    opened.then(({ rest }) => rest.return?.()).then(undefined, ignore);
+    return undefined;
   }
 
   // A message to an agent that cannot stream: it answers with the task at once, and the task is followed from there.
@@ -172,6 +190,11 @@ export class Resumption {
     }
   }
 }
+
+/** How long the first event of a subscription may take. */
+const silentMs = 5_000;
+const over = { done: true, value: undefined } as const;
+const silence: OpenStream = { first: over, rest: { next: async () => over } };
 
 function beginsWithTask({ ready: [first] }: Source): boolean {
   return first?.response.payload.case === "task";

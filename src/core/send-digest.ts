@@ -10,8 +10,12 @@ import { type SendMessageRequest, SendMessageRequestSchema } from "../protocol/m
  */
 export function digestOfSend(request: SendMessageRequest): string {
   const content: SendMessageRequest = { ...request, tenant: "" };
-  const json = inOrder(writeJson(SendMessageRequestSchema, content));
-  return createHash("sha256").update(JSON.stringify(json)).digest("hex");
+  const json = writeJson(SendMessageRequestSchema, content);
+  // Older versions always send one, though it may say nothing.
+  if (Object.keys(json["configuration"] ?? {}).length === 0) delete json["configuration"];
+  return createHash("sha256")
+    .update(JSON.stringify(inOrder(json)))
+    .digest("hex");
 }
 
 // Objects become lists too: an object would put keys that look like numbers first, and lose `__proto__`.

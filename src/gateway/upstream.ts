@@ -48,7 +48,8 @@ export async function connectUpstream(options: GatewayOptions, { clock, logger }
     own.onConnection?.(connection);
     changed();
   };
-  const client = await Client.connect(address, { ...own, onConnection, extendedCard: false });
+  // Callers of the gateway are many, and ids of their messages may be alike: who wants them taken once says so itself.
+  const client = await Client.connect(address, { ...own, onConnection, extendedCard: false, sendOnce: false });
   const refresher = createRefresher(client, { clock, logger, refreshMs, onChange: () => changed() });
   try {
     await greet(client);

@@ -22,9 +22,11 @@ interface Named {
  * (spec 3.6.2).
  */
 export function declaredVersion(value: string | undefined, served: readonly string[]): string | undefined {
-  if (value === undefined || value.trim() === "") return undefined;
-  const version = parseVersion(value);
-  if (version === undefined || !served.includes(version)) throw notServed(value, served);
+  // A header that came twice is joined: the first counts.
+  const [first = ""] = value?.split(",", 1) ?? [];
+  if (first.trim() === "") return undefined;
+  const version = parseVersion(first);
+  if (version === undefined || !served.includes(version)) throw notServed(first, served);
   return version;
 }
 

@@ -16,7 +16,7 @@ describe("a card of any version is read", () => {
   it.each<[string, string, JsonObject, readonly string[]]>([
     ["0.3", newPath, threeTransports, ["JSONRPC 0.3", "HTTP+JSON 0.3", "GRPC 0.3"]],
     ["0.2", oldPath, beforeVersions, ["JSONRPC 0.2"]],
-    ["0.1", oldPath, oldest, ["JSONRPC 0.2", "JSONRPC 0.1"]],
+    ["0.1", oldPath, oldest, ["JSONRPC 0.1"]],
     ["1.0 and 0.3", newPath, forBoth, ["JSONRPC 1.0", "JSONRPC 0.3", "HTTP+JSON 1.0", "HTTP+JSON 0.3"]],
   ])("%s, where agents of it have it", async (_, path, card, places) => {
     await using server = await cardServer({ [path]: card });

@@ -223,10 +223,17 @@ export function foreignAgent(habits: Habits = {}): Promise<ForeignAgent> {
   return new ForeignAgent(habits).listen();
 }
 
-/** A clock whose pauses are over at once. */
+/** The shortest time that is a limit, and no pause. */
+const limitMs = 5_000;
+
+/** A clock whose pauses are over at once, and whose limits are those of the machine. */
 export const hasty: ClientClock = {
   now: () => Date.now(),
-  after(_, run) {
+  after(ms, run) {
+    if (ms >= limitMs) {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    }
     const turn = setImmediate(run);
     return () => clearImmediate(turn);
   },

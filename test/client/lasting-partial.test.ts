@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { emptyTask } from "../../src/protocol/fold.js";
-import { jsonBindings } from "./lasting-agent.js";
-import { chunk, status, taskEvent } from "./lasting-events.js";
+import { createVirtualClock, turnUntil } from "../support/virtual-clock.js";
+import { foreignAgent, jsonBindings } from "./lasting-agent.js";
+import { chunk, status, taskEvent, told } from "./lasting-events.js";
 import { sceneOf } from "./lasting-scene.js";
 
 // Agents that tell subscribers of what comes next and not of what is, as most did before 1.0.
@@ -20,6 +21,23 @@ describe.each(jsonBindings)("over %s, a subscription that does not begin with th
     agent.emit(chunk("three"), status("COMPLETED"));
     expect(await stream.rest()).toEqual(['difference: artifact a "three" append', "difference: status COMPLETED"]);
     expect(agent.open).toBe(0);
+  });
+
+  it("is not waited for when nothing happens to the task", async () => {
+    const clock = createVirtualClock();
+    await using agent = await foreignAgent({ subscription: "nothing" });
+    await using client = await agent.connect(binding, { clock });
+    agent.emit(status("WORKING"));
+    const stream = told(client.subscribeToTask({ id: "t" }));
+    const first = stream.next();
+    await agent.opened(1);
+    await turnUntil(clock, first.then(ignore, ignore));
+    expect(await first).toBe("task WORKING");
+    expect(agent.calls.slice(-2)).toEqual(["subscribeToTask", "getTask"]);
+    agent.emit(status("COMPLETED"));
+    const rest = stream.rest();
+    await turnUntil(clock, rest.then(ignore, ignore));
+    expect(await rest).toEqual(["difference: status COMPLETED"]);
   });
 
   it("is waited for to the whole task", async () => {
@@ -57,3 +75,5 @@ describe.each(jsonBindings)("over %s, a task of which the agent knows no more ho
     expect(agent.calls).toEqual(["sendStreamingMessage"]);
   });
 });
+
+function ignore(): void {}

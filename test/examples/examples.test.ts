@@ -79,6 +79,11 @@ describe("the examples", () => {
     expect(card.name).toBe("Reverser");
   });
 
+  it("gateway makes an old agent answer today's calls", async () => {
+    const sent = await send(await start("gateway"), "Emden");
+    expect(textOf(sent)).toBe("High water in Emden is at half past four.");
+  });
+
   it("the README shows hello as it is", () => {
     const readme = readFileSync("README.md", "utf8");
     const hello = readFileSync("examples/hello/server.ts", "utf8");

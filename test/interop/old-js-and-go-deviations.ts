@@ -36,16 +36,14 @@ export const clientDeviations: readonly ClientDeviation[] = [
   { sdk: js3, binding: "http-json", name: "task", because: rawBytes },
   { sdk: js3, binding: "grpc", name: "task", because: rawBytes },
   { sdk: js3, binding: "http-json", name: "push-unnamed", because: noName },
-  ...["error-send-finished", "error-content-type", "error-push"].flatMap((name): ClientDeviation[] => [
-    { sdk: js3, binding: "grpc", name, because: byStatus },
-    { sdk: go3, binding: "grpc", name, because: byStatus },
-  ]),
+  { sdk: js3, binding: "grpc", name: "error-content-type", because: byStatus },
+  { sdk: go3, binding: "grpc", name: "error-content-type", because: byStatus },
+  { sdk: go3, binding: "grpc", name: "error-push", because: byStatus },
   { sdk: go3, binding: "grpc", name: "error-extended-card", because: byStatus },
 ];
 
 const laxParts = "it does not look whether a message has parts";
 const laxPush = "it does not look whether there is such a task";
-const noHistory = "it gives no history to a caller who does not say how much, and all of it for 0";
 const noConfig = "its error for that has no code";
 const restarts = "it has another error for that";
 const noSnapshot = "it says nothing of a task before something happens to it";
@@ -58,7 +56,6 @@ export const agentDeviations: readonly AgentDeviation[] = [
     { sdk, name: "gets a push configuration that is none", code: "internalError", because: noConfig },
   ]),
   { sdk: js2, name: "sends to a finished task", code: "invalidRequest", because: restarts },
-  { sdk: js2, name: "gets a task, with as much history as it wants", code: "otherwise", because: noHistory },
   { sdk: js2, name: "cancels a task that runs", code: "otherwise", because: "it answers before the task is canceled" },
   {
     sdk: js2,
@@ -68,10 +65,8 @@ export const agentDeviations: readonly AgentDeviation[] = [
   },
   { sdk: js2, name: "is given the extended card", code: "otherwise", because: "it serves none" },
   { sdk: js2, name: "is called back by the agent, in its version", code: "otherwise", because: "it calls nobody back" },
-  ...(["json-rpc", "http-json"] as const).flatMap((binding): AgentDeviation[] => [
-    { sdk: js3, binding, name: "sends to a finished task", code: "invalidRequest", because: restarts },
-    { sdk: js3, binding, name: "gets a task, with as much history as it wants", code: "otherwise", because: noHistory },
-  ]),
+  { sdk: js3, binding: "json-rpc", name: "sends to a finished task", code: "invalidRequest", because: restarts },
+  { sdk: js3, binding: "http-json", name: "sends to a finished task", code: "invalidRequest", because: restarts },
   { sdk: js3, binding: "grpc", name: "sends to a finished task", code: "invalidParams", because: restarts },
   {
     sdk: js3,

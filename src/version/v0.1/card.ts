@@ -36,11 +36,15 @@ export function writeCard(card: AgentCard): JsonObject | undefined {
   };
 }
 
-/** Reads a peer's card. One that says no version gives its place in the next version first, and then in this. */
+/**
+ * Reads a peer's card. One that says no version gives its place in the next version first, and then in this; but for one
+ * with `authentication`, which no later version has.
+ */
 export function readCard(json: JsonValue | undefined): AgentCard {
-  return readFlatCard(isJsonObject(json) ? modern(json) : json, (declared) =>
-    declared === undefined ? [next, name] : [declared],
-  );
+  if (!isJsonObject(json)) return readFlatCard(json, () => [name]);
+  const isSure = isJsonObject(json["authentication"]);
+  const possible = isSure ? [name] : [next, name];
+  return readFlatCard(modern(json), (declared) => (declared === undefined ? possible : [declared]));
 }
 
 function modern(json: JsonObject): JsonObject {

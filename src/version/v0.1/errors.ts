@@ -68,6 +68,9 @@ const codes: ReadonlyMap<unknown, ErrorCode> = new Map<number, ErrorCode>([
   [invalidTaskState, "unsupportedOperation"],
   [rateLimitExceeded, "resourceExhausted"],
   [resourceUnavailable, "unavailable"],
+  // Not of the protocol: numbers of peers that say who may not call before they know the version.
+  [-31401, "unauthenticated"],
+  [-31403, "permissionDenied"],
 ]);
 
 /** Reads the `error` member. Never throws. */

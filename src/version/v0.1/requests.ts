@@ -25,7 +25,7 @@ export function sendToParams({ message, configuration, metadata }: SendMessageRe
   if (message !== undefined) params["message"] = messageToJson(message);
   if (modes.length > 0) params["acceptedOutputModes"] = modes;
   if (config !== undefined) params["pushNotification"] = pushConfigToJson(config);
-  if (historyLength > 0) params["historyLength"] = historyLength;
+  if (historyLength !== 0) params["historyLength"] = historyLength;
   if (metadata !== undefined) params["metadata"] = metadata;
   return params;
 }

@@ -10,6 +10,7 @@ import type {
 } from "../../protocol/model.js";
 import { type Operations, operationOf, type RequestOf, type StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
+import { WholeTurn } from "./whole-turn.js";
 
 type Handler = Operations<ServerContext>;
 
@@ -22,7 +23,10 @@ export function serveOld(handler: Handler): Handler {
   return {
     ...handler,
     sendMessage: (request, context) => handler.sendMessage(withConfigId(request), context),
-    sendStreamingMessage: (request, context) => handler.sendStreamingMessage(withConfigId(request), context),
+    sendStreamingMessage(request, context) {
+      const items = handler.sendStreamingMessage(withConfigId(request), context);
+      return (request.message?.taskId ?? "") === "" ? items : new WholeTurn(items);
+    },
     subscribeToTask: (request, context) => new OldSubscription(handler, request, context),
     createTaskPushNotificationConfig: (request, context) =>
       handler.createTaskPushNotificationConfig(

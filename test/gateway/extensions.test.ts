@@ -1,0 +1,93 @@
+import { artifact, type Turn } from "trivium";
+import { describe, expect, it } from "vitest";
+import { createGrpcTransport } from "../../src/binding/grpc/client.js";
+import { createHttpJsonTransport } from "../../src/binding/http-json/client.js";
+import { createJsonRpcTransport } from "../../src/binding/json-rpc/client.js";
+import type { Transport } from "../../src/binding/transport.js";
+import { eventIdOf, idempotentSendExtension, resumeExtension } from "../../src/protocol/extensions.js";
+import { face } from "../support/grpc-agent.js";
+import { httpFace, rpcFace } from "../support/http-agent.js";
+import { itemsOf } from "../support/items.js";
+import { errorOf, say, taskOf } from "../support/say.js";
+import { bindings, type Scene, startScene } from "./scene.js";
+
+const listed = "urn:example:listed";
+
+/** The ends of bindings alone: they show what is on the wire. */
+const bareEnds: readonly [name: string, open: (scene: Scene) => Transport][] = [
+  ["json-rpc", ({ gateway }) => createJsonRpcTransport({ url: `${gateway.url}/json-rpc`, face: rpcFace })],
+  ["http-json", ({ gateway }) => createHttpJsonTransport({ url: `${gateway.url}/http-json`, face: httpFace })],
+  ["grpc", ({ gateway }) => createGrpcTransport({ address: `127.0.0.1:${gateway.grpcPort}`, face })],
+];
+
+describe.each(["json-rpc", "http-json", "grpc"] as const)("in front of %s", (spoken) => {
+  it.each(bareEnds)(
+    "events carry their ids in their metadata over %s when that is activated, and else not",
+    async (_, open) => {
+      await using scene = await startScene({ behind: { bindings: [spoken] } });
+      const bare = open(scene);
+      const marked = await itemsOf(bare.sendStreamingMessage(say("chunks"), { extensions: [resumeExtension] }));
+      expect(marked.map(({ response }) => eventIdOf(response))).toEqual(Array(6).fill(expect.any(String)));
+      const plain = await itemsOf(bare.sendStreamingMessage(say("chunks"), {}));
+      expect(plain.map(({ response }) => eventIdOf(response))).toEqual(Array(6).fill(undefined));
+      await bare.close?.();
+    },
+  );
+
+  it.each(bindings)(
+    "an extension that the agent lists is active for it over %s, and another one is not",
+    async (binding) => {
+      const active: (readonly string[])[] = [];
+      await using scene = await startScene({
+        agent: async function* ({ extensions }: Turn) {
+          active.push(extensions.filter((uri) => uri !== idempotentSendExtension));
+          yield artifact("done");
+        },
+        behind: {
+          bindings: [spoken],
+          card: {
+            name: "Behind",
+            description: "Extended",
+            version: "1",
+            extensions: [{ uri: listed, description: "of its own" }],
+          },
+        },
+      });
+      const { operations } = await scene.over(binding, { extensions: [listed, "urn:example:other"] });
+      await operations.sendMessage(say("go"), {});
+      const { operations: plain } = await scene.over(binding);
+      await plain.sendMessage(say("go"), {});
+      expect(active).toEqual([[listed], []]);
+    },
+  );
+
+  it("what the agent requires it says itself", async () => {
+    const extensions = [{ uri: listed, description: "of its own", required: true }];
+    const card = { name: "Behind", description: "Strict", version: "1", extensions };
+    await using scene = await startScene({ behind: { bindings: [spoken], card } });
+    const { operations } = await scene.over("http-json");
+    const refused = await errorOf(operations.sendMessage(say("echo hi"), {}));
+    expect(refused).toMatchObject({ code: "extensionSupportRequired", metadata: { uri: listed } });
+    const taken = await operations.sendMessage(say("echo hi"), { extensions: [listed] });
+    expect(taskOf(taken).id).not.toBe("");
+  });
+
+  it("a message that is sent twice starts the agent once", async () => {
+    let turns = 0;
+    await using scene = await startScene({
+      agent: async function* () {
+        turns++;
+        yield artifact("done");
+      },
+      behind: { bindings: [spoken] },
+    });
+    const { operations } = await scene.over("json-rpc");
+    const request = say("go", { messageId: "only-once" });
+    const extensions = [idempotentSendExtension];
+    const [one, other] = [
+      taskOf(await operations.sendMessage(request, { extensions })),
+      taskOf(await operations.sendMessage(request, { extensions })),
+    ];
+    expect([one.id === other.id, turns]).toEqual([true, 1]);
+  });
+});

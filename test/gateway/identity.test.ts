@@ -1,0 +1,140 @@
+import { A2AError, type Caller, gateway, type Principal } from "trivium";
+import { describe, expect, it } from "vitest";
+import { errorOf, requestOf, say, stateOf, taskOf } from "../support/say.js";
+import { bindings, startScene } from "./scene.js";
+
+const names = ["authorization", "x-api-key", "cookie", "x-other"] as const;
+const secrets = { authorization: "Bearer ada", "x-api-key": "k", cookie: "c=1", "x-other": "o" };
+const anyTask = requestOf("getTask", { id: "nowhere" });
+
+/** An agent's door that notes what is shown to it, and takes the token for the name of its caller. */
+function doorman() {
+  const shown: Record<string, string>[] = [];
+  const authenticate = (caller: Caller): Principal => {
+    const seen = names.flatMap((name) => {
+      const value = caller.header(name);
+      return value === undefined ? [] : [[name, value] as const];
+    });
+    shown.push(Object.fromEntries(seen));
+    const token = caller.header("authorization");
+    if (token === "Bearer wrong") {
+      throw new A2AError("unauthenticated", "not this one", { challenge: 'Bearer realm="port"' });
+    }
+    if (token === "Bearer poor") {
+      throw new A2AError("permissionDenied", "too little", { challenge: 'Bearer error="insufficient_scope"' });
+    }
+    return { owner: token ?? "nobody" };
+  };
+  return { shown, authenticate };
+}
+
+describe.each(["json-rpc", "http-json", "grpc"] as const)("in front of %s", (spoken) => {
+  describe.each(bindings)("a caller over %s", (binding) => {
+    it("shows the agent nothing of itself unless that is configured", async () => {
+      const { shown, authenticate } = doorman();
+      await using scene = await startScene({ behind: { bindings: [spoken], authenticate } });
+      const { operations } = await scene.over(binding, { headers: secrets });
+      shown.length = 0;
+      await errorOf(operations.getTask(anyTask, {}));
+      await operations.sendMessage(say("echo hi"), {});
+      await errorOf(operations.subscribeToTask(requestOf("subscribeToTask", { id: "nowhere" }), {}));
+      expect(shown).toEqual([{}, {}, {}]);
+    });
+
+    it("shows the agent the headers that are named, beside those of the gateway", async () => {
+      const { shown, authenticate } = doorman();
+      await using scene = await startScene({
+        behind: { bindings: [spoken], authenticate },
+        gateway: { forward: ["Authorization", "x-api-key"], client: { headers: { "x-other": "of the gateway" } } },
+      });
+      const { operations } = await scene.over(binding, { headers: secrets });
+      shown.length = 0;
+      await errorOf(operations.getTask(anyTask, {}));
+      await errorOf(operations.subscribeToTask(requestOf("subscribeToTask", { id: "nowhere" }), {}));
+      const wanted = { authorization: "Bearer ada", "x-api-key": "k", "x-other": "of the gateway" };
+      expect(shown).toEqual([wanted, wanted]);
+    });
+
+    it.each([
+      ["wrong", "unauthenticated", "not this one", 'Bearer realm="port"'],
+      ["poor", "permissionDenied", "too little", 'Bearer error="insufficient_scope"'],
+    ])("hears the challenge of the agent to a token that is %s", async (token, code, message, challenge) => {
+      const { authenticate } = doorman();
+      await using scene = await startScene({
+        behind: { bindings: [spoken], authenticate },
+        gateway: { forward: ["authorization"] },
+      });
+      const { operations } = await scene.over(binding, { headers: { authorization: `Bearer ${token}` } });
+      const error = await errorOf(operations.getTask(anyTask, {}));
+      expect(error).toMatchObject({ code, message });
+      // gRPC has no place for it.
+      if (spoken !== "grpc" && binding !== "grpc") expect(error.challenge).toBe(challenge);
+    });
+  });
+});
+
+describe("a gateway", () => {
+  it("keeps the tasks of callers apart when the agent judges them", async () => {
+    const { authenticate } = doorman();
+    await using scene = await startScene({ behind: { authenticate }, gateway: { forward: ["authorization"] } });
+    const ada = await scene.over("grpc", { headers: { authorization: "Bearer ada" } });
+    const bob = await scene.over("json-rpc", { headers: { authorization: "Bearer bob" } });
+    const { id } = taskOf(await ada.operations.sendMessage(say("echo mine"), {}));
+    expect(stateOf(await ada.operations.getTask(requestOf("getTask", { id }), {}))).toBe("COMPLETED");
+    expect((await errorOf(bob.operations.getTask(requestOf("getTask", { id }), {}))).code).toBe("taskNotFound");
+  });
+
+  it("is one caller to the agent, with credentials of its own", async () => {
+    const { shown, authenticate } = doorman();
+    const credentials = () => ({ headers: { authorization: "Bearer gateway" } });
+    await using scene = await startScene({ behind: { authenticate }, gateway: { client: { credentials } } });
+    const { operations } = await scene.over("json-rpc", { headers: secrets });
+    shown.length = 0;
+    await errorOf(operations.getTask(anyTask, {}));
+    expect(shown).toEqual([{ authorization: "Bearer gateway" }]);
+  });
+
+  it("has a door of its own", async () => {
+    const authenticate = (caller: Caller): Principal => {
+      if (caller.header("authorization") !== "Bearer ada") throw new A2AError("unauthenticated", "who is it");
+      return { owner: "ada" };
+    };
+    await using scene = await startScene({ gateway: { authenticate } });
+    const stranger = await scene.over("http-json");
+    expect(await errorOf(stranger.operations.getTask(anyTask, {}))).toMatchObject({ message: "who is it" });
+    const ada = await scene.over("http-json", { headers: { authorization: "Bearer ada" } });
+    expect((await errorOf(ada.operations.getTask(anyTask, {}))).code).toBe("taskNotFound");
+  });
+
+  it("does not listen to other machines unless somebody says who may come, or that all may", async () => {
+    await using scene = await startScene();
+    const options = { upstream: scene.behind.url, port: 0, host: "0.0.0.0" };
+    await expect(gateway(options)).rejects.toThrow("host 0.0.0.0 can be reached from other machines");
+    await using open = await gateway({ ...options, anonymous: "shared" });
+    expect((await fetch(`http://127.0.0.1:${open.port}/healthz`)).status).toBe(200);
+  });
+
+  it("refuses to pass on what belongs to its own calls", async () => {
+    await using scene = await startScene();
+    await expect(gateway({ upstream: scene.behind.url, port: 0, forward: ["host"] })).rejects.toThrow(
+      "forward: host belongs to the call of the gateway itself",
+    );
+  });
+
+  it("keeps the tenants of its own callers to itself", async () => {
+    await using scene = await startScene({ gateway: { authenticate: () => ({ owner: "ada", tenant: "acme" }) } });
+    const { operations } = await scene.over("http-json");
+    const { id } = taskOf(await operations.sendMessage(say("echo hi", { tenant: "acme" }), {}));
+    const read = await operations.getTask(requestOf("getTask", { id, tenant: "acme" }), {});
+    expect(stateOf(read)).toBe("COMPLETED");
+    const other = await errorOf(operations.getTask(requestOf("getTask", { id, tenant: "other" }), {}));
+    expect(other.code).toBe("invalidParams");
+  });
+
+  it("reads the card of its agent at times that can be told", async () => {
+    await using scene = await startScene();
+    await expect(gateway({ upstream: scene.behind.url, port: 0, refreshMs: Number.NaN })).rejects.toThrow(
+      "refreshMs must be a number of milliseconds from 0 on, not NaN",
+    );
+  });
+});

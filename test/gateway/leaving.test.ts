@@ -1,0 +1,70 @@
+import { create } from "@bufbuild/protobuf";
+import { A2AError } from "trivium";
+import { afterEach, describe, expect, it } from "vitest";
+import { AgentCardSchema, TaskState } from "../../src/protocol/model.js";
+import { serviceOf, statusItem } from "../support/echo-service.js";
+import { type HttpAgent, httpAgent } from "../support/http-agent.js";
+import { errorOf, opened, requestOf } from "../support/say.js";
+import { bindings, type Scene, startScene } from "./scene.js";
+
+let behind: HttpAgent | undefined;
+let scene: Scene | undefined;
+afterEach(async () => {
+  await scene?.[Symbol.asyncDispose]();
+  await behind?.[Symbol.asyncDispose]();
+});
+
+/** An agent whose subscriptions never end, and whose task `"slow"` is never found; it tells when one is begun, and when it is left. */
+async function endless(binding: "json-rpc" | "http-json") {
+  const begun = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<void>();
+  const untilLeft = async (signal: AbortSignal): Promise<void> => {
+    begun.resolve();
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    left.resolve();
+  };
+  behind = await httpAgent(
+    serviceOf({
+      async *subscribeToTask(_, { signal }) {
+        yield statusItem(1, TaskState.WORKING);
+        await untilLeft(signal);
+      },
+      async getTask({ id }, { signal }) {
+        if (id === "slow") await untilLeft(signal);
+        throw new A2AError("taskNotFound", "no such task");
+      },
+    }),
+  );
+  const protocolBinding = binding === "json-rpc" ? "JSONRPC" : "HTTP+JSON";
+  const card = create(AgentCardSchema, {
+    name: "Endless",
+    capabilities: { streaming: true },
+    supportedInterfaces: [{ url: `${behind.url}/${binding}`, protocolBinding, protocolVersion: "1.0" }],
+  });
+  return { card, begun: begun.promise, left: left.promise };
+}
+
+describe.each(["json-rpc", "http-json"] as const)("in front of %s", (spoken) => {
+  it.each(bindings)("a caller over %s who leaves a stream ends the call of the agent", async (binding) => {
+    const agent = await endless(spoken);
+    scene = await startScene({ gateway: { upstream: agent.card } });
+    const { operations } = await scene.over(binding);
+    const stream = operations.subscribeToTask(requestOf("subscribeToTask", { id: "t" }), {});
+    const { iterator } = await opened(stream);
+    await iterator.return?.();
+    await agent.left;
+  });
+
+  it.each(bindings)("a caller over %s who gives up a question ends the call of the agent", async (binding) => {
+    const agent = await endless(spoken);
+    scene = await startScene({ gateway: { upstream: agent.card } });
+    const { operations } = await scene.over(binding);
+    const patience = new AbortController();
+    const call = errorOf(operations.getTask(requestOf("getTask", { id: "slow" }), { signal: patience.signal }));
+    await agent.begun;
+    patience.abort();
+    expect((await call).name).toBe("AbortError");
+    await agent.left;
+    expect(scene.log.filter(({ level }) => level === "error")).toEqual([]);
+  });
+});

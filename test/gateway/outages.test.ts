@@ -1,0 +1,107 @@
+import { A2AError, gateway, serve } from "trivium";
+import { describe, expect, it } from "vitest";
+import { createFaultProxy } from "../support/fault-proxy.js";
+import { cut } from "../support/fault-schedule.js";
+import { errorOf, linesOf, opened, requestOf, say, stateOf, taskOf } from "../support/say.js";
+import { scripted, startScene } from "./scene.js";
+
+const card = { name: "Behind", description: "Comes and goes", version: "1.0.0" };
+const impatient = { retry: false } as const;
+const nowhere = requestOf("getTask", { id: "nowhere" });
+
+describe("a gateway", () => {
+  it("does not start in front of nobody", async () => {
+    const gone = await serve({ card, agent: scripted, port: 0 });
+    await gone.close();
+    const error = await errorOf(gateway({ upstream: gone.url, port: 0 }));
+    expect(error).toMatchObject({ code: "unavailable", message: expect.stringContaining(gone.url) });
+  });
+
+  it("does not start in front of a card whose agent is not there", async () => {
+    await using scene = await startScene();
+    const { card: live } = scene.behind;
+    await scene.behind.close();
+    const error = await errorOf(gateway({ upstream: live, port: 0, client: impatient }));
+    expect(error).toMatchObject({ code: "unavailable", name: "NoInterfaceError" });
+  });
+
+  it("says that its agent is away and no more, and calls it again when it is back", async () => {
+    await using scene = await startScene({ gateway: { client: impatient } });
+    const { operations } = await scene.over("json-rpc");
+    const { port } = scene.behind;
+    expect((await errorOf(operations.getTask(nowhere, {}))).code).toBe("taskNotFound");
+    await scene.behind.close();
+    const error = await errorOf(operations.sendMessage(say("echo anybody?"), {}));
+    expect(error).toMatchObject({ code: "unavailable", metadata: {} });
+    expect(error.message).not.toContain(String(port));
+    expect(error.message).toMatch(
+      /^the agent behind the gateway cannot be reached|^the connection to the agent behind/,
+    );
+    const stream = await errorOf(operations.sendStreamingMessage(say("chunks"), {}));
+    expect(stream).toMatchObject({ code: "unavailable", message: "the agent behind the gateway cannot be reached" });
+    // The card is served all the while.
+    const read = await fetch(`${scene.gateway.url}/.well-known/agent-card.json`);
+    expect([read.status, ((await read.json()) as { name: string }).name]).toEqual([200, "Behind"]);
+    await using _ = await serve({ card, agent: scripted, port, drainMs: 0 });
+    expect(stateOf(taskOf(await operations.sendMessage(say("echo again"), {})))).toBe("COMPLETED");
+  });
+
+  it("goes on with a stream that breaks on its way from the agent, wherever that is", async () => {
+    const only = { bindings: ["http-json"], versions: ["1.0"] } as const;
+    await using behind = await serve({ card, agent: scripted, port: 0, drainMs: 0, ...only });
+    let cuts = 0;
+    for (let after = 500; after < 2500; after += 200) {
+      // The first connection is for the card.
+      const schedule = [{ kind: "pass" }, cut("response", after, "reset"), { kind: "pass" }] as const;
+      await using proxy = await createFaultProxy({ target: { port: behind.port }, schedule });
+      await using scene = await startScene({ gateway: { upstream: proxy.url() } });
+      const { operations } = await scene.over("json-rpc");
+      const lines = await linesOf(operations.sendStreamingMessage(say("chunks"), {}));
+      expect(lines).toEqual([
+        "task SUBMITTED",
+        "status WORKING",
+        'artifact a "one"',
+        'artifact a "two" append',
+        'artifact a "three" append',
+        "status COMPLETED",
+      ]);
+      if (proxy.connections > 2) cuts++;
+    }
+    expect(cuts).toBeGreaterThan(3);
+  });
+
+  it("ends its own call when the caller leaves, and the task goes on", async () => {
+    await using behind = await serve({ card, agent: scripted, port: 0, drainMs: 0, bindings: ["grpc"] });
+    await using proxy = await createFaultProxy({ target: { port: behind.port } });
+    await using scene = await startScene({ gateway: { upstream: behind.url } });
+    const { operations } = await scene.over("http-json");
+    const { first, iterator } = await opened(operations.sendStreamingMessage(say("wait"), {}));
+    const { id } = taskOf(first.response);
+    await iterator.return?.();
+    expect(proxy.open).toBe(0);
+    expect(stateOf(await operations.getTask(requestOf("getTask", { id }), {}))).toMatch(/SUBMITTED|WORKING/);
+  });
+
+  it("masks nothing of an error that the agent gives, and everything of one of its own", async () => {
+    await using scene = await startScene({
+      gateway: {
+        client: {
+          interceptors: [
+            (next) => ({
+              ...next,
+              unary: async (operation, request, options) => {
+                if (operation.name === "listTasks") throw new TypeError("a secret of the gateway");
+                return next.unary(operation, request, options);
+              },
+            }),
+          ],
+        },
+      },
+    });
+    const { operations } = await scene.over("grpc");
+    const error = await errorOf(operations.listTasks(requestOf("listTasks"), {}));
+    expect(error).toBeInstanceOf(A2AError);
+    expect([error.code, error.message.includes("secret")]).toEqual(["internalError", false]);
+    expect(scene.log.some(({ level, fields }) => level === "error" && "reference" in fields)).toBe(true);
+  });
+});

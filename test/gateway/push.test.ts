@@ -1,0 +1,115 @@
+import { create } from "@bufbuild/protobuf";
+import { afterEach, describe, expect, it } from "vitest";
+import { TaskPushNotificationConfigSchema } from "../../src/protocol/model.js";
+import { type VersionName, versionTable } from "../../src/version/versions.js";
+import { type Receiver, webhook } from "../push/receiver.js";
+import { errorOf, requestOf, say, stateOf, taskOf } from "../support/say.js";
+import { type Scene, startScene } from "./scene.js";
+
+const versions = versionTable.map(({ name }) => name);
+const pairs = versions.flatMap((behind) => versions.map((caller) => ({ behind, caller })));
+
+// 0.2 and 0.3 tell webhooks the same.
+const dialectOf = (version: VersionName): string => (version === "0.2" ? "0.3" : version);
+
+let scene: Scene | undefined;
+let hook: Receiver | undefined;
+afterEach(async () => {
+  await scene?.[Symbol.asyncDispose]();
+  await hook?.[Symbol.asyncDispose]();
+});
+
+async function start(behind: VersionName, served: readonly VersionName[] = versions): Promise<Scene> {
+  const bindings = ["json-rpc"] as const;
+  const push = { allow: "loopback" } as const;
+  scene = await startScene({ behind: { bindings, versions: [behind], push }, gateway: { versions: served } });
+  // The two oldest look alike until the first message.
+  await (await scene.over("json-rpc", { version: served[0] ?? behind })).send("echo hello");
+  return scene;
+}
+
+const inlineConfig = (url: string) => ({
+  returnImmediately: true,
+  taskPushNotificationConfig: create(TaskPushNotificationConfigSchema, { url, token: "n-1" }),
+});
+
+describe.each(pairs)("a caller in version $caller, in front of an agent in version $behind", ({ caller, behind }) => {
+  const isAlike = dialectOf(caller) === dialectOf(behind);
+
+  it(`${isAlike ? "is told by the agent's own webhook calls" : "cannot register a webhook"}`, async () => {
+    hook = await webhook();
+    const { operations } = await (await start(behind)).over("json-rpc", { version: caller });
+    const send = operations.sendMessage(say("echo hi", { configuration: inlineConfig(hook.url) }), {});
+    if (!isAlike) {
+      expect((await errorOf(send)).code).toBe("pushNotificationNotSupported");
+      const config = requestOf("createTaskPushNotificationConfig", { taskId: "t", url: hook.url });
+      const refused = await errorOf(operations.createTaskPushNotificationConfig(config, {}));
+      expect(refused.code).toBe("pushNotificationNotSupported");
+      return;
+    }
+    await send;
+    await hook.received(1);
+    expect(hook.calls[0]?.headers["x-a2a-notification-token"]).toBe("n-1");
+  });
+});
+
+describe("the card of a gateway", () => {
+  const pushesOf = async (url: string, version?: string): Promise<unknown> => {
+    const headers: Record<string, string> = version === undefined ? {} : { "A2A-Version": version };
+    const card = await (await fetch(`${url}/.well-known/agent-card.json`, { headers })).json();
+    return (card as { capabilities: { pushNotifications?: boolean } }).capabilities.pushNotifications === true;
+  };
+
+  it.each(versions)(
+    "offers push notifications to callers who understand the calls of an agent in version %s, and to no others",
+    async (behind) => {
+      const { gateway } = await start(behind);
+      const offered = await Promise.all(versions.map((version) => pushesOf(gateway.url, version)));
+      expect(offered).toEqual(versions.map((version) => dialectOf(version) === dialectOf(behind)));
+      expect(await pushesOf(gateway.url)).toBe(false);
+      expect(gateway.card.capabilities?.pushNotifications).toBe(false);
+    },
+  );
+
+  it("offers them to all when all can have them", async () => {
+    const { gateway } = await start("1.0", ["1.0"]);
+    expect([await pushesOf(gateway.url), gateway.card.capabilities?.pushNotifications]).toEqual([true, true]);
+  });
+
+  it("offers none where the agent has none", async () => {
+    await using quiet = await startScene({ behind: { versions: ["1.0"] }, gateway: { versions: ["1.0"] } });
+    expect(await pushesOf(quiet.gateway.url)).toBe(false);
+    const { operations } = await quiet.over("grpc");
+    const { id } = taskOf(await operations.sendMessage(say("echo x"), {}));
+    const config = requestOf("createTaskPushNotificationConfig", { taskId: id, url: "http://127.0.0.1:1/" });
+    expect((await errorOf(operations.createTaskPushNotificationConfig(config, {}))).code).toBe(
+      "pushNotificationNotSupported",
+    );
+  });
+
+  it("keeps configurations at the agent, where its callers list and delete them", async () => {
+    hook = await webhook();
+    const { operations } = await (await start("1.0")).over("json-rpc");
+    const configuration = { returnImmediately: true };
+    const task = taskOf(await operations.sendMessage(say("wait", { configuration }), {}));
+    const made = await operations.createTaskPushNotificationConfig(
+      requestOf("createTaskPushNotificationConfig", { taskId: task.id, url: hook.url }),
+      {},
+    );
+    const list = async () =>
+      (
+        await operations.listTaskPushNotificationConfigs(
+          requestOf("listTaskPushNotificationConfigs", { taskId: task.id }),
+          {},
+        )
+      ).configs;
+    expect((await list()).map(({ id }) => id)).toEqual([made.id]);
+    const { id } = made;
+    await operations.deleteTaskPushNotificationConfig(
+      requestOf("deleteTaskPushNotificationConfig", { taskId: task.id, id }),
+      {},
+    );
+    expect(await list()).toEqual([]);
+    expect(stateOf(await operations.cancelTask(requestOf("cancelTask", { id: task.id }), {}))).toBe("CANCELED");
+  });
+});

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { versionTable } from "../../src/version/versions.js";
+import { itemsOf } from "../support/items.js";
+import { errorOf, lineOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { type Scene, startScene } from "./scene.js";
+
+// An agent that speaks one binding of one version, and callers of every binding of every version.
+
+const [{ name: newest } = { name: "" }] = versionTable;
+const namesTasks = "0.1";
+const ways = versionTable.flatMap(({ name: version, bindings }) => bindings.map((binding) => ({ version, binding })));
+
+// A card of an old version has to list one of the three bindings of the protocol.
+const behinds = ways.filter(({ version, binding }) => binding !== "connect" || version === newest);
+
+describe.each(behinds)("in front of an agent that speaks $binding $version alone", (behind) => {
+  let scene: Scene;
+  beforeAll(async () => {
+    scene = await startScene({ behind: { bindings: [behind.binding], versions: [behind.version] } });
+  });
+  afterAll(() => scene?.[Symbol.asyncDispose]());
+
+  it("the gateway says how it speaks to it", async () => {
+    // The two oldest look alike until the first message.
+    await (await scene.over("http-json")).send("echo hello");
+    expect(scene.gateway.upstream?.version).toMatch(new RegExp(`^${behind.version}`));
+  });
+
+  describe.each(ways)("a caller over $binding $version", ({ version, binding }) => {
+    const client = async () => (await scene.over(binding, { version })).operations;
+
+    it("gets the task of a message, and finds it again", async () => {
+      const operations = await client();
+      const task = taskOf(await operations.sendMessage(say("echo good morning"), {}));
+      expect([stateOf(task), textIn(task.artifacts[0]?.parts)]).toEqual(["COMPLETED", "good morning"]);
+      const again = await operations.getTask(requestOf("getTask", { id: task.id }), {});
+      expect([again.id, again.contextId, stateOf(again)]).toEqual([task.id, task.contextId, "COMPLETED"]);
+    });
+
+    it("reads a stream to its end", async () => {
+      const operations = await client();
+      const items = await itemsOf(operations.sendStreamingMessage(say("chunks"), {}));
+      const lines = items.map(lineOf);
+      expect([lines[0]?.slice(0, 4), lines.at(-1)]).toEqual(["task", "status COMPLETED"]);
+      const chunks = items.flatMap(({ response: { payload } }) =>
+        payload.case === "artifactUpdate" ? [textIn(payload.value.artifact?.parts)] : [],
+      );
+      expect(chunks).toEqual(["one", "two", "three"]);
+    });
+
+    it("answers what the agent asks back, in the same task", async () => {
+      const operations = await client();
+      const asked = taskOf(await operations.sendMessage(say("ask berth"), {}));
+      expect([stateOf(asked), textIn(asked.status?.message?.parts)]).toEqual(["INPUT_REQUIRED", "which one?"]);
+      const { id: taskId, contextId } = asked;
+      const answered = taskOf(await operations.sendMessage(say("the north one", { taskId, contextId }), {}));
+      expect([answered.id, stateOf(answered)]).toEqual([taskId, "COMPLETED"]);
+      expect(textIn(answered.artifacts[0]?.parts)).toBe("berth the north one");
+    });
+
+    it("cancels a task whose stream it reads", async () => {
+      const operations = await client();
+      const stream = await opened(operations.sendStreamingMessage(say("wait"), {}));
+      const { id } = taskOf(stream.first.response);
+      expect(stateOf(await operations.cancelTask(requestOf("cancelTask", { id }), {}))).toBe("CANCELED");
+      expect((await stream.rest()).at(-1)).toBe("status CANCELED");
+    });
+
+    it("hears the errors of the agent", async () => {
+      const operations = await client();
+      const missing = await errorOf(operations.getTask(requestOf("getTask", { id: "nowhere" }), {}));
+      expect(missing.code).toBe("taskNotFound");
+      const canceled = await errorOf(operations.cancelTask(requestOf("cancelTask", { id: "nowhere" }), {}));
+      expect(canceled.code).toBe("taskNotFound");
+      // In the oldest version a message makes its task before the agent has said anything.
+      if (behind.version === namesTasks) {
+        expect(stateOf(taskOf(await operations.sendMessage(say("refuse"), {})))).toBe("FAILED");
+        return;
+      }
+      const refused = await errorOf(operations.sendMessage(say("refuse"), {}));
+      expect([refused.code, refused.message]).toEqual([
+        "invalidParams",
+        expect.stringMatching(/no such word|is no word/),
+      ]);
+    });
+  });
+});

@@ -1,0 +1,160 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { HttpJsonFace, JsonRpcFace } from "../../src/version/codec.js";
+import { declaredVersion, facesFor, versionsOf } from "../../src/version/detect.js";
+import { versionEntries, versionTable } from "../../src/version/versions.js";
+
+// Which face takes a call, found out of the real faces of every version.
+
+const rpcFaces: JsonRpcFace[] = [];
+const httpFaces: HttpJsonFace[] = [];
+beforeAll(async () => {
+  for (const entry of versionTable) {
+    const { jsonRpc, httpJson } = await entry.load();
+    if (jsonRpc !== undefined) rpcFaces.push(jsonRpc);
+    if (httpJson !== undefined) httpFaces.push(httpJson);
+  }
+});
+
+const all = ["1.0", "0.3", "0.2", "0.1"];
+
+describe("a declared version", () => {
+  it.each([
+    ["1.0", "1.0"],
+    ["1.0.1", "1.0"],
+    ["0.3.0", "0.3"],
+    ["0.2.6", "0.2"],
+    [" 0.3 ", "0.3"],
+    // Of a header that came twice the first counts.
+    ["1.0, 0.3", "1.0"],
+    ["", undefined],
+    ["  ", undefined],
+    [undefined, undefined],
+  ])("%j is %s", (value, version) => {
+    expect(declaredVersion(value, all)).toBe(version);
+  });
+
+  it.each(["0.5", "2.0", "0.4.0", "1", "v1.0", "one", "1.0.0.0", "-1.0", "9".repeat(500)])(
+    "%s is refused with what was asked for and what is served",
+    (value) => {
+      expect(() => declaredVersion(value, all)).toThrow(
+        expect.objectContaining({
+          code: "versionNotSupported",
+          metadata: { requested: value.slice(0, 32), supported: "1.0,0.3,0.2,0.1" },
+        }),
+      );
+    },
+  );
+
+  it("is refused when it exists and is switched off", () => {
+    expect(() => declaredVersion("0.3", ["1.0"])).toThrow("A2A version 0.3 is not served here");
+  });
+});
+
+/** The versions whose faces may take a method, the best first; the code of the refusal where there is none to take it. */
+function takers(method: string, header: string | undefined, strict: boolean): string {
+  try {
+    const faces = facesFor({ faces: rpcFaces, strict }, declaredVersion(header, all), ({ methods }) =>
+      methods.has(method),
+    );
+    return faces.length === 0 ? "methodNotFound" : versionsOf(faces).join(" ");
+  } catch (error) {
+    return (error as { readonly code: string }).code;
+  }
+}
+
+describe("a JSON-RPC method is taken by", () => {
+  it.each<[method: string, header: string | undefined, lenient: string, strict: string]>([
+    ["SendMessage", undefined, "1.0", "versionNotSupported"],
+    ["SendMessage", "1.0", "1.0", "1.0"],
+    ["SendMessage", "1.0.2", "1.0", "1.0"],
+    ["SendMessage", "0.3", "1.0", "versionNotSupported"],
+    ["ListTasks", undefined, "1.0", "versionNotSupported"],
+    ["message/send", undefined, "0.3 0.2", "0.3 0.2"],
+    ["message/send", "0.3", "0.3", "0.3"],
+    ["message/send", "0.3.0", "0.3", "0.3"],
+    ["message/send", "0.2.6", "0.2", "0.2"],
+    ["message/send", "1.0", "0.3 0.2", "methodNotFound"],
+    ["message/send", "0.1", "0.3 0.2", "methodNotFound"],
+    ["tasks/get", undefined, "0.3 0.2 0.1", "0.3 0.2 0.1"],
+    ["tasks/get", "0.3", "0.3", "0.3"],
+    ["tasks/get", "0.1", "0.1", "0.1"],
+    ["tasks/get", "1.0", "0.3 0.2 0.1", "methodNotFound"],
+    ["tasks/send", undefined, "0.1", "0.1"],
+    ["tasks/send", "0.3", "0.1", "methodNotFound"],
+    ["tasks/sendSubscribe", undefined, "0.1", "0.1"],
+    ["tasks/pushNotification/set", undefined, "0.1", "0.1"],
+    ["tasks/pushNotificationConfig/delete", undefined, "0.3 0.2", "0.3 0.2"],
+    // Late callers of 0.1 have the newer name already.
+    ["tasks/pushNotificationConfig/set", undefined, "0.3 0.2 0.1", "0.3 0.2 0.1"],
+    ["agent/getAuthenticatedExtendedCard", undefined, "0.3", "0.3"],
+    ["nobody/knows", undefined, "methodNotFound", "methodNotFound"],
+    ["nobody/knows", "1.0", "methodNotFound", "methodNotFound"],
+    ["sendmessage", undefined, "methodNotFound", "methodNotFound"],
+    ["message/send", "0.5", "versionNotSupported", "versionNotSupported"],
+    ["SendMessage", "2.0", "versionNotSupported", "versionNotSupported"],
+  ])("%s with A2A-Version %s: %s, in strict mode %s", (method, header, lenient, strict) => {
+    expect([takers(method, header, false), takers(method, header, true)]).toEqual([lenient, strict]);
+  });
+});
+
+describe("of faces that know a call", () => {
+  const knowing = (version: string, isImplied: boolean) => ({ version, isImplied });
+  const faces = [knowing("1.0", false), knowing("0.3", true)];
+  const versions = (declared: string | undefined, strict: boolean, knows: (version: string) => boolean = () => true) =>
+    versionsOf(facesFor({ faces, strict }, declared, ({ version }) => knows(version)));
+
+  it("the newest comes first for callers who declare nothing, and not at all where they must", () => {
+    expect(versions(undefined, false)).toEqual(["1.0", "0.3"]);
+    expect(versions(undefined, true)).toEqual(["0.3"]);
+  });
+
+  it.each([false, true])("the declared one takes it, strict: %s", (strict) => {
+    expect(versions("0.3", strict)).toEqual(["0.3"]);
+    expect(versions("1.0", strict)).toEqual(["1.0"]);
+  });
+
+  it("none takes what it does not know", () => {
+    expect(versions("0.3", false, () => false)).toEqual([]);
+    expect(versions("0.3", true, () => false)).toEqual([]);
+  });
+});
+
+describe("the table of versions", () => {
+  it.each([
+    [
+      ["0.3", "1.0"],
+      ["1.0", "0.3"],
+    ],
+    [["0.1"], ["0.1"]],
+    [["0.2", "0.2"], ["0.2"]],
+    [undefined, all],
+  ])("gives %j newest first: %j", (names, wanted) => {
+    expect(versionEntries(names).map(({ name }) => name)).toEqual(wanted);
+  });
+
+  it("knows no other names", () => {
+    expect(() => versionEntries(["0.3", "0.4"])).toThrow(
+      new TypeError('versions: "0.4" is none of 1.0, 0.3, 0.2, 0.1'),
+    );
+    expect(() => versionEntries(["0.3.0"])).toThrow(TypeError);
+    expect(() => versionEntries([])).toThrow(TypeError);
+  });
+
+  it.each(versionTable)(
+    "loads $name, which has the bindings that it says and no other",
+    async ({ name, load, bindings }) => {
+      const version = await load();
+      expect(version.name).toBe(name);
+      const has = {
+        "json-rpc": version.jsonRpc,
+        "http-json": version.httpJson,
+        grpc: version.grpc,
+        connect: version.grpc,
+      };
+      for (const [binding, face] of Object.entries(has)) {
+        expect([binding, face !== undefined]).toEqual([binding, bindings.some((each) => each === binding)]);
+        if (face !== undefined) expect(face.version).toBe(name);
+      }
+    },
+  );
+});
