@@ -12,7 +12,8 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = {
   "X-Accel-Buffering": "no",
 };
 
-const comment = ": keep-alive\n\n";
+// Without a blank line behind it: behind an event with an id some readers take that for an event without data.
+const comment = ": keep-alive\n";
 /** Events that are there at once are joined up to this length. */
 const pieceMaxLength = 64 * 1024;
 /** A subscription that has nothing to say yet gets its headers after this time, so that its reader knows it is open. */

@@ -48,9 +48,10 @@ export function replyTypeOf(request: HttpRequest, otherwise: string): string {
   return named ?? (wantsEventStream(request) ? jsonMediaType : otherwise);
 }
 
-/** Whether a caller accepts event streams and nothing else. */
+/** Whether a caller asks for event streams, and for nothing else by its name. */
 export function wantsEventStream(request: HttpRequest): boolean {
-  return mediaTypeOf(request.header("accept")) === eventStreamType && !request.header("accept")?.includes(",");
+  const ranges = request.header("accept")?.split(",").map(mediaTypeOf) ?? [];
+  return ranges.includes(eventStreamType) && ranges.every((range) => range === eventStreamType || range === "*/*");
 }
 
 function acceptedType(accept: string | undefined): string | undefined {

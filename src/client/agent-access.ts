@@ -27,7 +27,8 @@ export class AgentAccess implements Attempt {
     return this.#pool.connection;
   }
 
-  readonly isRepeatable = (operation: Operation): boolean => this.#pool.isRepeatable(operation);
+  readonly isRepeatable = (operation: Operation, options: CallOptions): boolean =>
+    this.#pool.isRepeatable(operation, options);
 
   /** Goes by another card from the next call on; streams that are open stay where they are. */
   replaceCard(card: AgentCard): void {

@@ -1,7 +1,7 @@
 import { type Message as AnyMessage, create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Caller, createTransport } from "../binding/transport.js";
 import type { CallOptions } from "../protocol/context.js";
-import { A2AError, type ErrorCode } from "../protocol/errors.js";
+import { A2AError } from "../protocol/errors.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import {
   type A2AService,
@@ -120,8 +120,9 @@ export class BaseClient {
       const items = this.operations.subscribeToTask(create(SubscribeToTaskRequestSchema, request), allowance.next());
       return taskOf(await collect(untilStop(items)));
     } catch (error) {
-      // An agent has no subscriptions, or none to a task that has ended.
-      if (!(error instanceof A2AError) || !refusals.has(error.code)) throw error;
+      // An agent has no subscriptions, or none to a task that has ended, and says that in many ways. How the task is, is
+      // asked then; what stands in the way of that question is heard.
+      if (!(error instanceof A2AError)) throw error;
     }
     for (let pauseMs = limits.pollMs; ; pauseMs = Math.min(pauseMs * 1.5, limits.pollMs * 10)) {
       const task = await this.operations.getTask(create(GetTaskRequestSchema, request), allowance.next());
@@ -187,19 +188,10 @@ function callerOf(parts: ClientParts): Caller {
     stream(operation, request, options) {
       const streaming = access.card.capabilities?.streaming;
       const numbers = lists(access.card, resumeExtension);
-      const { streamBreaksMax: maxBreaks, pollMs } = limits;
+      const { streamBreaksMax: maxBreaks, pollMs, snapshotTimeoutMs } = limits;
       const signal = options.signal === undefined ? closed : AbortSignal.any([options.signal, closed]);
       const call = prepare(operation, request, { ...options, signal });
-      return new LastingStream({ attempt, clock, streaming, numbers, maxBreaks, pollMs }, call);
+      return new LastingStream({ attempt, clock, streaming, numbers, maxBreaks, pollMs, snapshotTimeoutMs }, call);
     },
   };
 }
-
-/** What agents answer to a subscription that they cannot give. */
-const refusals: ReadonlySet<ErrorCode> = new Set([
-  "unsupportedOperation",
-  "methodNotFound",
-  "methodNotAllowed",
-  // Some know running tasks only; whether there is one, GetTask says.
-  "taskNotFound",
-]);

@@ -33,17 +33,18 @@ export function poolOf(card: AgentCard, composition: Composition): InterfacePool
     composition.sendOnce,
   );
   const knowsMessages =
-    composition.sendOnce &&
-    lists(card, idempotentSendExtension) &&
-    listed.every((each) => "reason" in each || knowsMessageIds(each.entry));
+    lists(card, idempotentSendExtension) && listed.every((each) => "reason" in each || knowsMessageIds(each.entry));
   return new InterfacePool({
     interfaces: listed.map((each) => ("reason" in each ? each : interfaceOf(card, each, composition))),
     clock,
     probeTimeoutMs,
     onConnection,
-    // What changes nothing more may be sent twice, and messages where the agent knows them again.
-    isRepeatable: ({ idempotent, input }) =>
-      idempotent || (knowsMessages && input.typeName === "lf.a2a.v1.SendMessageRequest"),
+    // What changes nothing more may be sent twice, and messages where the agent is asked to know them again.
+    isRepeatable: ({ idempotent, input }, { extensions = [] }) =>
+      idempotent ||
+      (knowsMessages &&
+        input.typeName === "lf.a2a.v1.SendMessageRequest" &&
+        extensions.includes(idempotentSendExtension)),
   });
 }
 

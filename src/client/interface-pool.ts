@@ -13,7 +13,7 @@ export interface InterfacePoolOptions {
   readonly interfaces: readonly (InterfaceClient | PassedOver)[];
   readonly clock: ClientClock;
   /** Whether a call may be sent twice. */
-  readonly isRepeatable: (operation: Operation) => boolean;
+  readonly isRepeatable: (operation: Operation, options: CallOptions) => boolean;
   /** How long the question to an interface that was never used may take, while there are others. */
   readonly probeTimeoutMs: number;
   /** Hears of every change of the connection. */
@@ -78,8 +78,8 @@ export class InterfacePool implements Attempt {
   }
 
   /** Whether a call may be sent twice, whichever interface it goes to. */
-  isRepeatable(operation: Operation): boolean {
-    return this.#options.isRepeatable(operation);
+  isRepeatable(operation: Operation, options: CallOptions): boolean {
+    return this.#options.isRepeatable(operation, options);
   }
 
   unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
@@ -96,7 +96,7 @@ export class InterfacePool implements Attempt {
 
   async #first<T>(operation: Operation, options: CallOptions, call: Call<T>): Promise<T> {
     const { clock } = this.#options;
-    const repeatable = this.isRepeatable(operation);
+    const repeatable = this.isRepeatable(operation, options);
     const reads = operation.idempotent && !operation.streams;
     const order = this.#order(clock.now());
     const tries = triesOf(order);

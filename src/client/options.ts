@@ -22,6 +22,8 @@ export interface ClientLimits {
   readonly probeTimeoutMs: number;
   /** Breaks of a stream in a row, without an event between them, after which it fails. Default: 5. */
   readonly streamBreaksMax: number;
+  /** Time for the task with which a subscription begins, in milliseconds; an agent that says nothing is asked for it. Default: 5,000. */
+  readonly snapshotTimeoutMs: number;
   /** First pause between two questions for a task, where the agent cannot stream; later ones grow to ten times it. Default: 500. */
   readonly pollMs: number;
 }
@@ -33,6 +35,7 @@ export const defaultClientLimits: ClientLimits = {
   connectTimeoutMs: 5_000,
   probeTimeoutMs: 10_000,
   streamBreaksMax: 5,
+  snapshotTimeoutMs: 5_000,
   pollMs: 500,
 };
 

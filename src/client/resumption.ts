@@ -33,6 +33,8 @@ export interface ResumptionOptions {
   readonly streaming: boolean | undefined;
   /** The first pause between two questions for a task, in milliseconds; the later ones grow to ten times it. */
   readonly pollMs: number;
+  /** How long the first event of a subscription may take. Default: without a limit. */
+  readonly snapshotTimeoutMs?: number | undefined;
 }
 
 export interface ResumptionCall {
@@ -126,19 +128,23 @@ export class Resumption {
   async #open(operation: Operation, request: AnyMessage, after: string | undefined): Promise<Source> {
     const options = { ...this.#next(), after };
     const opened = (left: AbortSignal) => this.#options.attempt.open(operation, request, options, left);
-    const isAnswered = operation === subscribeToTask && after === undefined;
-    const stream = isAnswered ? await this.#unlessSilent(opened) : await opened(this.#call.left);
+    const { snapshotTimeoutMs: limitMs = Number.POSITIVE_INFINITY } = this.#options;
+    const isLimited = operation === subscribeToTask && after === undefined && Number.isFinite(limitMs);
+    const stream = isLimited ? await this.#unlessSilent(limitMs, opened) : await opened(this.#call.left);
     const { first, rest } = stream ?? silence;
     return { ready: first.done === true ? [] : [numbered(first.value)], rest };
   }
 
   // A subscription begins with the task at once. Some agents say nothing until something happens, which may be never.
-  async #unlessSilent(open: (left: AbortSignal) => Promise<OpenStream>): Promise<OpenStream | undefined> {
+  async #unlessSilent(
+    limitMs: number,
+    open: (left: AbortSignal) => Promise<OpenStream>,
+  ): Promise<OpenStream | undefined> {
     const giveUp = new AbortController();
     const opened = open(AbortSignal.any([this.#call.left, giveUp.signal]));
     let cancel = (): void => {};
     const silent = new Promise<undefined>((resolve) => {
-      cancel = this.#options.clock.after(silentMs, () => resolve(undefined));
+      cancel = this.#options.clock.after(limitMs, () => resolve(undefined));
     });
     const stream = await Promise.race([opened, silent]).finally(() => cancel());
     if (stream !== undefined) return stream;
@@ -191,8 +197,6 @@ export class Resumption {
   }
 }
 
-/** How long the first event of a subscription may take. */
-const silentMs = 5_000;
 const over = { done: true, value: undefined } as const;
 const silence: OpenStream = { first: over, rest: { next: async () => over } };
 

@@ -48,7 +48,7 @@ export function createRetries(options: RetryOptions = {}, random: () => number =
 export interface RetryingOptions {
   readonly retries: Retries;
   readonly clock: ClientClock;
-  readonly isRepeatable: (operation: Operation) => boolean;
+  readonly isRepeatable: (operation: Operation, options: CallOptions) => boolean;
   /** Aborts when the client is closed: nothing is tried from then on. */
   readonly closed: AbortSignal;
 }
@@ -62,7 +62,7 @@ export function withRetries(next: Attempt, { retries, clock, isRepeatable, close
     call: (options: CallOptions) => Promise<T>,
   ): Promise<T> => {
     const allowance = allowanceOf(options, clock);
-    const repeatable = isRepeatable(operation);
+    const repeatable = isRepeatable(operation, options);
     for (let attempt = 2; ; attempt++) {
       closed.throwIfAborted();
       try {

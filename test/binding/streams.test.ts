@@ -64,9 +64,9 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     response.setEncoding("utf8").on("data", (piece: string) => {
       text += piece;
     });
-    await expect.poll(() => text).toMatch(/^(: keep-alive\n\n){3}/);
+    await expect.poll(() => text).toMatch(/^(: keep-alive\n){3}/);
     source.push(statusItem(1));
-    await expect.poll(() => text).toMatch(/\n\nid: 1\ndata: \{.*\}\n\n(: keep-alive\n\n){2}/);
+    await expect.poll(() => text).toMatch(/\nid: 1\ndata: \{.*\}\n\n(: keep-alive\n){2}/);
     response.destroy();
     await source.returned;
   });

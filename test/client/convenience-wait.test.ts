@@ -78,6 +78,9 @@ describe.each(allBindings)("waiting for a task over %s", (binding) => {
 const running = result({ id: "x", contextId: "c", status: { state: "TASK_STATE_WORKING" } });
 const ended = result({ id: "x", contextId: "c", status: { state: "TASK_STATE_FAILED" } });
 
+/** The clock counts pauses, and no limits. */
+const limits = { snapshotTimeoutMs: Number.POSITIVE_INFINITY };
+
 describe("waiting", () => {
   it.each([
     ["no such method", -32601],
@@ -85,7 +88,7 @@ describe("waiting", () => {
   ])("goes on by asking where a subscription is refused: %s", async (_, code) => {
     await using server = await rpcServer(rpcError(code), running, ended);
     const clock = createVirtualClock();
-    await using client = await Client.connect(server.card, { clock });
+    await using client = await Client.connect(server.card, { clock, limits });
     const waiting = client.wait("x");
     expect(await throughPauses(clock, waiting)).toEqual([500]);
     expect(await waiting).toMatchObject({ status: { state: TaskState.FAILED } });
@@ -95,7 +98,7 @@ describe("waiting", () => {
   it("ends with its time, all questions included", async () => {
     await using server = await rpcServer(rpcError(-32004), running);
     const clock = createVirtualClock();
-    await using client = await Client.connect(server.card, { clock, timeoutMs: 1_000 });
+    await using client = await Client.connect(server.card, { clock, limits, timeoutMs: 1_000 });
     const waiting = client.wait("x");
     expect(await throughPauses(clock, waiting)).toEqual([500, 500]);
     await expect(waiting).rejects.toMatchObject({ code: "deadlineExceeded", message: "no answer within 1000 ms" });
@@ -104,7 +107,7 @@ describe("waiting", () => {
   it.each(["while it asks", "between two questions"])("is broken off by its signal: %s", async (when) => {
     await using server = await rpcServer(rpcError(-32004), when === "while it asks" ? silence : running);
     const clock = createVirtualClock();
-    await using client = await Client.connect(server.card, { clock });
+    await using client = await Client.connect(server.card, { clock, limits });
     const breaking = new AbortController();
     const waiting = client.wait("x", { signal: breaking.signal });
     const outcome = expect(waiting).rejects.toThrow("enough");
@@ -118,7 +121,7 @@ describe("waiting", () => {
   it("is over when the client is closed", async () => {
     await using server = await rpcServer(rpcError(-32004), running);
     const clock = createVirtualClock();
-    const client = await Client.connect(server.card, { clock });
+    const client = await Client.connect(server.card, { clock, limits });
     const outcome = expect(client.wait("x")).rejects.toThrow("the client is closed");
     await nextPause(clock);
     await client.close();

@@ -91,6 +91,7 @@ export async function faultyServer(): Promise<FaultyServer> {
         clock: hasty,
         grpcTls: false,
         ...options,
+        limits: { snapshotTimeoutMs: Number.POSITIVE_INFINITY, ...options.limits },
       });
       return {
         proxy,

@@ -170,7 +170,9 @@ export class ForeignAgent implements AsyncDisposable {
   }
 
   connect(binding: JsonBinding, options: ClientOptions = {}): Promise<Client> {
-    return Client.connect(this.card(binding), { clock: hasty, ...options });
+    // With a clock like that nobody would be waited for.
+    const limits = { snapshotTimeoutMs: Number.POSITIVE_INFINITY, ...options.limits };
+    return Client.connect(this.card(binding), { clock: hasty, ...options, limits });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -223,17 +225,10 @@ export function foreignAgent(habits: Habits = {}): Promise<ForeignAgent> {
   return new ForeignAgent(habits).listen();
 }
 
-/** The shortest time that is a limit, and no pause. */
-const limitMs = 5_000;
-
-/** A clock whose pauses are over at once, and whose limits are those of the machine. */
+/** A clock whose pauses are over at once. */
 export const hasty: ClientClock = {
   now: () => Date.now(),
-  after(ms, run) {
-    if (ms >= limitMs) {
-      const timer = setTimeout(run, ms);
-      return () => clearTimeout(timer);
-    }
+  after(_, run) {
     const turn = setImmediate(run);
     return () => clearImmediate(turn);
   },

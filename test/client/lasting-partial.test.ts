@@ -26,7 +26,7 @@ describe.each(jsonBindings)("over %s, a subscription that does not begin with th
   it("is not waited for when nothing happens to the task", async () => {
     const clock = createVirtualClock();
     await using agent = await foreignAgent({ subscription: "nothing" });
-    await using client = await agent.connect(binding, { clock });
+    await using client = await agent.connect(binding, { clock, limits: { snapshotTimeoutMs: 5_000 } });
     agent.emit(status("WORKING"));
     const stream = told(client.subscribeToTask({ id: "t" }));
     const first = stream.next();

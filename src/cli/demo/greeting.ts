@@ -7,7 +7,9 @@ import type { Server } from "../../server/serve.js";
 
 /** Where the agent is, and a command to copy for each binding. */
 export function greeting({ card, url }: Server): string {
-  const interfaces = card.supportedInterfaces;
+  // The same places answer older versions too.
+  const [newest] = card.supportedInterfaces;
+  const interfaces = card.supportedInterfaces.filter((each) => each.protocolVersion === newest?.protocolVersion);
   const lines = interfaces.map(({ protocolBinding, url: address }) => `  ${protocolBinding.padEnd(10)} ${address}`);
   const commands = interfaces.flatMap((each) => commandTable[each.protocolBinding]?.(each) ?? []);
   return [

@@ -41,9 +41,16 @@ function numberOf({ code, metadata }: A2AError, operation: Operation | undefined
   return numbers[code] ?? errorTable[code].jsonRpc;
 }
 
+/** One client knows these errors by their number and their text alike. */
+const fixedTexts: { readonly [code in ErrorCode]?: string } = {
+  taskNotFound: "Task not found",
+  taskNotCancelable: "Task not cancelable",
+};
 const shownMax = 3;
 
-function messageOf({ message, violations }: A2AError, operation: Operation | undefined): string {
+function messageOf({ code, message, violations }: A2AError, operation: Operation | undefined): string {
+  const fixed = fixedTexts[code];
+  if (fixed !== undefined) return fixed;
   if (violations.length === 0) return message;
   const shown = violations.slice(0, shownMax).map(({ field, description }) => {
     return violationText({ field: operation === undefined ? field : oldField(operation.name, field), description });

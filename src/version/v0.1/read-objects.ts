@@ -90,6 +90,8 @@ function liftText(json: JsonObject, reading: Reading): JsonObject {
   return { text: json["text"] ?? missing("text", reading, "") };
 }
 
+const fileMembers = ["name", "mimeType", "bytes", "uri", "data", "url"];
+
 function liftFile(json: JsonObject, reading: Reading): JsonObject {
   const file = json["file"] ?? missing("file", reading, {});
   if (!isJsonObject(file)) {
@@ -97,7 +99,8 @@ function liftFile(json: JsonObject, reading: Reading): JsonObject {
     return { text: "" };
   }
   const part: JsonObject = {};
-  const { name, mimeType, bytes, uri } = pick(file, ["name", "mimeType", "bytes", "uri"]);
+  // Some peers say `data` and `url`.
+  const { name, mimeType, data, url, bytes = data, uri = url } = pick(file, fileMembers);
   if (name !== undefined) part["filename"] = name;
   if (mimeType !== undefined) part["mediaType"] = mimeType;
   // Of both the bytes count, unless there are none of them.

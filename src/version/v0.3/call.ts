@@ -8,7 +8,7 @@ const wholeHistory = 1_000_000;
 
 /**
  * A transport to an agent of 0.2 or 0.3. What a task without a history length is given with, these versions leave to the
- * server, and some give no history at all then, and all of it for a length of 0.
+ * server, and some give no history at all then, all of it for a length of 0, or all of it always.
  */
 export function callOld(transport: Transport): Transport {
   return {
@@ -16,7 +16,8 @@ export function callOld(transport: Transport): Transport {
     async getTask(request, options) {
       const { historyLength = wholeHistory } = request;
       const task = await transport.getTask({ ...request, historyLength }, options);
-      return historyLength === 0 ? { ...task, history: [] } : task;
+      const surplus = task.history.length - historyLength;
+      return surplus > 0 ? { ...task, history: task.history.slice(surplus) } : task;
     },
   };
 }

@@ -91,7 +91,9 @@ export function errorTextOf(error: A2AError, operation: Operation | undefined): 
 
 /** The `error` member of a JSON-RPC reply. */
 export function jsonRpcFromError(error: A2AError, operation: Operation | undefined): JsonObject {
-  return { code: errorNumberOf(error.code), message: errorTextOf(error, operation) };
+  // A client of 0.1, which asks for tasks by the same methods, knows this one by the text of the schema alone.
+  const message = error.code === "taskNotFound" ? "Task not found" : errorTextOf(error, operation);
+  return { code: errorNumberOf(error.code), message };
 }
 
 /**

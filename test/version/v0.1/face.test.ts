@@ -42,6 +42,11 @@ describe("methods of 0.1", () => {
 });
 
 describe("errors of 0.1", () => {
+  /** One client knows these by their text. */
+  const texts = new Map<ErrorCode, string>([
+    ["taskNotFound", "Task not found"],
+    ["taskNotCancelable", "Task not cancelable"],
+  ]);
   const streams = operationOf("sendStreamingMessage");
   const sends = operationOf("sendMessage");
 
@@ -65,7 +70,10 @@ describe("errors of 0.1", () => {
     ["resourceExhausted", -32010],
     ["unavailable", -32011],
   ])("%s is %d", (code, number) => {
-    expect(face.writeError(new A2AError(code, "why"), sends)).toEqual({ code: number, message: "why" });
+    expect(face.writeError(new A2AError(code, "why"), sends)).toEqual({
+      code: number,
+      message: texts.get(code) ?? "why",
+    });
   });
 
   it("have a number for all that can go wrong", () => {

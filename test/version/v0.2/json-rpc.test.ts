@@ -51,7 +51,8 @@ describe("0.2", () => {
   it("never says -32007, which it does not know", () => {
     const error = new A2AError("extendedAgentCardNotConfigured", "none");
     expect(face.writeError(error, undefined)).toEqual({ code: -32004, message: "none" });
-    expect(face.writeError(new A2AError("taskNotFound", "none"), undefined)).toEqual({ code: -32001, message: "none" });
+    const other = new A2AError("taskNotCancelable", "none");
+    expect(face.writeError(other, undefined)).toEqual({ code: -32002, message: "none" });
   });
 
   it("says its output modes always, which it requires", () => {

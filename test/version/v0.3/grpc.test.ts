@@ -105,7 +105,7 @@ describe("gRPC of 0.3", () => {
       protocolVersion: "0.3.0",
       preferredTransport: "JSONRPC",
       additionalInterfaces: expect.arrayContaining([
-        { url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/), transport: "GRPC" },
+        { url: expect.stringMatching(/^127\.0\.0\.1:\d+$/), transport: "GRPC" },
       ]),
       supportsAuthenticatedExtendedCard: true,
     });

@@ -120,7 +120,7 @@ describe("the envelope", () => {
     },
   );
 
-  const error001 = { code: -32001, message: "no such task" };
+  const error001 = { code: -32001, message: "Task not found" };
 
   it.each([["2.0"], ["0.5"]])("that declares version %s is -32009", async (version) => {
     await using rpc = await startRpc();

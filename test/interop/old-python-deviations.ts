@@ -1,0 +1,176 @@
+import type { ErrorCode } from "../../src/protocol/errors.js";
+import type { BindingName } from "./cases.js";
+import type { OldPythonName } from "./old-python.js";
+
+// Where an old release cannot do what a case asks, or does something else than its version says. Each row is a test that
+// fails as soon as the row is no longer true.
+
+/** A case at a release. */
+export interface Place {
+  readonly release: OldPythonName | readonly OldPythonName[];
+  /** Default: all. */
+  readonly binding?: BindingName | readonly BindingName[];
+  /** Of the case. */
+  readonly name: string;
+  readonly because: string;
+}
+
+const binary = ["http-json", "grpc"] as const;
+const noResubscribe = "it has no call to come back to a task";
+const fastaFiles = "it calls the bytes of a file its data and the uri its url, and knows files by nothing else";
+const noConfigId = "its push configurations have no id";
+
+/** Cases that a client on an old release does not pass at an agent of ours. */
+export const clientDeviations: readonly Place[] = [
+  ...["resubscribe", "resubscribe-finished", "error-resubscribe-missing"].map(
+    (name): Place => ({ release: ["a2a-sdk 0.2", "a2a-sdk 0.2.4"], name, because: noResubscribe }),
+  ),
+  ...["file-bytes", "file-uri", "artifacts"].map((name): Place => ({ release: "FastA2A", name, because: fastaFiles })),
+  {
+    release: "FastA2A",
+    name: "error-content-type-agent",
+    because: "a task that its caller has named is there before the agent has said anything, so it fails",
+  },
+  {
+    release: "a2a-sdk 0.3",
+    binding: binary,
+    name: "timestamp",
+    because: "it leaves the time of a status out when it reads the messages of protobuf",
+  },
+  {
+    release: "a2a-sdk 0.3",
+    binding: binary,
+    name: "get-no-history",
+    because: "in the messages of protobuf no history cannot be told from no wish",
+  },
+  { release: "a2a-sdk 0.2.4", name: "push-config", because: noConfigId },
+  { release: "a2a-sdk 0.2.4", name: "push-config-unnamed", because: noConfigId },
+];
+
+/** A case of our client that comes out in another way at an agent on an old release. */
+export interface AgentDeviation extends Place {
+  /**
+   * `"result"`: none of the errors that the case wants. `"other"`: not what the case wants. `"break"`: the connection
+   * breaks instead.
+   */
+  readonly comes: ErrorCode | "result" | "other" | "break";
+}
+
+const sdks = ["a2a-sdk 0.3", "a2a-sdk 0.2"] as const;
+
+export const agentDeviations: readonly AgentDeviation[] = [
+  {
+    release: sdks,
+    binding: ["json-rpc", "grpc"],
+    name: "subscribes to a task that waits for an answer",
+    comes: "taskNotFound",
+    because: "it knows only the tasks that run, and a task that waits is not run",
+  },
+  ...[
+    "subscribes to a task that waits for an answer",
+    "subscribes to a task that is none",
+    "streams to a task that is none",
+    "subscribes to a finished task",
+  ].map(
+    (name): AgentDeviation => ({
+      release: "a2a-sdk 0.3",
+      binding: "http-json",
+      name,
+      comes: "break",
+      because: "it breaks a stream off that fails, at its beginning too",
+    }),
+  ),
+  {
+    release: sdks,
+    binding: ["json-rpc", "grpc"],
+    name: "subscribes to a finished task",
+    comes: "invalidParams",
+    because: "it takes the id of a finished task for a wrong parameter",
+  },
+  {
+    release: "a2a-sdk 0.3",
+    binding: "http-json",
+    name: "lists push configurations",
+    comes: "internalError",
+    because: "its handler for that raises",
+  },
+  {
+    release: "a2a-sdk 0.3",
+    binding: "http-json",
+    name: "deletes a push configuration",
+    comes: "methodNotAllowed",
+    because: "it has no such route",
+  },
+  ...["lists push configurations", "deletes a push configuration"].map(
+    (name): AgentDeviation => ({
+      release: "a2a-sdk 0.3",
+      binding: "grpc",
+      name,
+      comes: "pushNotificationNotSupported",
+      because: "it has no such procedure, and says so by an exception",
+    }),
+  ),
+  {
+    release: "a2a-sdk 0.3",
+    binding: "grpc",
+    name: "is given the extended card",
+    comes: "other",
+    because: "it gives the public card to everyone",
+  },
+  {
+    release: sdks,
+    name: "sends to a finished task",
+    comes: "invalidParams",
+    because: "it takes the id of a finished task for a wrong parameter",
+  },
+  {
+    release: sdks,
+    name: "sends a message without parts",
+    comes: "result",
+    because: "it does not look whether a message has parts",
+  },
+  {
+    release: sdks,
+    name: "asks for a version that is none",
+    comes: "taskNotFound",
+    because: "it does not read the version",
+  },
+  {
+    release: sdks,
+    name: "gets a push configuration that is none",
+    comes: "internalError",
+    because: "it has no error for that",
+  },
+  { release: "FastA2A", name: "gets the bytes of a file back", comes: "internalError", because: fastaFiles },
+  {
+    release: "FastA2A",
+    name: "creates a push configuration, which the card does not offer",
+    comes: "internalError",
+    because: "it answers a method that it does not serve with an HTTP error and no JSON",
+  },
+  {
+    release: "a2a-sdk 0.2",
+    name: "cancels a finished task",
+    comes: "result",
+    because: "it cancels again what has been canceled or has ended",
+  },
+  {
+    release: "a2a-sdk 0.2",
+    name: "is answered before a task has ended, when it does not want to wait",
+    comes: "deadlineExceeded",
+    because: "it always waits",
+  },
+];
+
+/** The row that holds for a case, if any. */
+export function deviationOf<D extends Place>(
+  rows: readonly D[],
+  { release, binding, name }: { readonly release: OldPythonName; readonly binding: BindingName; readonly name: string },
+): D | undefined {
+  return rows.find(
+    (row) =>
+      row.name === name &&
+      [row.release].flat().includes(release) &&
+      (row.binding === undefined || [row.binding].flat().includes(binding)),
+  );
+}

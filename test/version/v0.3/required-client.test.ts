@@ -1,0 +1,147 @@
+import { createServer } from "node:http";
+import { text as textOf } from "node:stream/consumers";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { Client } from "../../../src/client/node.js";
+import { serveHttp } from "../../support/http-agent.js";
+import { errorOf, linesOf, requestOf, say, stateOf, taskOf } from "../../support/say.js";
+
+// What our client says to an agent of 0.3, and what it reads, against a server that knows nothing of us.
+
+interface Asked {
+  readonly method: string | undefined;
+  readonly type: string | undefined;
+  readonly body: JsonObject;
+}
+
+interface Answered {
+  readonly status?: number;
+  readonly type?: string;
+  readonly text: string;
+}
+
+/** A JSON-RPC server of 0.3 whose answers are made of the request's id. */
+async function foreign(answer: (id: JsonValue) => Answered) {
+  const asked: Asked[] = [];
+  const server = await serveHttp(
+    createServer(async (request, response) => {
+      const body = JSON.parse(await textOf(request)) as JsonObject;
+      asked.push({ method: request.method, type: request.headers["content-type"], body });
+      const { status = 200, type = "application/json", text } = answer(body["id"] ?? null);
+      response.writeHead(status, { "content-type": type }).end(text);
+    }),
+  );
+  const card = {
+    ...{ protocolVersion: "0.3.0", name: "Foreign", description: "", version: "1" },
+    ...{ url: server.url, preferredTransport: "JSONRPC", capabilities: { streaming: true } },
+    ...{ defaultInputModes: ["text/plain"], defaultOutputModes: ["text/plain"], skills: [] },
+  };
+  const client = await Client.connect(card, { retry: false });
+  return {
+    asked,
+    client: client.operations,
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const task = { kind: "task", id: "t", contextId: "c", status: { state: "completed" } };
+const answered = (id: JsonValue, member: JsonObject): string => JSON.stringify({ jsonrpc: "2.0", id, ...member });
+
+describe("a request", () => {
+  it("has an id that is a whole number, its method, and JSON of its own in a POST", async () => {
+    await using agent = await foreign((id) => ({ text: answered(id, { result: task }) }));
+    await agent.client.sendMessage(say("go"), {});
+    await agent.client.getTask(requestOf("getTask", { id: "t" }), {});
+    expect(agent.asked).toMatchObject([
+      { method: "POST", type: "application/json", body: { jsonrpc: "2.0", method: "message/send" } },
+      { method: "POST", type: "application/json", body: { jsonrpc: "2.0", method: "tasks/get", params: { id: "t" } } },
+    ]);
+    const ids = agent.asked.map(({ body }) => body["id"]);
+    for (const id of ids) expect(Number.isInteger(id)).toBe(true);
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  it.each([
+    [undefined, true],
+    [{ returnImmediately: false }, true],
+    [{ returnImmediately: true }, false],
+  ])("says whether to wait, whatever its caller has said of it: %j", async (configuration, blocking) => {
+    await using agent = await foreign((id) => ({ text: answered(id, { result: task }) }));
+    await agent.client.sendMessage(say("go", configuration === undefined ? {} : { configuration }), {});
+    expect(agent.asked[0]?.body["params"]).toMatchObject({ configuration: { blocking } });
+  });
+
+  it("has a message with its kind, its id, its role and its parts, each with one content and its kind", async () => {
+    await using agent = await foreign((id) => ({ text: answered(id, { result: task }) }));
+    await agent.client.sendMessage(say("go", { messageId: "m", contextId: "c" }), {});
+    expect(agent.asked[0]?.body["params"]).toHaveProperty("message", {
+      ...{ kind: "message", messageId: "m", contextId: "c", role: "user" },
+      parts: [{ kind: "text", text: "go" }],
+    });
+  });
+});
+
+describe("an answer", () => {
+  it.each([200, 400, 404, 500, 501])("is read from its body, with HTTP status %i", async (status) => {
+    const error = { code: -32001, message: "Task not found" };
+    await using agent = await foreign((id) => ({ status, text: answered(id, { error }) }));
+    const { code, message } = await errorOf(agent.client.getTask(requestOf("getTask", { id: "t" }), {}));
+    expect([code, message]).toEqual(["taskNotFound", "Task not found"]);
+  });
+
+  it.each([
+    [-32700, "parseError"],
+    [-32600, "invalidRequest"],
+    [-32601, "methodNotFound"],
+    [-32602, "invalidParams"],
+    [-32603, "internalError"],
+    [-32001, "taskNotFound"],
+    [-32002, "taskNotCancelable"],
+    [-32003, "pushNotificationNotSupported"],
+    [-32004, "unsupportedOperation"],
+    [-32005, "contentTypeNotSupported"],
+    [-32006, "invalidAgentResponse"],
+    [-32007, "extendedAgentCardNotConfigured"],
+    [-32050, "internalError"],
+  ])("with the number %i is %s", async (number, code) => {
+    await using agent = await foreign((id) => ({ text: answered(id, { error: { code: number, message: "so" } }) }));
+    expect(await errorOf(agent.client.sendMessage(say("go"), {}))).toMatchObject({ code, message: "so" });
+  });
+
+  it("that is one JSON object is the failure of a stream as well", async () => {
+    const error = { code: -32004, message: "no streams here" };
+    await using agent = await foreign((id) => ({ text: answered(id, { error }) }));
+    const stream = agent.client.sendStreamingMessage(say("go"), {});
+    expect(await errorOf(stream)).toMatchObject({ code: "unsupportedOperation", message: "no streams here" });
+  });
+});
+
+it("a stream may have lines of any kind, and is over at its end", async () => {
+  const event = (id: JsonValue, result: JsonObject): string => answered(id, { result });
+  await using agent = await foreign((id) => {
+    const [first, second] = event(id, { ...task, status: { state: "working" } }).split(',"result"');
+    const last = { kind: "status-update", taskId: "t", contextId: "c", status: { state: "completed" }, final: true };
+    const lines = [
+      ": a comment",
+      "retry: 1000",
+      "event: message",
+      "id: 7",
+      `data:${first},`,
+      `data: ${second === undefined ? "" : `"result"${second}`}`,
+      "",
+      `data: ${event(id, last)}`,
+      "",
+      "",
+    ];
+    return { type: "text/event-stream", text: lines.join("\r\n") };
+  });
+  expect(await linesOf(agent.client.sendStreamingMessage(say("go"), {}))).toEqual(["task WORKING", "status COMPLETED"]);
+});
+
+it("a member that nobody knows is left alone, and one that may be missing is", async () => {
+  await using agent = await foreign((id) => ({ text: answered(id, { result: { ...task, surprise: { a: 1 } } }) }));
+  expect(stateOf(taskOf(await agent.client.sendMessage(say("go"), {})))).toBe("COMPLETED");
+});
