@@ -8,8 +8,9 @@ export interface Server extends AsyncDisposable, Ready {
   ask<Q extends Question>(question: Q): Promise<Answers[Q]>;
 }
 
-/** Which program of `bench/servers/` stands for which side. */
-export const programs = { floor: "floor.ts", ours: "ours.ts", peer: "js-sdk.ts" } as const;
+/** Which program of `bench/servers/` stands for which side, or for what a side is compared with. */
+export const programs = { floor: "floor.ts", ours: "ours.ts", peer: "js-sdk.ts", newest: "ours-newest.ts" } as const;
+export type ProgramName = keyof typeof programs;
 
 /** Starts a program of `bench/servers/` and waits until it listens. */
 export async function startServer(program: string): Promise<Server> {

@@ -1,5 +1,5 @@
-import { cpuPer, programs, type Server, startServer } from "./child.ts";
-import type { Probe, Side } from "./row.ts";
+import { cpuPer, type ProgramName, programs, type Server, startServer } from "./child.ts";
+import type { Probe } from "./row.ts";
 
 /** Work on a server: `run(count)` does and checks `count` units of it. */
 export interface Work extends Disposable {
@@ -15,14 +15,14 @@ export interface CpuProbeOptions {
   readonly perUnit?: number;
 }
 
-/** A probe that starts a side's server and measures the CPU time that the server spends on a unit, in microseconds. */
+/** A probe that starts a server and measures the CPU time that the server spends on a unit, in microseconds. */
 export async function cpuProbe(
-  side: Side,
+  program: ProgramName,
   work: (server: Server) => Work | Promise<Work>,
   { warmUp, count, perUnit = 1 }: CpuProbeOptions,
 ): Promise<Probe> {
   await using opening = new AsyncDisposableStack();
-  const server = opening.use(await startServer(programs[side]));
+  const server = opening.use(await startServer(programs[program]));
   const { run } = opening.use(await work(server));
   if (warmUp > 0) await run(warmUp);
   const opened = opening.move();

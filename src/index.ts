@@ -69,7 +69,9 @@ export type {
   ListenOptions,
   PushOptions,
   ServeOptions,
+  VersionSettings,
 } from "./server/options.js";
 export { type Server, serve } from "./server/serve.js";
 export { memoryPushStore } from "./store/memory/push-store.js";
 export { memoryTaskStore } from "./store/memory/task-store.js";
+export type { FileBytes, VersionName } from "./version/versions.js";

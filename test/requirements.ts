@@ -250,9 +250,9 @@ V1-PUSH-19 SHOULD: notifications carry a timestamp; old ones refused
 V1-EXTCARD-2 MUST: operation requires authentication
   shown e2e/card: nobody sees the extended card without saying who they are
 V1-EXTCARD-3 MUST: capability false/absent → UnsupportedOperationError
-  shown e2e/card: an agent that declares none says unsupportedOperation
+  shown e2e/card: an agent that declares none says
 V1-EXTCARD-4 MUST: declared, not configured → ExtendedAgentCardNotConfiguredError
-  shown e2e/card: an agent that declares none says unsupportedOperation
+  shown e2e/card: an agent that declares none says
 V1-EXTCARD-7 SHOULD: caching headers
   shown e2e/card: an extended card is kept by no cache that others share
 V1-EXTCARD-9 SHOULD NOT: exploitable secrets inside
@@ -713,12 +713,12 @@ V1-BIND-11 SHOULD: interoperability tests, differences, examples
   because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card
 `;
 
-/** The rows of the table. Throws for a line that is none. */
+/** The rows of a table. Throws for a line that is none. */
 export function readRequirements(text: string = table): readonly Requirement[] {
   const rows: { id: string; level: string; rule: string; shown: string[]; because: string[] }[] = [];
   for (const line of text.split("\n").filter((each) => each.trim() !== "")) {
     const [, kind, said = ""] = /^ {2}(shown|because) (.+)$/.exec(line) ?? [];
-    const [, id, level = "", rule = ""] = /^(V1-[A-Z]+-\d+) ([A-Za-z /]+): (.+)$/.exec(line) ?? [];
+    const [, id, level = "", rule = ""] = /^((?:V1|V03|IOP)-[A-Z\d-]+) ([A-Za-z /]+): (.+)$/.exec(line) ?? [];
     if (kind === "shown") rows.at(-1)?.shown.push(said);
     else if (kind === "because") rows.at(-1)?.because.push(said);
     else if (id !== undefined) rows.push({ id, level, rule, shown: [], because: [] });

@@ -27,7 +27,21 @@ export function unaryRows(effort: Effort): readonly Row[] {
     row(`JSON-RPC ${shapes[verb]}`, budgets[verb], size, ({ http }) => jsonRpc(http, verb)),
     row(`HTTP+JSON ${shapes[verb]}`, budgets[verb], size, ({ http }) => httpJson(http, verb)),
   ]);
-  return [...http, row("gRPC message reply", [{ of: "floor", atMost: 1.2 }], size, ({ grpc }) => grpcMessage(grpc))];
+  const grpc = row("gRPC message reply", [{ of: "floor", atMost: 1.2 }], size, ({ grpc }) => grpcMessage(grpc));
+  return [...http, grpc, versionsRow(size)];
+}
+
+/** What a call of 1.0 costs while every version is served; the floor is the same server with 1.0 alone. */
+function versionsRow(size: CpuProbeOptions): Row {
+  const work = ({ http }: Server) => jsonRpc(http, "message");
+  return {
+    name: "JSON-RPC message, older versions served beside 1.0",
+    unit: "µs",
+    what: "CPU time of the server per call, 16 in flight on kept-alive connections; floor: 1.0 alone",
+    // Two processes that do the same differ by about this much.
+    budgets: [{ of: "floor", atMost: 1.1 }],
+    start: { floor: () => cpuProbe("newest", work, size), ours: () => cpuProbe("ours", work, size) },
+  };
 }
 
 function row(

@@ -1,12 +1,15 @@
 /** This framework as its users get it: `serve` with its defaults, from the built package. */
 import { setTimeout as delay, setImmediate as givenWay } from "node:timers/promises";
+import type { VersionName } from "../../src/version/versions.js";
 import { loadTrivium } from "../built.ts";
 import { announce } from "../control.ts";
 import { answerText, artifactId, chunkText, parseScript, pausesAfter, stamp } from "../corpus.ts";
 
 const { artifact, completed, reply, serve, working } = await loadTrivium();
 
+const versions = process.env["BENCH_VERSIONS"]?.split(",") as VersionName[] | undefined;
 const server = await serve({
+  versions,
   card: { name: "Bench", description: "Answers the scripts of the benchmark", version: "1.0.0" },
   port: 0,
   async *agent({ text, signal }) {

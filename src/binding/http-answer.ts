@@ -120,6 +120,18 @@ const codesByHttpStatus: ReadonlyMap<number, ErrorCode> = new Map([
   [504, "deadlineExceeded"],
 ]);
 
+const vague: ReadonlySet<ErrorCode> = new Set(["internalError", "invalidRequest"]);
+/** Statuses that say more than a number does which stands for all that went wrong. */
+const telling: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 503]);
+
+/** The error as the status of its answer tells it, where its own code says no more than that something went wrong. */
+export function withStatus(error: A2AError, { response: { status } }: Incoming): A2AError {
+  const code = vague.has(error.code) && telling.has(status) ? codesByHttpStatus.get(status) : undefined;
+  if (code === undefined) return error;
+  const { metadata, violations, retryAfterMs } = error;
+  return new A2AError(code, error.message, { metadata, violations, retryAfterMs });
+}
+
 /** The error of an answer that says nothing but its status. `metadata.httpStatus` tells it from one that an agent gave. */
 export function errorFromHttpStatus({ response: { status } }: Incoming): A2AError {
   const code = codesByHttpStatus.get(status) ?? "invalidAgentResponse";

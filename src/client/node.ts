@@ -1,40 +1,10 @@
-import { clientPolicy } from "../binding/address-policy.js";
-import { createNodeFetch } from "../binding/node-fetch.js";
-import { createCardCache } from "./card-cache.js";
-import { type Client as AnyClient, type ClientFactory, clientFactory } from "./connect.js";
-import type { NetworkOptions, Platform } from "./platform.js";
-import { faceOf, named, type TransportFactory, webTransports } from "./transports.js";
-import type { KnownVersions } from "./versions.js";
+import type { Client as AnyClient, ClientFactory } from "./connect.js";
 
-/** gRPC is loaded when a card names it: that takes longer than the rest of a first call. */
-const grpcTransport = (versions: KnownVersions): TransportFactory => ({
-  ...named(versions, "grpc"),
-  create: async ({ url, version }, setting) => {
-    const [{ createGrpcTransport }, face] = await Promise.all([
-      import("../binding/grpc/client.js"),
-      faceOf(versions, version, ({ grpc }) => grpc),
-    ]);
-    const { tls, isSecure, ...rest } = setting;
-    return createGrpcTransport({ ...rest, address: url, face, tls: isSecure(url) ? (tls ?? true) : undefined });
-  },
-});
-
-const platform: Platform = {
-  transports: (versions) => [...webTransports(versions), grpcTransport(versions)],
-  cardCache: createCardCache(),
-  network({ connectTimeoutMs, tls, trusted }: NetworkOptions) {
-    const policy =
-      trusted === undefined
-        ? undefined
-        : clientPolicy({
-            allowPrivate: trusted.allowPrivate,
-            cardHost: trusted.host,
-          });
-    const fetch = createNodeFetch({ connectTimeoutMs, tls, policy });
-    return { fetch, policy, close: () => fetch.close() };
-  },
+/**
+ * Calls an agent over whichever of its interfaces answers: JSON-RPC, HTTP+JSON, gRPC, or Connect. Its code is loaded with the
+ * first `connect`: most programs that serve an agent call none.
+ */
+export const Client: ClientFactory = {
+  connect: async (agent, options) => (await import("./node-client.js")).nodeClients.connect(agent, options),
 };
-
-/** Calls an agent over whichever of its interfaces answers: JSON-RPC, HTTP+JSON, gRPC, or Connect. */
-export const Client: ClientFactory = clientFactory(platform);
 export type Client = AnyClient;

@@ -5,14 +5,23 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { shell, startDemo, trivium } from "../support/command.js";
 
+interface Listed {
+  readonly url: string;
+  readonly protocolBinding: string;
+  readonly protocolVersion: string;
+}
+
 describe("trivium demo", () => {
   it("prints where its card and its interfaces are, as the card says", async () => {
     await using demo = await startDemo();
     const response = await fetch(`${demo.url}/.well-known/agent-card.json`);
-    const card = (await response.json()) as { supportedInterfaces: { url: string; protocolBinding: string }[] };
+    const card = (await response.json()) as { supportedInterfaces: Listed[] };
+    // The same places answer older versions too.
+    const newest = card.supportedInterfaces.filter(({ protocolVersion }) => protocolVersion === "1.0");
     expect(demo.greeting).toContain(`${demo.url}/.well-known/agent-card.json\n`);
-    expect(card.supportedInterfaces.map((each) => each.protocolBinding)).toEqual(["JSONRPC", "GRPC", "HTTP+JSON"]);
-    for (const { url, protocolBinding } of card.supportedInterfaces) {
+    expect(newest.map((each) => each.protocolBinding)).toEqual(["JSONRPC", "GRPC", "HTTP+JSON"]);
+    expect(demo.greeting.split(newest[0]?.url ?? "")).toHaveLength(3);
+    for (const { url, protocolBinding } of newest) {
       expect(demo.greeting).toMatch(new RegExp(`^ *${protocolBinding.replace("+", "\\+")} +${url}$`, "m"));
     }
   });

@@ -5,8 +5,9 @@ import { createGrpcTransport } from "../../src/binding/grpc/client.js";
 import { face } from "../support/grpc-agent.js";
 import { rawCall } from "../support/http-agent.js";
 import { errorOf, requestOf, say, stateOf, taskOf } from "../support/say.js";
-import { overEveryWire, startAgent } from "../support/serve-agent.js";
+import { overEach, startAgent, type Wire, wires } from "../support/serve-agent.js";
 import { localTls } from "../support/tls.js";
+import { wireRow } from "../support/wires.js";
 
 const agent = async () => completed();
 const card = { name: "Carded", description: "Has a card", version: "3.2.1" };
@@ -24,10 +25,23 @@ it("the card tells of every binding where it really is, in the order of preferen
   expect(JSON.parse(text)).toMatchObject({
     ...card,
     supportedInterfaces: [
-      { url: `${url}/json-rpc`, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
-      { url: `127.0.0.1:${port}`, protocolBinding: "GRPC", protocolVersion: "1.0" },
-      { url: `${url}/http-json`, protocolBinding: "HTTP+JSON", protocolVersion: "1.0" },
+      ...["1.0", "0.3"].flatMap((protocolVersion) => [
+        { url: `${url}/json-rpc`, protocolBinding: "JSONRPC", protocolVersion },
+        { url: `127.0.0.1:${port}`, protocolBinding: "GRPC", protocolVersion },
+        { url: `${url}/http-json`, protocolBinding: "HTTP+JSON", protocolVersion },
+      ]),
+      { url: `${url}/json-rpc`, protocolBinding: "JSONRPC", protocolVersion: "0.2" },
+      { url: `${url}/json-rpc`, protocolBinding: "JSONRPC", protocolVersion: "0.1" },
     ],
+    protocolVersion: "0.3.0",
+    url: `${url}/json-rpc`,
+    preferredTransport: "JSONRPC",
+    additionalInterfaces: [
+      { url: `${url}/json-rpc`, transport: "JSONRPC" },
+      { url: `127.0.0.1:${port}`, transport: "GRPC" },
+      { url: `${url}/http-json`, transport: "HTTP+JSON" },
+    ],
+    supportsAuthenticatedExtendedCard: false,
     capabilities: { streaming: true, pushNotifications: false },
     defaultInputModes: ["text/plain"],
     defaultOutputModes: ["text/plain"],
@@ -37,11 +51,51 @@ it("the card tells of every binding where it really is, in the order of preferen
 
 it("the card lists what was mounted, in that order", async () => {
   await using served = await startAgent("http-json", { card, agent, bindings: ["http-json", "json-rpc"] });
-  const { text } = await getCard(served.server.url);
-  const bindings = JSON.parse(text).supportedInterfaces.map(
+  const { text } = await getCard(served.server.url, { "A2A-Version": "0.3" });
+  const { url, preferredTransport, additionalInterfaces } = JSON.parse(text);
+  expect([url, preferredTransport]).toEqual([`${served.server.url}/json-rpc`, "JSONRPC"]);
+  expect(additionalInterfaces.map((each: { transport: string }) => each.transport)).toEqual(["HTTP+JSON", "JSONRPC"]);
+  const newest = await getCard(served.server.url, { "A2A-Version": "1.0" });
+  const bindings = JSON.parse(newest.text).supportedInterfaces.map(
     (each: { protocolBinding: string }) => each.protocolBinding,
   );
-  expect(bindings).toEqual(["HTTP+JSON", "JSONRPC"]);
+  expect(bindings.slice(0, 4)).toEqual(["HTTP+JSON", "JSONRPC", "HTTP+JSON", "JSONRPC"]);
+});
+
+const memberOf = { "1.0": "supportedInterfaces", "0.3": "additionalInterfaces", "0.2": "url", "0.1": "url" } as const;
+
+it.each(Object.entries(memberOf))(
+  "a reader that says version %s gets its own card, at both paths",
+  async (version, member) => {
+    await using served = await startAgent("json-rpc", { card, agent });
+    const headers = { "A2A-Version": version };
+    const paths = [cardPath, "/.well-known/agent.json"];
+    const [one, other] = await Promise.all(
+      paths.map((path) => rawCall(served.server.url + path, { method: "GET", headers })),
+    );
+    expect(one?.headers.vary).toBe("A2A-Version");
+    expect(other?.text).toBe(one?.text);
+    const pure = JSON.parse(one?.text ?? "");
+    expect(pure).toHaveProperty(member);
+    expect(pure.protocolVersion).toBe({ "0.3": "0.3.0", "0.2": "0.2.6" }[version]);
+    expect("supportedInterfaces" in pure).toBe(version === "1.0");
+  },
+);
+
+it("a card for one audience is the pure card of its version", async () => {
+  await using served = await startAgent("json-rpc", { card: { ...card, audience: "1.0" }, agent });
+  const { text, headers } = await getCard(served.server.url);
+  expect(JSON.parse(text)).not.toHaveProperty("preferredTransport");
+  expect(headers.vary).toBe("A2A-Version");
+});
+
+it("an agent that serves one version has one card for everybody", async () => {
+  await using served = await startAgent("json-rpc", { card, agent, versions: ["1.0"] });
+  const { text, headers } = await getCard(served.server.url);
+  expect(JSON.parse(text)).not.toHaveProperty("url");
+  expect(headers.vary).toBeUndefined();
+  const old = await getCard(served.server.url, { "A2A-Version": "0.3" });
+  expect(old.text).toBe(text);
 });
 
 it("the card may be kept, and one that is still good is not sent again", async () => {
@@ -68,7 +122,7 @@ it("calls over TLS work like any others, and the card says https", async () => {
   const { url, port } = served.server;
   expect(url).toBe(`https://127.0.0.1:${port}`);
   const urls = served.server.card.supportedInterfaces.map((each) => each.url);
-  expect(urls).toEqual([`${url}/json-rpc`, `127.0.0.1:${port}`, `${url}/http-json`]);
+  expect(urls.slice(0, 3)).toEqual([`${url}/json-rpc`, `127.0.0.1:${port}`, `${url}/http-json`]);
   const grpc = createGrpcTransport({ address: `localhost:${port}`, face, tls: { ca: localTls.cert } });
   expect(stateOf(taskOf(await grpc.sendMessage(say("go"), {})))).toBe("COMPLETED");
   grpc.close();
@@ -97,7 +151,23 @@ it("an extended card is kept by no cache that others share", async () => {
   expect([status, headers["cache-control"]]).toEqual([200, "no-store"]);
 });
 
-overEveryWire((start) => {
+const isOldest = (wire: Wire): boolean => wireRow(wire).version === "0.1";
+
+overEach(wires.filter(isOldest), (start) => {
+  it("there is no extended card, and a call for one says so", async () => {
+    await using served = await start({ ...known, card: { ...card, extended: {} } });
+    expect(await errorOf(served.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({
+      code: "unsupportedOperation",
+    });
+  });
+});
+
+const readers = wires.filter((wire) => !isOldest(wire));
+
+overEach(readers, (start, wire) => {
+  // Before 1.0 there was one error for both.
+  const undeclared = wireRow(wire).version === "1.0" ? "unsupportedOperation" : "extendedAgentCardNotConfigured";
+
   it("a caller who is known sees the extended card", async () => {
     const skill = { id: "secret", name: "Secret", description: "For some", tags: ["x"] };
     await using served = await start({
@@ -111,10 +181,10 @@ overEveryWire((start) => {
     expect((await getCard(served.server.url)).text).not.toContain("secret");
   });
 
-  it("an agent that declares none says unsupportedOperation, one that has none for this caller says that", async () => {
+  it(`an agent that declares none says ${undeclared}, one that has none for this caller says that`, async () => {
     await using without = await start({ ...known, card });
     expect(await errorOf(without.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({
-      code: "unsupportedOperation",
+      code: undeclared,
     });
     await using nothing = await start({ ...known, card: { ...card, extended: () => undefined } });
     expect(await errorOf(nothing.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({

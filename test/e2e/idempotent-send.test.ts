@@ -2,13 +2,14 @@ import { artifact, completed, inputRequired, memoryTaskStore, reply, working } f
 import { expect, it } from "vitest";
 import { idempotentSendExtension } from "../../src/protocol/extensions.js";
 import { errorOf, historyOf, linesOf, messageOf, opened, say, stateOf, taskOf, textIn } from "../support/say.js";
-import { overEveryWire, startAgent, wires } from "../support/serve-agent.js";
+import { overEach, startAgent } from "../support/serve-agent.js";
+import { expectWrong, wiresThat } from "../support/wires.js";
 
 // A caller that does not know whether its message arrived sends it again, and nothing is done twice.
 
 const once = { extensions: [idempotentSendExtension] };
 
-overEveryWire((start) => {
+overEach(wiresThat("keep ids of messages"), (start) => {
   it("a message that comes again gets the same reply, and the agent is asked once", async () => {
     let asked = 0;
     await using served = await start({ agent: async () => reply(`answer ${++asked}`) });
@@ -68,8 +69,7 @@ overEveryWire((start) => {
       served.client.sendMessage(say("y", { messageId }), once),
       served.client.sendStreamingMessage(say("y", { messageId }), once),
     ]) {
-      const error = await errorOf(call);
-      expect([error.code, error.violations[0]?.field]).toEqual(["invalidParams", "message.messageId"]);
+      expectWrong(served.wire, await errorOf(call), "message.messageId");
     }
   });
 });
@@ -82,7 +82,9 @@ it("a message may come again over every other binding, and at another server of 
   await using there = await startAgent("json-rpc", { agent, store });
   const request = say("x", { metadata: { b: { d: 1, c: [true, "x"] }, a: null } });
   const answers = await Promise.all(
-    [here, there].flatMap((served) => wires.map((wire) => served.over(wire).sendMessage(request, once))),
+    [here, there].flatMap((served) =>
+      wiresThat("keep ids of messages").map((wire) => served.over(wire).sendMessage(request, once)),
+    ),
   );
   for (const answer of answers) expect(textIn(messageOf(answer).parts)).toBe("answer 1");
   expect(asked).toBe(1);

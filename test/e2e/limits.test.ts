@@ -1,8 +1,9 @@
 import { artifact, completed, failed, inputRequired, working } from "trivium";
 import { expect, it } from "vitest";
 import { errorOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
-import { overEveryWire } from "../support/serve-agent.js";
+import { overEach, overEveryWire } from "../support/serve-agent.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
+import { expectWrong, heard, wiresThat } from "../support/wires.js";
 
 const authenticate = ({ header }: { header(name: string): string | undefined }) => ({
   owner: header("x-owner") ?? "nobody",
@@ -10,41 +11,6 @@ const authenticate = ({ header }: { header(name: string): string | undefined }) 
 const as = (owner: string) => ({ headers: { "x-owner": owner } });
 
 overEveryWire((start) => {
-  it("turns of one owner are limited; another owner has turns of their own", async () => {
-    const gate = Promise.withResolvers<void>();
-    await using served = await start({
-      authenticate,
-      limits: { turnsPerOwner: 1 },
-      async *agent() {
-        yield working();
-        await gate.promise;
-      },
-    });
-    const { client } = served;
-    const immediately = say("go", { configuration: { returnImmediately: true } });
-    await client.sendMessage(immediately, as("alice"));
-    const error = await errorOf(client.sendMessage(immediately, as("alice")));
-    expect(error).toMatchObject({ code: "resourceExhausted", retryAfterMs: 1000 });
-    expect(taskOf(await client.sendMessage(immediately, as("bob"))).id).not.toBe("");
-    gate.resolve();
-  });
-
-  it("streams of one principal are limited, and one that was left makes room", async () => {
-    await using served = await start({
-      authenticate,
-      limits: { streamsPerPrincipal: 1 },
-      agent: async () => inputRequired("more?"),
-    });
-    const { client } = served;
-    const { id } = taskOf(await client.sendMessage(say("go"), as("alice")));
-    const subscribe = () => client.subscribeToTask(requestOf("subscribeToTask", { id }), as("alice"));
-    const stream = await opened(subscribe());
-    expect(await errorOf(subscribe())).toMatchObject({ code: "resourceExhausted" });
-    await client.cancelTask(requestOf("cancelTask", { id }), as("alice"));
-    await stream.rest();
-    expect(await errorOf(subscribe())).toMatchObject({ code: "unsupportedOperation" });
-  });
-
   it.each([
     ["an event", { eventMaxBytes: 1000 }, 1, 2000],
     ["a task", { taskMaxBytes: 5000 }, 20, 500],
@@ -70,7 +36,7 @@ overEveryWire((start) => {
       },
     });
     const error = await errorOf(served.client.sendMessage(say("x".repeat(20_000)), {}));
-    expect(error.code).toBe("contentTooLarge");
+    expect(error).toMatchObject(heard(served.wire, { code: "contentTooLarge" }));
     expect(error.message).toContain("10000");
     expect(turns).toBe(0);
     expect(stateOf(taskOf(await served.client.sendMessage(say("small"), {})))).toBe("COMPLETED");
@@ -80,7 +46,7 @@ overEveryWire((start) => {
     await using served = await start({ limits: { historyMaxMessages: 2 }, agent: async () => inputRequired("more?") });
     const { id: taskId } = taskOf(await served.client.sendMessage(say("one"), {}));
     const error = await errorOf(served.client.sendMessage(say("two", { taskId }), {}));
-    expect(error).toMatchObject({ code: "resourceExhausted" });
+    expect(error).toMatchObject(heard(served.wire, { code: "resourceExhausted" }));
     expect(error.message).toContain("2 messages");
   });
 
@@ -110,6 +76,46 @@ overEveryWire((start) => {
     await using served = await start({ limits: { partsMax: 3 }, agent: async () => failed() });
     const parts = Array.from({ length: 4 }, () => say("x").message?.parts ?? []).flat();
     const error = await errorOf(served.client.sendMessage(say(parts), {}));
-    expect(error).toMatchObject({ code: "invalidParams", violations: [{ field: "message.parts" }] });
+    expectWrong(served.wire, error, "message.parts");
+  });
+});
+
+overEach(wiresThat("answer at once"), (start) => {
+  it("turns of one owner are limited; another owner has turns of their own", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using served = await start({
+      authenticate,
+      limits: { turnsPerOwner: 1 },
+      async *agent() {
+        yield working();
+        await gate.promise;
+      },
+    });
+    const { client } = served;
+    const immediately = say("go", { configuration: { returnImmediately: true } });
+    await client.sendMessage(immediately, as("alice"));
+    const error = await errorOf(client.sendMessage(immediately, as("alice")));
+    expect(error).toMatchObject(heard(served.wire, { code: "resourceExhausted", retryAfterMs: 1000 }));
+    expect(taskOf(await client.sendMessage(immediately, as("bob"))).id).not.toBe("");
+    gate.resolve();
+  });
+});
+
+overEach(wiresThat("watch beyond a question"), (start) => {
+  it("streams of one principal are limited, and one that was left makes room", async () => {
+    await using served = await start({
+      authenticate,
+      limits: { streamsPerPrincipal: 1 },
+      agent: async () => inputRequired("more?"),
+    });
+    const { client } = served;
+    const make = async () => taskOf(await client.sendMessage(say("go"), as("alice"))).id;
+    const [id, other] = [await make(), await make()];
+    const subscribe = (id: string) => client.subscribeToTask(requestOf("subscribeToTask", { id }), as("alice"));
+    const stream = await opened(subscribe(id));
+    expect(await errorOf(subscribe(other))).toMatchObject(heard(served.wire, { code: "resourceExhausted" }));
+    await client.cancelTask(requestOf("cancelTask", { id }), as("alice"));
+    await stream.rest();
+    expect(stateOf(taskOf((await opened(subscribe(other))).first.response))).toBe("INPUT_REQUIRED");
   });
 });

@@ -3,8 +3,9 @@ import { artifact, completed, failed, inputRequired, type Task, TaskState, worki
 import { expect, it } from "vitest";
 import type { RequestOf } from "../../src/protocol/operations.js";
 import { errorOf, historyOf, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
-import { overEveryWire, type ServedAgent } from "../support/serve-agent.js";
+import { overEach, type ServedAgent } from "../support/serve-agent.js";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.js";
+import { wiresThat } from "../support/wires.js";
 
 const endings = { done: () => completed(), bad: () => failed("no"), ask: () => inputRequired("more?") } as const;
 
@@ -38,7 +39,7 @@ async function pages(served: ServedAgent, fields: Partial<RequestOf<"listTasks">
   return all;
 }
 
-overEveryWire((start, wire) => {
+overEach(wiresThat("list tasks"), (start, wire) => {
   it("an empty list says so in every member", async () => {
     await using served = await start({ agent });
     const page = await served.client.listTasks(requestOf("listTasks"), {});

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { frame, rawSession } from "../support/grpc-raw.js";
 import { postJson, rawCall } from "../support/http-agent.js";
 import { errorOf, messageOf, requestOf, say, textIn } from "../support/say.js";
-import { overEveryWire, startAgent } from "../support/serve-agent.js";
+import { overEach, overEveryWire, startAgent } from "../support/serve-agent.js";
+import { heard, wiresOf, wiresThat } from "../support/wires.js";
 
 // The two service parameters: the version that a caller speaks, and the extensions that it activates.
 
@@ -17,7 +18,7 @@ function cardWith(extensions: readonly { readonly uri: string; readonly required
   return { name: "Extended", description: "Knows extensions", version: "1", extensions };
 }
 
-overEveryWire((start) => {
+overEach(wiresOf("1.0"), (start) => {
   it.each(["1.0", "1.0.1", "1.0.99"])("version %s is served: a patch number means nothing", async (value) => {
     await using served = await start({ agent });
     expect(textIn(messageOf(await served.client.sendMessage(say("x"), version(value))).parts)).toBe("none");
@@ -39,22 +40,51 @@ overEveryWire((start) => {
         await errorOf(served.client.listTasks(requestOf("listTasks"), version(value))),
       ];
       for (const error of errors) {
-        expect(error).toMatchObject({ code: "versionNotSupported", metadata: { requested: value, supported: "1.0" } });
+        const supported = expect.stringMatching(/^1\.0,0\.3/);
+        expect(error).toMatchObject({ code: "versionNotSupported", metadata: { requested: value, supported } });
       }
       expect(turns).toBe(0);
     },
   );
+});
 
-  it("a call without a version is served, and refused when the server is strict", async () => {
-    await using lenient = await start({ agent });
-    expect(textIn(messageOf(await lenient.client.sendMessage(say("x"), version(""))).parts)).toBe("none");
-    await using strict = await start({ agent, versions: { strict: true } });
-    expect(await errorOf(strict.client.sendMessage(say("x"), version("")))).toMatchObject({
-      code: "versionNotSupported",
+overEach(
+  wiresOf("1.0").filter((wire) => wire !== "in-process"),
+  (start) => {
+    it("a call without a version is served, and refused when the server is strict", async () => {
+      await using lenient = await start({ agent });
+      expect(textIn(messageOf(await lenient.client.sendMessage(say("x"), version(""))).parts)).toBe("none");
+      await using strict = await start({ agent, versions: { strict: true } });
+      expect(await errorOf(strict.client.sendMessage(say("x"), version("")))).toMatchObject({
+        code: "versionNotSupported",
+      });
+      expect(textIn(messageOf(await strict.client.sendMessage(say("x"), {})).parts)).toBe("none");
     });
-    expect(textIn(messageOf(await strict.client.sendMessage(say("x"), {})).parts)).toBe("none");
+  },
+);
+
+overEach(wiresOf("0.3"), (start) => {
+  it.each(["0.3", "0.3.0", "0.3.9", ""])("version %j is served in the form of 0.3, strictly too", async (value) => {
+    await using served = await start({ agent, versions: { strict: true } });
+    expect(textIn(messageOf(await served.client.sendMessage(say("x"), version(value))).parts)).toBe("none");
   });
 
+  it.each(["0.5", "2.0", "one"])("version %s is refused, and the agent is not asked", async (value) => {
+    let turns = 0;
+    await using served = await start({
+      async agent() {
+        turns++;
+        return completed();
+      },
+    });
+    const error = await errorOf(served.client.sendMessage(say("x"), version(value)));
+    expect(error).toMatchObject(heard(served.wire, { code: "versionNotSupported", metadata: { requested: value } }));
+    expect(error.message).toContain(value);
+    expect(turns).toBe(0);
+  });
+});
+
+overEach(wiresThat("activate extensions"), (start) => {
   it("an extension is active for a call that asks for it, and for no other; unknown ones are ignored", async () => {
     await using served = await start({ agent, card: cardWith([{ uri }, { uri: other }]) });
     const answer = async (extensions: readonly string[]): Promise<string> =>
@@ -64,7 +94,9 @@ overEveryWire((start) => {
     expect(await answer([other, "urn:nobody:knows", "urn:example:extension:v2", uri, other])).toBe(`${other} ${uri}`);
     expect(await answer([])).toBe("none");
   });
+});
 
+overEveryWire((start) => {
   it("a required extension that is not activated is refused by its name, before the agent starts", async () => {
     let turns = 0;
     await using served = await start({
@@ -76,7 +108,8 @@ overEveryWire((start) => {
     });
     for (const extensions of [[], [other], ["urn:example:extension:v2"]]) {
       const error = await errorOf(served.client.sendMessage(say("x"), { extensions }));
-      expect(error).toMatchObject({ code: "extensionSupportRequired", metadata: { uri } });
+      expect(error).toMatchObject(heard(served.wire, { code: "extensionSupportRequired", metadata: { uri } }));
+      expect(error.message).toContain(uri);
     }
     expect(turns).toBe(0);
     await served.client.sendMessage(say("x"), { extensions: [uri] });
@@ -98,9 +131,9 @@ describe("on the wire", () => {
       const post = async (query: string, headers = {}): Promise<string> =>
         (await postJson(`${served.server.url}${path}${query}`, body, headers)).text;
       expect(await post("?A2A-Version=1.0")).toContain("none");
-      expect(await post("?a2a-version=9.9")).toContain("VERSION_NOT_SUPPORTED");
+      expect(await post("?a2a-version=9.9")).toContain("version 9.9 is not served");
       expect(await post("?A2A-Version=9.9", { "a2a-VERSION": "1.0" })).toContain("none");
-      expect(await post("?A2A-Version=1.0", { "A2A-Version": "9.9" })).toContain("VERSION_NOT_SUPPORTED");
+      expect(await post("?A2A-Version=1.0", { "A2A-Version": "9.9" })).toContain("version 9.9 is not served");
     },
   );
 

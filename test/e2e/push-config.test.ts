@@ -2,7 +2,8 @@ import { completed, inputRequired } from "trivium";
 import { expect, it } from "vitest";
 import type { RequestOf } from "../../src/protocol/operations.js";
 import { errorOf, requestOf, say, taskOf } from "../support/say.js";
-import { overEveryWire, type ServedAgent, type StartAgent } from "../support/serve-agent.js";
+import { overEach, overEveryWire, type ServedAgent, type StartAgent } from "../support/serve-agent.js";
+import { expectWrong, heard, wiresOf, wiresThat } from "../support/wires.js";
 
 // The four operations on push configurations. What is delivered is tested where it is made.
 
@@ -17,62 +18,11 @@ async function withTask(start: StartAgent): Promise<{ readonly served: ServedAge
 }
 
 overEveryWire((start) => {
-  it("a configuration is kept under an id of its own, shown without its credentials, and listed", async () => {
-    const { served, taskId } = await withTask(start);
-    await using _ = served;
-    const { client } = served;
-    const authentication = {
-      $typeName: "lf.a2a.v1.AuthenticationInfo",
-      scheme: "Bearer",
-      credentials: "s3cret",
-    } as const;
-    const made = await client.createTaskPushNotificationConfig(config({ taskId, token: "t", authentication }), {});
-    expect(made).toMatchObject({ taskId, url, authentication: { scheme: "Bearer", credentials: "" } });
-    expect(made.id).not.toBe("");
-    const named = await client.createTaskPushNotificationConfig(config({ taskId, id: "mine" }), {});
-    expect(named.id).toBe("mine");
-    const get = requestOf("getTaskPushNotificationConfig", { taskId, id: made.id });
-    expect(await client.getTaskPushNotificationConfig(get, {})).toEqual(made);
-    const list = await client.listTaskPushNotificationConfigs(
-      requestOf("listTaskPushNotificationConfigs", { taskId }),
-      {},
-    );
-    expect(list).toMatchObject({ configs: [made, named], nextPageToken: "" });
-  });
-
   it("a task that has ended takes none: nothing more would be delivered", async () => {
     await using served = await start({ push: { allow: "loopback" }, agent: async () => completed() });
     const taskId = taskOf(await served.client.sendMessage(say("go"), {})).id;
     const error = await errorOf(served.client.createTaskPushNotificationConfig(config({ taskId }), {}));
-    expect(error).toMatchObject({ code: "unsupportedOperation", metadata: { taskId } });
-  });
-
-  it("the same id again replaces what it named", async () => {
-    const { served, taskId } = await withTask(start);
-    await using _ = served;
-    await served.client.createTaskPushNotificationConfig(config({ taskId, id: "a" }), {});
-    await served.client.createTaskPushNotificationConfig(config({ taskId, id: "a", url: `${url}/2` }), {});
-    const { configs } = await served.client.listTaskPushNotificationConfigs(
-      requestOf("listTaskPushNotificationConfigs", { taskId }),
-      {},
-    );
-    expect(configs.map(({ id, url }) => `${id} ${url}`)).toEqual([`a ${url}/2`]);
-  });
-
-  it("the list comes in pages when asked to", async () => {
-    const { served, taskId } = await withTask(start);
-    await using _ = served;
-    for (const id of ["a", "b c", "d"])
-      await served.client.createTaskPushNotificationConfig(config({ taskId, id }), {});
-    const ids: string[][] = [];
-    let pageToken = "";
-    do {
-      const request = requestOf("listTaskPushNotificationConfigs", { taskId, pageSize: 2, pageToken });
-      const page = await served.client.listTaskPushNotificationConfigs(request, {});
-      ids.push(page.configs.map(({ id }) => id));
-      pageToken = page.nextPageToken;
-    } while (pageToken !== "");
-    expect(ids).toEqual([["a", "b c"], ["d"]]);
+    expect(error).toMatchObject(heard(served.wire, { code: "unsupportedOperation", metadata: { taskId } }));
   });
 
   it("deleting is for good, and may be done twice", async () => {
@@ -98,7 +48,7 @@ overEveryWire((start) => {
       client.deleteTaskPushNotificationConfig(requestOf("deleteTaskPushNotificationConfig", { taskId, id: "a" }), {}),
     ];
     for (const error of await Promise.all(calls.map(errorOf)))
-      expect(error).toMatchObject({ code: "taskNotFound", metadata: { taskId } });
+      expect(error).toMatchObject(heard(served.wire, { code: "taskNotFound", metadata: { taskId } }));
   });
 
   it("an agent without push notifications answers all four, and a configuration in a send, by saying so", async () => {
@@ -125,17 +75,17 @@ overEveryWire((start) => {
     expect(turns).toBe(0);
   });
 
-  it.each(["", "not a url", "ftp://x.example/", "http://", "https://user:pw@x.example/", "http://x.example:99999/"])(
+  it.each(["not a url", "ftp://x.example/", "http://", "https://user:pw@x.example/", "http://x.example:99999/"])(
     "an address that no webhook has is refused and named: %j",
     async (bad) => {
       const { served, taskId } = await withTask(start);
       await using _ = served;
       const error = await errorOf(served.client.createTaskPushNotificationConfig(config({ taskId, url: bad }), {}));
-      expect(error).toMatchObject({ code: "invalidParams", violations: [{ field: "url" }] });
+      expectWrong(served.wire, error, "url");
       const configuration = { taskPushNotificationConfig: { url: bad } };
       const field = "configuration.taskPushNotificationConfig.url";
       const inline = await errorOf(served.client.sendMessage(say("go", { configuration }), {}));
-      expect(inline).toMatchObject({ code: "invalidParams", violations: [{ field }] });
+      expectWrong(served.wire, inline, field);
     },
   );
 
@@ -144,7 +94,7 @@ overEveryWire((start) => {
     await using _ = served;
     for (const far of ["http://10.0.0.1/", "http://169.254.169.254/latest", "http://[fd00::1]/"]) {
       const error = await errorOf(served.client.createTaskPushNotificationConfig(config({ taskId, url: far }), {}));
-      expect(error).toMatchObject({ code: "invalidParams", violations: [{ field: "url" }] });
+      expectWrong(served.wire, error, "url");
     }
   });
 
@@ -161,16 +111,110 @@ overEveryWire((start) => {
     ] as const;
     for (const [field, fields] of cases) {
       const error = await errorOf(served.client.createTaskPushNotificationConfig(config({ taskId, ...fields }), {}));
-      expect(error).toMatchObject({ code: "invalidParams", violations: [{ field }] });
+      expectWrong(served.wire, error, field);
     }
+  });
+});
+
+overEach(wiresThat("keep several push configurations"), (start) => {
+  it("a configuration is kept under an id of its own, shown without its credentials, and listed", async () => {
+    const { served, taskId } = await withTask(start);
+    await using _ = served;
+    const { client } = served;
+    const authentication = {
+      $typeName: "lf.a2a.v1.AuthenticationInfo",
+      scheme: "Bearer",
+      credentials: "s3cret",
+    } as const;
+    const made = await client.createTaskPushNotificationConfig(config({ taskId, token: "t", authentication }), {});
+    expect(made).toMatchObject({ taskId, url, authentication: { scheme: "Bearer", credentials: "" } });
+    expect(made.id).not.toBe("");
+    const named = await client.createTaskPushNotificationConfig(config({ taskId, id: "mine" }), {});
+    expect(named.id).toBe("mine");
+    const get = requestOf("getTaskPushNotificationConfig", { taskId, id: made.id });
+    expect(await client.getTaskPushNotificationConfig(get, {})).toEqual(made);
+    const list = await client.listTaskPushNotificationConfigs(
+      requestOf("listTaskPushNotificationConfigs", { taskId }),
+      {},
+    );
+    expect(list).toMatchObject({ configs: [made, named], nextPageToken: "" });
+  });
+
+  it("the same id again replaces what it named", async () => {
+    const { served, taskId } = await withTask(start);
+    await using _ = served;
+    await served.client.createTaskPushNotificationConfig(config({ taskId, id: "a" }), {});
+    await served.client.createTaskPushNotificationConfig(config({ taskId, id: "a", url: `${url}/2` }), {});
+    const { configs } = await served.client.listTaskPushNotificationConfigs(
+      requestOf("listTaskPushNotificationConfigs", { taskId }),
+      {},
+    );
+    expect(configs.map(({ id, url }) => `${id} ${url}`)).toEqual([`a ${url}/2`]);
   });
 
   it("an eleventh configuration of a task is refused", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     for (let count = 0; count < 10; count++)
-      await served.client.createTaskPushNotificationConfig(config({ taskId }), {});
-    const error = await errorOf(served.client.createTaskPushNotificationConfig(config({ taskId }), {}));
+      await served.client.createTaskPushNotificationConfig(config({ taskId, id: `hook ${count}` }), {});
+    const more = config({ taskId, id: "one more" });
+    const error = await errorOf(served.client.createTaskPushNotificationConfig(more, {}));
     expect(error).toMatchObject({ code: "invalidParams" });
+  });
+});
+
+overEach(wiresThat("page push configurations"), (start) => {
+  it("the list comes in pages when asked to", async () => {
+    const { served, taskId } = await withTask(start);
+    await using _ = served;
+    for (const id of ["a", "b c", "d"])
+      await served.client.createTaskPushNotificationConfig(config({ taskId, id }), {});
+    const ids: string[][] = [];
+    let pageToken = "";
+    do {
+      const request = requestOf("listTaskPushNotificationConfigs", { taskId, pageSize: 2, pageToken });
+      const page = await served.client.listTaskPushNotificationConfigs(request, {});
+      ids.push(page.configs.map(({ id }) => id));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    expect(ids).toEqual([["a", "b c"], ["d"]]);
+  });
+});
+
+overEach(wiresThat("keep several push configurations"), (start) => {
+  it("no address at all is refused and named", async () => {
+    const { served, taskId } = await withTask(start);
+    await using _ = served;
+    const error = await errorOf(served.client.createTaskPushNotificationConfig(config({ taskId, url: "" }), {}));
+    expectWrong(served.wire, error, "url");
+  });
+
+  it("all are listed at once when no pages are asked for", async () => {
+    const { served, taskId } = await withTask(start);
+    await using _ = served;
+    const ids = ["a", "b c", "d"];
+    for (const id of ids) await served.client.createTaskPushNotificationConfig(config({ taskId, id }), {});
+    const { configs } = await served.client.listTaskPushNotificationConfigs(
+      requestOf("listTaskPushNotificationConfigs", { taskId }),
+      {},
+    );
+    expect(configs.map(({ id }) => id)).toEqual(ids);
+  });
+});
+
+overEach(wiresOf("0.1"), (start) => {
+  it("a task has one configuration, which the next one replaces, and no address takes away", async () => {
+    const { served, taskId } = await withTask(start);
+    await using _ = served;
+    const { client } = served;
+    const list = async () =>
+      (await client.listTaskPushNotificationConfigs(requestOf("listTaskPushNotificationConfigs", { taskId }), {}))
+        .configs;
+    expect(await list()).toEqual([]);
+    await client.createTaskPushNotificationConfig(config({ taskId, id: "a", token: "t" }), {});
+    await client.createTaskPushNotificationConfig(config({ taskId, id: "b", url: `${url}/2` }), {});
+    expect(await list()).toMatchObject([{ id: taskId, taskId, url: `${url}/2`, token: "" }]);
+    await client.createTaskPushNotificationConfig(config({ taskId, url: "" }), {});
+    expect(await list()).toEqual([]);
   });
 });

@@ -3,7 +3,8 @@ import { expect, it } from "vitest";
 import { eventIdOf, resumeExtension, withoutEventId } from "../../src/protocol/extensions.js";
 import { itemsOf } from "../support/items.js";
 import { lineOf, linesOf, opened, requestOf, say, taskOf } from "../support/say.js";
-import { overEveryWire, startAgent } from "../support/serve-agent.js";
+import { overEach, startAgent } from "../support/serve-agent.js";
+import { wiresThat } from "../support/wires.js";
 
 // Where a stream has no place for the ids of its events, the events carry them. A client takes them out again: here the wires
 // are looked at.
@@ -18,7 +19,7 @@ async function* threeEvents() {
   yield artifact("b", { artifactId: "x", append: true, lastChunk: true });
 }
 
-overEveryWire((start, wire) => {
+overEach(wiresThat("activate extensions"), (start, wire) => {
   it("each event carries its id when the caller says so, beside what the agent put there", async () => {
     await using served = await start({ agent: threeEvents });
     const items = await itemsOf(served.bare.sendStreamingMessage(say("x"), marked));

@@ -15,57 +15,12 @@ import {
 } from "trivium";
 import { expect, it } from "vitest";
 import { errorOf, historyOf, messageOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
-import { overEveryWire } from "../support/serve-agent.js";
+import { overEach, overEveryWire } from "../support/serve-agent.js";
+import { expectWrong, heard, wiresOf, wiresThat } from "../support/wires.js";
+
+const untyped = { mediaType: "" };
 
 overEveryWire((start) => {
-  it("a reply is the whole answer: a message with its context, and no task", async () => {
-    await using served = await start({
-      async *agent({ text }) {
-        yield reply(`pong ${text}`);
-      },
-    });
-    const message = messageOf(await served.client.sendMessage(say("ping"), {}));
-    expect(message).toMatchObject({ role: Role.AGENT, taskId: "" });
-    expect(textIn(message.parts)).toBe("pong ping");
-    expect(message.messageId).not.toBe("");
-    expect(message.contextId).not.toBe("");
-    expect((await served.client.listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);
-  });
-
-  it("any other event makes a task, answered when it has ended, with all that it holds", async () => {
-    await using served = await start({
-      async *agent({ text }) {
-        yield working("on it");
-        yield artifact("first", { name: "one" });
-        yield artifact(text, { name: "two" });
-      },
-    });
-    const task = taskOf(await served.client.sendMessage(say("second"), {}));
-    expect(stateOf(task)).toBe("COMPLETED");
-    expect(task.artifacts.map(({ name, parts }) => `${name}: ${textIn(parts)}`)).toEqual(["one: first", "two: second"]);
-    expect(new Set(task.artifacts.map(({ artifactId }) => artifactId)).size).toBe(2);
-    expect(historyOf(task)).toEqual(["user: second", "agent: on it"]);
-    expect(task.history.map(({ taskId, contextId }) => `${taskId} ${contextId}`)).toEqual(
-      task.history.map(() => `${task.id} ${task.contextId}`),
-    );
-    expect(task.status?.timestamp).toBeDefined();
-    expect(await served.client.getTask(requestOf("getTask", { id: task.id }), {})).toEqual(task);
-  });
-
-  it.each([
-    ["COMPLETED", completed("well")],
-    ["FAILED", failed("badly")],
-    ["REJECTED", rejected("no")],
-    ["INPUT_REQUIRED", inputRequired("which?")],
-    ["AUTH_REQUIRED", authRequired("log in at https://login.example")],
-  ])("a send is answered at %s, with the status message", async (state, event) => {
-    await using served = await start({ agent: async () => event });
-    const task = taskOf(await served.client.sendMessage(say("go"), {}));
-    expect(stateOf(task)).toBe(state);
-    expect(textIn(task.status?.message?.parts)).toBe(textIn(event.status?.message?.parts));
-    expect(task.status?.message).toMatchObject({ role: Role.AGENT, taskId: task.id, contextId: task.contextId });
-  });
-
   it("a send waits as long as the task is worked on", async () => {
     const gate = Promise.withResolvers<void>();
     const reached = Promise.withResolvers<string>();
@@ -90,28 +45,101 @@ overEveryWire((start) => {
     expect(task.artifacts).toHaveLength(1);
   });
 
-  it("returnImmediately answers as soon as there is a task, which then goes on", async () => {
-    const gate = Promise.withResolvers<void>();
+  it("a negative historyLength is refused, with the field named", async () => {
+    await using served = await start({ agent: async () => completed() });
+    const error = await errorOf(served.client.sendMessage(say("go", { configuration: { historyLength: -1 } }), {}));
+    expectWrong(served.wire, error, "configuration.historyLength");
+  });
+
+  it("a message to a task that has ended is refused, whichever way it is sent", async () => {
+    await using served = await start({ agent: async () => completed() });
+    const { id: taskId } = taskOf(await served.client.sendMessage(say("go"), {}));
+    const refused = heard(served.wire, { code: "unsupportedOperation", metadata: { taskId } });
+    expect(await errorOf(served.client.sendMessage(say("more", { taskId }), {}))).toMatchObject(refused);
+    expect(await errorOf(served.client.sendStreamingMessage(say("more", { taskId }), {}))).toMatchObject(refused);
+  });
+
+  it("each task has an id of its own, also when the same message comes twice", async () => {
+    await using served = await start({ agent: async () => completed() });
+    const send = async () => taskOf(await served.client.sendMessage(say("go", { messageId: "m" }), {})).id;
+    expect(new Set([await send(), await send(), await send()]).size).toBe(3);
+  });
+
+  it("parts of a media type that the card does not name are refused before the agent starts", async () => {
+    let started = 0;
+    const card = { name: "Picky", description: "Takes text", version: "1", defaultInputModes: ["text/plain"] };
     await using served = await start({
-      async agent({ emit }) {
-        await gate.promise;
-        await emit(artifact("late"));
+      card,
+      async agent() {
+        started++;
+        return completed();
       },
     });
-    const configuration = { returnImmediately: true };
-    const task = taskOf(await served.client.sendMessage(say("go", { configuration }), {}));
-    expect(stateOf(task)).toBe("SUBMITTED");
-    const stream = await opened(served.client.subscribeToTask(requestOf("subscribeToTask", { id: task.id }), {}));
-    gate.resolve();
-    await stream.rest();
-    const ended = await served.client.getTask(requestOf("getTask", { id: task.id }), {});
-    expect([stateOf(ended), ended.artifacts.length]).toEqual(["COMPLETED", 1]);
+    const parts = [text("fine"), file(new Uint8Array([1]), { mediaType: "image/png" })];
+    const error = await errorOf(served.client.sendMessage(say(parts), {}));
+    const metadata = { mediaType: "image/png" };
+    expect(error).toMatchObject(heard(served.wire, { code: "contentTypeNotSupported", metadata }));
+    expect(await errorOf(served.client.sendStreamingMessage(say(parts), {}))).toMatchObject({ code: error.code });
+    expect(started).toBe(0);
+    expect(stateOf(taskOf(await served.client.sendMessage(say("text"), {})))).toBe("COMPLETED");
+  });
+});
+
+overEach(wiresThat("tell the agent's answer"), (start) => {
+  it("a reply is the whole answer: a message with its context, and no task", async () => {
+    await using served = await start({
+      async *agent({ text }) {
+        yield reply(`pong ${text}`);
+      },
+    });
+    const message = messageOf(await served.client.sendMessage(say("ping"), {}));
+    expect(message).toMatchObject({ role: Role.AGENT, taskId: "" });
+    expect(textIn(message.parts)).toBe("pong ping");
+    expect(message.messageId).not.toBe("");
+    expect(message.contextId).not.toBe("");
+    expect((await served.over("in-process").listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);
   });
 
   it("returnImmediately changes nothing for a reply", async () => {
     await using served = await start({ agent: async () => reply("pong") });
     const configuration = { returnImmediately: true };
     expect(textIn(messageOf(await served.client.sendMessage(say("x", { configuration }), {})).parts)).toBe("pong");
+  });
+
+  it("a context id that the caller made up is kept, and one is made where there is none", async () => {
+    await using served = await start({
+      async *agent({ text }) {
+        yield text === "reply" ? reply("yes") : completed();
+      },
+    });
+    const ownContext = { contextId: "my context" };
+    expect(taskOf(await served.client.sendMessage(say("task", ownContext), {}))).toMatchObject(ownContext);
+    expect(messageOf(await served.client.sendMessage(say("reply", ownContext), {}))).toMatchObject(ownContext);
+    const made = taskOf(await served.client.sendMessage(say("task"), {})).contextId;
+    expect(made).not.toBe("");
+    expect(made).not.toBe("my context");
+  });
+});
+
+overEach(wiresThat("tell history unasked"), (start) => {
+  it("any other event makes a task, answered when it has ended, with all that it holds", async () => {
+    await using served = await start({
+      async *agent({ text }) {
+        yield working("on it");
+        yield artifact("first", { name: "one" });
+        yield artifact(text, { name: "two" });
+      },
+    });
+    const task = taskOf(await served.client.sendMessage(say("second"), {}));
+    expect(stateOf(task)).toBe("COMPLETED");
+    expect(task.artifacts.map(({ name, parts }) => `${name}: ${textIn(parts)}`)).toEqual(["one: first", "two: second"]);
+    expect(new Set(task.artifacts.map(({ artifactId }) => artifactId)).size).toBe(2);
+    expect(historyOf(task)).toEqual(["user: second", "agent: on it"]);
+    expect(task.history.map(({ taskId, contextId }) => `${taskId} ${contextId}`)).toEqual(
+      task.history.map(() => `${task.id} ${task.contextId}`),
+    );
+    expect(task.status?.timestamp).toBeDefined();
+    expect(await served.client.getTask(requestOf("getTask", { id: task.id }), {})).toEqual(task);
   });
 
   it.each([
@@ -136,13 +164,45 @@ overEveryWire((start) => {
     const got = await served.client.getTask(requestOf("getTask", { id: task.id, historyLength }), {});
     expect(historyOf(got)).toEqual(wanted);
   });
+});
 
-  it("a negative historyLength is refused, with the field named", async () => {
-    await using served = await start({ agent: async () => completed() });
-    const error = await errorOf(served.client.sendMessage(say("go", { configuration: { historyLength: -1 } }), {}));
-    expect(error).toMatchObject({ code: "invalidParams", violations: [{ field: "configuration.historyLength" }] });
+overEach(wiresThat("know every state"), (start) => {
+  it.each([
+    ["COMPLETED", completed("well")],
+    ["FAILED", failed("badly")],
+    ["REJECTED", rejected("no")],
+    ["INPUT_REQUIRED", inputRequired("which?")],
+    ["AUTH_REQUIRED", authRequired("log in at https://login.example")],
+  ])("a send is answered at %s, with the status message", async (state, event) => {
+    await using served = await start({ agent: async () => event });
+    const task = taskOf(await served.client.sendMessage(say("go"), {}));
+    expect(stateOf(task)).toBe(state);
+    expect(textIn(task.status?.message?.parts)).toBe(textIn(event.status?.message?.parts));
+    expect(task.status?.message).toMatchObject({ role: Role.AGENT, taskId: task.id, contextId: task.contextId });
   });
+});
 
+overEach(wiresThat("answer at once"), (start) => {
+  it("returnImmediately answers as soon as there is a task, which then goes on", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using served = await start({
+      async agent({ emit }) {
+        await gate.promise;
+        await emit(artifact("late"));
+      },
+    });
+    const configuration = { returnImmediately: true };
+    const task = taskOf(await served.client.sendMessage(say("go", { configuration }), {}));
+    expect(stateOf(task)).toBe("SUBMITTED");
+    const stream = await opened(served.client.subscribeToTask(requestOf("subscribeToTask", { id: task.id }), {}));
+    gate.resolve();
+    await stream.rest();
+    const ended = await served.client.getTask(requestOf("getTask", { id: task.id }), {});
+    expect([stateOf(ended), ended.artifacts.length]).toEqual(["COMPLETED", 1]);
+  });
+});
+
+overEach(wiresThat("say all of a part"), (start) => {
   it("what a caller sends reaches the agent whole, and what it answers reaches the caller whole", async () => {
     const parts: Part[] = [
       text("é😀\u2028", { mediaType: "text/markdown", metadata: { a: [1, null, { b: "c" }] } }),
@@ -169,7 +229,9 @@ overEveryWire((start) => {
     expect(task.history[0]?.parts).toEqual(parts);
     expect(seen).toEqual([{ of: "message" }, { of: "request" }, ["text/plain", "application/json"]]);
   });
+});
 
+overEach(wiresThat("take ids as they are given"), (start) => {
   it("a task id that does not exist is not found: callers do not choose ids", async () => {
     let started = 0;
     await using served = await start({
@@ -179,53 +241,83 @@ overEveryWire((start) => {
       },
     });
     const error = await errorOf(served.client.sendMessage(say("go", { taskId: "mine" }), {}));
-    expect(error).toMatchObject({ code: "taskNotFound", metadata: { taskId: "mine" } });
+    expect(error).toMatchObject(heard(served.wire, { code: "taskNotFound", metadata: { taskId: "mine" } }));
     expect(started).toBe(0);
   });
+});
 
-  it("a message to a task that has ended is refused, whichever way it is sent", async () => {
-    await using served = await start({ agent: async () => completed() });
-    const { id: taskId } = taskOf(await served.client.sendMessage(say("go"), {}));
-    const refused = { code: "unsupportedOperation", metadata: { taskId } };
-    expect(await errorOf(served.client.sendMessage(say("more", { taskId }), {}))).toMatchObject(refused);
-    expect(await errorOf(served.client.sendStreamingMessage(say("more", { taskId }), {}))).toMatchObject(refused);
-  });
-
-  it("each task has an id of its own, also when the same message comes twice", async () => {
-    await using served = await start({ agent: async () => completed() });
-    const send = async () => taskOf(await served.client.sendMessage(say("go", { messageId: "m" }), {})).id;
-    expect(new Set([await send(), await send(), await send()]).size).toBe(3);
-  });
-
-  it("parts of a media type that the card does not name are refused before the agent starts", async () => {
-    let started = 0;
-    const card = { name: "Picky", description: "Takes text", version: "1", defaultInputModes: ["text/plain"] };
+overEach(wiresThat("keep ids of messages"), (start) => {
+  it("what every version can say of a part reaches the agent whole, and so does the answer", async () => {
+    const parts: Part[] = [
+      text("é😀\u2028", { metadata: { a: [1, null, { b: "c" }] } }),
+      text(""),
+      file(new Uint8Array([0, 1, 254, 255]), { filename: "a b.bin", mediaType: "application/x-odd" }),
+      file("https://files.example/x?y=z#q", { filename: "x", mediaType: "text/x" }),
+      data({ n: 1.5, deep: { list: [true, null, "s"] } }, untyped),
+      data(null, untyped),
+      data([1, "a"], untyped),
+      data("scalar", { ...untyped, metadata: { of: "part" } }),
+    ];
+    const seen: unknown[] = [];
     await using served = await start({
-      card,
-      async agent() {
-        started++;
-        return completed();
+      async *agent({ message, metadata, configuration }) {
+        seen.push(message.parts, message.metadata, metadata, configuration?.acceptedOutputModes);
+        yield artifact(message.parts, { metadata: { of: "artifact" }, extensions: ["urn:x"] });
       },
     });
-    const parts = [text("fine"), file(new Uint8Array([1]), { mediaType: "image/png" })];
-    const error = await errorOf(served.client.sendMessage(say(parts), {}));
-    expect(error).toMatchObject({ code: "contentTypeNotSupported", metadata: { mediaType: "image/png" } });
-    expect(await errorOf(served.client.sendStreamingMessage(say(parts), {}))).toMatchObject({ code: error.code });
-    expect(started).toBe(0);
-    expect(stateOf(taskOf(await served.client.sendMessage(say("text"), {})))).toBe("COMPLETED");
+    const configuration = { acceptedOutputModes: ["text/plain", "application/json"] };
+    const request = say(parts, { metadata: { of: "request" }, configuration });
+    if (request.message !== undefined) request.message.metadata = { of: "message" };
+    const task = taskOf(await served.client.sendMessage(request, {}));
+    expect(task.artifacts[0]?.parts).toEqual(parts);
+    expect(task.artifacts[0]).toMatchObject({ metadata: { of: "artifact" }, extensions: ["urn:x"] });
+    expect(task.history[0]?.parts).toEqual(parts);
+    expect(seen).toEqual([parts, { of: "message" }, { of: "request" }, configuration.acceptedOutputModes]);
   });
+});
 
-  it("a context id that the caller made up is kept, and one is made where there is none", async () => {
+overEach(wiresOf("0.1"), (start) => {
+  it("what 0.1 can say of a part reaches the agent whole, and so does the answer", async () => {
+    const parts: Part[] = [
+      text("é😀\u2028", { metadata: { a: [1, null, { b: "c" }] } }),
+      file(new Uint8Array([0, 1, 254, 255]), { filename: "a b.bin", mediaType: "application/x-odd" }),
+      file("https://files.example/x?y=z#q", { filename: "x", mediaType: "text/x" }),
+      data({ n: 1.5, deep: { list: [true, null, "s"] } }, untyped),
+      data([1, "a"], untyped),
+    ];
+    const seen: unknown[] = [];
     await using served = await start({
-      async *agent({ text }) {
-        yield text === "reply" ? reply("yes") : completed();
+      async *agent({ message, metadata, configuration }) {
+        seen.push(message.parts, metadata, configuration?.acceptedOutputModes);
+        yield artifact(message.parts, { name: "copy", metadata: { of: "artifact" } });
       },
     });
-    const ownContext = { contextId: "my context" };
-    expect(taskOf(await served.client.sendMessage(say("task", ownContext), {}))).toMatchObject(ownContext);
-    expect(messageOf(await served.client.sendMessage(say("reply", ownContext), {}))).toMatchObject(ownContext);
-    const made = taskOf(await served.client.sendMessage(say("task"), {})).contextId;
-    expect(made).not.toBe("");
-    expect(made).not.toBe("my context");
+    const configuration = { acceptedOutputModes: ["text/plain", "application/json"], historyLength: 1 };
+    const task = taskOf(
+      await served.client.sendMessage(say(parts, { metadata: { of: "request" }, configuration }), {}),
+    );
+    expect(task.artifacts).toMatchObject([{ name: "copy", parts, metadata: { of: "artifact" } }]);
+    expect(task.history[0]?.parts).toEqual(parts);
+    expect(seen).toEqual([parts, { of: "request" }, configuration.acceptedOutputModes]);
+  });
+
+  it("a reply is the message of a task that is done, under the name that the caller gave it", async () => {
+    await using served = await start({ agent: async ({ text }) => reply(`pong ${text}`) });
+    const task = taskOf(await served.client.sendMessage(say("ping", { taskId: "a name", contextId: "a session" }), {}));
+    expect([task.id, task.contextId, stateOf(task)]).toEqual(["a name", "a session", "COMPLETED"]);
+    expect(textIn(task.status?.message?.parts)).toBe("pong ping");
+    expect(await served.client.getTask(requestOf("getTask", { id: "a name", historyLength: 0 }), {})).toEqual(task);
+    const { tasks } = await served.over("in-process").listTasks(requestOf("listTasks"), {});
+    expect(tasks.map(stateOf)).toEqual(["COMPLETED"]);
+    expect(tasks[0]?.id).not.toBe("a name");
+  });
+
+  it.each([
+    ["FAILED", rejected("no")],
+    ["INPUT_REQUIRED", authRequired("log in at https://login.example")],
+  ])("a state that 0.1 does not know is heard as %s, with its message", async (state, event) => {
+    await using served = await start({ agent: async () => event });
+    const task = taskOf(await served.client.sendMessage(say("go"), {}));
+    expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual([state, textIn(event.status?.message?.parts)]);
   });
 });

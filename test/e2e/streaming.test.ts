@@ -1,5 +1,6 @@
 import { artifact, authRequired, completed, inputRequired, rejected, reply, streamText, working } from "trivium";
 import { expect, it } from "vitest";
+import { itemsOf } from "../support/items.js";
 import {
   errorOf,
   lineOf,
@@ -12,162 +13,12 @@ import {
   taskOf,
   textIn,
 } from "../support/say.js";
-import { overEveryWire } from "../support/serve-agent.js";
+import { overEach, overEveryWire } from "../support/serve-agent.js";
+import { closingLines, wiresOf, wiresThat } from "../support/wires.js";
 
 const subscribe = (id: string) => requestOf("subscribeToTask", { id });
 
 overEveryWire((start) => {
-  it("the stream of a reply is one message, then its end", async () => {
-    await using served = await start({ agent: async () => reply("pong") });
-    expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual(['message "pong"']);
-  });
-
-  it("the stream of a task begins with the task, then gives every event in order, then ends", async () => {
-    await using served = await start({
-      async *agent() {
-        yield working();
-        yield artifact("a", { artifactId: "x" });
-        yield artifact("b", { artifactId: "x", append: true });
-        yield artifact("c", { artifactId: "x", append: true, lastChunk: true });
-        yield artifact("whole", { artifactId: "y" });
-        yield completed();
-      },
-    });
-    expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual([
-      "task SUBMITTED",
-      "status WORKING",
-      'artifact x "a"',
-      'artifact x "b" append',
-      'artifact x "c" append last',
-      'artifact y "whole"',
-      "status COMPLETED",
-    ]);
-  });
-
-  it.each([
-    ["REJECTED", () => rejected("no")],
-    ["INPUT_REQUIRED", () => inputRequired("more?")],
-  ])("a stream whose first event is %s ends with it", async (state, event) => {
-    await using served = await start({ agent: async () => event() });
-    expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual([
-      "task SUBMITTED",
-      `status ${state}`,
-    ]);
-  });
-
-  it("the stream stays open at AUTH_REQUIRED while the agent waits for the credential", async () => {
-    const granted = Promise.withResolvers<void>();
-    await using served = await start({
-      async *agent() {
-        yield authRequired("grant it at https://login.example");
-        await granted.promise;
-        yield working();
-        yield completed();
-      },
-    });
-    const stream = await opened(served.client.sendStreamingMessage(say("x"), {}));
-    const [waiting] = await readUntil(stream.iterator, () => true);
-    expect(waiting && lineOf(waiting)).toBe("status AUTH_REQUIRED");
-    granted.resolve();
-    expect(await stream.rest()).toEqual(["status WORKING", "status COMPLETED"]);
-  });
-
-  it("a stream of an agent that leaves the task at AUTH_REQUIRED ends there", async () => {
-    await using served = await start({ agent: async () => authRequired("log in") });
-    expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual([
-      "task SUBMITTED",
-      "status AUTH_REQUIRED",
-    ]);
-  });
-
-  it("each event is on its way before the next one is made", async () => {
-    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
-    await using served = await start({
-      async *agent() {
-        yield working();
-        await gates[0].promise;
-        yield artifact("half", { artifactId: "x" });
-        await gates[1].promise;
-      },
-    });
-    const stream = await opened(served.client.sendStreamingMessage(say("x"), {}));
-    await readUntil(stream.iterator, (line) => line === "status WORKING");
-    gates[0].resolve();
-    await readUntil(stream.iterator, (line) => line === 'artifact x "half"');
-    gates[1].resolve();
-    expect(await stream.rest()).toEqual(["status COMPLETED"]);
-  });
-
-  it("subscribers who come at any time see the task as it is, then the same events in the same order", async () => {
-    const steps = Array.from({ length: 6 }, () => Promise.withResolvers<void>());
-    await using served = await start({
-      async *agent() {
-        for (const [index, step] of steps.entries()) {
-          await step.promise;
-          yield artifact(`${index}`, { artifactId: "x", append: index > 0 });
-        }
-      },
-    });
-    const configuration = { returnImmediately: true };
-    const { id } = taskOf(await served.client.sendMessage(say("x", { configuration }), {}));
-    const streams = [];
-    for (const [index, step] of steps.entries()) {
-      const late = await opened(served.client.subscribeToTask(subscribe(id), {}));
-      const have = textIn(taskOf(late.first.response).artifacts[0]?.parts);
-      expect(have).toBe("012345".slice(0, have.length));
-      streams.push({ late, have });
-      step.resolve();
-      for (const each of streams)
-        await readUntil(each.late.iterator, (line) => line.startsWith(`artifact x "${index}"`));
-    }
-    for (const { late } of streams) expect(await late.rest()).toEqual(["status COMPLETED"]);
-    expect(streams.map(({ have }) => have)).toEqual(["", "0", "01", "012", "0123", "01234"]);
-  });
-
-  it("one who leaves disturbs nobody, and the task goes on without any stream at all", async () => {
-    const gate = Promise.withResolvers<void>();
-    await using served = await start({
-      async *agent() {
-        yield working();
-        await gate.promise;
-        yield artifact("done", { artifactId: "x" });
-      },
-    });
-    const sent = await opened(served.client.sendStreamingMessage(say("x"), {}));
-    const { id } = taskOf(sent.first.response);
-    const left = await opened(served.client.subscribeToTask(subscribe(id), {}));
-    const stays = await opened(served.client.subscribeToTask(subscribe(id), {}));
-    await sent.iterator.return?.();
-    await left.iterator.return?.();
-    gate.resolve();
-    const rest = await stays.rest();
-    expect(rest.filter((line) => line !== "status WORKING")).toEqual(['artifact x "done"', "status COMPLETED"]);
-    const task = await served.client.getTask(requestOf("getTask", { id }), {});
-    expect([stateOf(task), task.artifacts.length]).toEqual(["COMPLETED", 1]);
-  });
-
-  it("a subscription outlives INPUT_REQUIRED and the turn that asked, and ends with the task", async () => {
-    await using served = await start({
-      async *agent({ task }) {
-        yield task === undefined ? inputRequired("more?") : completed("thanks");
-      },
-    });
-    const { id: taskId } = taskOf(await served.client.sendMessage(say("go"), {}));
-    const stream = await opened(served.client.subscribeToTask(subscribe(taskId), {}));
-    expect(stateOf(taskOf(stream.first.response))).toBe("INPUT_REQUIRED");
-    await served.client.sendMessage(say("here", { taskId }), {});
-    expect(await stream.rest()).toEqual(["status COMPLETED"]);
-  });
-
-  it("a finished task is not subscribed to, and one that never was is not found", async () => {
-    await using served = await start({ agent: async () => completed() });
-    const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
-    expect(await errorOf(served.client.subscribeToTask(subscribe(id), {}))).toMatchObject({
-      code: "unsupportedOperation",
-    });
-    expect(await errorOf(served.client.subscribeToTask(subscribe("none"), {}))).toMatchObject({ code: "taskNotFound" });
-  });
-
   it("an agent whose card turns streaming off answers both streams with unsupportedOperation", async () => {
     const card = { name: "Plain", description: "Does not stream", version: "1", capabilities: { streaming: false } };
     await using served = await start({ card, agent: async () => inputRequired("more?") });
@@ -206,5 +57,223 @@ overEveryWire((start) => {
     const stream = await opened(served.client.sendStreamingMessage(say("x", { configuration }), {}));
     expect(taskOf(stream.first.response).history).toEqual([]);
     await stream.rest();
+  });
+});
+
+overEach(wiresThat("tell the agent's answer"), (start) => {
+  it("the stream of a reply is one message, then its end", async () => {
+    await using served = await start({ agent: async () => reply("pong") });
+    expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual(['message "pong"']);
+  });
+});
+
+overEach(wiresThat("begin streams with the task"), (start) => {
+  it("the stream of a task begins with the task, then gives every event in order, then ends", async () => {
+    await using served = await start({
+      async *agent() {
+        yield working();
+        yield artifact("a", { artifactId: "x" });
+        yield artifact("b", { artifactId: "x", append: true });
+        yield artifact("c", { artifactId: "x", append: true, lastChunk: true });
+        yield artifact("whole", { artifactId: "y" });
+        yield completed();
+      },
+    });
+    expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual([
+      "task SUBMITTED",
+      "status WORKING",
+      'artifact x "a"',
+      'artifact x "b" append',
+      'artifact x "c" append last',
+      'artifact y "whole"',
+      "status COMPLETED",
+    ]);
+  });
+
+  it.each([
+    ["REJECTED", () => rejected("no")],
+    ["INPUT_REQUIRED", () => inputRequired("more?")],
+  ])("a stream whose first event is %s ends with it", async (state, event) => {
+    await using served = await start({ agent: async () => event() });
+    expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual([
+      "task SUBMITTED",
+      `status ${state}`,
+    ]);
+  });
+});
+
+overEach(wiresThat("know every state"), (start) => {
+  it("a stream of an agent that leaves the task at AUTH_REQUIRED ends there", async () => {
+    await using served = await start({ agent: async () => authRequired("log in") });
+    expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual([
+      "task SUBMITTED",
+      "status AUTH_REQUIRED",
+      ...closingLines(served.wire, "AUTH_REQUIRED"),
+    ]);
+  });
+
+  it("the stream stays open at AUTH_REQUIRED while the agent waits for the credential", async () => {
+    const granted = Promise.withResolvers<void>();
+    await using served = await start({
+      async *agent() {
+        yield authRequired("grant it at https://login.example");
+        await granted.promise;
+        yield working();
+        yield completed();
+      },
+    });
+    const stream = await opened(served.client.sendStreamingMessage(say("x"), {}));
+    const [waiting] = await readUntil(stream.iterator, () => true);
+    expect(waiting && lineOf(waiting)).toBe("status AUTH_REQUIRED");
+    granted.resolve();
+    expect(await stream.rest()).toEqual(["status WORKING", "status COMPLETED"]);
+  });
+});
+
+overEach(wiresThat("keep ids of artifacts"), (start) => {
+  it("each event is on its way before the next one is made", async () => {
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    await using served = await start({
+      async *agent() {
+        yield working();
+        await gates[0].promise;
+        yield artifact("half", { artifactId: "x" });
+        await gates[1].promise;
+      },
+    });
+    const stream = await opened(served.client.sendStreamingMessage(say("x"), {}));
+    await readUntil(stream.iterator, (line) => line === "status WORKING");
+    gates[0].resolve();
+    await readUntil(stream.iterator, (line) => line === 'artifact x "half"');
+    gates[1].resolve();
+    expect(await stream.rest()).toEqual(["status COMPLETED"]);
+  });
+
+  it("one who leaves disturbs nobody, and the task goes on without any stream at all", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using served = await start({
+      async *agent() {
+        yield working();
+        await gate.promise;
+        yield artifact("done", { artifactId: "x" });
+      },
+    });
+    const sent = await opened(served.client.sendStreamingMessage(say("x"), {}));
+    const { id } = taskOf(sent.first.response);
+    const left = await opened(served.client.subscribeToTask(subscribe(id), {}));
+    const stays = await opened(served.client.subscribeToTask(subscribe(id), {}));
+    await sent.iterator.return?.();
+    await left.iterator.return?.();
+    gate.resolve();
+    const rest = await stays.rest();
+    expect(rest.filter((line) => line !== "status WORKING")).toEqual(['artifact x "done"', "status COMPLETED"]);
+    const task = await served.client.getTask(requestOf("getTask", { id }), {});
+    expect([stateOf(task), task.artifacts.length]).toEqual(["COMPLETED", 1]);
+  });
+});
+
+overEach(wiresThat("answer at once"), (start) => {
+  it("subscribers who come at any time see the task as it is, then the same events in the same order", async () => {
+    const steps = Array.from({ length: 6 }, () => Promise.withResolvers<void>());
+    await using served = await start({
+      async *agent() {
+        for (const [index, step] of steps.entries()) {
+          await step.promise;
+          yield artifact(`${index}`, { artifactId: "x", append: index > 0 });
+        }
+      },
+    });
+    const configuration = { returnImmediately: true };
+    const { id } = taskOf(await served.client.sendMessage(say("x", { configuration }), {}));
+    const streams = [];
+    for (const [index, step] of steps.entries()) {
+      const late = await opened(served.client.subscribeToTask(subscribe(id), {}));
+      const have = textIn(taskOf(late.first.response).artifacts[0]?.parts);
+      expect(have).toBe("012345".slice(0, have.length));
+      streams.push({ late, have });
+      step.resolve();
+      for (const each of streams)
+        await readUntil(each.late.iterator, (line) => line.startsWith(`artifact x "${index}"`));
+    }
+    for (const { late } of streams) expect(await late.rest()).toEqual(["status COMPLETED"]);
+    expect(streams.map(({ have }) => have)).toEqual(["", "0", "01", "012", "0123", "01234"]);
+  });
+});
+
+overEach(wiresThat("watch beyond a question"), (start) => {
+  it("a subscription outlives INPUT_REQUIRED and the turn that asked, and ends with the task", async () => {
+    await using served = await start({
+      async *agent({ task }) {
+        yield task === undefined ? inputRequired("more?") : completed("thanks");
+      },
+    });
+    const { id: taskId } = taskOf(await served.client.sendMessage(say("go"), {}));
+    const stream = await opened(served.client.subscribeToTask(subscribe(taskId), {}));
+    expect(stateOf(taskOf(stream.first.response))).toBe("INPUT_REQUIRED");
+    await served.client.sendMessage(say("here", { taskId }), {});
+    expect(await stream.rest()).toEqual(["status COMPLETED"]);
+  });
+});
+
+overEach(wiresThat("refuse to watch what has ended"), (start) => {
+  it("a finished task is not subscribed to, and one that never was is not found", async () => {
+    await using served = await start({ agent: async () => completed() });
+    const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
+    expect(await errorOf(served.client.subscribeToTask(subscribe(id), {}))).toMatchObject({
+      code: "unsupportedOperation",
+    });
+    expect(await errorOf(served.client.subscribeToTask(subscribe("none"), {}))).toMatchObject({ code: "taskNotFound" });
+  });
+});
+
+overEach(wiresOf("0.3", "0.2", "0.1"), (start) => {
+  it("a finished task is shown to who subscribes to it, and that is all; one that never was is not found", async () => {
+    await using served = await start({ agent: async () => completed() });
+    const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
+    const lines = await linesOf(served.client.subscribeToTask(subscribe(id), {}));
+    expect(lines).toEqual(["task COMPLETED", ...closingLines(served.wire, "COMPLETED")]);
+    expect(await errorOf(served.client.subscribeToTask(subscribe("none"), {}))).toMatchObject({ code: "taskNotFound" });
+  });
+});
+
+overEach(wiresOf("0.1"), (start) => {
+  it("the stream of 0.1 gives every event in order, its artifacts by their place, and ends", async () => {
+    await using served = await start({
+      async *agent() {
+        yield working();
+        yield artifact("a", { artifactId: "x" });
+        yield artifact("b", { artifactId: "x", append: true });
+        yield artifact("c", { artifactId: "x", append: true, lastChunk: true });
+        yield artifact("whole", { artifactId: "y" });
+        yield completed();
+      },
+    });
+    expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual([
+      "task SUBMITTED",
+      "status SUBMITTED",
+      "status WORKING",
+      'artifact 0 "a"',
+      'artifact 0 "b" append',
+      'artifact 0 "c" append last',
+      'artifact 1 "whole"',
+      "status COMPLETED",
+    ]);
+  });
+
+  it("the stream of a reply is that of a task that is done", async () => {
+    await using served = await start({ agent: async () => reply("pong") });
+    const items = await itemsOf(served.client.sendStreamingMessage(say("x"), {}));
+    expect(items.map(lineOf)).toEqual(["task SUBMITTED", "status SUBMITTED", "status COMPLETED"]);
+    const last = items.at(-1)?.response.payload;
+    expect(last?.case === "statusUpdate" && textIn(last.value.status?.message?.parts)).toBe("pong");
+  });
+
+  it("a stream, and a subscription too, ends where the task waits for its caller", async () => {
+    await using served = await start({ agent: async () => inputRequired("more?") });
+    const stream = await opened(served.client.sendStreamingMessage(say("x"), {}));
+    const { id } = taskOf(stream.first.response);
+    expect(await stream.rest()).toEqual(["status SUBMITTED", "status INPUT_REQUIRED"]);
+    const lines = await linesOf(served.client.subscribeToTask(subscribe(id), {}));
+    expect([lines[0], lines.at(-1)]).toEqual(["task INPUT_REQUIRED", "status INPUT_REQUIRED"]);
   });
 });

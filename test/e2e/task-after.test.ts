@@ -2,54 +2,13 @@ import { A2AError, artifact, type Message, reply, working } from "trivium";
 import { expect, it } from "vitest";
 import { errorCodes } from "../../src/protocol/errors.js";
 import { errorOf, messageOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
-import { overEveryWire } from "../support/serve-agent.js";
+import { overEach, overEveryWire } from "../support/serve-agent.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
+import { heard, wiresThat } from "../support/wires.js";
 
 // What a send turns out to be when the agent takes its time, or refuses.
 
 overEveryWire((start) => {
-  it("an agent that says nothing for a second gets its task, which a later reply completes", async () => {
-    const clock = createVirtualClock();
-    const started = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<Message>();
-    await using served = await start({
-      clock,
-      agent: () => {
-        started.resolve();
-        return answer.promise;
-      },
-    });
-    const opening = opened(served.client.sendStreamingMessage(say("go"), {}));
-    await started.promise;
-    await clock.advance(1000);
-    const stream = await opening;
-    expect(stateOf(taskOf(stream.first.response))).toBe("SUBMITTED");
-    answer.resolve(reply("at last"));
-    expect(await stream.rest()).toEqual(["status COMPLETED"]);
-    const { id } = taskOf(stream.first.response);
-    const task = await served.client.getTask(requestOf("getTask", { id }), {});
-    expect(textIn(task.status?.message?.parts)).toBe("at last");
-    expect(task.artifacts).toEqual([]);
-  });
-
-  it("an agent that replies within the second answers with a message", async () => {
-    const clock = createVirtualClock();
-    const started = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<Message>();
-    await using served = await start({
-      clock,
-      agent: () => {
-        started.resolve();
-        return answer.promise;
-      },
-    });
-    const sent = served.client.sendMessage(say("go"), {});
-    await started.promise;
-    await clock.advance(999);
-    answer.resolve(reply("in time"));
-    expect(textIn(messageOf(await sent).parts)).toBe("in time");
-  });
-
   it("a push configuration that comes with the send makes a task at once, even of a reply", async () => {
     await using served = await start({ agent: async () => reply("yes"), push: { allow: "loopback" } });
     const taskPushNotificationConfig = { id: "hook", url: "http://127.0.0.1:9/hook", token: "t" };
@@ -60,18 +19,6 @@ overEveryWire((start) => {
     const get = requestOf("getTaskPushNotificationConfig", { taskId: task.id, id: "hook" });
     const config = await served.client.getTaskPushNotificationConfig(get, {});
     expect(config).toMatchObject({ taskId: task.id, url: "http://127.0.0.1:9/hook" });
-  });
-
-  it.each(errorCodes)("%s thrown before the first event is the answer, and nothing is stored", async (code) => {
-    await using served = await start({
-      agent: async () => {
-        throw new A2AError(code, "just so", { metadata: { a: "b" } });
-      },
-    });
-    for (const call of [served.client.sendMessage(say("go"), {}), served.client.sendStreamingMessage(say("go"), {})]) {
-      expect(await errorOf(call)).toMatchObject({ code, message: "just so", metadata: { a: "b" } });
-    }
-    expect((await served.client.listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);
   });
 
   it("the same error after an event fails the task, with its public message", async () => {
@@ -115,5 +62,63 @@ overEveryWire((start) => {
     const { error, reference } = (line?.fields ?? {}) as { readonly error: unknown; readonly reference: string };
     expect(String(error)).toContain("secret 7f3a");
     expect(shown).toContain(reference);
+  });
+});
+
+overEach(wiresThat("begin streams with the task"), (start) => {
+  it("an agent that says nothing for a second gets its task, which a later reply completes", async () => {
+    const clock = createVirtualClock();
+    const started = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<Message>();
+    await using served = await start({
+      clock,
+      agent: () => {
+        started.resolve();
+        return answer.promise;
+      },
+    });
+    const opening = opened(served.client.sendStreamingMessage(say("go"), {}));
+    await started.promise;
+    await clock.advance(1000);
+    const stream = await opening;
+    expect(stateOf(taskOf(stream.first.response))).toBe("SUBMITTED");
+    answer.resolve(reply("at last"));
+    expect(await stream.rest()).toEqual(["status COMPLETED"]);
+    const { id } = taskOf(stream.first.response);
+    const task = await served.client.getTask(requestOf("getTask", { id }), {});
+    expect(textIn(task.status?.message?.parts)).toBe("at last");
+    expect(task.artifacts).toEqual([]);
+  });
+});
+
+overEach(wiresThat("tell the agent's answer"), (start) => {
+  it("an agent that replies within the second answers with a message", async () => {
+    const clock = createVirtualClock();
+    const started = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<Message>();
+    await using served = await start({
+      clock,
+      agent: () => {
+        started.resolve();
+        return answer.promise;
+      },
+    });
+    const sent = served.client.sendMessage(say("go"), {});
+    await started.promise;
+    await clock.advance(999);
+    answer.resolve(reply("in time"));
+    expect(textIn(messageOf(await sent).parts)).toBe("in time");
+  });
+
+  it.each(errorCodes)("%s thrown before the first event is the answer, and nothing is stored", async (code) => {
+    await using served = await start({
+      agent: async () => {
+        throw new A2AError(code, "just so", { metadata: { a: "b" } });
+      },
+    });
+    for (const call of [served.client.sendMessage(say("go"), {}), served.client.sendStreamingMessage(say("go"), {})]) {
+      expect(await errorOf(call)).toMatchObject(heard(served.wire, { code, message: "just so", metadata: { a: "b" } }));
+    }
+    expect((await served.over("in-process").listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);
   });
 });

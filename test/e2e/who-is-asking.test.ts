@@ -4,7 +4,8 @@ import type { CallOptions } from "../../src/protocol/context.js";
 import type { Operations } from "../../src/protocol/operations.js";
 import { bareSocket, postJson, rawCall } from "../support/http-agent.js";
 import { errorOf, opened, requestOf, say, stateOf, taskOf } from "../support/say.js";
-import { overEveryWire, type StartAgent, startAgent } from "../support/serve-agent.js";
+import { overEach, overEveryWire, type StartAgent, startAgent } from "../support/serve-agent.js";
+import { wiresThat } from "../support/wires.js";
 
 type Client = Operations<CallOptions>;
 
@@ -73,8 +74,6 @@ overEveryWire((start) => {
     const calls = [
       served.client.sendMessage(say("go"), {}),
       served.client.sendStreamingMessage(say("go"), {}),
-      served.client.listTasks(requestOf("listTasks"), {}),
-      served.client.getExtendedAgentCard(requestOf("getExtendedAgentCard"), {}),
       ...onTaskNames.map((name) => callOn(name, served.client, "any", {})),
     ];
     const errors = await Promise.all(calls.map(errorOf));
@@ -102,7 +101,9 @@ overEveryWire((start) => {
     expect(others).toEqual([]);
     expect(String((line?.fields as { readonly error?: unknown })?.error)).toContain("5e11");
   });
+});
 
+overEach(wiresThat("take ids as they are given"), (start) => {
   describe.each(onTaskNames)("%s", (name) => {
     it.each(["done", "ask", "run"])("a task of somebody else is as if it never was: %s", async (text) => {
       const { served, release } = await guarded(start);
@@ -128,7 +129,9 @@ overEveryWire((start) => {
       release.resolve();
     });
   });
+});
 
+overEach(wiresThat("list tasks"), (start) => {
   it("a list holds the caller's own tasks, and its page tokens open nobody else's list", async () => {
     const { served } = await guarded(start);
     await using _ = served;
@@ -143,7 +146,9 @@ overEveryWire((start) => {
     const stolen = requestOf("listTasks", { pageToken: page.nextPageToken });
     expect(await errorOf(client.listTasks(stolen, as("bob")))).toMatchObject({ code: "invalidParams" });
   });
+});
 
+overEach(wiresThat("refer to tasks"), (start) => {
   it("a message that refers to somebody else's task shows the agent nothing of it", async () => {
     const seen: number[] = [];
     await using served = await start({
@@ -159,7 +164,9 @@ overEveryWire((start) => {
     }
     expect(seen).toEqual([0, 0, 1]);
   });
+});
 
+overEach(wiresThat("name tenants"), (start) => {
   it("a tenant that exists keeps its own tasks, and one that does not is refused", async () => {
     const { served } = await guarded(start, ["north", "south"]);
     await using _ = served;
@@ -183,6 +190,24 @@ overEveryWire((start) => {
     const wish = requestOf("getTask", { id, tenant: "north" });
     expect((await errorOf(client.getTask(wish, as("alice@south")))).code).toBe("invalidParams");
     expect((await errorOf(client.getTask(requestOf("getTask", { id }), as("alice@south")))).code).toBe("taskNotFound");
+  });
+});
+
+overEach(wiresThat("list tasks"), (start) => {
+  it("a caller who does not say who it is gets no list", async () => {
+    const { served } = await guarded(start);
+    await using _ = served;
+    const error = await errorOf(served.client.listTasks(requestOf("listTasks"), {}));
+    expect(error).toMatchObject({ code: "unauthenticated", message: "who are you?" });
+  });
+});
+
+overEach(wiresThat("have an extended card"), (start) => {
+  it("a caller who does not say who it is gets no extended card", async () => {
+    const { served } = await guarded(start);
+    await using _ = served;
+    const error = await errorOf(served.client.getExtendedAgentCard(requestOf("getExtendedAgentCard"), {}));
+    expect(error).toMatchObject({ code: "unauthenticated" });
   });
 });
 

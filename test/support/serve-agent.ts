@@ -8,20 +8,20 @@ import { createJsonRpcTransport } from "../../src/binding/json-rpc/client.js";
 import { createTransport, type Transport } from "../../src/binding/transport.js";
 import { bindingTable } from "../../src/card/mounts.js";
 import { Client } from "../../src/client/node.js";
+import type { TransportFactory } from "../../src/client/transports.js";
 import type { CallOptions } from "../../src/protocol/context.js";
 import { idempotentSendExtension, resumeExtension } from "../../src/protocol/extensions.js";
 import type { AgentCard } from "../../src/protocol/model.js";
 import { invokeStream, invokeUnary, type Operations } from "../../src/protocol/operations.js";
 import { connectInProcess } from "../../src/testing/in-process-client.js";
-import { face } from "./grpc-agent.js";
-import { httpFace, rpcFace } from "./http-agent.js";
+import type { GrpcFace } from "../../src/version/codec.js";
+import { versionEntries } from "../../src/version/versions.js";
 import { type LogLine, recordingLogger } from "./recording-logger.js";
 import { turnUntil, type VirtualClock } from "./virtual-clock.js";
 import { webTransport } from "./web-transport.js";
+import { type Wire, type WireBinding, wireRow, wires } from "./wires.js";
 
-/** Every way of calling an agent: the three bindings, the two browser forms of gRPC, and no wire at all. */
-export const wires = ["json-rpc", "http-json", "grpc", "connect", "grpc-web", "in-process"] as const;
-export type Wire = (typeof wires)[number];
+export { type Wire, wires } from "./wires.js";
 
 /** An agent on a port of its own, and a client over one wire. */
 export interface ServedAgent {
@@ -66,7 +66,7 @@ export async function startAgent(wire: Wire, options: ServedOptions): Promise<Se
     clients.set(other, client);
     return client;
   };
-  const bare = bareTransport(wire, server);
+  const bare = await bareTransport(wire, server);
   return {
     wire,
     server,
@@ -84,14 +84,19 @@ export async function startAgent(wire: Wire, options: ServedOptions): Promise<Se
 
 const grpcWeb = "urn:example:grpc-web";
 
-function connectOver(wire: Wire, server: Server): Promise<Client> {
+async function connectOver(wire: Wire, server: Server): Promise<Client> {
   const agent = { card: withoutOwnExtensions(server.card), inProcess: server.inProcess };
-  if (wire === "in-process") return connectInProcess(agent, { retry: false });
+  const { binding, version } = wireRow(wire);
+  if (binding === "in-process") return connectInProcess(agent, { retry: false });
   const [known] = agent.card.supportedInterfaces;
   if (known === undefined) throw new TypeError("the card of the agent lists no interface");
-  const protocolBinding = wire === "grpc-web" ? grpcWeb : bindingTable[wire].wire;
-  const card = { ...agent.card, supportedInterfaces: [{ ...known, protocolBinding, url: addressOf(wire, server) }] };
-  const ownGrpcWeb = { binding: grpcWeb, create: ({ url }: { readonly url: string }) => webTransport("grpc-web", url) };
+  const protocolBinding = binding === "grpc-web" ? grpcWeb : bindingTable[binding].wire;
+  const only = { ...known, protocolBinding, protocolVersion: version, url: addressOf(binding, server) };
+  const ownGrpcWeb: TransportFactory = {
+    binding: grpcWeb,
+    create: async (address) => webTransport(address.url, await grpcFaceOf(address.version)),
+  };
+  const card = { ...agent.card, supportedInterfaces: [only] };
   return Client.connect(card, { retry: false, grpcTls: false, transports: [ownGrpcWeb] });
 }
 
@@ -105,18 +110,32 @@ function withoutOwnExtensions(card: AgentCard): AgentCard {
 
 const ownExtensions: ReadonlySet<string> = new Set([idempotentSendExtension, resumeExtension]);
 
-function addressOf(wire: Exclude<Wire, "in-process">, { url, grpcPort }: Server): string {
-  if (wire === "grpc") return `127.0.0.1:${grpcPort}`;
-  return wire === "grpc-web" ? url : url + bindingTable[wire].path;
+function addressOf(binding: Exclude<WireBinding, "in-process">, { url, grpcPort }: Server): string {
+  if (binding === "grpc") return `127.0.0.1:${grpcPort}`;
+  return binding === "grpc-web" ? url : url + bindingTable[binding].path;
 }
 
-function bareTransport(wire: Wire, server: Server): Transport {
-  if (wire === "in-process") return server.inProcess();
-  const url = addressOf(wire, server);
-  if (wire === "json-rpc") return createJsonRpcTransport({ url, face: rpcFace });
-  if (wire === "http-json") return createHttpJsonTransport({ url, face: httpFace });
-  if (wire === "grpc") return createGrpcTransport({ address: url, face });
-  return wire === "connect" ? createConnectTransport({ url, face }) : webTransport(wire, url);
+async function bareTransport(wire: Wire, server: Server): Promise<Transport> {
+  const { binding, version } = wireRow(wire);
+  if (binding === "in-process") return server.inProcess();
+  const url = addressOf(binding, server);
+  const [entry] = versionEntries([version]);
+  const spoken = await entry?.load();
+  if (binding === "json-rpc") return createJsonRpcTransport({ url, face: there(spoken?.jsonRpc) });
+  if (binding === "http-json") return createHttpJsonTransport({ url, face: there(spoken?.httpJson) });
+  const face = there(spoken?.grpc);
+  if (binding === "grpc") return createGrpcTransport({ address: url, face });
+  return binding === "connect" ? createConnectTransport({ url, face }) : webTransport(url, face);
+}
+
+async function grpcFaceOf(version: string): Promise<GrpcFace> {
+  const [entry] = versionEntries([version]);
+  return there((await entry?.load())?.grpc);
+}
+
+function there<F>(face: F | undefined): F {
+  if (face === undefined) throw new TypeError("the version lacks the binding");
+  return face;
 }
 
 /** The operations of a client that is being connected. */

@@ -1,41 +1,59 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { type Message as AnyMessage, create, toBinary } from "@bufbuild/protobuf";
 import { ConnectError, createClient, type CallOptions as WebOptions } from "@connectrpc/connect";
-import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import { createGrpcWebTransport } from "@connectrpc/connect-node";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
 import { errorFromStatusBytes } from "../../src/binding/grpc/details.js";
-import { createTransport } from "../../src/binding/transport.js";
+import { createTransport, missingIn } from "../../src/binding/transport.js";
 import type { CallOptions } from "../../src/protocol/context.js";
 import { type ErrorCode, errorCodes, errorTable } from "../../src/protocol/errors.js";
-import { A2AService, type StreamResponse } from "../../src/protocol/model.js";
 import type { Operation, Operations, StreamItem } from "../../src/protocol/operations.js";
-import { extensionsParameter, formatExtensions, versionParameter } from "../../src/protocol/service-parameters.js";
+import { formatExtensions, versionParameter } from "../../src/protocol/service-parameters.js";
+import type { GrpcFace } from "../../src/version/codec.js";
 
-export type WebWire = "connect" | "grpc-web";
+type AnyCall = (request: unknown, options: WebOptions) => Promise<AnyMessage> & AsyncIterable<AnyMessage>;
 
-type AnyCall = (request: unknown, options: WebOptions) => Promise<never> & AsyncIterable<StreamResponse>;
-
-/** The official clients of Connect and gRPC-Web, dressed as our client ends are. */
-export function webTransport(wire: WebWire, baseUrl: string): Operations<CallOptions> {
-  const options = { baseUrl, httpVersion: "1.1", useBinaryFormat: wire === "grpc-web" } as const;
-  const transport = wire === "connect" ? createConnectTransport(options) : createGrpcWebTransport(options);
-  const client = createClient(A2AService, transport);
-  const callOf = ({ descriptor }: Operation): AnyCall => Reflect.get(client, descriptor.localName);
-  return createTransport({
-    unary: (operation, request, call) => callOf(operation)(request, webOptions(call)).catch(rethrow),
+/** The official client of gRPC-Web, dressed as our client ends are. */
+export function webTransport(baseUrl: string, face: GrpcFace): Operations<CallOptions> {
+  const client = createClient(face.service, createGrpcWebTransport({ baseUrl, httpVersion: "1.1" }));
+  const rpcs = new Map([...face.methods].map(([rpc, operation]) => [operation, rpc]));
+  const callOf = (operation: Operation): AnyCall => {
+    const rpc = rpcs.get(operation);
+    const method = face.service.methods.find(({ name }) => name === rpc);
+    if (method === undefined) throw missingIn(face, operation, "gRPC-Web");
+    return Reflect.get(client, method.localName);
+  };
+  const calls = createTransport({
+    async unary(operation, request, call) {
+      const wire = face.writeRequest(operation, request);
+      const reply = await callOf(operation)(wire, webOptions(face, call)).catch(rethrow);
+      return face.readReply(operation, reply, request);
+    },
     async *stream(operation, request, call): AsyncGenerator<StreamItem> {
+      const reader = face.readStream(operation, request);
+      const events = callOf(operation)(face.writeRequest(operation, request), webOptions(face, call));
       try {
-        for await (const response of callOf(operation)(request, webOptions(call))) yield { response };
+        for await (const event of events) {
+          yield* reader.read(event);
+          if (reader.isOver === true) return;
+        }
       } catch (error) {
         rethrow(error);
       }
     },
   });
+  return face.call?.(calls) ?? calls;
 }
 
-function webOptions({ signal, timeoutMs, headers, extensions, after }: CallOptions): WebOptions {
+function webOptions(
+  { declares, extensionsName }: GrpcFace,
+  { signal, timeoutMs, headers, extensions, after }: CallOptions,
+): WebOptions {
   const given = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]);
-  const all: Record<string, string> = { [versionParameter]: "1.0", ...Object.fromEntries(given) };
-  if (extensions !== undefined) all[extensionsParameter] = formatExtensions(extensions);
+  const all: Record<string, string> = {
+    ...(declares !== undefined && { [versionParameter]: declares }),
+    ...Object.fromEntries(given),
+  };
+  if (extensions !== undefined) all[extensionsName] = formatExtensions(extensions);
   if (after !== undefined) all["last-event-id"] = after;
   return { headers: all, ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };
 }

@@ -12,6 +12,7 @@ import {
   readEvents,
   readText,
   withAnswerHeaders,
+  withStatus,
 } from "../http-answer.js";
 import {
   createSender,
@@ -100,7 +101,7 @@ async function readResult({ face, replyMaxBytes }: RpcClient, incoming: Incoming
   const json = response.ok ? parseAnswer(text) : parseOrNothing(text);
   if (isJsonObject(json)) {
     if (json["error"] !== undefined && json["error"] !== null) {
-      throw withAnswerHeaders(face.readError(json["error"]), incoming.response.headers);
+      throw withAnswerHeaders(withStatus(face.readError(json["error"]), incoming), response.headers);
     }
     // An empty reply may be left out, result and all.
     if (response.ok && ("result" in json || json["jsonrpc"] === "2.0")) return json["result"];

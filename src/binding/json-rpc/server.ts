@@ -60,7 +60,7 @@ export function jsonRpcEndpoint({ faces, service }: JsonRpcOptions): HttpEndpoin
     if (request.method === "POST") return answer(rpc, request);
     if (request.method === "OPTIONS") return { status: 204, headers: { Allow: allow }, body: undefined };
     const error = new A2AError("methodNotAllowed", "JSON-RPC is called by POST");
-    const reply = failure({ id: noId, face: implied, extensions: [], readsEvents: false }, error);
+    const reply = failure({ id: noId, face: faceOf(rpc, request), extensions: [], readsEvents: false }, error);
     return { ...reply, headers: { ...reply.headers, Allow: allow } };
   };
 }
@@ -78,15 +78,18 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
       known.id = id;
     });
     // Only now, though headers say it: an error has to carry the id.
-    const declared = versionOf(request, rpc.versions);
+    const face = await spokenFace(rpc, request, read, principal).catch((error: unknown) => {
+      // In a version that is not served the method alone tells who has to understand the refusal.
+      known.face = rpc.faces.find(({ methods }) => methods.has(read.method)) ?? known.face;
+      throw error;
+    });
+    known.face = face ?? known.face;
     known.extensions = extensionsOf(service, request);
-    const face = await findFace(rpc, declared, read, principal);
     if (face?.takesNotifications !== true) assertWhole(read);
     const operation = face?.methods.get(read.method);
     if (face === undefined || operation === undefined) {
       throw new A2AError("methodNotFound", `no method ${JSON.stringify(read.method.slice(0, 64))}`);
     }
-    known.face = face;
     known.operation = operation;
     known.readsEvents = operation.streams && wantsEventStream(request);
     const message = face.codec(operation).readRequest(read.params);
@@ -119,12 +122,13 @@ function faceOf({ faces, implied, versions }: RpcEnd, request: HttpRequest): Jso
 }
 
 /** The face of a call: where several know the method, that of the caller who has named the task so, else the first. */
-async function findFace(
-  { faces, service }: RpcEnd,
-  declared: string | undefined,
+async function spokenFace(
+  { faces, versions, service }: RpcEnd,
+  request: HttpRequest,
   { method, params }: RpcRequest,
   principal: Principal,
 ): Promise<JsonRpcFace | undefined> {
+  const declared = versionOf(request, versions);
   const detection = { faces, strict: service.strictVersions };
   const able = facesFor(detection, declared, ({ methods }) => methods.has(method));
   if (able.length < 2) return able[0];

@@ -13,7 +13,8 @@ import {
 } from "trivium";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { errorOf, linesOf, requestOf, say, stateOf, taskOf, textIn } from "../../support/say.js";
-import { overEach, overEveryWire, type ServedAgent, wires } from "../../support/serve-agent.js";
+import { overEach, type ServedAgent } from "../../support/serve-agent.js";
+import { wiresThat } from "../../support/wires.js";
 
 // Agents written in JavaScript, or that hand on what a model made up. What no binding could write is never stored: a task
 // that holds it could not be read any more.
@@ -119,13 +120,13 @@ const obliging: Agent = (turn) => {
   return emitting(place === "later" ? [working()] : [], make)(turn);
 };
 
-overEveryWire((start) => {
+overEach(wiresThat("list tasks"), (start) => {
   let served: ServedAgent;
   let everywhere: Client[] = [];
   let contextId = "";
   beforeAll(async () => {
     served = await start({ agent: obliging });
-    everywhere = wires.map((wire) => served.over(wire));
+    everywhere = wiresThat("list tasks").map((wire) => served.over(wire));
   });
   afterAll(() => served[Symbol.asyncDispose]());
   beforeEach(() => {
@@ -159,6 +160,23 @@ overEveryWire((start) => {
     const task = taskOf(await served.client.sendMessage(say(`first: ${what}`, { contextId }), {}));
     expect([stateOf(task), task.artifacts]).toMatchObject(["COMPLETED", [seen]]);
     expect(await shownEverywhere(everywhere, contextId)).toMatchObject([{ artifacts: [seen] }]);
+  });
+});
+
+overEach(["json-rpc 0.3", "http-json 0.3", "grpc 0.3", "json-rpc 0.1"], (start) => {
+  let served: ServedAgent;
+  beforeAll(async () => {
+    served = await start({ agent: obliging });
+  });
+  afterAll(() => served[Symbol.asyncDispose]());
+
+  it.each(garbage)("a task of an older caller whose agent says %s has failed, and can be read", async (what) => {
+    const request = say(`later: ${what}`, { contextId: randomUUID() });
+    const task = taskOf(await served.client.sendMessage(request, {}));
+    const again = await served.client.getTask(requestOf("getTask", { id: task.id }), {});
+    expect([stateOf(task), stateOf(again)]).toEqual(["FAILED", "FAILED"]);
+    expect(textIn(again.status?.message?.parts)).not.toContain("somebody-else");
+    expect((await linesOf(served.client.sendStreamingMessage(request, {}))).at(-1)).toBe("status FAILED");
   });
 });
 

@@ -1,5 +1,6 @@
 import { reply } from "trivium";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { brokenBodies } from "../../support/broken-bodies.js";
 import { connectBody, connectTarget, httpEnds } from "../../support/http-ends.js";
 import { type HttpAnswer, type HttpAsk, type HttpLine, httpLine, json } from "../../support/raw-http.js";
 import { expectNoTrace } from "../../support/raw-wire.js";
@@ -14,6 +15,7 @@ let turns = 0;
 
 beforeAll(async () => {
   served = await startAgent("json-rpc", {
+    versions: ["1.0"],
     limits: { contentMaxBytes: maxBytes, jsonBodyMaxBytes: maxBytes },
     agent: async () => {
       turns++;
@@ -31,35 +33,6 @@ afterAll(async () => {
 beforeEach(() => {
   turns = 0;
 });
-
-const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
-const brokenUtf8 = (body: string, ...broken: number[]): Uint8Array =>
-  Buffer.concat([Buffer.from(body.slice(0, body.indexOf("hello"))), bytes(...broken), Buffer.from('"}]}}}')]);
-
-const broken: readonly (readonly [what: string, body: (good: string) => string | Uint8Array])[] = [
-  ["nothing", () => ""],
-  ["spaces", () => "  \n"],
-  ["half of it", (good) => good.slice(0, -3)],
-  ["it twice", (good) => good + good],
-  ["an open list of 8,000 levels", () => "[".repeat(8_000)],
-  ["a closed list of 8,000 levels", () => "[".repeat(8_000) + "]".repeat(8_000)],
-  ["an object of 2,000 levels", () => `${'{"a":'.repeat(2_000)}1${"}".repeat(2_000)}`],
-  ["a comma at the end", (good) => good.replace(/}$/, ",}")],
-  ["single quotes", (good) => good.replaceAll('"', "'")],
-  ["a comment", (good) => `/* hi */${good}`],
-  ["NaN", () => '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":NaN}'],
-  ["a number", () => "7"],
-  ["a text", () => '"text"'],
-  ["null", () => "null"],
-  ["an empty list", () => "[]"],
-  ["a zero byte", () => bytes(0)],
-  ["UTF-16", (good) => Buffer.from(good, "utf16le")],
-  ["a byte that UTF-8 has not", (good) => brokenUtf8(good, 0xff)],
-  ["an overlong slash in UTF-8", (good) => brokenUtf8(good, 0xc0, 0xaf)],
-  ["half a surrogate pair in UTF-8", (good) => brokenUtf8(good, 0xed, 0xa0, 0x80)],
-  ["a cut off character", (good) => brokenUtf8(good, 0xe2, 0x82)],
-  ["gzip", () => bytes(0x1f, 0x8b, 8, 0, 0, 0, 0, 0)],
-];
 
 const notJson: readonly (readonly [type: string, headers: Record<string, string>])[] = [
   "text/plain",
@@ -84,7 +57,7 @@ describe.each(httpEnds)("$name", ({ target, body, errorOf }) => {
     expect(turns).toBe(1);
   };
 
-  it.each(broken)("refuses a body of %s", async (_, spoil) => {
+  it.each(brokenBodies)("refuses a body of %s", async (_, spoil) => {
     const error = errorOf(await ask({ body: spoil(body) }));
     expect(["parseError", "invalidRequest", "invalidParams"]).toContain(error?.code);
     expect(turns).toBe(0);
@@ -144,7 +117,7 @@ describe("Connect", () => {
   const ask = (changes: Partial<HttpAsk>): Promise<HttpAnswer> =>
     line.ask({ target: connectTarget, headers: json, body: connectBody, ...changes });
 
-  it.each(broken)("refuses a body of %s", async (_, spoil) => {
+  it.each(brokenBodies)("refuses a body of %s", async (_, spoil) => {
     const answer = await ask({ body: spoil(connectBody) });
     expect([answer.status, JSON.parse(answer.text)]).toEqual([
       400,

@@ -41,7 +41,7 @@ interface Told {
 }
 
 async function post(body: string): Promise<Told> {
-  const answer = await line.ask({ target: "/json-rpc", headers: json, body });
+  const answer = await line.ask({ target: "/json-rpc", headers: { ...json, "A2A-Version": "1.0" }, body });
   expect([answer.status, answer.headers["content-type"]]).toEqual([200, "application/json"]);
   expectNoInternals(answer.text);
   const reply = JSON.parse(answer.text) as JsonObject;

@@ -18,6 +18,7 @@ beforeAll(async () => {
     card: { name: "Strict", description: "Takes what is right", version: "1.0.0", extended: { description: "More" } },
     port: 0,
     drainMs: 0,
+    versions: ["1.0"],
     authenticate: () => ({ owner: "somebody" }),
     push: { allow: "loopback" },
     agent: async () => reply("taken"),

@@ -13,6 +13,7 @@ let taskId = "";
 
 beforeAll(async () => {
   served = await startAgent("http-json", {
+    versions: ["1.0"],
     async *agent() {
       yield artifact("kept");
       yield inputRequired("more?");

@@ -131,7 +131,11 @@ describe.each(Object.entries(wires))("over %s nothing is told of what fails arou
 
   it("who asks for credentials", async () => {
     const refuse: Authenticate = async () => fail();
-    await using served = await startAgent("json-rpc", { authenticate: refuse, agent: async () => {} });
+    await using served = await startAgent("json-rpc", {
+      authenticate: refuse,
+      versions: ["1.0"],
+      agent: async () => {},
+    });
     using wire = open(served.server.port);
     for (const name of ["sendMessage", "sendStreamingMessage", "listTasks"] as const) {
       const { error, told } = await wire.call(operationOf(name), { message });

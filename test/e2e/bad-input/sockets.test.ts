@@ -24,6 +24,7 @@ let turns = 0;
 beforeAll(async () => {
   served = await startAgent("json-rpc", {
     limits,
+    versions: ["1.0"],
     agent: async () => {
       turns++;
       return reply("done");

@@ -1,0 +1,39 @@
+import { clientPolicy } from "../binding/address-policy.js";
+import { createNodeFetch } from "../binding/node-fetch.js";
+import { createCardCache } from "./card-cache.js";
+import { type ClientFactory, clientFactory } from "./connect.js";
+import type { NetworkOptions, Platform } from "./platform.js";
+import { faceOf, named, type TransportFactory, webTransports } from "./transports.js";
+import type { KnownVersions } from "./versions.js";
+
+/** gRPC is loaded when a card names it: that takes longer than the rest of a first call. */
+const grpcTransport = (versions: KnownVersions): TransportFactory => ({
+  ...named(versions, "grpc"),
+  create: async ({ url, version }, setting) => {
+    const [{ createGrpcTransport }, face] = await Promise.all([
+      import("../binding/grpc/client.js"),
+      faceOf(versions, version, ({ grpc }) => grpc),
+    ]);
+    const { tls, isSecure, ...rest } = setting;
+    return createGrpcTransport({ ...rest, address: url, face, tls: isSecure(url) ? (tls ?? true) : undefined });
+  },
+});
+
+const platform: Platform = {
+  transports: (versions) => [...webTransports(versions), grpcTransport(versions)],
+  cardCache: createCardCache(),
+  network({ connectTimeoutMs, tls, trusted }: NetworkOptions) {
+    const policy =
+      trusted === undefined
+        ? undefined
+        : clientPolicy({
+            allowPrivate: trusted.allowPrivate,
+            cardHost: trusted.host,
+          });
+    const fetch = createNodeFetch({ connectTimeoutMs, tls, policy });
+    return { fetch, policy, close: () => fetch.close() };
+  },
+};
+
+/** Makes clients that run in Node. */
+export const nodeClients: ClientFactory = clientFactory(platform);

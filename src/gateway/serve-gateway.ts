@@ -1,0 +1,140 @@
+import type { Listening } from "../card/urls.js";
+import { systemClock } from "../core/clock.js";
+import type { RequestHandler } from "../core/request-handler.js";
+import type { ServerContext } from "../protocol/context.js";
+import { A2AError } from "../protocol/errors.js";
+import { silentLogger } from "../protocol/logger.js";
+import type { AgentCard } from "../protocol/model.js";
+import type { Operations } from "../protocol/operations.js";
+import { type Backend, composeAround, type Doorway } from "../server/doorway.js";
+import { listenTo } from "../server/serve.js";
+import type { PushFace } from "../version/codec.js";
+import { versionTable } from "../version/versions.js";
+import { gatewayCard } from "./card.js";
+import { createForwarding, forwardedNames } from "./forward.js";
+import type { Gateway } from "./gateway.js";
+import { type PassedOperations, passOperations } from "./handler.js";
+import { withNames } from "./named-calls.js";
+import { defaultRefreshMs, type GatewayOptions } from "./options.js";
+import { type RepublishedCard, republishCard } from "./published-card.js";
+import { TaskNames } from "./task-names.js";
+import { connectUpstream, type Upstream } from "./upstream.js";
+
+/** Serves an agent that runs somewhere else. */
+export async function serveGateway(options: GatewayOptions): Promise<Gateway> {
+  const { clock = systemClock, logger = silentLogger } = options;
+  const forward = forwardedNames(options.forward);
+  const upstream = await connectUpstream(options, { clock, logger });
+  try {
+    const server = await listenTo(options, (listening) =>
+      composeAround(options, (doorway) => backendOf({ options, upstream, forward, listening, doorway })),
+    );
+    return Object.defineProperty(server, "upstream", { get: () => upstream.connection }) as Gateway;
+  } catch (error) {
+    await upstream.close();
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly options: GatewayOptions;
+  readonly upstream: Upstream;
+  readonly forward: readonly string[];
+  readonly listening: () => Listening;
+  readonly doorway: Doorway;
+}
+
+async function backendOf(parts: Parts): Promise<Backend> {
+  const { upstream, forward, doorway } = parts;
+  const shown = createShown(parts, await loadPushFaces());
+  const card = publish(parts, shown);
+  upstream.onChange = card.renew;
+  const { meet, of: headersOf } = createForwarding(forward);
+  const passed = passOperations({ upstream, headersOf, pushes: shown.pushes, clock: doorway.clock });
+  const names = new TaskNames();
+  const takesNames = (): boolean =>
+    doorway.versions.some(({ name, jsonRpc }) => name === upstream.version && jsonRpc?.callersNameTasks === true);
+  const withCard = { ...passed, operations: { ...passed.operations, ...extendedCard(passed, shown, card) } };
+  const handler: RequestHandler = {
+    operations: withNames({ passed: withCard, names, takesNames }),
+    knowsTaskName: async (principal, name) => names.find(principal, name) !== undefined,
+    drain: passed.drain,
+    close: upstream.close,
+  };
+  const known = (uri: string): boolean =>
+    upstream.card.capabilities?.extensions.some((extension) => extension.uri === uri) === true;
+  return {
+    handler,
+    card,
+    // Which ones are required the agent itself says.
+    extensions: (requested) => (requested.length === 0 ? requested : requested.filter(known)),
+    meet,
+    dispose: async () => {},
+  };
+}
+
+/** What is shown of the agent behind. */
+interface Shown {
+  /** Whether webhooks that callers of this version register hear what they understand: the agent calls them itself. */
+  pushes(version: string): boolean;
+  readonly isExtended: () => boolean;
+  /** A card of the agent as callers of one version find it true, or, without a version, all of them. */
+  card(card: AgentCard, version: string | undefined): AgentCard;
+}
+
+/** How webhooks of each version are spoken to; some versions have one face in common. */
+type PushFaces = ReadonlyMap<string | undefined, PushFace>;
+
+async function loadPushFaces(): Promise<PushFaces> {
+  const versions = await Promise.all(versionTable.map((entry) => entry.load()));
+  return new Map(versions.map(({ name, push }) => [name, push]));
+}
+
+function createShown({ options, upstream, forward, doorway: { versions } }: Parts, faces: PushFaces): Shown {
+  const names = new Set(forward);
+  const isKnown = options.authenticate !== undefined || forward.length > 0;
+  // Whoever may see more of the agent has to be somebody.
+  const isExtended = (): boolean => isKnown && upstream.card.capabilities?.extendedAgentCard === true;
+  const pushes = (version: string): boolean =>
+    upstream.card.capabilities?.pushNotifications === true && faces.get(version) === faces.get(upstream.version);
+  return {
+    pushes,
+    isExtended,
+    card(card, version) {
+      const pushNotifications = version === undefined ? versions.every(({ name }) => pushes(name)) : pushes(version);
+      return gatewayCard(card, { forward: names, pushNotifications, extendedAgentCard: isExtended() });
+    },
+  };
+}
+
+function publish({ options, upstream, listening, doorway }: Parts, shown: Shown): RepublishedCard {
+  const { publicUrl, publicGrpc, trustProxy, basePath, audience, refreshMs = defaultRefreshMs } = options;
+  return republishCard({
+    cardFor: (version) => shown.card(upstream.card, version),
+    versions: doorway.versions,
+    urls: { publicUrl, publicGrpc, trustProxy, basePath },
+    audience,
+    listening,
+    cacheMaxAgeSeconds: Math.ceil((refreshMs || defaultRefreshMs) / 1000),
+    now: doorway.clock.now,
+  });
+}
+
+function extendedCard(
+  { operations }: PassedOperations,
+  shown: Shown,
+  published: RepublishedCard,
+): Pick<Operations<ServerContext>, "getExtendedAgentCard"> {
+  return {
+    async getExtendedAgentCard(request, context) {
+      if (!shown.isExtended()) {
+        throw new A2AError(
+          "unsupportedOperation",
+          "GetExtendedAgentCard is not supported: the agent does not declare extendedAgentCard",
+        );
+      }
+      const card = await operations.getExtendedAgentCard(request, context);
+      return published.placed(shown.card(card, context.version), context.caller);
+    },
+  };
+}

@@ -1,0 +1,151 @@
+import { expect } from "vitest";
+import type { Binding } from "../../src/protocol/context.js";
+import type { A2AError, ErrorCode } from "../../src/protocol/errors.js";
+import type { VersionName } from "../../src/version/versions.js";
+
+export type WireBinding = Binding | "grpc-web" | "in-process";
+
+interface WireRow {
+  readonly binding: WireBinding;
+  readonly version: VersionName;
+}
+
+/** Every way of calling an agent, in every version that has it; `in-process` is no wire at all. */
+const table = {
+  "json-rpc": { binding: "json-rpc", version: "1.0" },
+  "http-json": { binding: "http-json", version: "1.0" },
+  grpc: { binding: "grpc", version: "1.0" },
+  connect: { binding: "connect", version: "1.0" },
+  "grpc-web": { binding: "grpc-web", version: "1.0" },
+  "in-process": { binding: "in-process", version: "1.0" },
+  "json-rpc 0.3": { binding: "json-rpc", version: "0.3" },
+  "http-json 0.3": { binding: "http-json", version: "0.3" },
+  "grpc 0.3": { binding: "grpc", version: "0.3" },
+  "connect 0.3": { binding: "connect", version: "0.3" },
+  "grpc-web 0.3": { binding: "grpc-web", version: "0.3" },
+  "json-rpc 0.2": { binding: "json-rpc", version: "0.2" },
+  "json-rpc 0.1": { binding: "json-rpc", version: "0.1" },
+} as const satisfies Record<string, WireRow>;
+
+export type Wire = keyof typeof table;
+
+export const wires = Object.keys(table) as readonly Wire[];
+
+export function wireRow(wire: Wire): WireRow {
+  return table[wire];
+}
+
+/** The wires of these versions. */
+export function wiresOf(...versions: readonly VersionName[]): readonly Wire[] {
+  return wires.filter((wire) => versions.includes(table[wire].version));
+}
+
+interface Limit {
+  /** Wires that cannot do it. */
+  readonly missing: readonly Wire[];
+  readonly because: string;
+}
+
+const older = wiresOf("0.3", "0.2", "0.1");
+const oldest = wiresOf("0.1");
+const notBy = (missing: readonly Wire[], because: string): Limit => ({ missing, because });
+
+/** What a case may need that some wire cannot do, and why it cannot. */
+const abilities = {
+  "list tasks": notBy(older, "the operation is new in 1.0"),
+  "name tenants": notBy(older, "requests have no member for it before 1.0"),
+  "say all of a part": notBy(older, "only files have a media type and a name before 1.0"),
+  "page push configurations": notBy(older, "their list is an array before 1.0, with no place for a token"),
+  "refuse to watch what has ended": notBy(older, "0.3's schema: the stream of a task that is over gives it and ends"),
+  "end streams in silence": notBy(
+    wiresOf("0.3", "0.2"),
+    "0.3 section 7.2.2: the last status of a stream is told as final",
+  ),
+  "name fields as the model does": notBy(older, "a caller is told of the names that it wrote"),
+  "tell details of errors": notBy(
+    ["json-rpc 0.3", "json-rpc 0.2", "json-rpc 0.1"],
+    "`data` has no form before 1.0, and clients of that time lose errors over it",
+  ),
+  "refer to tasks": notBy(["http-json 0.3", ...oldest], "0.3's schema and 0.1's messages have no such field"),
+  "number events": notBy(
+    ["grpc", "connect", "grpc-web", "grpc 0.3", "connect 0.3", "grpc-web 0.3", ...oldest],
+    "server-sent events alone have a line for it, which 0.1 does not use",
+  ),
+  "tell the agent's answer": notBy(oldest, "0.1 knows no answer but a task, whose name the caller has given"),
+  "answer at once": notBy(oldest, "0.1 section tasks/send: the answer is the task when it is done"),
+  "keep ids of artifacts": notBy(oldest, "artifacts of 0.1 have an index"),
+  "keep ids of messages": notBy(oldest, "messages of 0.1 have none"),
+  "know every state": notBy(oldest, "REJECTED and AUTH_REQUIRED came with 0.2"),
+  "tell history unasked": notBy(oldest, "0.1 tells of as many messages as were asked for"),
+  "begin streams with the task": notBy(oldest, "streams of 0.1 are made of updates; that of the state is the first"),
+  "watch beyond a question": notBy(oldest, "streams of 0.1 end where the task waits for its caller"),
+  "take ids as they are given": notBy(oldest, "callers of 0.1 choose the ids of their tasks"),
+  "keep several push configurations": notBy(oldest, "a task has one in 0.1"),
+  "have an extended card": notBy(oldest, "it came with 0.2"),
+  "activate extensions": notBy(oldest, "they came with 0.2"),
+} as const satisfies Record<string, Limit>;
+
+export type Ability = keyof typeof abilities;
+
+export function can(wire: Wire, ability: Ability): boolean {
+  const { missing }: Limit = abilities[ability];
+  return !missing.includes(wire);
+}
+
+/** The wires that can do all of this. */
+export function wiresThat(...needed: readonly Ability[]): readonly Wire[] {
+  return wires.filter((wire) => needed.every((ability) => can(wire, ability)));
+}
+
+type Nearest = { readonly [code in ErrorCode]?: ErrorCode };
+
+/** What an error is heard as where its number, or else the HTTP status, has to tell it. */
+const nearest: { readonly [version in VersionName]: Nearest } = {
+  "1.0": {},
+  "0.3": {
+    requestTimeout: "invalidRequest",
+    resourceExhausted: "internalError",
+    deadlineExceeded: "internalError",
+  },
+  get "0.2"() {
+    return this["0.3"];
+  },
+  "0.1": {
+    requestTimeout: "invalidRequest",
+    versionNotSupported: "invalidRequest",
+    deadlineExceeded: "internalError",
+    invalidAgentResponse: "internalError",
+    extendedAgentCardNotConfigured: "unsupportedOperation",
+    extensionSupportRequired: "unsupportedOperation",
+  },
+};
+
+/** An error as it is heard over a wire, to match against: details only where they are told. */
+export function heard(wire: Wire, error: Partial<A2AError> & Pick<A2AError, "code">): Partial<A2AError> {
+  if (can(wire, "tell details of errors")) return error;
+  const code = nearest[table[wire].version][error.code] ?? error.code;
+  if (error.message === undefined) return { code };
+  // This one is always told by the text of 0.3's schema, which some clients know it by.
+  const isByText = code === "taskNotFound" && table[wire].version !== "0.1";
+  return { code, message: isByText ? "Task not found" : error.message };
+}
+
+/** Fails unless an error says that this field is wrong, by the name that the wire has for it. */
+export function expectWrong(wire: Wire, error: A2AError, field: string): void {
+  expect(error.code).toBe("invalidParams");
+  const last = field.slice(field.lastIndexOf(".") + 1);
+  const names = can(wire, "name fields as the model does") ? last : (olderNames[last] ?? last);
+  expect(error.message).toMatch(new RegExp(`\\b(${names})\\b`));
+  if (can(wire, "name fields as the model does")) expect(error.violations).toMatchObject([{ field }]);
+}
+
+const olderNames: Readonly<Record<string, string>> = {
+  parts: "parts|content",
+  contextId: "contextId|sessionId",
+  scheme: "schemes",
+};
+
+/** What a stream that has not told its last status as such has to say of it when it ends. */
+export function closingLines(wire: Wire, status: string): readonly string[] {
+  return can(wire, "end streams in silence") ? [] : [`status ${status}`];
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { completed, inputRequired, working } from "../../../src/protocol/events.js";
+import type { StreamItem } from "../../../src/protocol/operations.js";
+import { WholeTurn } from "../../../src/version/v0.3/whole-turn.js";
+import { statusItem } from "../../support/echo-service.js";
+import { lineOf } from "../../support/say.js";
+
+const stateOf = ({ status }: { readonly status?: { readonly state: number } | undefined }): number =>
+  status?.state ?? 0;
+const item = (event: Parameters<typeof stateOf>[0]): StreamItem => statusItem(1, stateOf(event));
+
+/** A source that gives its items, then fails or ends, and says what became of it. */
+function source(items: readonly StreamItem[], end: () => void | Promise<void>) {
+  const told: string[] = [];
+  async function* give() {
+    try {
+      for (const each of items) {
+        told.push(lineOf(each));
+        yield each;
+      }
+      await end();
+      told.push("end");
+    } finally {
+      told.push("left");
+    }
+  }
+  return { told, stream: new WholeTurn(give()) };
+}
+
+describe("the stream of a message to a task that is there", () => {
+  it("tells its last status when the stream has ended behind it", async () => {
+    const ended = Promise.withResolvers<void>();
+    const { stream, told } = source([item(working()), item(completed())], () => ended.promise);
+    expect(lineOf((await stream.next()).value as StreamItem)).toBe("status WORKING");
+    let isTold = false;
+    const last = stream.next().finally(() => {
+      isTold = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([told.at(-1), isTold]).toEqual(["status COMPLETED", false]);
+    ended.resolve();
+    expect(lineOf((await last).value as StreamItem)).toBe("status COMPLETED");
+    expect(await stream.next()).toEqual({ done: true, value: undefined });
+    expect(told.slice(-2)).toEqual(["end", "left"]);
+  });
+
+  it("tells the failure behind it in its place", async () => {
+    const { stream } = source([item(completed())], () => {
+      throw new Error("the message was not taken");
+    });
+    await expect(stream.next()).rejects.toThrow("the message was not taken");
+  });
+
+  it("holds nothing else back", async () => {
+    const never = new Promise<void>(() => {});
+    const { stream } = source([item(working()), item(inputRequired("?"))], () => never);
+    expect(lineOf((await stream.next()).value as StreamItem)).toBe("status WORKING");
+    expect(lineOf((await stream.next()).value as StreamItem)).toBe("status INPUT_REQUIRED");
+  });
+
+  it("leaves its source when it is left", async () => {
+    const { stream, told } = source([item(working()), item(working())], () => {});
+    await stream.next();
+    expect(await stream.return()).toEqual({ done: true, value: undefined });
+    expect(told).toEqual(["status WORKING", "left"]);
+  });
+});
