@@ -31,8 +31,7 @@ export interface HttpJsonOptions {
 }
 
 interface HttpJsonEnd extends HttpJsonOptions {
-  /** Says what goes wrong with callers who declare no version. */
-  readonly implied: HttpJsonFace;
+  readonly newest: HttpJsonFace;
   readonly versions: readonly string[];
   readonly route: Router;
 }
@@ -48,21 +47,20 @@ interface Known {
 export function httpJsonEndpoint({ faces, service }: HttpJsonOptions): HttpEndpoint {
   const [newest] = faces;
   if (newest === undefined) throw new TypeError("the HTTP+JSON binding needs at least one version");
-  const implied = faces.find(({ isImplied }) => isImplied) ?? newest;
-  const end: HttpJsonEnd = { faces, service, implied, versions: versionsOf(faces), route: createRouter(faces) };
+  const end: HttpJsonEnd = { faces, service, newest, versions: versionsOf(faces), route: createRouter(faces) };
   return (request) => answer(end, request);
 }
 
 async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply> {
   const { service } = end;
   const { jsonBodyMaxBytes } = service.limits;
-  const known: Known = { face: end.implied, extensions: [] };
+  const known: Known = { face: faceAt(end, request.path), extensions: [] };
   let exit: (() => void) | undefined;
   try {
     if (request.method === "OPTIONS") return options(end, request);
     const principal = await authenticate(service, "http-json", request);
     const declared = versionOf(request, end.versions);
-    known.face = end.faces.find(({ version }) => version === declared) ?? end.implied;
+    known.face = end.faces.find(({ version }) => version === declared) ?? known.face;
     const match = findRoute(end, request, declared, known);
     known.extensions = extensionsOf(service, request);
     const { face, route } = match;
@@ -82,6 +80,16 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
   } finally {
     exit?.();
   }
+}
+
+/** The face that says what goes wrong with a caller who declares no version: by how the path begins. */
+function faceAt({ faces, newest }: HttpJsonEnd, path: string): HttpJsonFace {
+  const [, first] = path.split(/[/:]/, 2);
+  const begins = ({ routes }: HttpJsonFace): boolean =>
+    routes.some(
+      ({ segments: [segment] }) => segment !== undefined && "literal" in segment && segment.literal === first,
+    );
+  return faces.find(begins) ?? newest;
 }
 
 function options(end: HttpJsonEnd, request: HttpRequest): HttpReply {
