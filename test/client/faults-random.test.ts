@@ -123,7 +123,10 @@ describe.each(jsonBindings)("over %s", (binding) => {
       fc.asyncProperty(arbitrarySchedule, arbitraryHabits, arbitraryScript, async (schedule, habits, script) => {
         await using agent = await foreignAgent(habits);
         await using proxy = await createFaultProxy({ target: { port: agent.port }, schedule });
-        await using client = await Client.connect(agent.card(binding, proxy.port), { clock: hasty, limits: { snapshotTimeoutMs: Number.POSITIVE_INFINITY } });
+        await using client = await Client.connect(agent.card(binding, proxy.port), {
+          clock: hasty,
+          limits: { snapshotTimeoutMs: Number.POSITIVE_INFINITY },
+        });
         const items: StreamItem[] = [];
         const played = play(agent, script);
         try {

@@ -134,7 +134,10 @@ describe.each(jsonBindings)("a message over %s to an agent that does not know me
   async function first(schedule: Schedule): Promise<{ readonly calls: readonly string[]; readonly line: string }> {
     await using agent = await foreignAgent();
     await using proxy = await createFaultProxy({ target: { port: agent.port }, schedule });
-    await using client = await Client.connect(agent.card(binding, proxy.port), { clock: hasty, limits: { snapshotTimeoutMs: Number.POSITIVE_INFINITY } });
+    await using client = await Client.connect(agent.card(binding, proxy.port), {
+      clock: hasty,
+      limits: { snapshotTimeoutMs: Number.POSITIVE_INFINITY },
+    });
     const stream = told(client.stream("go"));
     const next = stream.next().catch((error: unknown) => String(error instanceof ConnectionError && error.written));
     await Promise.race([next, agent.opened(1)]);
