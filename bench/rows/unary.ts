@@ -35,7 +35,7 @@ export function unaryRows(effort: Effort): readonly Row[] {
 function versionsRow(size: CpuProbeOptions): Row {
   const work = ({ http }: Server) => jsonRpc(http, "message");
   return {
-    name: "JSON-RPC message, older versions served beside 1.0",
+    name: "JSON-RPC message, older versions beside 1.0",
     unit: "µs",
     what: "CPU time of the server per call, 16 in flight on kept-alive connections; floor: 1.0 alone",
     // Two processes that do the same differ by about this much.
