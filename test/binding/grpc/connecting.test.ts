@@ -79,7 +79,7 @@ describe("a call that comes to no connection says so", () => {
     await expect(call).rejects.toThrow("enough");
     await iterator.return?.();
     expect(await next).toEqual({ done: true, value: undefined });
-    expect(bare.open()).toBe(1);
+    await expect.poll(bare.open).toBe(1);
     client.close();
     await expect.poll(bare.open).toBe(0);
     await expect(client.getTask(getTask, {})).rejects.toThrow("the connection is closed");
