@@ -26,8 +26,11 @@ export function declaredVersion(value: string | undefined, served: readonly stri
   const [first = ""] = value?.split(",", 1) ?? [];
   if (first.trim() === "") return undefined;
   const version = parseVersion(first);
-  if (version === undefined || !served.includes(version)) throw notServed(first, served);
-  return version;
+  if (version !== undefined && served.includes(version)) return version;
+  // What has no form of its own here is a part of the version that followed it.
+  const next = version === "0.2" ? "0.3" : undefined;
+  if (next !== undefined && served.includes(next)) return next;
+  throw notServed(first, served);
 }
 
 /**

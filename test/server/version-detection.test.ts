@@ -96,6 +96,8 @@ describe.each([false, true])("over HTTP+JSON, strict: %s", (strict) => {
     ["/v1/message:send", undefined, content, "0.3 by its schema", "0.3 by its schema"],
     ["/v1/message:send", "0.3", content, "0.3 by its schema", "0.3 by its schema"],
     ["/v1/message:send", "0.3.0", content, "0.3 by its schema", "0.3 by its schema"],
+    // 0.2 has no binding of its own but JSON-RPC.
+    ["/v1/message:send", "0.2.6", content, "0.3 by its schema", "0.3 by its schema"],
     ["/v1/message:send", "0.4", content, "-32009", "-32009"],
   ])("%s with A2A-Version %s", async (path, header, body, lenient, strictly) => {
     await using running = await called({ versions: { strict } });
