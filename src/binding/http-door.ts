@@ -25,8 +25,7 @@ export async function authenticate(service: Service, binding: Binding, request: 
 /** The version that a request declares: the header, else the query parameter of that name (spec 3.6.1). */
 export function versionOf(request: HttpRequest, served: readonly string[]): string | undefined {
   const value = request.header(versionParameter) ?? queryValue(request.query, versionParameter);
-  // A header that was sent twice reaches us joined by a comma: the first one counts.
-  return declaredVersion(value?.split(",", 1)[0], served);
+  return declaredVersion(value, served);
 }
 
 /** A query parameter by its name, which is compared without case. */
@@ -85,17 +84,16 @@ function contextOf({ request, principal, binding, face, extensions }: HttpCall):
   return createContext({ principal, binding, version, extensions, callersNameTasks, after, caller: request });
 }
 
-// What a version makes of the handler is made once for each of its faces.
-const served = new WeakMap<object, Operations<ServerContext>>();
+// What a version makes of a handler is made once for each of its faces.
+const served = new WeakMap<Operations<ServerContext>, WeakMap<object, Operations<ServerContext>>>();
 
 /** The handler as callers of a version expect it. */
 export function handlerFor(face: Pick<Speaker, "serve">, service: Pick<Service, "handler">): Operations<ServerContext> {
   if (face.serve === undefined) return service.handler;
-  let handler = served.get(face);
-  if (handler === undefined) {
-    handler = face.serve(service.handler);
-    served.set(face, handler);
-  }
+  const byFace = served.get(service.handler) ?? new WeakMap<object, Operations<ServerContext>>();
+  served.set(service.handler, byFace);
+  const handler = byFace.get(face) ?? face.serve(service.handler);
+  byFace.set(face, handler);
   return handler;
 }
 

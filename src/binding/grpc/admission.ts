@@ -18,8 +18,7 @@ export interface Admission {
  * and in strict mode the same. Throws `versionNotSupported` and `extensionSupportRequired`.
  */
 export function openContext(service: Service, { principal, binding, face, header }: Admission): OpenContext {
-  // A value that was sent twice reaches us joined by a comma: the first one counts.
-  const declared = declaredVersion(header(versionParameter)?.split(",", 1)[0], service.versions);
+  const declared = declaredVersion(header(versionParameter), service.versions);
   const { version, callersNameTasks } = face;
   if (facesFor({ faces: [face], strict: service.strictVersions }, declared, () => true).length === 0) {
     throw new A2AError("methodNotFound", `version ${declared} has another service`);

@@ -4,6 +4,7 @@ import type { AgentCard } from "../../protocol/model.js";
 import { flatCard, objectsOf, readFlatCard } from "../v0.3/card.js";
 import { interfacesOf } from "../v0.3/card-interfaces.js";
 import { readAuthentication, writeAuthentication } from "./authentication.js";
+import { mediaTypeOfMode } from "./words.js";
 
 // The card of 0.1: one place, of JSON-RPC, and words of its own for security and for kinds of content.
 
@@ -63,14 +64,8 @@ function modern(json: JsonObject): JsonObject {
   };
 }
 
-const mediaTypes: ReadonlyMap<JsonValue, string> = new Map([
-  ["text", "text/plain"],
-  ["file", "application/octet-stream"],
-  ["data", "application/json"],
-]);
-
 function modesOf(modes: JsonValue | undefined): JsonValue[] | undefined {
-  return Array.isArray(modes) ? modes.map((mode) => mediaTypes.get(mode) ?? mode) : undefined;
+  return Array.isArray(modes) ? modes.map(mediaTypeOfMode) : undefined;
 }
 
 function oldModes(modes: JsonValue | undefined): JsonValue[] {

@@ -7,6 +7,7 @@ import { isLastEvent, streamFinals } from "./finals.js";
 import { taskFirst } from "./first-task.js";
 import { readEvent } from "./kind-reply.js";
 import { kindOfEvent } from "./kind-write.js";
+import { resumePoint } from "./resume-point.js";
 
 /** The text of an event that others follow; made once for each. */
 export const kindText = encodeOnce((response) => JSON.stringify(kindOfEvent(response)));
@@ -44,9 +45,4 @@ export function kindStreamReader(operation: Operation): StreamReader<JsonValue> 
       return isOver;
     },
   };
-}
-
-// Some servers number events by their clock, several alike, and do not go on behind any of them.
-function resumePoint(id: string | undefined): string | undefined {
-  return id === undefined || /^\d*$/.test(id) ? undefined : id;
 }

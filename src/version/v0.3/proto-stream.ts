@@ -7,6 +7,7 @@ import type { FileBytes } from "../versions.js";
 import { isLastEvent, streamFinals } from "./finals.js";
 import { taskFirst } from "./first-task.js";
 import type { WireForm } from "./proto-parts.js";
+import { resumePoint } from "./resume-point.js";
 
 // Streams of 0.3 on the bindings that go by its schema. What an event becomes depends on who reads it: whether it closes
 // the stream, and how the reader has file bytes. Each of these forms is made once, however many streams it goes to.
@@ -75,11 +76,6 @@ export function closingReader<T>(
       return isOver;
     },
   };
-}
-
-// Some servers number events by their clock, several alike, and do not go on behind any of them.
-function resumePoint(id: string | undefined): string | undefined {
-  return id === undefined || /^\d*$/.test(id) ? undefined : id;
 }
 
 /** Empties the history of a task whose caller wants none of it: 0.3's schema cannot say so to the agent. */

@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+import { handlerFor } from "../../src/binding/http-door.js";
+import { handlerOf } from "../support/echo-service.js";
+
+it("a face that two agents have in common serves each its own handler, made once", () => {
+  const face = { serve: (handler: ReturnType<typeof handlerOf>) => ({ ...handler }) };
+  const [one, other] = [{ handler: handlerOf({}) }, { handler: handlerOf({}) }];
+  const made = handlerFor(face, one);
+  expect(made.getTask).toBe(one.handler.getTask);
+  expect(handlerFor(face, other).getTask).toBe(other.handler.getTask);
+  expect(handlerFor(face, one)).toBe(made);
+  expect(handlerFor({}, one)).toBe(one.handler);
+});
