@@ -13,7 +13,13 @@ import { type Content, partsOf } from "./parts.js";
 // Constructors of what an agent says. Ids that are left empty are filled in by the turn that emits the event.
 
 /** An event of an agent: made by one of the constructors, or a raw protocol event. Handed over when emitted: do not change it afterwards. */
-export type AgentEvent = TaskStatusUpdateEvent | TaskArtifactUpdateEvent | Message | StreamResponse;
+export type AgentEvent = TaskStatusUpdateEvent | TaskArtifactUpdateEvent | Message | StreamResponse | ParkEvent;
+
+/** Ends the turn and keeps the task: made by `park`. Callers never see it. */
+export interface ParkEvent {
+  readonly $typeName: "trivium.Park";
+  readonly wakeAt: number | undefined;
+}
 
 /** Marks the chunks of one artifact whose id the turn chooses. */
 export const artifactKey: unique symbol = Symbol("trivium.artifact");
@@ -129,4 +135,19 @@ export function reply(content: Content, options: ReplyOptions = {}): Message {
   };
   if (options.metadata !== undefined) message.metadata = options.metadata;
   return message;
+}
+
+export interface ParkOptions {
+  /** When to go on: a date, or milliseconds since the epoch. Default: when the task is woken or gets a message. */
+  readonly wakeAt?: Date | number | undefined;
+}
+
+/**
+ * Work goes on elsewhere: the turn ends, and the task stays as it is with nobody behind it until its time has come, it is
+ * woken, or a message comes. The next turn goes on. The last event of a turn: what comes after it is dropped.
+ */
+export function park({ wakeAt }: ParkOptions = {}): ParkEvent {
+  const time = typeof wakeAt === "object" ? wakeAt.getTime() : wakeAt;
+  if (time !== undefined && !Number.isFinite(time)) throw new TypeError(`wakeAt must be a time, not ${String(wakeAt)}`);
+  return { $typeName: "trivium.Park", wakeAt: time === undefined ? undefined : Math.ceil(time) };
 }

@@ -17,6 +17,17 @@ export function eventIdOf({ payload }: StreamResponse): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
+/** The id that an event carries, taken out of it: for whoever has just made the event and shares it with nobody. */
+export function takeEventId(response: StreamResponse): string | undefined {
+  const id = eventIdOf(response);
+  const { payload } = response;
+  if (id === undefined || payload.case === undefined || payload.case === "message") return undefined;
+  const { metadata = {} } = payload.value;
+  delete metadata[resumeExtension];
+  if (isEmpty(metadata)) payload.value.metadata = undefined;
+  return id;
+}
+
 /** A copy of an event that carries its id. A message has none and stays as it is. */
 export function withEventId(response: StreamResponse, id: string): StreamResponse {
   const { payload } = response;
@@ -30,7 +41,12 @@ export function withoutEventId(response: StreamResponse): StreamResponse {
   if (payload.case === undefined || payload.case === "message") return response;
   if (payload.value.metadata?.[resumeExtension] === undefined) return response;
   const { [resumeExtension]: _, ...rest } = payload.value.metadata;
-  return withMetadata(response, Object.keys(rest).length === 0 ? undefined : rest);
+  return withMetadata(response, isEmpty(rest) ? undefined : rest);
+}
+
+function isEmpty(json: JsonObject): boolean {
+  for (const _ in json) return false;
+  return true;
 }
 
 function withMetadata(response: StreamResponse, metadata: JsonObject | undefined): StreamResponse {

@@ -3,12 +3,12 @@ import type {
   DescEnum,
   DescField,
   DescMessage,
-  DescOneof,
   JsonValue,
   MessageShape,
 } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { type DynamicMessage, isJsonObject, isOneof, type OneofValue, perMessageType, wordsOf } from "./dynamic.js";
+import { type DynamicMessage, isJsonObject, type OneofValue, perMessageType, wordsOf } from "./dynamic.js";
+import { emptyMessage } from "./empty-message.js";
 import { scalarOf } from "./json-scalars.js";
 import { checkDepth, checkJson, checkKey, type FreeJsonCheck, valueFromJson } from "./json-struct.js";
 import { parseTimestamp } from "./timestamp.js";
@@ -97,32 +97,6 @@ function setMember(message: DynamicMessage, member: MemberReader, value: unknown
   if (other !== undefined && other !== localName)
     addViolation(violations, `excludes ${other}: only one of them may be set`);
   message[oneof] = { case: localName, value };
-}
-
-/** Makes messages in the form of protobuf-es' `create`: fields with presence are absent until they are set. */
-function emptyMessage(desc: DescMessage): () => DynamicMessage {
-  const { typeName } = desc;
-  const members = desc.members.map(emptyMember).filter((member) => member !== undefined);
-  return () => {
-    const message: DynamicMessage = { $typeName: typeName };
-    for (const { name, zero, make } of members) message[name] = make === undefined ? zero : make();
-    return message;
-  };
-}
-
-interface EmptyMember {
-  readonly name: string;
-  readonly zero?: unknown;
-  readonly make?: () => unknown;
-}
-
-function emptyMember(member: DescField | DescOneof): EmptyMember | undefined {
-  const name = member.localName;
-  if (isOneof(member)) return { name, make: () => ({ case: undefined }) };
-  if (member.fieldKind === "list") return { name, make: () => [] };
-  if (member.fieldKind === "map") return { name, make: () => ({}) };
-  if (member.fieldKind === "message" || member.proto.proto3Optional) return undefined;
-  return { name, zero: member.fieldKind === "enum" ? 0 : scalarOf(member.scalar).zero };
 }
 
 function memberReader(field: DescField): MemberReader {

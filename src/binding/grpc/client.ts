@@ -1,5 +1,6 @@
-import { type Message as AnyMessage, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { type Message as AnyMessage, type DescMessage, toBinary } from "@bufbuild/protobuf";
 import { type Client, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { readBinary } from "../../protocol/binary-reader.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
@@ -13,7 +14,7 @@ import { credentialsOf } from "./address.js";
 import { callFailure } from "./call-failure.js";
 import { CallItems } from "./call-items.js";
 import { Line } from "./line.js";
-import { asBuffer, asBytes, decodeOptions, methodsOf, type RpcMethod } from "./method.js";
+import { asBuffer, decodeOptions, methodsOf, type RpcMethod, same } from "./method.js";
 
 export interface GrpcTransportOptions {
   /** `host:port`, or a URL; `https` and `grpcs` mean TLS, and port 443 when none is named. */
@@ -95,7 +96,7 @@ async function callUnary(method: CalledMethod, request: AnyMessage, options: Cal
         reject(signal?.aborted === true ? signal.reason : failure);
       }
     };
-    const call = client.makeUnaryRequest(path, same, asBytes, wire, metadata(options), limits, answered);
+    const call = client.makeUnaryRequest(path, same, same, wire, metadata(options), limits, answered);
     const cancel = (): void => call.cancel();
     signal?.addEventListener("abort", cancel, { once: true });
   });
@@ -121,7 +122,7 @@ function callStream(
       const client = await clientOf(method, options, left.signal).catch(unlessLeft(left.signal));
       if (client === undefined) return undefined;
       end = { method, client, reader: face.readStream(operation, request) };
-      const call = client.makeServerStreamRequest(path, same, asBytes, wire, metadata(options), limits);
+      const call = client.makeServerStreamRequest(path, same, same, wire, metadata(options), limits);
       cancel = () => call.cancel();
       signal?.addEventListener("abort", cancel, { once: true });
       return call;
@@ -165,11 +166,9 @@ function encode(schema: DescMessage, message: AnyMessage): Buffer {
   return asBuffer(toBinary(schema, message));
 }
 
-const same = (bytes: Buffer): Buffer => bytes;
-
 function decodeReply(schema: DescMessage, bytes: Uint8Array | undefined): AnyMessage {
   try {
-    return fromBinary(schema, bytes ?? new Uint8Array(0), decodeOptions);
+    return readBinary(schema, bytes ?? new Uint8Array(0), decodeOptions);
   } catch (cause) {
     throw new A2AError("invalidAgentResponse", `the reply is no ${schema.typeName} message`, { cause });
   }

@@ -1,5 +1,6 @@
-import { type Message as AnyMessage, type DescMessage, type DescMethod, fromBinary } from "@bufbuild/protobuf";
+import type { Message as AnyMessage, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { Metadata } from "@grpc/grpc-js";
+import { readBinary } from "../../protocol/binary-reader.js";
 import type { ServerContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation, Operations } from "../../protocol/operations.js";
@@ -43,10 +44,8 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Plain bytes on the same memory, so that a `bytes` field never hands out a `Buffer`. */
-export function asBytes(buffer: Buffer): Uint8Array {
-  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
-}
+/** Messages go to and from grpc-js as bytes. */
+export const same = (bytes: Buffer): Buffer => bytes;
 
 /**
  * How deep messages are decoded. A level of free JSON takes two messages; what is too deep for a request is refused by its
@@ -57,7 +56,7 @@ export const decodeOptions = { recursionLimit: 1_000 } as const;
 /** Decodes a request. Throws `parseError` for bytes that are no such message. */
 export function decodeMessage(schema: DescMessage, bytes: Uint8Array): AnyMessage {
   try {
-    return fromBinary(schema, bytes, decodeOptions);
+    return readBinary(schema, bytes, decodeOptions);
   } catch (cause) {
     throw new A2AError("parseError", `the request is no ${schema.typeName} message`, { cause });
   }

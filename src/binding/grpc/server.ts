@@ -4,7 +4,7 @@ import { handlerFor } from "../http-door.js";
 import type { Service } from "../service.js";
 import { GrpcCall } from "./call.js";
 import { createHealth } from "./health.js";
-import { asBuffer, asBytes, methodsOf, type ServedMethod } from "./method.js";
+import { asBuffer, methodsOf, type ServedMethod, same } from "./method.js";
 import { addReflection } from "./reflection.js";
 
 export interface GrpcServerOptions {
@@ -48,7 +48,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       },
     ],
   });
-  for (const path of methods.keys()) server.register(path, unreachable, asBuffer, asBytes, "unary");
+  for (const path of methods.keys()) server.register(path, unreachable, asBuffer, same, "unary");
   const health = createHealth(options.faces.map(({ service }) => service.typeName));
   const onDemand = new Map([
     ["grpc.health.v1", once(() => health.addTo(server))],

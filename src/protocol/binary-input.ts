@@ -1,0 +1,105 @@
+/** What is thrown where the ordinary ends. */
+export const unusual = new Error("left to fromBinary");
+/** Levels beyond which messages are left to fromBinary, which knows the limit that is wanted. */
+export const maxDepth = 64;
+
+/** Bytes that are read from the front. */
+export class Input {
+  readonly bytes: Buffer;
+  at = 0;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  byte(): number {
+    const byte = this.bytes[this.at++];
+    if (byte === undefined) throw unusual;
+    return byte;
+  }
+
+  /** A varint of 32 bits, unsigned. */
+  varint(): number {
+    let byte = this.byte();
+    if (byte < 0x80) return byte;
+    let value = byte & 0x7f;
+    for (let shift = 7; shift < 28; shift += 7) {
+      byte = this.byte();
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    byte = this.byte();
+    if (byte > 0x0f) throw unusual;
+    return (value | (byte << 28)) >>> 0;
+  }
+
+  /** A varint that is a whole number below 2^49. */
+  long(): bigint {
+    let value = 0;
+    for (let factor = 1; factor < 2 ** 49; factor *= 128) {
+      const byte = this.byte();
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return BigInt(value);
+    }
+    throw unusual;
+  }
+
+  double(): number {
+    this.at += 8;
+    if (this.at > this.bytes.length) throw unusual;
+    return this.bytes.readDoubleLE(this.at - 8);
+  }
+
+  /** Where something that tells its length ends. */
+  end(): number {
+    const end = this.varint() + this.at;
+    if (end > this.bytes.length) throw unusual;
+    return end;
+  }
+
+  string(): string {
+    const end = this.end();
+    const start = this.at;
+    this.at = end;
+    if (end - start > recentMaxLength) return decode(this.bytes, start, end);
+    const slot = (end - start + 31 * (this.bytes[end - 1] ?? 0)) % recentTexts.length;
+    const recent = recentTexts[slot];
+    if (recent !== undefined && isText(recent, this.bytes, start, end)) return recent;
+    const text = decode(this.bytes, start, end);
+    recentTexts[slot] = text;
+    return text;
+  }
+
+  plain(): Uint8Array {
+    const end = this.end();
+    const start = this.at;
+    this.at = end;
+    return plain(this.bytes, start, end);
+  }
+}
+
+// Ids and names come again with each event of a stream: comparing costs less than decoding, and keeps one string of each.
+const recentTexts: (string | undefined)[] = new Array(256).fill(undefined);
+const recentMaxLength = 64;
+
+/** Whether a text is what the bytes say, for texts of ASCII; of others it does not know. */
+function isText(text: string, bytes: Buffer, start: number, end: number): boolean {
+  if (text.length !== end - start) return false;
+  for (let index = 0; index < text.length; index++) {
+    const byte = bytes[start + index];
+    if (byte !== text.charCodeAt(index) || byte > 0x7f) return false;
+  }
+  return true;
+}
+
+function decode(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString("utf8", start, end);
+  // Perhaps the mark of bytes that are no UTF-8.
+  if (text.includes("\ufffd")) throw unusual;
+  return text;
+}
+
+/** Plain bytes on the same memory, so that a message never hands out a `Buffer`. */
+export function plain(buffer: Buffer, start: number, end: number): Uint8Array {
+  return new Uint8Array(buffer.buffer, buffer.byteOffset + start, end - start);
+}
