@@ -14,7 +14,7 @@ export type { RetryOptions } from "./client/retrying.js";
 export type { SendOptions } from "./client/send.js";
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./client/transports.js";
 export { type AbortKind, type Agent, type AgentResult, type Turn, TurnAborted } from "./core/agent.js";
-export type { Clock, PushStore, Signals, TaskStore } from "./core/ports.js";
+export type { Clock, PushStore, Signals, Storage, TaskStore } from "./core/ports.js";
 export { merge } from "./core/run-agent.js";
 export { type Gateway, gateway } from "./gateway/gateway.js";
 export type { GatewayOptions, UpstreamOptions } from "./gateway/options.js";
@@ -36,6 +36,9 @@ export {
   completed,
   failed,
   inputRequired,
+  type ParkEvent,
+  type ParkOptions,
+  park,
   type ReplyOptions,
   rejected,
   reply,
@@ -59,7 +62,7 @@ export {
 export type { OperationName, Operations, StreamItem } from "./protocol/operations.js";
 export { type Content, data, file, fileOf, type PartOptions, text } from "./protocol/parts.js";
 export { type StreamTextOptions, streamText } from "./protocol/stream-text.js";
-export { createAgent, type MountedAgent } from "./server/agent.js";
+export { createAgent, type HostedAgent, type HostTasks, type MountedAgent, type TaskOwner } from "./server/agent.js";
 export type { Authenticate, Caller } from "./server/door.js";
 export type { InProcessAgent } from "./server/doorway.js";
 export { defaultLimits, type Limits } from "./server/limits.js";
@@ -71,7 +74,7 @@ export type {
   ServeOptions,
   VersionSettings,
 } from "./server/options.js";
-export { type Server, serve } from "./server/serve.js";
+export { type AgentServer, type Server, serve } from "./server/serve.js";
 export { memoryPushStore } from "./store/memory/push-store.js";
 export { memoryTaskStore } from "./store/memory/task-store.js";
 export type { FileBytes, VersionName } from "./version/versions.js";

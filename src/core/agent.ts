@@ -1,4 +1,4 @@
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Principal } from "../protocol/context.js";
 import type { AgentEvent } from "../protocol/events.js";
 import type { Logger } from "../protocol/logger.js";
@@ -24,7 +24,7 @@ export class TurnAborted extends Error {
 
 /** One run of the agent: everything it knows of the message it answers, and how it answers. */
 export interface Turn {
-  /** The message that started the turn, or the last one that `receive` took. */
+  /** The message that started the turn, or the last one that `receive` took. After a wake or a restart: that of the turn before. */
   readonly message: Message;
   /** Its text parts, joined. */
   readonly text: string;
@@ -41,7 +41,10 @@ export interface Turn {
   readonly tenant: string;
   /** 1, or more when the turn runs again. */
   readonly attempt: number;
+  /** `restart`: the process of the turn before has gone; `wake`: the task was parked, or woken. */
   readonly cause: TurnCause;
+  /** What the wake has brought that started the turn; `undefined` when its time had come. */
+  readonly wake: JsonValue | undefined;
   /** Aborts with a `TurnAborted`. */
   readonly signal: AbortSignal;
   readonly logger: Logger;

@@ -2,12 +2,13 @@ import type { Scope } from "../protocol/context.js";
 import { A2AError, taskNotFound } from "../protocol/errors.js";
 import { type CancelTaskRequest, type Task, TaskState } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
-import { endNow, isOrphan, takeOver } from "./claim.js";
+import { endNow, isOrphan } from "./claim-turn.js";
 import type { Head } from "./ports.js";
 import { readStoredTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
 import type { Runtime } from "./runtime.js";
 import { stateOf } from "./send-gate.js";
+import { takeOver } from "./take-over.js";
 
 const maxTries = 20;
 
@@ -25,8 +26,10 @@ export async function cancelTask(runtime: Runtime, request: CancelTaskRequest, s
       if (tries > 0) break;
       throw new A2AError("taskNotCancelable", "the task has ended already", { metadata: { taskId: id } });
     }
-    if (isOrphan(runtime, stored)) await takeOver(runtime, stored);
-    else if (head.holder === "") {
+    const isLost = isOrphan(runtime, stored);
+    // A turn that would run again is not started for its cancel.
+    if (isLost && !runtime.restartable) await takeOver(runtime, stored);
+    else if (isLost || head.holder === "") {
       if (await endNow(runtime, stored, TaskState.CANCELED)) break;
     } else if (await askHolder(runtime, head)) break;
   }

@@ -1,15 +1,14 @@
 import type { Scope } from "../protocol/context.js";
 import { A2AError, invalidParams, taskNotFound } from "../protocol/errors.js";
-import { reply } from "../protocol/events.js";
-import { TaskState } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
-import { LiveTask, messageDraft } from "./live-task.js";
-import { statusUpdate } from "./normalize.js";
+import { claimTurn, isOrphan } from "./claim-turn.js";
+import { LiveTask } from "./live-task.js";
+import { messageDraft, withoutPush } from "./message-record.js";
 import type { InboxEntry, PutFence, StoredTask } from "./ports.js";
 import { isPlaced } from "./read-task.js";
 import type { Runtime } from "./runtime.js";
-import { sizeOfMessage } from "./size.js";
-import { publicFailure } from "./store-failure.js";
+import { sizeOfSend } from "./size.js";
+import { takeOver } from "./take-over.js";
 import type { TurnStart } from "./turn-run.js";
 
 /** How a message reaches a task that exists: its own turn was started here, or it waits for the turn that runs. */
@@ -71,7 +70,7 @@ function contended(): A2AError {
   return new A2AError("unavailable", "the task is contended, try again", { retryAfterMs: 1000 });
 }
 
-// A task as it is stored; one whose holder has expired is ended first.
+// A task as it is stored; one whose holder has expired is taken over first.
 async function readSettled(runtime: Runtime, scope: Scope, taskId: string): Promise<StoredTask> {
   let stored = await runtime.store.read(scope, taskId);
   if (stored !== undefined && isOrphan(runtime, stored)) {
@@ -96,34 +95,18 @@ function checkOpen({ head }: StoredTask, { send }: TurnStart): void {
 }
 
 async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Promise<Delivery | undefined> {
-  const { message } = start.send;
-  const { id } = stored.head;
-  // One claim of a task at a time in this process: while it is under way nobody can tell whether the task is held.
-  if (runtime.claiming.has(id)) {
-    await runtime.claiming.get(id);
-    return undefined;
-  }
   const live = new LiveTask(runtime, stored);
   checkHistory(runtime, live);
   runtime.turns.check(start.scope);
   const turn = live.turn + 1;
-  const claimed = live.exclusive(
-    [
-      { kind: "turnStarted", turn, attempt: start.attempt, cause: start.cause },
-      messageDraft(live, start.entry, message),
-    ],
-    sizeOfMessage(message),
-    { claim: { turn } },
-  );
-  runtime.claiming.set(id, claimed.then(noop, noop));
-  try {
-    if ((await claimed) !== "stored") return await arrived(runtime, start, stored);
-  } catch (error) {
-    throw publicFailure(error);
-  } finally {
-    runtime.claiming.delete(id);
-  }
-  runtime.live.set(id, live);
+  const { cause, attempt, entry, send } = start;
+  const claimed = await claimTurn(runtime, live, {
+    turn,
+    drafts: [{ kind: "turnStarted", turn, attempt, cause }, messageDraft(live, entry, send)],
+    bytes: sizeOfSend(send),
+  });
+  if (claimed === "busy") return undefined;
+  if (claimed === "refused") return arrived(runtime, start, stored);
   return { kind: "claimed", live, start: () => runtime.startTurn(start, { live }) };
 }
 
@@ -144,7 +127,7 @@ async function enqueue(
   fence?: PutFence,
 ): Promise<Delivery | undefined> {
   const { key, id } = stored.head;
-  const entry: InboxEntry = { id: start.entry, kind: "message", send: start.send };
+  const entry: InboxEntry = { id: start.entry, kind: "message", send: withoutPush(start.send) };
   const live = runtime.live.get(id);
   live?.sentBy(entry.id, start.principal);
   const result = await runtime.store.put(key, entry, runtime.limits.inboxMaxMessages, fence);
@@ -167,33 +150,3 @@ function checkHistory(runtime: Runtime, live: LiveTask): void {
   if (history.length + (status?.message === undefined ? 0 : 1) < historyMaxMessages) return;
   throw new A2AError("resourceExhausted", `the history of the task is at the limit of ${historyMaxMessages} messages`);
 }
-
-/** True when nobody works on a task that is held: its holder has expired, or is this process and has given it up. */
-export function isOrphan(runtime: Runtime, { head }: Pick<StoredTask, "head">): boolean {
-  if (head.holder === "" || isTerminal(head.state)) return false;
-  if (head.holder !== runtime.instance) return !head.holderLive;
-  return !runtime.claiming.has(head.id) && runtime.live.get(head.id)?.closed !== false;
-}
-
-/** Ends a task whose holder has expired. True when this call did it. */
-export function takeOver(runtime: Runtime, stored: StoredTask): Promise<boolean> {
-  return endNow(runtime, stored, TaskState.FAILED, "the process that worked on the task has gone");
-}
-
-/** Ends a task that nobody runs, in one write that claims and ends it. False when somebody was faster. */
-export async function endNow(runtime: Runtime, stored: StoredTask, state: TaskState, text?: string): Promise<boolean> {
-  const live = new LiveTask(runtime, stored);
-  const identity = { taskId: live.id, contextId: live.contextId, newId: runtime.newId, artifactId: () => "" };
-  const event = statusUpdate(state, identity, text === undefined ? undefined : reply(text));
-  try {
-    const result = await live.exclusive([{ kind: "event", event }, { kind: "turnEnded" }], 256, {
-      claim: { turn: live.turn },
-      end: { inboxPut: live.inboxPut },
-    });
-    return result === "stored";
-  } catch (error) {
-    throw publicFailure(error);
-  }
-}
-
-const noop = (): void => {};

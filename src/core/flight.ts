@@ -1,4 +1,4 @@
-import type { AppendResult, LogRecord } from "./ports.js";
+import type { AppendResult, LogRecord, Park } from "./ports.js";
 
 /** A record that has no number yet. */
 export type Draft = Unnumbered<LogRecord>;
@@ -6,7 +6,7 @@ type Unnumbered<R> = R extends LogRecord ? Omit<R, "seq"> : never;
 
 /** What a write does beside appending its records. */
 export interface Extras {
-  readonly end?: { readonly inboxPut: number } | undefined;
+  readonly end?: { readonly inboxPut: number; readonly park?: Park | undefined } | undefined;
   readonly takes?: readonly string[] | undefined;
   readonly claim?: { readonly turn: number } | undefined;
 }

@@ -1,12 +1,16 @@
-import { isOrphan, takeOver } from "./claim.js";
+import { isOrphan } from "./claim-turn.js";
+import type { StoredTask } from "./ports.js";
 import type { Runtime } from "./runtime.js";
 import { freeGivenUp } from "./send-hold.js";
+import { isAnswer } from "./store-failure.js";
+import { takeOver } from "./take-over.js";
+import { wakeDue } from "./wake.js";
 
 const orphansAtOnce = 100;
 
 /**
- * This process's claim on the tasks it runs: one row in the store, renewed by a heartbeat. Along with it tasks are
- * ended that nobody works on any more, so that none stays at work with nobody behind it.
+ * This process's claim on the tasks it runs: one row in the store, renewed by a heartbeat. Along with it tasks are taken
+ * over that nobody works on any more, so that none stays at work with nobody behind it, and parked ones are woken.
  */
 export interface Instance {
   stop(): Promise<void>;
@@ -23,6 +27,7 @@ export function startInstance(runtime: Runtime): Instance {
       await lease.renew();
       await sweepOrphans(runtime);
       await sweepLost(runtime);
+      await wakeDue(runtime);
       await freeGivenUp(runtime);
     } catch (error) {
       logger.warn({ error }, "the heartbeat failed");
@@ -50,7 +55,17 @@ export function startInstance(runtime: Runtime): Instance {
 async function sweepOrphans(runtime: Runtime): Promise<void> {
   for (const head of await runtime.store.orphans(orphansAtOnce)) {
     const stored = await runtime.store.read(head.scope, head.id);
-    if (stored !== undefined && isOrphan(runtime, stored)) await takeOver(runtime, stored);
+    if (stored !== undefined) await takeOrphan(runtime, stored);
+  }
+}
+
+// One for which there is no room here is left to others, or to the next time.
+async function takeOrphan(runtime: Runtime, stored: StoredTask): Promise<void> {
+  if (!isOrphan(runtime, stored)) return;
+  try {
+    await takeOver(runtime, stored);
+  } catch (error) {
+    if (!isAnswer(error)) throw error;
   }
 }
 
@@ -61,7 +76,7 @@ async function sweepLost(runtime: Runtime): Promise<void> {
   for (const [id, { scope, since }] of lost) {
     const stored = await store.read(scope, id);
     const over = clock.now() - since > limits.instanceTtlMs;
-    if (stored !== undefined && isOrphan(runtime, stored)) await takeOver(runtime, stored);
+    if (stored !== undefined && isOrphan(runtime, stored)) await takeOrphan(runtime, stored);
     else if (over) lost.delete(id);
   }
 }

@@ -3,7 +3,7 @@ import type { Principal, Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import { copyTask, emptyTask } from "../protocol/fold.js";
 import type { Logger } from "../protocol/logger.js";
-import { type Message, type Task, TaskState } from "../protocol/model.js";
+import { type Task, TaskState } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 import { TurnAborted } from "./agent.js";
 import { eventIdPrefix } from "./event-id.js";
@@ -63,6 +63,10 @@ export class LiveTask {
   stored = 0;
   inboxPut = 0;
   turn = 0;
+  /** Number of the record with the message that has started the turn. */
+  messageSeq = 0;
+  /** Until when the task was parked before the turn. */
+  wakeAt: number | undefined;
   /** State of the last status that was accepted, stored or not. */
   state: TaskState = TaskState.UNSPECIFIED;
   /** Set when this process does not write the task any more. */
@@ -91,6 +95,7 @@ export class LiveTask {
       ({ key: this.key, epoch: this.epoch, seq: this.stored, inboxPut: this.inboxPut, turn: this.turn } = head);
       this.task = foldStored(born);
       this.state = head.state;
+      this.wakeAt = head.wakeAt;
       this.#statusTime = head.statusTime;
       this.#size.resume(born, this.task);
       this.#identify(head.incarnation);
@@ -285,6 +290,7 @@ export class LiveTask {
     for (const record of records) {
       applyRecord(this.task, record);
       this.stored = record.seq;
+      if (record.kind === "turnStarted") this.messageSeq = record.message ?? record.seq + 1;
       for (const observer of this.observers) observer.record(record, this.task);
     }
     this.tail.push(records, bytes);
@@ -323,13 +329,4 @@ const noop = (): void => {};
 /** The error of a turn whose next event would not fit any more. */
 export function tooLarge(what: string, maxBytes: number): A2AError {
   return new A2AError("resourceExhausted", `${what} is over the limit of ${maxBytes} bytes`);
-}
-
-/** A caller's message as the log holds it: with the ids of its task. */
-export function messageDraft(
-  live: { readonly id: string; readonly contextId: string },
-  entry: string,
-  message: Message,
-): Draft {
-  return { kind: "message", entry, message: { ...message, taskId: live.id, contextId: live.contextId } };
 }

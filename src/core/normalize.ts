@@ -1,6 +1,6 @@
 import { conform, conformJson } from "../protocol/conform.js";
 import { A2AError } from "../protocol/errors.js";
-import { type AgentEvent, artifactKey, type KeyedArtifactEvent } from "../protocol/events.js";
+import { type AgentEvent, artifactKey, type KeyedArtifactEvent, type ParkEvent } from "../protocol/events.js";
 import {
   type Artifact,
   ArtifactSchema,
@@ -31,6 +31,7 @@ export interface Identity {
 export type Normalized =
   | { readonly kind: "reply"; readonly message: Message }
   | { readonly kind: "status"; readonly state: TaskState; readonly event: StreamResponse }
+  | { readonly kind: "park"; readonly wakeAt: number | undefined }
   | { readonly kind: "artifact"; readonly lastChunk: boolean; readonly event: StreamResponse };
 
 /** Throws `invalidAgentResponse` for an event that is not the turn's to emit. */
@@ -45,6 +46,8 @@ export function normalizeEvent(event: AgentEvent, identity: Identity): Normalize
       return { kind: "reply", message: normalizeMessage(event, identity, false) };
     case "lf.a2a.v1.StreamResponse":
       return normalizeWrapped(event, identity);
+    case "trivium.Park":
+      return normalizePark(event);
     default:
       throw unfit(`an agent emits messages, status and artifact events, not ${describe(event satisfies never)}`);
   }
@@ -70,6 +73,13 @@ function normalizeWrapped({ payload }: StreamResponse, identity: Identity): Norm
     throw unfit("an agent emits events of its task, not the task itself");
   }
   return normalizeEvent(payload.value, identity);
+}
+
+function normalizePark({ wakeAt }: ParkEvent): Normalized {
+  if (wakeAt !== undefined && !Number.isSafeInteger(wakeAt)) {
+    throw unfit("a task is parked until a time in whole milliseconds, or for none");
+  }
+  return { kind: "park", wakeAt };
 }
 
 function normalizeStatus(event: TaskStatusUpdateEvent, identity: Identity): Normalized {

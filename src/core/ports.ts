@@ -1,3 +1,4 @@
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { Scope } from "../protocol/context.js";
 import type { ErrorCode, FieldViolation } from "../protocol/errors.js";
 import type {
@@ -29,20 +30,33 @@ export type TurnCause = "message" | "wake" | "restart";
 export type LogRecord =
   | { readonly kind: "event"; readonly seq: number; readonly event: StreamResponse }
   /** A caller's message, taken by a turn. `entry` is the id of the send that brought it. */
-  | { readonly kind: "message"; readonly seq: number; readonly message: Message; readonly entry: string }
+  | {
+      readonly kind: "message";
+      readonly seq: number;
+      readonly message: Message;
+      readonly entry: string;
+      /** What else the send said; left out when it said nothing else. */
+      readonly context?: SendContext | undefined;
+    }
   | {
       readonly kind: "turnStarted";
       readonly seq: number;
       readonly turn: number;
       readonly attempt: number;
       readonly cause: TurnCause;
+      /** What the wake that started the turn, or the turn that it runs again, has brought. */
+      readonly wake?: JsonValue | undefined;
+      /** Number of the record with the turn's message. Default: the next one. */
+      readonly message?: number | undefined;
     }
   /** `error` is the answer of the send that started the turn. */
   | {
       readonly kind: "turnEnded";
       readonly seq: number;
       readonly error?: RecordedError | undefined;
-    };
+    }
+  /** The turn is left to another process, which runs it again: that is no failure of it, and counts for none. */
+  | { readonly kind: "turnReleased"; readonly seq: number };
 
 /** An `A2AError` as a log keeps it: all that its caller may see. */
 export interface RecordedError {
@@ -77,6 +91,10 @@ export interface Head {
   readonly inboxPut: number;
   /** Ordinal of the last turn that was started. */
   readonly turn: number;
+  /** Number of the record that started it; 0 before the first. */
+  readonly turnSeq: number;
+  /** When a parked task is to be woken, in milliseconds since the epoch; `undefined` for one that waits for no time. */
+  readonly wakeAt: number | undefined;
   /** Protocol version in which the task was made. */
   readonly version: string;
 }
@@ -102,9 +120,15 @@ interface WriteBody {
    * Ends the turn: the holder is cleared. Unless the state is terminal the write is refused with `inboxMoved` when
    * `inboxPut` is no longer the head's. With a terminal state all that waits in the inbox is dropped in the same write.
    */
-  readonly end?: { readonly inboxPut: number } | undefined;
+  readonly end?: { readonly inboxPut: number; readonly park?: Park | undefined } | undefined;
   /** Ids of inbox entries that this write takes out. When one of them no longer waits, the write is `inboxMoved`. */
   readonly takes?: readonly string[] | undefined;
+}
+
+/** A turn that ends here and goes on later. */
+export interface Park {
+  /** When, in milliseconds since the epoch by the store's clock; `undefined`: when somebody says so. */
+  readonly wakeAt: number | undefined;
 }
 
 /** The first write of a task. It is born at epoch 1, held by `holder` (or by nobody when the write ends the turn). */
@@ -137,14 +161,20 @@ export interface InboxEntry {
   readonly kind: "message" | "cancel" | "wake";
   /** Set for a message. */
   readonly send?: QueuedSend | undefined;
+  /** What a wake brings. */
+  readonly wake?: JsonValue | undefined;
 }
 
-/** What a turn needs of a send that it did not receive itself. Holds no credentials. */
-export interface QueuedSend {
-  readonly message: Message;
+/** What a send says beside its message. */
+export interface SendContext {
   readonly configuration: SendMessageConfiguration | undefined;
   readonly metadata: Message["metadata"];
   readonly extensions: readonly string[];
+}
+
+/** What a turn needs of a send that it did not receive itself. Holds no credentials. */
+export interface QueuedSend extends SendContext {
+  readonly message: Message;
 }
 
 /**
@@ -256,6 +286,8 @@ export interface TaskStore {
   retire(instance: string): Promise<void>;
   /** Heads whose holder has expired, at most `limit`. */
   orphans(limit: number): Promise<readonly Head[]>;
+  /** Heads of parked tasks whose time has come by the store's clock, the earliest first, at most `limit`. */
+  due(limit: number): Promise<readonly Head[]>;
   /**
    * Adds the record of a send at attempt 1, unless there is one for its scope and `messageId`. Gives the record that
    * stands there then: the caller's own when it has the caller's `entry`. A store may forget records that are old or too
@@ -286,6 +318,8 @@ export interface PushRegistration {
   readonly version: string;
   /** What the caller of that version calls the task, when that is not its id. */
   readonly taskName?: string | undefined;
+  /** Instance that delivers; `""` when nobody does. */
+  readonly holder: string;
 }
 
 /** Push configurations with their delivery cursor over the log. Credentials are kept here and nowhere else. */
@@ -299,7 +333,24 @@ export interface PushStore {
   delete(key: number, id: string): Promise<void>;
   /** Moves a cursor forward; ignored for a configuration that is gone. */
   advance(key: number, id: string, cursor: number): Promise<void>;
+  /**
+   * Gives configurations whose holder is nobody, or has expired, to this instance: those of tasks with records behind the
+   * cursor, at most `limit`. A store that does not know the tasks may give others too.
+   */
+  adopt(instance: string, limit: number): Promise<readonly PushRegistration[]>;
+  /** Leaves all that an instance holds with nobody. */
+  release(instance: string): Promise<void>;
   close(): Promise<void>;
+}
+
+/** A place where tasks live, with what lies beside them there. Each part is used when nothing else is named for it. */
+export interface Storage extends TaskStore {
+  /** Other processes are likely to work on it too: who is sent away finds everything there. Default: false. */
+  readonly shared?: boolean | undefined;
+  readonly push?: PushStore | undefined;
+  readonly signals?: Signals | undefined;
+  /** Gets ready for the first call. Rejects with a sentence when the place cannot be used. Default: nothing to do. */
+  open?(): Promise<void>;
 }
 
 /** What the core needs of push notifications: the store, the checks that are policy, and somebody who delivers. */

@@ -36,7 +36,7 @@ export async function createPushConfig(
     });
   }
   const registration = registrationOf(runtime, head, request, registrant);
-  await keep(runtime, push, registration);
+  await keep(runtime, push, request.id === "" ? registration : await inPlace(push, registration));
   return shown(registration);
 }
 
@@ -93,16 +93,23 @@ export async function inlinePush(push: PushService, call: SendCall): Promise<Reg
   const { runtime, request, context, scope, name: taskName } = call;
   const { version } = context;
   const config = request.configuration?.taskPushNotificationConfig;
-  if (config === undefined) return () => {};
+  if (config === undefined) return Object.assign(() => {}, { kept: () => undefined });
   check(push, config, "configuration.taskPushNotificationConfig.");
   const taskId = request.message?.taskId ?? "";
   if (taskId !== "") await checkRoom(runtime, push, await headOf(runtime, scope, taskId), config.id);
-  return ({ key, id, seq }) => {
+  let kept: Promise<void> | undefined;
+  const store = async ({ key, id, seq }: Parameters<Register>[0]): Promise<void> => {
     const registration = registrationOf(runtime, { key, id, scope, seq }, config, { version, taskName });
-    keep(runtime, push, registration).catch((error: unknown) => {
+    try {
+      await keep(runtime, push, config.id === "" ? registration : await inPlace(push, registration));
+    } catch (error) {
       runtime.logger.error({ taskId: id, error }, "an inline push configuration could not be stored");
-    });
+    }
   };
+  const register = (task: Parameters<Register>[0]): void => {
+    kept = store(task);
+  };
+  return Object.assign(register, { kept: () => kept });
 }
 
 async function headOf(runtime: Runtime, scope: Scope, taskId: string): Promise<Head> {
@@ -130,7 +137,7 @@ function registrationOf(
   { version, taskName }: Registrant,
 ): PushRegistration {
   const own = { ...config, id: config.id === "" ? runtime.newId() : config.id, taskId: id };
-  const registration = { key, taskId: id, scope, config: own, cursor: seq, version };
+  const registration = { key, taskId: id, scope, config: own, cursor: seq, version, holder: runtime.instance };
   return taskName === undefined || taskName === id ? registration : { ...registration, taskName };
 }
 
@@ -138,6 +145,12 @@ async function keep(runtime: Runtime, push: PushService, registration: PushRegis
   const { pushConfigsPerTask } = runtime.limits;
   if ((await push.store.set(registration, pushConfigsPerTask)) === "full") throw full(pushConfigsPerTask);
   push.added(registration);
+}
+
+// What the one before still owed is owed by the one in its place, though another process may go on with it.
+async function inPlace({ store }: PushService, made: PushRegistration): Promise<PushRegistration> {
+  const before = await store.get(made.key, made.config.id);
+  return before === undefined ? made : { ...made, cursor: Math.min(made.cursor, before.cursor) };
 }
 
 function full(limit: number): A2AError {

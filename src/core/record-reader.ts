@@ -1,6 +1,6 @@
 import { TaskState } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
-import { isTerminal } from "../protocol/states.js";
+import { isInterrupted, isTerminal } from "../protocol/states.js";
 import type { Head, LogRecord } from "./ports.js";
 import { streamItem } from "./recent-items.js";
 import type { Runtime } from "./runtime.js";
@@ -92,7 +92,7 @@ export class RecordReader implements Watcher {
     if (page === "compacted") return "compacted";
     if (page.records.length > 0) return this.#advance(page.records);
     if (isTerminal(page.head.state)) return "ended";
-    return untilIdle && (page.head.holder === "" || page.head.state === TaskState.INPUT_REQUIRED) ? "idle" : undefined;
+    return untilIdle && isIdle(page.head) ? "idle" : undefined;
   }
 
   #isAsking(): boolean {
@@ -112,4 +112,9 @@ export class RecordReader implements Watcher {
       };
     });
   }
+}
+
+// A task that is at work with nobody behind it is parked, and goes on.
+function isIdle({ holder, state }: Head): boolean {
+  return state === TaskState.INPUT_REQUIRED || (holder === "" && isInterrupted(state));
 }

@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type JsonValue } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { CallAddress, Principal, Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
@@ -7,6 +7,7 @@ import type { AgentCard } from "../protocol/model.js";
 import { type Capability, type OperationName, type Operations, operationOf } from "../protocol/operations.js";
 import { createPartCheck } from "./accept-parts.js";
 import type { Agent } from "./agent.js";
+import { createAlarm } from "./alarm.js";
 import { cancelTask } from "./cancel.js";
 import { within } from "./clock.js";
 import { newId } from "./ids.js";
@@ -15,26 +16,31 @@ import { createLease } from "./lease.js";
 import { type CoreLimits, defaultCoreLimits } from "./limits.js";
 import { listTasks } from "./list-tasks.js";
 import { type CalledOperations, withTaskNames } from "./named-tasks.js";
-import type { Clock, PushService, Signals, TaskStore } from "./ports.js";
+import type { Clock, PushService, Signals, Storage, TaskStore } from "./ports.js";
 import { createPushConfig, deletePushConfig, getPushConfig, inlinePush, listPushConfigs } from "./push-config.js";
 import { readTask } from "./read-task.js";
 import { createTurnCounter, type Runtime } from "./runtime.js";
 import { type SendCall, type SendPolicy, sendMessage } from "./send.js";
 import { isOnce, sendMessageOnce, sendStreamingMessageOnce } from "./send-once.js";
 import { sendStreamingMessage } from "./send-stream.js";
-import { guardStore } from "./store-failure.js";
+import { guardPushStore, guardStore } from "./store-failure.js";
 import { subscribeToTask } from "./subscribe.js";
 import { hasInline, TurnRun } from "./turn-run.js";
+import { wakeDue, wakeTask } from "./wake.js";
 import { createWatch } from "./watch.js";
 
 export interface RequestHandlerOptions {
   readonly agent: Agent;
-  readonly store: TaskStore;
+  /** A turn whose process has gone is run again, by whichever process finds it. Default: false, its task fails. */
+  readonly restartable?: boolean | undefined;
+  readonly store: TaskStore & Pick<Storage, "shared">;
   readonly signals: Signals;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Default: UUIDv7. */
   readonly newId?: (() => string) | undefined;
+  /** Name of this process in the store. Default: a new one. */
+  readonly instance?: string | undefined;
   readonly limits?: Partial<CoreLimits> | undefined;
   /** Default: true. */
   readonly streaming?: boolean | undefined;
@@ -59,21 +65,31 @@ export interface RequestHandler {
   close(): Promise<void>;
 }
 
+/** A request handler in the hands of the program that runs it. */
+export interface HostedHandler extends RequestHandler {
+  /** Starts the next turn of a task. False for one that has ended; rejects with `taskNotFound`. */
+  wake(scope: Scope, taskId: string, data?: JsonValue): Promise<boolean>;
+}
+
 /** Makes the request handler: the one place where an agent, a store and the rules of the protocol meet. */
-export function createRequestHandler(options: RequestHandlerOptions): RequestHandler {
+export function createRequestHandler(options: RequestHandlerOptions): HostedHandler {
   const runtime = createRuntime(options);
   const instance = startInstance(runtime);
   return {
     operations: createOperations(runtime, options),
+    wake: (scope, taskId, data) => wakeTask(runtime, scope, taskId, data),
     knowsTaskName: async ({ owner, tenant = "" }, name) =>
       (await runtime.store.taskNamed({ owner, tenant }, name)) !== undefined,
     async drain(ms) {
+      // Who follows a task goes on at another process that has it, and need not wait for the end of this one.
+      if (options.store.shared === true) for (const stream of runtime.subscriptions) void stream.return();
       await within(runtime.clock, ms, runtime.turns.idle());
       await endTurns(runtime);
     },
     async close() {
       await endTurns(runtime);
       runtime.watch.close();
+      runtime.alarm.close();
       await instance.stop();
     },
   };
@@ -92,12 +108,14 @@ async function endTurns({ turns, claiming, clock, limits }: Runtime): Promise<vo
 
 function createRuntime(options: RequestHandlerOptions): Runtime {
   const limits = { ...defaultCoreLimits, ...definedOf(options.limits) };
-  const { agent, store, signals, clock, logger } = options;
+  const { agent, store, signals, clock, logger, restartable = false } = options;
   const makeId = options.newId ?? (() => newId(clock.now()));
-  const instance = makeId();
+  const { instance = makeId() } = options;
   const onError = (error: unknown): void => logger.warn({ error }, "the watched tasks could not be polled");
   const runtime: Runtime = {
     agent,
+    restartable,
+    alarm: createAlarm(clock, () => ring(runtime)),
     store: guardStore(store, logger),
     signals,
     clock,
@@ -113,6 +131,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
     sending: new Set(),
     givenUp: new Map(),
     turns: createTurnCounter(limits),
+    subscriptions: new Set(),
     startTurn: (start, subject) => {
       const { configuration } = start.send;
       const early = configuration?.returnImmediately === true ? "next" : "later";
@@ -123,8 +142,24 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
   return runtime;
 }
 
+function guardPush(push: PushService, logger: Logger): PushService {
+  return {
+    store: guardPushStore(push.store, logger),
+    check: (config) => push.check(config),
+    added: (registration) => push.added(registration),
+    removed: (taskId, id) => push.removed(taskId, id),
+  };
+}
+
+function ring(runtime: Runtime): void {
+  wakeDue(runtime).catch((error: unknown) => {
+    runtime.logger.warn({ error }, "parked tasks could not be woken: the next heartbeat tries again");
+  });
+}
+
 function createOperations(runtime: Runtime, options: RequestHandlerOptions): Operations<ServerContext> {
-  const { push, extendedCard, streaming = true } = options;
+  const { extendedCard, streaming = true } = options;
+  const push = options.push === undefined ? undefined : guardPush(options.push, options.logger);
   const scopeOf = createScopes(options.tenants);
   const gate = createCapabilityGate({
     streaming,

@@ -2,6 +2,7 @@ import type { Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import type { Agent } from "./agent.js";
+import type { Alarm } from "./alarm.js";
 import type { LiveTask, LiveTaskDeps } from "./live-task.js";
 import type { SendClaim } from "./ports.js";
 import type { TurnRun, TurnStart, TurnSubject } from "./turn-run.js";
@@ -9,6 +10,10 @@ import type { TurnRun, TurnStart, TurnSubject } from "./turn-run.js";
 /** What all turns and operations of one request handler share. */
 export interface Runtime extends LiveTaskDeps {
   readonly agent: Agent;
+  /** A turn whose process has gone is run again. */
+  readonly restartable: boolean;
+  /** Looks for parked tasks whose time has come. */
+  readonly alarm: Alarm;
   readonly newId: () => string;
   /** Tasks that a turn of this handler runs, by id. */
   readonly live: Map<string, LiveTask>;
@@ -19,6 +24,8 @@ export interface Runtime extends LiveTaskDeps {
   /** Claims that are under way, by task id. */
   readonly claiming: Map<string, Promise<void>>;
   readonly turns: TurnCounter;
+  /** Subscriptions that are open. */
+  readonly subscriptions: Set<{ return(): Promise<unknown> }>;
   /** Starts a turn, which runs by itself from then on. */
   startTurn(start: TurnStart, subject: TurnSubject): void;
 }

@@ -19,15 +19,21 @@ export interface SendGate {
 /** `armed`: the message of the send was taken already. */
 export function createSendGate(entry: string, mode: SendMode, armed = false): SendGate {
   let taken = armed;
+  // Whether the turn that runs was started for, or has taken, the message of the send: its error is told to that alone.
+  let isOwn = armed;
   return {
     see(record) {
       switch (record.kind) {
         case "message":
           if (record.entry !== entry) return undefined;
           taken = true;
+          isOwn = true;
           return mode === "taken" ? "answer" : undefined;
         case "turnEnded":
-          return taken ? verdictOf(record) : undefined;
+          return taken && (isOwn || record.error === undefined) ? verdictOf(record) : undefined;
+        case "turnStarted":
+          if (record.cause !== "restart") isOwn = false;
+          return undefined;
         case "event":
           return seeEvent(record, taken, mode);
         default:

@@ -8,7 +8,7 @@ import { eventIdMarker } from "./event-id.js";
 import type { NewSend, SendRecord, StoredTask } from "./ports.js";
 import { isPlaced } from "./read-task.js";
 import type { Runtime } from "./runtime.js";
-import { hasInlinePush, openSend, type Register, type SendCall, sendDelivered, sendNew } from "./send.js";
+import { hasInlinePush, onceKept, openSend, type Register, type SendCall, sendDelivered, sendNew } from "./send.js";
 import { answerAgain, type ReachedTask, streamAgain } from "./send-again.js";
 import { digestOfSend } from "./send-digest.js";
 import { giveUpSend, noteTask, SendHold } from "./send-hold.js";
@@ -37,10 +37,10 @@ export async function sendMessageOnce(call: SendCall): Promise<SendMessageRespon
   return tryOut(found.hold, async () => {
     const { start } = found;
     const register = await registerOf(held);
-    if (found.hold.record.seq === 0) return sendNew(held, start, register);
+    if (found.hold.record.seq === 0) return onceKept(register, sendNew(held, start, register));
     const delivery = await bring(held, found);
     if (delivery === "placed") return answerAgain(call, await knownTask(call, found.hold.record));
-    return sendDelivered(held, start, delivery, register);
+    return onceKept(register, sendDelivered(held, start, delivery, register));
   });
 }
 
@@ -56,10 +56,10 @@ export function sendStreamingMessageOnce(call: SendCall): AsyncIterable<StreamIt
     return tryOut(found.hold, async () => {
       const { start } = found;
       const register = await registerOf(held);
-      if (found.hold.record.seq === 0) return streamNew(held, start, register);
+      if (found.hold.record.seq === 0) return onceKept(register, streamNew(held, start, register));
       const delivery = await bring(held, found);
       if (delivery === "placed") return streamAgain(call, await knownTask(call, found.hold.record));
-      return streamDelivered(held, start, delivery, register);
+      return onceKept(register, Promise.resolve(streamDelivered(held, start, delivery, register)));
     });
   }, eventIdMarker(call.context));
 }
@@ -150,10 +150,15 @@ async function outcomeOf({ runtime }: SendCall, record: SendRecord): Promise<Fou
   if (outcome?.kind === "reply") return { kind: "reply", message: outcome.message };
   const head = await runtime.store.head(scope, taskId);
   // A task that has ended takes nothing more: what it has not taken, it has refused.
-  const isKnown = after === 0 || outcome?.kind === "task" || (head !== undefined && isTerminal(head.state));
+  const isKnown = after === 0 || (head !== undefined && isTerminal(head.state));
   if (head !== undefined && (isKnown || (await isPlaced(runtime, { key: head.key, after, entry })))) {
     if (outcome === undefined) noteTask(runtime, record);
     return { kind: "task", sent: record, head };
+  }
+  if (head !== undefined && outcome?.kind === "task") {
+    // The message was taken back, by somebody who has not written that down.
+    await runtime.store.forgetSend(record);
+    return undefined;
   }
   if (outcome?.kind === "error") throw new A2AError(outcome.error.code, outcome.error.message, outcome.error);
   if (outcome?.kind === "task") throw taskNotFound(taskId);

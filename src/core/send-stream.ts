@@ -8,7 +8,16 @@ import { applyRecord, foldStored } from "./fold.js";
 import type { LiveTask, RecordObserver } from "./live-task.js";
 import { readStoredTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
-import { checkTaken, hasInlinePush, openSend, type Register, registerLive, type SendCall, startNew } from "./send.js";
+import {
+  checkTaken,
+  hasInlinePush,
+  onceKept,
+  openSend,
+  type Register,
+  registerLive,
+  type SendCall,
+  startNew,
+} from "./send.js";
 import { createSendGate, type SendGate } from "./send-gate.js";
 import { publicFailure } from "./store-failure.js";
 import { streamFrom, streamFromNow } from "./subscribe.js";
@@ -25,8 +34,11 @@ export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> 
     if (attached !== undefined) return attached;
     const start = openSend(call);
     const register = hasInlinePush(call) ? await call.policy.inlinePush(call) : undefined;
-    if (start.send.message.taskId === "") return streamNew(call, start, register);
-    return streamDelivered(call, start, await deliver(call.runtime, start), register);
+    const from =
+      start.send.message.taskId === ""
+        ? streamNew(call, start, register)
+        : streamDelivered(call, start, await deliver(call.runtime, start), register);
+    return onceKept(register, Promise.resolve(from));
   }, eventIdMarker(call.context));
 }
 
@@ -77,7 +89,7 @@ function firstSnapshot(
       resolve({ items: [snapshotItem(shown, idPrefix, record.seq)], reader, idPrefix, see, restart });
     },
     left: () => {
-      if (live.failure instanceof TurnAborted) resolve(restart());
+      if (live.failure === undefined || live.failure instanceof TurnAborted) resolve(restart());
       else reject(publicFailure(live.failure));
     },
   };

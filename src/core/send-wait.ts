@@ -8,7 +8,7 @@ import type { SendGate } from "./send-gate.js";
 import { publicFailure } from "./store-failure.js";
 import type { Opening } from "./turn-run.js";
 
-/** What became of a send whose turn ran in this process; the live task when another process has taken it over. */
+/** What became of a send whose turn ran in this process; the live task when that turn has ended or gone without an answer. */
 export type SendOutcome = SendMessageResponse | { readonly live: LiveTask };
 
 /** Waits for the answer of one send, in the moment it is stored. */
@@ -52,7 +52,9 @@ export class SendWait implements Opening, RecordObserver {
 
   left(): void {
     const live = this.#live;
-    if (live?.failure instanceof TurnAborted) this.#resolve({ live });
+    // Parked, or run elsewhere: the log goes on.
+    if (live !== undefined && (live.failure === undefined || live.failure instanceof TurnAborted))
+      this.#resolve({ live });
     else this.#reject(publicFailure(live?.failure));
   }
 

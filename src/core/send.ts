@@ -14,7 +14,18 @@ import { SendWait, taskResponse } from "./send-wait.js";
 import type { Opening, TurnStart } from "./turn-run.js";
 
 /** Tells the push store of an inline configuration, once its task has a key. */
-export type Register = (task: { readonly key: number; readonly id: string; readonly seq: number }) => void;
+export interface Register {
+  (task: { readonly key: number; readonly id: string; readonly seq: number }): void;
+  /** Resolves when the store has it; `undefined` before it was told. */
+  readonly kept: () => Promise<void> | undefined;
+}
+
+/** What a send is answered with, once its push configuration is kept: what is answered outlives a crash. */
+export async function onceKept<T>(register: Register | undefined, answer: Promise<T>): Promise<T> {
+  const answered = await answer;
+  await register?.kept();
+  return answered;
+}
 
 /** What a send may ask for, as the request handler knows it. */
 export interface SendPolicy {
@@ -42,8 +53,8 @@ export async function sendMessage(call: SendCall): Promise<SendMessageResponse> 
   const { runtime } = call;
   const start = openSend(call);
   const register = hasInlinePush(call) ? await call.policy.inlinePush(call) : undefined;
-  if (start.send.message.taskId === "") return sendNew(call, start, register);
-  return sendDelivered(call, start, await deliver(runtime, start), register);
+  if (start.send.message.taskId === "") return onceKept(register, sendNew(call, start, register));
+  return onceKept(register, sendDelivered(call, start, await deliver(runtime, start), register));
 }
 
 /** Starts the turn of a message that names no task, and waits for its answer. */
@@ -97,7 +108,7 @@ export function followTaken(call: SendCall, taskId: string, placed: Placed): Pro
 async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<SendMessageResponse> {
   const outcome = await wait.outcome;
   if ("live" in outcome) {
-    // Another process has taken the task over: what becomes of it stands in the log.
+    // Another process has taken the task over, or nobody runs it now: what becomes of it stands in the log.
     const { id, key, stored } = outcome.live;
     return follow(call, new RecordReader(call.runtime, id, key, stored), gate);
   }

@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import type { Artifact, Message, Part, StreamResponse, Task } from "../protocol/model.js";
-import type { LogRecord } from "./ports.js";
+import type { LogRecord, QueuedSend, SendContext } from "./ports.js";
 
 // About how many bytes something takes, for limits: cheap, and never far off for what is large.
 
@@ -48,7 +48,17 @@ export function sizeOfTask({ artifacts, history, status }: Task): number {
 /** About what a record of the log takes in its store. */
 export function sizeOfRecord(record: LogRecord): number {
   if (record.kind === "event") return recordBytes + sizeOfEvent(record.event);
-  return record.kind === "message" ? recordBytes + sizeOfMessage(record.message) : recordBytes;
+  if (record.kind === "message") return recordBytes + sizeOfMessage(record.message) + sizeOfContext(record.context);
+  return record.kind === "turnStarted" ? recordBytes + sizeOfJson(record.wake) : recordBytes;
+}
+
+/** A message, with what its send says beside it. */
+export function sizeOfSend(send: QueuedSend): number {
+  return sizeOfMessage(send.message) + sizeOfContext(send);
+}
+
+function sizeOfContext(context: SendContext | undefined): number {
+  return context === undefined ? 0 : sizeOfJson(context.metadata) + sizeOfJson([...context.extensions]) + 4 * overhead;
 }
 
 export function sizeOfMessage(message: Message): number {
@@ -80,7 +90,8 @@ function sizeOfValue(value: Value): number {
   return kind.value.values.reduce((sum, each) => sum + sizeOfValue(each), 8);
 }
 
-function sizeOfJson(value: JsonValue | undefined): number {
+/** About what a JSON value takes. */
+export function sizeOfJson(value: JsonValue | undefined): number {
   if (value === undefined) return 0;
   if (typeof value === "string") return 8 + value.length;
   if (typeof value !== "object" || value === null) return 8;

@@ -1,7 +1,7 @@
 import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { TurnAborted } from "./agent.js";
-import type { TaskStore } from "./ports.js";
+import type { PushStore, TaskStore } from "./ports.js";
 
 /** The answer to a caller whose task store did not answer. What became of a write is not known. */
 export class StoreUnavailable extends A2AError {
@@ -35,11 +35,7 @@ export function publicFailure(error: unknown): unknown {
  * way of their own through failures, and go past it.
  */
 export function guardStore(store: TaskStore, logger: Logger): TaskStore {
-  const fail = (error: unknown): never => {
-    if (error instanceof A2AError) throw error;
-    logger.error({ error }, "the task store failed");
-    throw new StoreUnavailable(error);
-  };
+  const fail = failing(logger, "the task store failed");
   return {
     create: (task) => store.create(task),
     append: (write) => store.append(write),
@@ -55,11 +51,35 @@ export function guardStore(store: TaskStore, logger: Logger): TaskStore {
     renew: (instance, ttlMs) => store.renew(instance, ttlMs).catch(fail),
     retire: (instance) => store.retire(instance).catch(fail),
     orphans: (limit) => store.orphans(limit).catch(fail),
+    due: (limit) => store.due(limit).catch(fail),
     beginSend: (send) => store.beginSend(send).catch(fail),
     readSend: (scope, messageId) => store.readSend(scope, messageId).catch(fail),
     takeSend: (claim, instance) => store.takeSend(claim, instance).catch(fail),
     settleSend: (claim, outcome, bytes) => store.settleSend(claim, outcome, bytes).catch(fail),
     forgetSend: (claim) => store.forgetSend(claim).catch(fail),
     close: () => store.close(),
+  };
+}
+
+/** The same of the store of push configurations. */
+export function guardPushStore(store: PushStore, logger: Logger): PushStore {
+  const fail = failing(logger, "the store of push configurations failed");
+  return {
+    set: (registration, max) => store.set(registration, max).catch(fail),
+    get: (key, id) => store.get(key, id).catch(fail),
+    list: (key) => store.list(key).catch(fail),
+    delete: (key, id) => store.delete(key, id).catch(fail),
+    advance: (key, id, cursor) => store.advance(key, id, cursor).catch(fail),
+    adopt: (instance, limit) => store.adopt(instance, limit).catch(fail),
+    release: (instance) => store.release(instance).catch(fail),
+    close: () => store.close(),
+  };
+}
+
+function failing(logger: Logger, message: string): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof A2AError) throw error;
+    logger.error({ error }, message);
+    throw new StoreUnavailable(error);
   };
 }

@@ -21,7 +21,7 @@ export function subscribeToTask(
   context: ServerContext,
   scope: Scope,
 ): AsyncIterable<StreamItem> {
-  return new TaskStream(async () => {
+  const stream = new TaskStream(async () => {
     const head = await runtime.store.head(scope, request.id);
     if (head === undefined) throw taskNotFound(request.id);
     if (context.after === undefined && isTerminal(head.state)) {
@@ -32,6 +32,10 @@ export function subscribeToTask(
     const after = context.after === undefined ? undefined : parseEventId(context.after);
     return streamFrom(runtime, scope, head, { after, see: untilTerminal });
   }, eventIdMarker(context));
+  const { subscriptions } = runtime;
+  subscriptions.add(stream);
+  stream.onEnd = () => subscriptions.delete(stream);
+  return stream;
 }
 
 export interface StreamFromOptions {

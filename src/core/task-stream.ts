@@ -32,6 +32,8 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
   #from: StreamStart | undefined;
   #held: StreamItem | undefined;
   readonly #buffer: StreamItem[] = [];
+  /** Told when nothing more will be read; perhaps more than once. */
+  onEnd: (() => void) | undefined;
   #index = 0;
   #ended = false;
   #failure: { readonly error: unknown } | undefined;
@@ -138,6 +140,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
     this.#ended = true;
     this.#held = undefined;
     this.#from?.reader?.close();
+    this.onEnd?.();
   }
 }
 

@@ -1,9 +1,10 @@
 import type { Message } from "../protocol/model.js";
 import type { Draft } from "./flight.js";
-import { type LiveTask, messageDraft } from "./live-task.js";
-import type { Head, Hint, InboxEntry, QueuedSend } from "./ports.js";
-import { sizeOfMessage } from "./size.js";
-import type { TurnRun } from "./turn-run.js";
+import type { LiveTask } from "./live-task.js";
+import { messageDraft } from "./message-record.js";
+import type { Head, Hint, InboxEntry, Park } from "./ports.js";
+import { recordBytes, sizeOfJson, sizeOfSend } from "./size.js";
+import type { TurnRun, TurnStart } from "./turn-run.js";
 import type { Watcher } from "./watch.js";
 
 interface Receiver {
@@ -79,38 +80,54 @@ export class TurnInbox implements Watcher {
   }
 
   /**
-   * Ends the turn in a state that is not terminal, unless something waits: then a cancel ends the task, and a message
-   * starts the next turn in the same write.
+   * Ends the turn in a state that is not terminal, with these records or parked, unless something waits: then a cancel ends
+   * the task, and a message or a wake starts the next turn in the same write.
    */
-  async endTurn(live: LiveTask, ended: Draft): Promise<void> {
+  async endTurn(live: LiveTask, ended: readonly Draft[], park?: Park): Promise<void> {
     await live.flushed();
-    let takes: readonly string[] | undefined;
+    live.wakeAt = park?.wakeAt;
     for (;;) {
-      const result = await live.exclusive([ended], 0, { end: { inboxPut: live.inboxPut }, takes });
+      const result = await live.exclusive(copied(ended), 0, { end: { inboxPut: live.inboxPut, park } });
       if (result !== "inboxMoved") return;
       const entries = await this.#read(live);
       if (entries.some((entry) => entry.kind === "cancel")) return this.#run.cancelNow();
-      const entry = entries.find((each) => each.send !== undefined);
-      if (entry?.send !== undefined && (await this.#nextTurn(live, ended, entry, entry.send))) return;
-      // A turn that ran has heard of its wakes.
-      takes = entries.length === 0 ? undefined : entries.map(({ id }) => id);
+      const [entry] = entries;
+      if (entry !== undefined && (await this.#nextTurn(live, ended, entry))) return;
     }
   }
 
-  async #nextTurn(live: LiveTask, ended: Draft, entry: InboxEntry, send: QueuedSend): Promise<boolean> {
-    const { runtime, scope } = this.#run;
+  async #nextTurn(live: LiveTask, ended: readonly Draft[], entry: InboxEntry): Promise<boolean> {
     const turn = live.turn + 1;
-    const drafts: Draft[] = [
-      { ...ended },
-      { kind: "turnStarted", turn, attempt: 1, cause: "message" },
-      messageDraft(live, entry.id, send.message),
-    ];
-    const result = await live.exclusive(drafts, sizeOfMessage(send.message), { claim: { turn }, takes: [entry.id] });
+    const { start, drafts, bytes } = this.#startOf(live, entry, turn);
+    const result = await live.exclusive([...copied(ended), ...drafts], bytes, { claim: { turn }, takes: [entry.id] });
     if (result !== "stored") return result === "fenced";
-    const principal = live.senderOf(entry.id) ?? { ...scope };
     live.forgetSender(entry.id);
-    runtime.startTurn({ cause: "message", attempt: 1, principal, scope, entry: entry.id, send }, { live });
+    this.#run.runtime.startTurn(start, { live });
     return true;
+  }
+
+  // A message, or a wake, which goes on with the message of this turn.
+  #startOf(
+    live: LiveTask,
+    { id, send, wake }: InboxEntry,
+    turn: number,
+  ): { readonly start: TurnStart; readonly drafts: readonly Draft[]; readonly bytes: number } {
+    const { scope, start } = this.#run;
+    const attempt = 1;
+    if (send === undefined) {
+      const { messageSeq: message } = live;
+      return {
+        start: { ...start, cause: "wake", attempt, wake },
+        drafts: [{ kind: "turnStarted", turn, attempt, cause: "wake", wake, message }],
+        bytes: recordBytes + sizeOfJson(wake),
+      };
+    }
+    const principal = live.senderOf(id) ?? { ...scope };
+    return {
+      start: { cause: "message", attempt, principal, scope, entry: id, send },
+      drafts: [{ kind: "turnStarted", turn, attempt, cause: "message" }, messageDraft(live, id, send)],
+      bytes: sizeOfSend(send),
+    };
   }
 
   #look(): void {
@@ -151,14 +168,17 @@ export class TurnInbox implements Watcher {
     this.#again = true;
   }
 
-  // The count is remembered only when nothing waits but a wake, so that a turn does not end over a message that it has seen.
+  // The count is remembered only when nothing waits, so that a turn does not end over what it has seen.
   async #read(live: LiveTask): Promise<readonly InboxEntry[]> {
     if (live.key === undefined) return [];
     const { entries, inboxPut } = await this.#run.runtime.store.inbox(live.key);
-    if (entries.every(({ kind }) => kind === "wake")) live.inboxPut = inboxPut;
+    if (entries.length === 0) live.inboxPut = inboxPut;
     return entries;
   }
 }
+
+// A write numbers its drafts, and one that was refused is tried again.
+const copied = (drafts: readonly Draft[]): readonly Draft[] => drafts.map((draft) => ({ ...draft }));
 
 function noMessage(): TypeError {
   return new TypeError("the task has ended: no message will come");

@@ -3,11 +3,12 @@ import { reply } from "../protocol/events.js";
 import { type Message, type StreamResponse, TaskState } from "../protocol/model.js";
 import { isInterrupted, isStop, isTerminal } from "../protocol/states.js";
 import type { Draft } from "./flight.js";
-import { LiveTask, messageDraft, tooLarge } from "./live-task.js";
+import { LiveTask, tooLarge } from "./live-task.js";
+import { messageDraft } from "./message-record.js";
 import { type Identity, type Normalized, statusUpdate } from "./normalize.js";
-import type { InboxEntry, QueuedSend } from "./ports.js";
+import type { InboxEntry, Park, QueuedSend } from "./ports.js";
 import type { Runtime } from "./runtime.js";
-import { recordBytes, replacedBytes, sizeOfEvent, sizeOfMessage } from "./size.js";
+import { recordBytes, replacedBytes, sizeOfEvent, sizeOfMessage, sizeOfSend } from "./size.js";
 import type { TurnStart, TurnSubject } from "./turn-run.js";
 
 /**
@@ -18,10 +19,12 @@ export class TurnPen {
   readonly identity: Identity;
   /** The task, once there is one. */
   live: LiveTask | undefined;
-  /** A reply or a terminal event was written: nothing more is. */
+  /** A reply or a terminal event was written, or the task was parked: nothing more is. */
   closed = false;
   /** The last status since the last message was taken is one that answers a send. */
   stopped = false;
+  /** How the turn ends, when it is to go on later. */
+  parked: Park | undefined;
   readonly #runtime: Runtime;
   readonly #start: TurnStart;
   readonly #subject: TurnSubject;
@@ -37,7 +40,7 @@ export class TurnPen {
     this.#subject = subject;
     this.#onTask = onTask;
     this.live = "live" in subject ? subject.live : undefined;
-    this.#needsWorking = this.live !== undefined;
+    this.#needsWorking = this.live !== undefined && this.live.state !== TaskState.WORKING;
     const { newId } = runtime;
     const ids = "live" in subject ? { taskId: subject.live.id, contextId: subject.live.contextId } : subject;
     this.identity = {
@@ -52,6 +55,7 @@ export class TurnPen {
   write(normal: Normalized): Promise<void> | undefined {
     if (normal.kind === "reply") return this.#reply(normal.message);
     if (normal.kind === "status") return this.#status(normal.state, normal.event);
+    if (normal.kind === "park") return this.#park(normal.wakeAt);
     const bytes = this.#sized(normal.event);
     const { live, prelude } = this.#open(false);
     const drafts: readonly Draft[] = [...prelude, { kind: "event", event: normal.event }];
@@ -83,10 +87,10 @@ export class TurnPen {
 
   /** Takes a waiting message into the turn: one write of its own, which is refused when it was withdrawn meanwhile. */
   async take(live: LiveTask, entry: InboxEntry, send: QueuedSend): Promise<boolean> {
-    const drafts: Draft[] = [messageDraft(live, entry.id, send.message)];
+    const drafts: Draft[] = [messageDraft(live, entry.id, send)];
     const { state } = live;
     if (isInterrupted(state)) drafts.push(this.#statusDraft(live, TaskState.WORKING));
-    const result = await live.exclusive(drafts, sizeOfMessage(send.message) + recordBytes, { takes: [entry.id] });
+    const result = await live.exclusive(drafts, sizeOfSend(send) + recordBytes, { takes: [entry.id] });
     if (result !== "stored") {
       if (live.state === TaskState.WORKING) live.state = state;
       return false;
@@ -115,10 +119,20 @@ export class TurnPen {
     opening.live(live);
     const prelude: Draft[] = [
       { kind: "turnStarted", turn: 1, attempt, cause },
-      messageDraft(live, entry, send.message),
+      messageDraft(live, entry, send),
       this.#statusDraft(live, TaskState.SUBMITTED),
     ];
     return { live, prelude };
+  }
+
+  // The task stays as it is, at work unless it has asked for something; the turn ends when its agent does.
+  #park(wakeAt: number | undefined): undefined {
+    const { live, prelude } = this.#open(true);
+    const isBegun = this.stopped || live.state === TaskState.WORKING;
+    const drafts = isBegun ? prelude : [...prelude, this.#statusDraft(live, TaskState.WORKING)];
+    if (drafts.length > 0) live.add(drafts, drafts.length * recordBytes);
+    this.closed = true;
+    this.parked = { wakeAt };
   }
 
   // Without a task the message is the whole answer; with one it completes the task.

@@ -1,15 +1,18 @@
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { Principal, Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentEvent } from "../protocol/events.js";
 import { copyTask } from "../protocol/fold.js";
 import { type Message, type Task, TaskState } from "../protocol/model.js";
+import { isInterrupted } from "../protocol/states.js";
 import { type AbortKind, TurnAborted } from "./agent.js";
 import type { LiveTask } from "./live-task.js";
 import { normalizeEvent } from "./normalize.js";
-import type { InboxEntry, QueuedSend, TurnCause } from "./ports.js";
+import type { InboxEntry, Park, QueuedSend, TurnCause } from "./ports.js";
 import { runAgent } from "./run-agent.js";
 import { type Runtime, shuttingDown } from "./runtime.js";
 import { recordedError } from "./send-hold.js";
+import { recordBytes } from "./size.js";
 import { createTurn } from "./turn.js";
 import { TurnInbox } from "./turn-inbox.js";
 import { TurnPen } from "./turn-pen.js";
@@ -23,6 +26,8 @@ export interface TurnStart {
   /** Id of the send that brought the message. */
   readonly entry: string;
   readonly send: QueuedSend;
+  /** What the wake has brought that started the turn. */
+  readonly wake?: JsonValue | undefined;
 }
 
 /** Who waits for what a turn without a task turns out to be: a message, a task, or an error. Called once. */
@@ -283,10 +288,12 @@ export class TurnRun {
   }
 
   async #end(failure: { readonly error: unknown } | undefined): Promise<void> {
-    if (this.#pen.closed) return this.live?.flushed();
+    const { parked } = this.#pen;
+    if (parked !== undefined && failure === undefined && this.#mayPark()) return this.#endParked(parked);
+    if (parked === undefined && this.#pen.closed) return this.live?.flushed();
     if (this.aborted !== undefined) return this.#endAborted(this.aborted.kind);
     if (failure !== undefined) return this.#endFailed(failure.error);
-    if (this.live !== undefined && this.#pen.stopped) return this.inbox.endTurn(this.live, { kind: "turnEnded" });
+    if (this.live !== undefined && this.#pen.stopped) return this.inbox.endTurn(this.live, [{ kind: "turnEnded" }]);
     return this.#pen.end(TaskState.COMPLETED);
   }
 
@@ -294,11 +301,29 @@ export class TurnRun {
     if (kind === "OwnershipLost") return this.live?.abandon(this.aborted);
     if (kind === "Canceled") return this.#pen.end(TaskState.CANCELED);
     if (kind === "DeadlineExceeded") return this.#pen.end(TaskState.FAILED, "the turn took longer than it may");
+    if (this.live !== undefined && this.runtime.restartable) return this.#release(this.live);
     if (this.live !== undefined)
       return this.#pen.end(TaskState.FAILED, "the server was shut down before the task was done");
     if ("opening" in this.#subject) {
       this.#subject.opening.failed(shuttingDown());
     }
+  }
+
+  #mayPark(): boolean {
+    return this.aborted === undefined || this.aborted.kind === "Draining";
+  }
+
+  // No record says that the turn has ended: whoever waits for its answer goes on waiting.
+  async #endParked(park: Park): Promise<void> {
+    if (this.live === undefined) return;
+    await this.inbox.endTurn(this.live, [], park);
+    if (park.wakeAt !== undefined) this.runtime.alarm.at(park.wakeAt);
+  }
+
+  // The task stays with this process, which goes: then others run its turn again.
+  async #release(live: LiveTask): Promise<void> {
+    await live.exclusive([{ kind: "turnReleased" }], recordBytes, {});
+    live.abandon(this.aborted);
   }
 
   async #endFailed(error: unknown): Promise<void> {
@@ -307,10 +332,17 @@ export class TurnRun {
       this.runtime.logger.error({ taskId: this.taskId, error }, "the agent emitted what cannot be sent");
     }
     if (!this.#silent) return this.#pen.end(TaskState.FAILED, error.message);
-    if (this.live !== undefined) {
-      return this.inbox.endTurn(this.live, { kind: "turnEnded", error: recordedError(error) });
-    }
+    if (this.live !== undefined) return this.#refuse(this.live, error);
     if ("opening" in this.#subject) this.#subject.opening.failed(error);
+  }
+
+  // The task stays as it was before the message: parked, or waiting for its caller. A turn without a message has nobody to
+  // refuse.
+  #refuse(live: LiveTask, error: A2AError): Promise<void> {
+    const wasParked = !isInterrupted(live.state);
+    if (wasParked && this.start.cause !== "message") return this.#pen.end(TaskState.FAILED, error.message);
+    const ended = [{ kind: "turnEnded", error: recordedError(error) }] as const;
+    return this.inbox.endTurn(live, ended, wasParked ? { wakeAt: live.wakeAt } : undefined);
   }
 
   /** Ends a task that was asked to be canceled while its turn was ending. */

@@ -1,3 +1,4 @@
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { Principal } from "../protocol/context.js";
 import type { AgentEvent } from "../protocol/events.js";
 import type { Logger } from "../protocol/logger.js";
@@ -76,6 +77,10 @@ class AgentTurn implements Turn {
 
   get cause(): TurnCause {
     return this.#run.start.cause;
+  }
+
+  get wake(): JsonValue | undefined {
+    return this.#run.start.wake;
   }
 
   get signal(): AbortSignal {

@@ -107,6 +107,8 @@ async function tookEffect({ store }: LiveTaskDeps, write: Write): Promise<Outcom
   const page = await store.recordsAfter(fence.key, fence.seq, length);
   if (page === undefined || page === "compacted") return undefined;
   if (page.head.epoch !== fence.epoch + (claim === undefined ? 0 : 1)) return undefined;
+  // Claims for a restart are alike, whoever makes them, and a write that parks may have no record: the holder tells.
+  if (page.head.holder !== (body.end === undefined ? write.holder : "")) return undefined;
   return isSameWrite(body.records, page.records) ? { result: "stored" } : undefined;
 }
 

@@ -4,17 +4,20 @@ import type { Logger } from "../protocol/logger.js";
 import type { StreamResponse, Task } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 import type { PushFace } from "../version/codec.js";
+import { type AskStore, createAskStore } from "./ask-store.js";
 import { attemptOften } from "./attempts.js";
 import type { CallOutcome, CallWebhook } from "./call.js";
 import { joinChunks, pageRecords } from "./join-chunks.js";
+import { LazyCursor } from "./lazy-cursor.js";
 import { type Letter, writeLetter } from "./letter.js";
 import type { PushLimits } from "./limits.js";
 import { pause } from "./pause.js";
 import { type ChunkRun, type Due, type Plan, planArtifacts, planEvents } from "./plan.js";
 import type { Slots } from "./slots.js";
 import { TaskReplay } from "./task-replay.js";
+import { unlessAborted } from "./unless-aborted.js";
 
-/** What all couriers of a process share. */
+/** What all couriers of a process share. A configuration is delivered by the process that holds it. */
 export interface CourierDeps {
   readonly store: PushStore;
   readonly tasks: TaskStore;
@@ -26,9 +29,9 @@ export interface CourierDeps {
   /** What the version of a webhook tells it. */
   readonly faceOf: (registration: PushRegistration) => PushFace;
   readonly everyEvent: boolean;
+  /** Only what this instance holds is delivered. `undefined`: whatever is there. */
+  readonly instance: string | undefined;
 }
-
-const storePauseMs = 1000;
 
 class Stopped extends Error {}
 
@@ -40,7 +43,7 @@ export class Courier {
   readonly key: number;
   readonly taskId: string;
   readonly id: string;
-  /** Resolves when it has ended: with its task, with its configuration, or because it was told to. */
+  /** Resolves when it has ended: with its task, with its configuration, when another process delivers, or told to. */
   readonly done: Promise<void>;
   /** Number of the last record that it has seen. */
   position: number;
@@ -52,6 +55,8 @@ export class Courier {
   readonly #from: number;
   #plan: Plan;
   readonly #replay: TaskReplay;
+  readonly #cursor: LazyCursor;
+  readonly #ask: AskStore;
   /** As it was last seen: it says how the webhook is spoken to. */
   #registration: PushRegistration;
   /** Ends everything. */
@@ -59,6 +64,8 @@ export class Courier {
   /** Ends waiting: calls go on. */
   readonly #hurry = new AbortController();
   #dirty: boolean = true;
+  /** How often the configuration was set while it was on its way. */
+  #replaced = 0;
   #wakeUp = (): void => {};
 
   constructor(deps: CourierDeps, registration: PushRegistration) {
@@ -70,6 +77,13 @@ export class Courier {
     this.#from = registration.cursor;
     this.#registration = registration;
     this.#replay = new TaskReplay(deps.tasks, registration);
+    this.#ask = createAskStore({
+      clock: deps.clock,
+      stop: this.#stop.signal,
+      hurry: this.#hurry.signal,
+      onError: (error) => deps.logger.warn(this.#said({ error }), "push deliveries wait for the store"),
+    });
+    this.#cursor = this.#createCursor(registration.cursor);
     this.#plan = deps.everyEvent ? planEvents : planArtifacts();
     // An artifact may have begun before: what leads up to the cursor is read as well, and not told.
     this.position = deps.everyEvent ? registration.cursor : 0;
@@ -79,6 +93,7 @@ export class Courier {
   /** The configuration was replaced. It goes on where it stands, so that nothing is lost in between. */
   replace(registration: PushRegistration): void {
     this.#registration = registration;
+    this.#replaced += 1;
     this.wake();
   }
 
@@ -111,6 +126,8 @@ export class Courier {
     } finally {
       this.finished = true;
     }
+    // What was told but a moment ago would be told again by whoever goes on.
+    await this.#cursor.end();
   }
 
   async #woken(): Promise<void> {
@@ -144,7 +161,10 @@ export class Courier {
         if (this.position < record.seq) break;
       }
       if (page.records.length > 0 && this.position < page.head.seq) continue;
-      return isTerminal(page.head.state) ? this.#finish() : true;
+      if (isTerminal(page.head.state)) return this.#finish();
+      // A task that rests owes nothing: whoever holds it next need not look.
+      if (page.head.holder === "") this.#cursor.move(this.position);
+      return true;
     }
   }
 
@@ -160,7 +180,7 @@ export class Courier {
       if (event === undefined) return this.#tellTask();
       if (!(await this.#deliver(event))) return false;
     }
-    await this.#advance();
+    this.#cursor.move(this.position);
     return true;
   }
 
@@ -188,7 +208,7 @@ export class Courier {
     this.#plan = planEvents;
     if (seq <= this.#from) return true;
     const told = await this.#deliver(taskEvent(task));
-    if (told) await this.#advance();
+    if (told) this.#cursor.move(this.position);
     return told;
   }
 
@@ -225,39 +245,49 @@ export class Courier {
     return true;
   }
 
-  // The configuration is read for each attempt: it may have been replaced, or deleted by another process.
   async #attempt(letter: Letter): Promise<CallOutcome | "gone"> {
-    const registration = await this.#ask(() => this.#deps.store.get(this.key, this.id));
+    const registration = await this.#current();
     if (registration === undefined) return "gone";
     this.#registration = registration;
     return this.#deps.call(registration.config, letter, this.#stop.signal);
   }
 
-  #advance(): Promise<void> {
-    return this.#ask(() => this.#deps.store.advance(this.key, this.id, this.position));
+  // The configuration is read for each attempt: by now another process may have replaced it, deleted it, or taken it on
+  // because this one was silent for too long.
+  async #current(): Promise<PushRegistration | undefined> {
+    const { store, instance } = this.#deps;
+    for (;;) {
+      const before = this.#replaced;
+      const registration = await this.#ask(() => store.get(this.key, this.id));
+      if (registration !== undefined && (instance ?? registration.holder) === registration.holder) return registration;
+      if (this.#replaced === before) break;
+    }
+    this.finished = true;
+    return undefined;
   }
 
   async #finish(): Promise<false> {
     this.finished = true;
+    this.#cursor.drop();
     await this.#ask(() => this.#deps.store.delete(this.key, this.id));
     return false;
   }
 
-  // A store that fails is asked again until it answers.
-  async #ask<T>(question: () => Promise<T>): Promise<T> {
-    for (let failures = 0; ; failures++) {
-      this.#stop.signal.throwIfAborted();
-      try {
-        return await question();
-      } catch (error) {
-        if (failures === 0) this.#deps.logger.warn(this.#said({ error }), "push deliveries wait for the store");
-      }
-      await this.#pause(storePauseMs);
-    }
-  }
-
   #pause(ms: number): Promise<void> {
     return pause(this.#deps.clock, ms, this.#hurry.signal);
+  }
+
+  #createCursor(cursor: number): LazyCursor {
+    const { clock, store, logger } = this.#deps;
+    const { signal } = this.#stop;
+    return new LazyCursor({
+      clock,
+      cursor,
+      write: (told) => unlessAborted(signal, store.advance(this.key, this.id, told)),
+      onError: (error) => {
+        if (!signal.aborted) logger.warn(this.#said({ error }), "how far a webhook was told could not be stored");
+      },
+    });
   }
 
   #said(fields: object): object {

@@ -5,7 +5,8 @@ import { Courier, type CourierDeps } from "./courier.js";
 export interface Couriers {
   /** The task may have new records. */
   wake(taskId: string): void;
-  added(registration: PushRegistration): void;
+  /** False when it was under way already. */
+  added(registration: PushRegistration): boolean;
   removed(taskId: string, id: string): void;
   /** Takes nothing more, lets all of them send what is there, and resolves when they have ended. */
   drain(): Promise<void>;
@@ -61,10 +62,11 @@ export function createCouriers(deps: CourierDeps): Couriers {
       for (const courier of byTask.get(taskId)?.values() ?? []) courier.wake();
     },
     added(registration) {
-      if (closed) return;
+      if (closed) return false;
       const known = byTask.get(registration.taskId)?.get(registration.config.id);
-      if (known?.finished === false) known.replace(registration);
-      else start(registration);
+      if (known?.finished !== false) start(registration);
+      else known.replace(registration);
+      return known?.finished !== false;
     },
     removed(taskId, id) {
       byTask.get(taskId)?.get(id)?.stop();

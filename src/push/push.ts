@@ -3,10 +3,11 @@ import { createNodeFetch, type NodeFetch } from "../binding/node-fetch.js";
 import type { Clock, PushRegistration, PushService, PushStore, Signals, TaskStore } from "../core/ports.js";
 import type { Logger } from "../protocol/logger.js";
 import type { PushFace, Version } from "../version/codec.js";
+import { type Adoption, startAdoption } from "./adoption.js";
 import { createWebhookCaller } from "./call.js";
 import { checkConfig } from "./check.js";
 import type { CourierDeps } from "./courier.js";
-import { createCouriers } from "./couriers.js";
+import { type Couriers, createCouriers } from "./couriers.js";
 import { defaultPushLimits, type PushLimits } from "./limits.js";
 import { createPolicy, type PushAllow } from "./policy.js";
 import { createSlots } from "./slots.js";
@@ -23,6 +24,13 @@ export interface PushDeliveryOptions {
   /** Those that are served, the newest first. */
   readonly versions: readonly Version[];
   readonly limits?: PushLimits | undefined;
+  /**
+   * Instance of the request handler, in whose name configurations are held: it lives by the handler's heartbeat. Default:
+   * none, so that nothing is taken over from others, nor left to them.
+   */
+  readonly instance?: string | undefined;
+  /** How often configurations are looked for that nobody delivers. Default: 3 s. */
+  readonly adoptMs?: number | undefined;
   /** How names become addresses. Default: as the system does it. */
   readonly lookup?: Lookup | undefined;
 }
@@ -30,11 +38,15 @@ export interface PushDeliveryOptions {
 /** Push notifications of one process: what the core asks, and the deliveries behind it. */
 export interface Push {
   readonly service: PushService;
-  /** Sends what is there to be sent for two seconds at most, breaks off what is left, and ends. The stores stay open. */
+  /**
+   * Sends what is there to be sent for two seconds at most, breaks off what is left, leaves that to other processes, and
+   * ends. The stores stay open.
+   */
   close(): Promise<void>;
 }
 
 const graceMs = 2000;
+const defaultAdoptMs = 3000;
 
 /** Makes the push notifications of a process. Throws a `TypeError` for an `allow` or an `every` that says nothing clear. */
 export function createPush(options: PushDeliveryOptions): Push {
@@ -46,20 +58,25 @@ export function createPush(options: PushDeliveryOptions): Push {
   const unsubscribe = signals.subscribe(({ kind, taskId }) => {
     if (kind === "moved") couriers.wake(taskId);
   });
+  const adoption = adoptionOf(options, couriers);
   let closing: Promise<void> | undefined;
   const shutDown = async (): Promise<void> => {
     unsubscribe();
+    adoption?.stop();
     const ended = couriers.drain();
     const cancel = clock.after(graceMs, () => couriers.stop());
     await ended;
     cancel();
+    await adoption?.release(graceMs);
     await fetch.close();
   };
   return {
     service: {
       store,
       check: (config) => checkConfig(config, policy),
-      added: (registration) => couriers.added(registration),
+      added: (registration) => {
+        couriers.added(registration);
+      },
       removed: (taskId, id) => couriers.removed(taskId, id),
     },
     close() {
@@ -69,10 +86,18 @@ export function createPush(options: PushDeliveryOptions): Push {
   };
 }
 
+function adoptionOf(options: PushDeliveryOptions, couriers: Couriers): Adoption | undefined {
+  const { store, clock, logger, instance, adoptMs: everyMs = defaultAdoptMs } = options;
+  if (instance === undefined) return undefined;
+  const take = (registration: PushRegistration): boolean => couriers.added(registration);
+  return startAdoption({ store, clock, logger, instance, everyMs, take });
+}
+
 function courierDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: NodeFetch): CourierDeps {
-  const { store, tasks, clock, logger, every, versions } = options;
+  const { store, tasks, clock, logger, every, versions, instance } = options;
   return {
     store,
+    instance,
     tasks,
     clock,
     logger,

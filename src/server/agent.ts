@@ -1,3 +1,4 @@
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { Middleware } from "koa";
 import { fetchHandler } from "../binding/fetch-handler.js";
 import { type NodeListener, nodeListener } from "../binding/node-listener.js";
@@ -5,11 +6,14 @@ import { namedInputModes } from "../card/build.js";
 import { allExtensions } from "../card/own-extensions.js";
 import { publishCard } from "../card/publish.js";
 import type { Listening } from "../card/urls.js";
-import { createRequestHandler } from "../core/request-handler.js";
+import { newId } from "../core/ids.js";
+import type { Storage } from "../core/ports.js";
+import { createRequestHandler, type HostedHandler } from "../core/request-handler.js";
 import { createPush } from "../push/push.js";
 import { processSignals } from "../signals/in-process.js";
 import { memoryPushStore } from "../store/memory/push-store.js";
 import { memoryTaskStore } from "../store/memory/task-store.js";
+import { anonymous } from "./door.js";
 import {
   type Backend,
   bindingsOf,
@@ -22,8 +26,31 @@ import type { AgentOptions } from "./options.js";
 
 export type { InProcessAgent } from "./doorway.js";
 
+/** Whose a task is. */
+export interface TaskOwner {
+  /** `owner` of the principal. Default: the one caller of an agent that asks nobody who they are. */
+  readonly owner?: string | undefined;
+  /** Default: the tenant without a name. */
+  readonly tenant?: string | undefined;
+}
+
+/** What the program that runs an agent does with its tasks, past all callers. */
+export interface HostTasks {
+  /**
+   * Starts the next turn of a task that is parked or waits for its caller, with `cause: "wake"` and this data. While a turn
+   * runs, one wake waits for its end and further ones are dropped; with the task's end all are. False for a task that has
+   * ended. Rejects with `taskNotFound`.
+   */
+  wake(taskId: string, data?: JsonValue, of?: TaskOwner): Promise<boolean>;
+}
+
+/** An agent that runs in this process. */
+export interface HostedAgent {
+  readonly tasks: HostTasks;
+}
+
 /** An agent without a port of its own: mount it in a server that exists. Close it when that server closes. */
-export interface MountedAgent extends InProcessAgent {
+export interface MountedAgent extends InProcessAgent, HostedAgent {
   /** Express, Connect and bare Node: `(req, res, next?)`. */
   nodeListener(): NodeListener;
   /** Bun, Deno, Next, Hono, workers: `(Request) => Promise<Response>`. */
@@ -59,18 +86,31 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
       return agent.card.card();
     },
     inProcess: agent.inProcess,
+    tasks: hostTasks(agent),
     close,
     [Symbol.asyncDispose]: () => close(),
   };
 }
 
 /** Puts an agent together: store, handler and card, and the doorway before them. */
-export function composeAgent(options: AgentOptions, listening: () => Listening): Promise<ComposedAgent> {
+export function composeAgent(options: AgentOptions, listening: () => Listening): Promise<ComposedAgent<HostedHandler>> {
   return composeAround(options, (doorway) => backendOf(options, listening, doorway));
 }
 
-function backendOf(options: AgentOptions, listening: () => Listening, doorway: Doorway): Backend {
-  const { signals = processSignals, card, authenticate, publicUrl, publicGrpc, trustProxy, basePath } = options;
+/** What the host of a composed agent may do with its tasks. */
+export function hostTasks({ handler }: Pick<ComposedAgent<HostedHandler>, "handler">): HostTasks {
+  return {
+    wake: (taskId, data, { owner = anonymous.owner, tenant = "" } = {}) =>
+      handler.wake({ owner, tenant }, taskId, data),
+  };
+}
+
+async function backendOf(
+  options: AgentOptions,
+  listening: () => Listening,
+  doorway: Doorway,
+): Promise<Backend<HostedHandler>> {
+  const { card, authenticate, publicUrl, publicGrpc, trustProxy, basePath } = options;
   const { versions, limits, clock, logger } = doorway;
   const published = publishCard({
     card,
@@ -84,23 +124,31 @@ function backendOf(options: AgentOptions, listening: () => Listening, doorway: D
     listening,
     now: clock.now,
   });
-  const store = options.store ?? memoryTaskStore({ clock });
+  const store: Storage = options.store ?? memoryTaskStore({ clock });
+  const signals = options.signals ?? store.signals ?? processSignals;
+  await store.open?.();
   const { capabilities } = published.card();
+  // One name for both: who delivers notifications is known by the heartbeat of whoever runs turns.
+  const instance = newId(clock.now());
   const push =
     options.push === undefined
       ? undefined
       : createPush({
           ...options.push,
-          store: options.push.store ?? memoryPushStore(),
+          store: options.push.store ?? store.push ?? memoryPushStore(),
           tasks: store,
           signals,
           clock,
           logger,
           versions,
           limits,
+          instance,
+          adoptMs: limits.heartbeatMs,
         });
   const handler = createRequestHandler({
     agent: options.agent,
+    instance,
+    restartable: options.restartable,
     store,
     signals,
     clock,

@@ -36,8 +36,8 @@ export interface Doorway {
 }
 
 /** What answers behind a doorway. */
-export interface Backend {
-  readonly handler: RequestHandler;
+export interface Backend<H extends RequestHandler = RequestHandler> {
+  readonly handler: H;
   readonly card: PublishedCard;
   /** Extensions that calls may activate, or the choice among those of a call where they change. */
   readonly extensions: readonly ExtensionOptions[] | Service["extensions"];
@@ -48,14 +48,14 @@ export interface Backend {
 }
 
 /** All that a server needs to give an agent a port. */
-export interface ComposedAgent extends Pick<InProcessAgent, "inProcess"> {
+export interface ComposedAgent<H extends RequestHandler = RequestHandler> extends Pick<InProcessAgent, "inProcess"> {
   readonly endpoint: HttpEndpoint;
   readonly service: Service;
   readonly versions: readonly [Version, ...Version[]];
   readonly bindings: readonly Binding[];
   readonly card: PublishedCard;
   readonly door: Door;
-  readonly handler: RequestHandler;
+  readonly handler: H;
   readonly limits: Limits;
   readonly logger: Logger;
   /** Ends what `handler` leaves. */
@@ -70,10 +70,10 @@ export function bindingsOf({ bindings }: Pick<DoorwayOptions, "bindings">): read
 }
 
 /** Puts door, bindings and card before whatever answers. */
-export async function composeAround(
+export async function composeAround<H extends RequestHandler>(
   options: DoorwayOptions,
-  build: (doorway: Doorway) => Backend | Promise<Backend>,
-): Promise<ComposedAgent> {
+  build: (doorway: Doorway) => Backend<H> | Promise<Backend<H>>,
+): Promise<ComposedAgent<H>> {
   const { clock = systemClock, logger = silentLogger, authenticate } = options;
   const limits = resolveLimits(options.limits);
   const { served, strict = false, fileBytes } = versionSettings(options);

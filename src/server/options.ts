@@ -3,7 +3,7 @@ import type { CorsOptions } from "../binding/cors.js";
 import type { CardOptions } from "../card/options.js";
 import type { TrustProxy } from "../card/proxy.js";
 import type { Agent } from "../core/agent.js";
-import type { Clock, PushStore, Signals, TaskStore } from "../core/ports.js";
+import type { Clock, PushStore, Signals, Storage } from "../core/ports.js";
 import type { Binding } from "../protocol/context.js";
 import type { Logger } from "../protocol/logger.js";
 import type { PushAllow } from "../push/policy.js";
@@ -41,13 +41,21 @@ export interface AgentOptions extends DoorwayOptions {
   readonly card: CardOptions;
   /** A function of a turn: an async generator of events, or an async function. */
   readonly agent: Agent;
+  /**
+   * The agent bears to be run again: a turn whose process has gone, or is shut down, is started anew by a process on the
+   * same store, with `attempt` raised, at most three times. Default: false, its task fails.
+   */
+  readonly restartable?: boolean | undefined;
   /** Tenants that exist. Default: none. */
   readonly tenants?: readonly string[] | undefined;
-  /** Where tasks live. Default: in memory, lost with the process. */
-  readonly store?: TaskStore | undefined;
+  /**
+   * Where tasks live, and push configurations and hints when the store brings them. It is opened before anything is
+   * served and stays yours to close, since several agents may share it. Default: in memory, lost with the process.
+   */
+  readonly store?: Storage | undefined;
   /** Push notifications, and which addresses they may call. Default: off. */
   readonly push?: PushOptions | undefined;
-  /** Hints between handlers that share a store. Default: within the process. */
+  /** Hints between handlers that share a store. Default: those of the store, else within the process. */
   readonly signals?: Signals | undefined;
 }
 
@@ -74,7 +82,7 @@ export interface PushOptions {
   readonly allow: PushAllow;
   /** `"event"`: each event of a task is sent, chunks too. Default: each status, and each artifact when it is complete. */
   readonly every?: "event" | undefined;
-  /** Default: in memory. */
+  /** Default: where the tasks live, else in memory. */
   readonly store?: PushStore | undefined;
 }
 

@@ -4,7 +4,7 @@ import type { RequestListener } from "../binding/connection.js";
 import { createListener, type Listener } from "../binding/listener.js";
 import { nodeListener } from "../binding/node-listener.js";
 import type { Listening } from "../card/urls.js";
-import { composeAgent } from "./agent.js";
+import { composeAgent, type HostedAgent, hostTasks } from "./agent.js";
 import type { ComposedAgent, InProcessAgent } from "./doorway.js";
 import { createFallback } from "./fallback.js";
 import type { DoorwayOptions, ListenOptions, ServeOptions } from "./options.js";
@@ -24,6 +24,9 @@ export interface Server extends InProcessAgent {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** A server of an agent that runs in this process. */
+export interface AgentServer extends Server, HostedAgent {}
+
 const defaultPort = 41241;
 const defaultDrainMs = 10_000;
 /** Time for what was said last to leave, when nothing more is said; streams of others, such as health watches, have it too. */
@@ -33,12 +36,10 @@ const lastWordsMs = 2000;
  * Serves an agent on one port: JSON-RPC, HTTP+JSON and gRPC over HTTP/1.1, HTTP/2 and, with `tls`, TLS. Rejects when the
  * card contradicts itself, the port is taken, or the host is open to strangers without anybody having said so.
  */
-export function serve(options: ServeOptions): Promise<Server> {
-  return listenTo(options, async (listening) => {
-    const agent = await composeAgent(options, listening);
-    if (options.store === undefined) agent.logger.info({}, "tasks are kept in memory and are lost with the process");
-    return agent;
-  });
+export async function serve(options: ServeOptions): Promise<AgentServer> {
+  const { server, agent } = await listenWith(options, (listening) => composeAgent(options, listening));
+  if (options.store === undefined) agent.logger.info({}, "tasks are kept in memory and are lost with the process");
+  return Object.assign(server, { tasks: hostTasks(agent) });
 }
 
 /** Gives a port to what `compose` makes; `listening` tells where, once it is known. */
@@ -46,6 +47,13 @@ export async function listenTo(
   options: DoorwayOptions & ListenOptions,
   compose: (listening: () => Listening) => Promise<ComposedAgent>,
 ): Promise<Server> {
+  return (await listenWith(options, compose)).server;
+}
+
+async function listenWith<A extends ComposedAgent>(
+  options: DoorwayOptions & ListenOptions,
+  compose: (listening: () => Listening) => Promise<A>,
+): Promise<{ readonly server: Server; readonly agent: A }> {
   const { port = portOfEnvironment(), host = "127.0.0.1", tls, grpcPort, drainMs = defaultDrainMs } = options;
   assertGuarded(options, host);
   const scheme = tls === undefined ? "http" : "https";
@@ -62,7 +70,7 @@ export async function listenTo(
     return closing;
   };
   if (options.handleSignals === true) closeOnSignals(close, agent);
-  return {
+  const server: Server = {
     url: origin() + (options.basePath ?? ""),
     port: bound.port,
     grpcPort: bound.grpcPort ?? bound.port,
@@ -73,6 +81,7 @@ export async function listenTo(
     close,
     [Symbol.asyncDispose]: close,
   };
+  return { server, agent };
 }
 
 function createHttp(

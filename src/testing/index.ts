@@ -1,9 +1,16 @@
 // Entry `trivium/testing`: for tests of agents, and of stores and signals of one's own. It needs no test runner.
 export type { Head, PushStore, Signals, TaskStore } from "../core/ports.js";
 export { type ConnectToOptions, connectTo } from "./connect-to.js";
-export { pushStoreContract } from "./contract/push-store.js";
+export { type PushStoreContractOptions, pushStoreContract } from "./contract/push-store.js";
 export { signalsContract } from "./contract/signals.js";
-export type { ContractTest, MakePushStore, MakeSignals, MakeTaskStore, Subject } from "./contract/suite.js";
+export type {
+  ContractTest,
+  MakePushStore,
+  MakeSignals,
+  MakeTaskStore,
+  PushSubject,
+  Subject,
+} from "./contract/suite.js";
 export { type TaskStoreContractOptions, taskStoreContract } from "./contract/task-store.js";
 export { createTestClock, settle, type TestClock, type TestClockOptions, turnUntil } from "./test-clock.js";
 export { type WaitForOptions, waitFor } from "./wait-for.js";

@@ -3,9 +3,10 @@ import type { Agent } from "../../src/core/agent.js";
 import type { TaskStore } from "../../src/core/ports.js";
 import { artifact, working } from "../../src/protocol/events.js";
 import { idempotentSendExtension } from "../../src/protocol/extensions.js";
+import { memoryPushStore } from "../../src/store/memory/push-store.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { beginTask, contextOf, startHandler, type TestHandler } from "../support/handler.js";
-import { errorOf, requestOf, stateOf, textIn } from "../support/say.js";
+import { errorOf, requestOf, stateOf, taskOf, textIn } from "../support/say.js";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.js";
 
 /** A task at work over a store whose writes fail when told to. */
@@ -101,4 +102,69 @@ describe("a store that fails", () => {
     ]);
     expect(await rest).toEqual(["status WORKING", "status FAILED"]);
   });
+
+  it("for longer than its process is thought to live: others take the turn over, and what it says later is not written", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    const gate = Promise.withResolvers<void>();
+    const told: unknown[] = [];
+    const agent: Agent = async ({ emit, attempt, signal }) => {
+      await emit(working());
+      if (attempt > 1) return emit(artifact("of the second", { artifactId: "a", lastChunk: true }));
+      await gate.promise;
+      await emit(artifact("of the first", { artifactId: "a", lastChunk: true })).catch((error) => told.push(error));
+      told.push(signal.aborted);
+    };
+    const line = { broken: false };
+    const restartable = true;
+    await using here = await beginTask({ agent, clock, restartable, store: breaking(store, line) });
+    await using there = startHandler({ agent, clock, restartable, store });
+    line.broken = true;
+    await clock.advance(20_000);
+    expect(stateOf(await there.get(here.taskId))).toBe("COMPLETED");
+    const log = await store.recordsAfter(1, 0, 100);
+    line.broken = false;
+    gate.resolve();
+    await clock.advance(10_000);
+    expect(told).toEqual([expect.objectContaining({ kind: "OwnershipLost" }), true]);
+    expect(await store.recordsAfter(1, 0, 100)).toEqual(log);
+    expect((await here.get(here.taskId)).artifacts.map(({ parts }) => textIn(parts))).toEqual(["of the second"]);
+    expect(await here.opening.rest()).toEqual([
+      "status WORKING",
+      "status WORKING",
+      'artifact a "of the second" last',
+      "status COMPLETED",
+    ]);
+    const next = here.send("go");
+    await clock.advance(1000);
+    expect(stateOf(taskOf(await next))).toBe("COMPLETED");
+  });
+
+  it("of push configurations is told to the caller as unavailable, and why to the log", async () => {
+    const failed = async (): Promise<never> => Promise.reject(new Error("no store at /srv/push.db"));
+    const store = { ...memoryPushStore(), get: failed, list: failed, set: failed };
+    const push = { store, check: () => [], added: () => {}, removed: () => {} };
+    await using served = await beginTask({ agent: async ({ receive }) => void (await receive()), push });
+    const { operations, taskId } = served;
+    const asked = operations.listTaskPushNotificationConfigs(
+      requestOf("listTaskPushNotificationConfigs", { taskId }),
+      contextOf(),
+    );
+    const error = await errorOf(asked);
+    expect(error).toMatchObject({ code: "unavailable", retryAfterMs: 1000 });
+    expect(error.message).not.toContain("push.db");
+    expect(served.log.map(({ message }) => message)).toContain("the store of push configurations failed");
+  });
 });
+
+/** A store whose every call fails while the line is broken. */
+function breaking(store: TaskStore, line: { readonly broken: boolean }): TaskStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return (...args: readonly unknown[]) =>
+        line.broken ? Promise.reject(new Error("no store")) : Reflect.apply(member, target, args);
+    },
+  });
+}

@@ -16,7 +16,7 @@ describe("the core, in a world where everything goes wrong", () => {
 
   it(`loses nothing in ${seeds} worlds`, { timeout: 600_000 }, async () => {
     for (let seed = first; seed < first + seeds; seed++) {
-      const { violations, lines } = await simulate(seed, immediates, SIM_SEED !== undefined);
+      const { violations, lines } = await simulate(seed, immediates, { traced: SIM_SEED !== undefined });
       const story = lines.length === 0 ? "" : `\n${lines.join("\n")}\n`;
       expect.soft(violations, `${story}SIM_SEED=${seed}`).toEqual([]);
       if (violations.length > 0) break;

@@ -56,45 +56,27 @@ describe("a message that comes while its turn ends", () => {
     expect(historyOf(await served.get(taskId))).toEqual(["user: go"]);
   });
 
-  it("is not waited for behind a wake, which the turn that ran has heard", async () => {
+  it("goes behind a wake that came first, which starts a turn of its own", async () => {
     const gate = Promise.withResolvers<void>();
     const turns: string[] = [];
     await using served = await beginTask({
-      async *agent({ text }) {
-        turns.push(text);
+      async *agent({ text, cause, wake }) {
+        turns.push([cause, text, wake].join(" ").trim());
         yield inputRequired("?");
         await gate.promise;
       },
     });
     const { store, taskId } = served;
     const head = await store.head({ tenant: "", owner: "alice" }, taskId);
-    expect(await store.put(head?.key ?? 0, { id: "w", kind: "wake" }, 16)).toBe("stored");
-    gate.resolve();
-    await settle();
-    expect(await store.head({ tenant: "", owner: "alice" }, taskId)).toMatchObject({ holder: "" });
-    expect((await store.inbox(head?.key ?? 0)).entries).toEqual([]);
-    await served.send("more", { taskId });
-    expect(turns).toEqual(["go", "more"]);
-  });
-
-  it("starts the next turn also when a wake came first", async () => {
-    const gate = Promise.withResolvers<void>();
-    const turns: string[] = [];
-    await using served = await beginTask({
-      async *agent({ text }) {
-        turns.push(text);
-        yield inputRequired("?");
-        await gate.promise;
-      },
-    });
-    const { store, taskId } = served;
-    const head = await store.head({ tenant: "", owner: "alice" }, taskId);
-    await store.put(head?.key ?? 0, { id: "w", kind: "wake" }, 16);
+    expect(await store.put(head?.key ?? 0, { id: "w", kind: "wake", wake: 7 }, 16)).toBe("stored");
     const answer = served.send("more", { taskId });
     await settle();
     gate.resolve();
-    expect(historyOf(taskOf(await answer))).toEqual(["user: go", "agent: ?", "user: more"]);
-    expect(turns).toEqual(["go", "more"]);
+    expect(historyOf(taskOf(await answer))).toEqual(["user: go", "agent: ?", "agent: ?", "user: more"]);
+    await settle();
+    expect(await store.head({ tenant: "", owner: "alice" }, taskId)).toMatchObject({ holder: "" });
+    expect((await store.inbox(head?.key ?? 0)).entries).toEqual([]);
+    expect(turns).toEqual(["message go", "wake go 7", "message more"]);
   });
 
   it("gives way to a cancel that came as well", async () => {

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
-import type { Head, LogRecord, PushRegistration, PushStore, TaskStore } from "../../src/core/ports.js";
+import type { Head, LogRecord, PushRegistration, PushStore, Signals, TaskStore } from "../../src/core/ports.js";
 import type { Logger } from "../../src/protocol/logger.js";
 import {
   type StreamResponse,
@@ -30,9 +30,12 @@ export interface Scene {
   readonly clock: VirtualClock;
   readonly tasks: TaskStore;
   readonly store: PushStore;
+  readonly signals: Signals;
   /** What was logged, as JSON. */
   readonly logs: string[];
   task(): Promise<LogOf>;
+  /** Another process on the same stores, which hears no hints. */
+  beside(own: Partial<PushDeliveryOptions>): Push;
   /** Resolves when a timer is due in `ms`. */
   timer(ms: number): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -58,7 +61,7 @@ export interface LogOf {
 export function scene(options: Partial<PushDeliveryOptions> = {}): Scene {
   const clock = createVirtualClock();
   const tasks = options.tasks ?? memoryTaskStore({ clock, finishedLogMs: 1 });
-  const store = memoryPushStore();
+  const store = options.store ?? memoryPushStore();
   const signals = inProcessSignals();
   const logs: string[] = [];
   const limits = { ...defaultPushLimits, pushRetryMs: 700 };
@@ -79,10 +82,23 @@ export function scene(options: Partial<PushDeliveryOptions> = {}): Scene {
     clock,
     tasks,
     store,
+    signals,
     logs,
     async task() {
-      return openLog({ push, tasks, store, publish: (taskId) => signals.publish({ kind: "moved", taskId }) });
+      const publish = (taskId: string): void => signals.publish({ kind: "moved", taskId });
+      return openLog({ push, tasks, store, publish, holder: options.instance ?? "here" });
     },
+    beside: (own) =>
+      createPush({
+        allow: "loopback",
+        store,
+        tasks,
+        signals: inProcessSignals(),
+        clock,
+        logger,
+        versions: [v1],
+        ...own,
+      }),
     async timer(ms) {
       while (!clock.pending().includes(clock.now() + ms)) await setImmediate();
     },
@@ -95,9 +111,10 @@ interface LogDeps {
   readonly tasks: TaskStore;
   readonly store: PushStore;
   readonly publish: (taskId: string) => void;
+  readonly holder: string;
 }
 
-async function openLog({ push, tasks, store, publish }: LogDeps): Promise<LogOf> {
+async function openLog({ push, tasks, store, publish, holder }: LogDeps): Promise<LogOf> {
   let head: Head = await tasks.create(newTask({ records: [{ kind: "event", seq: 1, event: status("SUBMITTED") }] }));
   const { key, id } = head;
   return {
@@ -115,7 +132,16 @@ async function openLog({ push, tasks, store, publish }: LogDeps): Promise<LogOf>
     },
     async register(configId, config, as) {
       const made = create(TaskPushNotificationConfigSchema, { ...config, id: configId, taskId: id });
-      const registration = { key, taskId: id, scope: alice, config: made, cursor: head.seq, version: "1.0", ...as };
+      const registration = {
+        key,
+        taskId: id,
+        scope: alice,
+        config: made,
+        cursor: head.seq,
+        version: "1.0",
+        holder,
+        ...as,
+      };
       await store.set(registration, 10);
       push.service.added(registration);
       return registration;

@@ -7,7 +7,7 @@ import { alice } from "../contract/fixtures.js";
 describe("a memory push store that is full", () => {
   it("refuses a new registration, takes a smaller one in its place, and has room again after a deletion", async () => {
     const store = memoryPushStore({ maxBytes: 2_000 });
-    const base = { scope: alice, taskId: "t", cursor: 0, version: "1.0" };
+    const base = { scope: alice, taskId: "t", cursor: 0, version: "1.0", holder: "here" };
     const registration = (key: number, url: string) => ({
       ...base,
       key,

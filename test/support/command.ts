@@ -18,12 +18,13 @@ export interface Finished {
 export interface RunOptions {
   readonly stdin?: string | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly cwd?: string | undefined;
 }
 
 /** Runs `trivium …` to its end. */
-export async function trivium(args: readonly string[], { stdin = "", env = {} }: RunOptions = {}): Promise<Finished> {
-  const child = startTrivium(args, env);
-  child.stdin.end(stdin);
+export async function trivium(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const child = startTrivium(args, options.env, options.cwd);
+  child.stdin.end(options.stdin ?? "");
   return finished(child);
 }
 
@@ -34,12 +35,16 @@ export async function shell(command: string, env: Readonly<Record<string, string
 
 type Child = ReturnType<typeof startTrivium>;
 
-/** Starts `trivium …`. */
-export function startTrivium(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+/** Starts `trivium …`. Where no folder is named it leaves no tasks behind in this one. */
+export function startTrivium(args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd?: string) {
   if (!existsSync(main)) throw new Error(`${main} is missing: run npm run build`);
-  const { PORT: _port, LOG_LEVEL: _level, TRIVIUM_BEARER: _, TRIVIUM_CREDENTIAL: __, ...inherited } = process.env;
-  return spawn(process.execPath, [main, ...args], { env: { ...inherited, ...env } });
+  const own = Object.entries(process.env).filter(([name]) => !read.has(name) && !name.startsWith("TRIVIUM_"));
+  const store = cwd === undefined ? { TRIVIUM_STORE: "memory" } : {};
+  return spawn(process.execPath, [main, ...args], { cwd, env: { ...Object.fromEntries(own), ...store, ...env } });
 }
+
+/** Variables that the command reads, beside its own. */
+const read: ReadonlySet<string> = new Set(["PORT", "LOG_LEVEL"]);
 
 async function finished(child: Child): Promise<Finished> {
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
@@ -59,12 +64,13 @@ export interface Demo {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Starts `trivium demo` on a free port. */
+/** Starts `trivium demo` on a free port; with a folder, as if it were called there. */
 export async function startDemo(
   args: readonly string[] = ["--port", "0"],
   env: Readonly<Record<string, string>> = {},
+  cwd?: string,
 ): Promise<Demo> {
-  const child = startTrivium(["demo", ...args], env);
+  const child = startTrivium(["demo", ...args], env, cwd);
   let log = "";
   child.stderr.on("data", (chunk) => {
     log += chunk;
@@ -72,7 +78,7 @@ export async function startDemo(
   const greeting = await greetingOf(child, () => log);
   const url = /http:\/\/[^/\s]+/.exec(greeting)?.[0] ?? "";
   const stop = async (signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> => {
-    if (child.exitCode === null) {
+    if (child.exitCode === null && child.signalCode === null) {
       child.kill(signal);
       await once(child, "close");
     }

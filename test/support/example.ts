@@ -5,21 +5,23 @@ import { promisify } from "node:util";
 /** An example that runs in a process of its own, and the URL that it prints. */
 export interface RunningExample {
   readonly url: string;
-  stop(): Promise<void>;
+  /** Ends it, and gives its exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 /** Starts `examples/<name>/server.ts` on a free port, as its reader would. It imports the built package by its name. */
-export async function startExample(name: string): Promise<RunningExample> {
+export async function startExample(name: string, env: Readonly<Record<string, string>> = {}): Promise<RunningExample> {
   const child = spawn(process.execPath, [`examples/${name}/server.ts`], {
-    env: { ...process.env, PORT: "0" },
+    env: { ...process.env, PORT: "0", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const url = await urlOf(child);
   return {
     url,
-    async stop() {
-      child.kill();
+    async stop(signal) {
+      child.kill(signal);
       if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+      return child.exitCode;
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { TaskStore } from "../../src/core/ports.js";
 import {
   createRequestHandler,
-  type RequestHandler,
+  type HostedHandler,
   type RequestHandlerOptions,
 } from "../../src/core/request-handler.js";
 import { createContext, type ServerContext } from "../../src/protocol/context.js";
@@ -18,7 +18,7 @@ type Caller = Partial<Omit<ServerContext, "signal" | "caller">>;
 
 /** The request handler of an agent without a binding, and what a caller does with it. */
 export interface TestHandler {
-  readonly handler: RequestHandler;
+  readonly handler: HostedHandler;
   readonly operations: Operations<ServerContext>;
   readonly clock: VirtualClock;
   readonly store: TaskStore;

@@ -1,5 +1,4 @@
-import type { Agent, ServeOptions, Server } from "trivium";
-import { serve } from "trivium";
+import type { Agent, Server } from "trivium";
 import { describe } from "vitest";
 import { createConnectTransport } from "../../src/binding/connect/client.js";
 import { createGrpcTransport } from "../../src/binding/grpc/client.js";
@@ -17,6 +16,7 @@ import { connectInProcess } from "../../src/testing/in-process-client.js";
 import type { GrpcFace } from "../../src/version/codec.js";
 import { versionEntries } from "../../src/version/versions.js";
 import { type LogLine, recordingLogger } from "./recording-logger.js";
+import { serving, type ToServe } from "./serving.js";
 import { turnUntil, type VirtualClock } from "./virtual-clock.js";
 import { webTransport } from "./web-transport.js";
 import { type Wire, type WireBinding, wireRow, wires } from "./wires.js";
@@ -37,7 +37,7 @@ export interface ServedAgent {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export type ServedOptions = Partial<ServeOptions> & {
+export type ServedOptions = Partial<ToServe> & {
   readonly agent: Agent;
   /** Turned on when the agent is closed, so that nothing waits for it. */
   readonly clock?: VirtualClock | undefined;
@@ -47,7 +47,8 @@ export type StartAgent = (options: ServedOptions) => Promise<ServedAgent>;
 
 /** Runs the same cases over each wire. */
 export function overEach(chosen: readonly Wire[], cases: (start: StartAgent, wire: Wire) => void): void {
-  describe.each(chosen)("over %s", (wire) => cases((options) => startAgent(wire, options), wire));
+  const served = chosen.filter((wire) => serving().wires.includes(wire));
+  describe.each(served)("over %s", (wire) => cases((options) => startAgent(wire, options), wire));
 }
 
 /** Runs the same cases over all wires. */
@@ -59,23 +60,26 @@ export function overEveryWire(cases: (start: StartAgent, wire: Wire) => void): v
 export async function startAgent(wire: Wire, options: ServedOptions): Promise<ServedAgent> {
   const { log, logger } = recordingLogger();
   const card = { name: "Tested", description: "Does what the test says", version: "1.0.0" };
+  const { serve, clientsPerWire } = serving();
   const server = await serve({ card, port: 0, drainMs: 0, logger, ...options });
-  const clients = new Map<Wire, Promise<Client>>();
-  const clientOver = (other: Wire): Promise<Client> => {
-    const client = clients.get(other) ?? connectOver(other, server);
-    clients.set(other, client);
-    return client;
+  const clients = new Map<Wire, readonly Promise<Client>[]>();
+  const clientsOver = (other: Wire): readonly Promise<Client>[] => {
+    const known = clients.get(other) ?? Array.from({ length: clientsPerWire }, () => connectOver(other, server));
+    clients.set(other, known);
+    return known;
   };
   const bare = await bareTransport(wire, server);
+  const [only, ...others] = await Promise.all(clientsOver(wire));
+  if (only === undefined) throw new TypeError("there is no client");
   return {
     wire,
     server,
-    client: (await clientOver(wire)).operations,
+    client: others.length === 0 ? only.operations : late(clientsOver(wire)),
     bare,
     log,
-    over: (other) => late(clientOver(other)),
+    over: (other) => late(clientsOver(other)),
     async [Symbol.asyncDispose]() {
-      for (const client of clients.values()) await (await client).close();
+      for (const client of [...clients.values()].flat()) await (await client).close();
       await bare.close?.();
       await (options.clock === undefined ? server.close() : turnUntil(options.clock, server.close()));
     },
@@ -138,12 +142,18 @@ function there<F>(face: F | undefined): F {
   return face;
 }
 
-/** The operations of a client that is being connected. */
-function late(client: Promise<Client>): Operations<CallOptions> {
+/** The operations of clients that are being connected; they take turns. */
+function late(clients: readonly Promise<Client>[]): Operations<CallOptions> {
+  let calls = 0;
+  const next = async (): Promise<Client> => {
+    const client = await clients[calls++ % clients.length];
+    if (client === undefined) throw new TypeError("there is no client");
+    return client;
+  };
   return createTransport({
-    unary: async (operation, request, options) => invokeUnary((await client).operations, operation, request, options),
+    unary: async (operation, request, options) => invokeUnary((await next()).operations, operation, request, options),
     stream: (operation, request, options) => {
-      const items = client.then(({ operations }) =>
+      const items = next().then(({ operations }) =>
         invokeStream(operations, operation, request, options)[Symbol.asyncIterator](),
       );
       const iterator = {

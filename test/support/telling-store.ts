@@ -1,33 +1,37 @@
-import { memoryTaskStore, type TaskStore } from "trivium";
-import type { VirtualClock } from "./virtual-clock.js";
+import type { TaskStore } from "trivium";
 
-/** A memory store that tells what waits in inboxes, so that a test can wait for it. */
+/** Tells what waits in the inboxes of stores, so that a test can wait for it. */
 export interface TellingStore {
-  readonly store: TaskStore;
+  around(store: TaskStore): TaskStore;
   /** Resolves when so many messages and cancels were put into inboxes, all in all. */
   put(count: number): Promise<void>;
 }
 
-export function tellingStore(clock?: VirtualClock): TellingStore {
-  const store = memoryTaskStore(clock === undefined ? {} : { clock });
+export function tellingStore(): TellingStore {
   let stored = 0;
   let waiters: { readonly count: number; readonly resolve: () => void }[] = [];
-  const put: TaskStore["put"] = async (...entry) => {
-    const result = await store.put(...entry);
-    if (result === "stored") stored++;
+  const told = (): void => {
+    stored++;
     for (const { count, resolve } of waiters) if (stored >= count) resolve();
     waiters = waiters.filter(({ count }) => count > stored);
+  };
+  return {
+    around: (store) => tellOf(store, told),
+    put: (count) => (stored >= count ? Promise.resolve() : new Promise((resolve) => waiters.push({ count, resolve }))),
+  };
+}
+
+function tellOf(store: TaskStore, told: () => void): TaskStore {
+  const put: TaskStore["put"] = async (...entry) => {
+    const result = await store.put(...entry);
+    if (result === "stored") told();
     return result;
   };
-  const telling = new Proxy(store, {
+  return new Proxy(store, {
     get(target, name) {
       if (name === "put") return put;
       const member: unknown = Reflect.get(target, name);
       return typeof member === "function" ? member.bind(target) : member;
     },
   });
-  return {
-    store: telling,
-    put: (count) => (stored >= count ? Promise.resolve() : new Promise((resolve) => waiters.push({ count, resolve }))),
-  };
 }

@@ -8,11 +8,22 @@ export interface MemoryPushStoreOptions {
 
 type ByConfig = Map<string, PushRegistration>;
 
-/** Keeps push registrations in the memory of the process. Whoever delivers them deletes them when their task has ended. */
+/**
+ * Keeps push registrations in the memory of the process. Whoever delivers them deletes them when their task has ended.
+ * Knows neither tasks nor instances: `adopt` gives what was released, whether or not there is anything to tell.
+ */
 export function memoryPushStore(options: MemoryPushStoreOptions = {}): PushStore {
   const { maxBytes = 64 * 2 ** 20 } = options;
   const tasks = new Map<number, ByConfig>();
+  /** Those that nobody delivers, by `nameOf`. */
+  const free = new Map<string, PushRegistration>();
   let bytes = 0;
+
+  function keep(registration: PushRegistration, configs: ByConfig): void {
+    configs.set(registration.config.id, registration);
+    if (registration.holder === "") free.set(nameOf(registration), registration);
+    else free.delete(nameOf(registration));
+  }
 
   function store(registration: PushRegistration, configs: ByConfig): void {
     const growth = bytesOf(registration) - bytesOf(configs.get(registration.config.id));
@@ -20,8 +31,16 @@ export function memoryPushStore(options: MemoryPushStoreOptions = {}): PushStore
       throw new A2AError("resourceExhausted", `push configurations take more than ${maxBytes} bytes of memory`);
     }
     bytes += growth;
-    configs.set(registration.config.id, registration);
+    keep(registration, configs);
     tasks.set(registration.key, configs);
+  }
+
+  // Changes what takes no more room.
+  function change(registration: PushRegistration, changes: Pick<PushRegistration, "cursor"> | HolderOnly) {
+    const changed = { ...registration, ...changes };
+    const configs = tasks.get(registration.key);
+    if (configs !== undefined) keep(changed, configs);
+    return changed;
   }
 
   return {
@@ -39,21 +58,36 @@ export function memoryPushStore(options: MemoryPushStoreOptions = {}): PushStore
     },
     async delete(key, id) {
       const configs = tasks.get(key);
-      bytes -= bytesOf(configs?.get(id));
-      configs?.delete(id);
-      if (configs?.size === 0) tasks.delete(key);
+      const registration = configs?.get(id);
+      if (configs === undefined || registration === undefined) return;
+      bytes -= bytesOf(registration);
+      free.delete(nameOf(registration));
+      configs.delete(id);
+      if (configs.size === 0) tasks.delete(key);
     },
     async advance(key, id, cursor) {
       const registration = tasks.get(key)?.get(id);
-      if (registration === undefined || cursor <= registration.cursor) return;
-      tasks.get(key)?.set(id, { ...registration, cursor });
+      if (registration !== undefined && cursor > registration.cursor) change(registration, { cursor });
+    },
+    async adopt(instance, limit) {
+      const adopted = [...free.values()].slice(0, limit);
+      return adopted.map((registration) => change(registration, { holder: instance }));
+    },
+    async release(instance) {
+      const held = [...tasks.values()].flatMap((configs) => [...configs.values()]);
+      for (const registration of held) if (registration.holder === instance) change(registration, { holder: "" });
     },
     async close() {
       tasks.clear();
+      free.clear();
       bytes = 0;
     },
   };
 }
+
+type HolderOnly = Pick<PushRegistration, "holder">;
+
+const nameOf = ({ key, config }: PushRegistration): string => `${key} ${config.id}`;
 
 /** About what a registration takes: its texts, and as much again as its objects usually do. */
 function bytesOf(registration: PushRegistration | undefined): number {

@@ -34,6 +34,8 @@ export class TaskEntry {
   seq = 0;
   epoch = 1;
   turn = 1;
+  turnSeq = 0;
+  wakeAt: number | undefined;
   holder: Instance | undefined;
   state: TaskState;
   statusTime: number;
@@ -75,7 +77,10 @@ export class TaskEntry {
 
   /** Adds records that are numbered from `seq + 1`. */
   push(records: readonly LogRecord[], bytes: number): void {
-    for (const record of records) this.#log.push(record);
+    for (const record of records) {
+      this.#log.push(record);
+      if (record.kind === "turnStarted") this.turnSeq = record.seq;
+    }
     this.seq += records.length;
     this.#logBytes += bytes;
   }
@@ -114,6 +119,8 @@ export class TaskEntry {
       statusTime: this.statusTime,
       inboxPut: this.inboxPut,
       turn: this.turn,
+      turnSeq: this.turnSeq,
+      wakeAt: this.wakeAt,
       version: this.version,
     };
   }

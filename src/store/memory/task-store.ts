@@ -26,6 +26,7 @@ import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit
 import { putEntry, withoutEntries } from "./inbox.js";
 import { Instances } from "./instances.js";
 import { type MemoryTaskStoreOptions, resolveLimits, resolveSendLimits } from "./options.js";
+import { ParkedTasks } from "./parked.js";
 import { Retention } from "./retention.js";
 import { SendRecords } from "./send-records.js";
 import { bytesOf, TaskEntry } from "./task-entry.js";
@@ -47,6 +48,7 @@ class MemoryTaskStore implements TaskStore {
   readonly #byKey = new Map<number, TaskEntry>();
   readonly #index = new TaskIndex();
   readonly #names = new TaskNames();
+  readonly #parked = new ParkedTasks();
   readonly #instances: Instances;
   readonly #retention: Retention;
   readonly #sends: SendRecords;
@@ -148,6 +150,12 @@ class MemoryTaskStore implements TaskStore {
     return this.#instances.orphans(limit).map((entry) => entry.head(now));
   }
 
+  async due(limit: number): Promise<readonly Head[]> {
+    this.#assertOpen();
+    const now = this.#clock.now();
+    return this.#parked.due(now, limit).map((entry) => entry.head(now));
+  }
+
   async beginSend(send: NewSend): Promise<SendRecord> {
     this.#assertOpen();
     return this.#sends.begin(send);
@@ -179,6 +187,7 @@ class MemoryTaskStore implements TaskStore {
     this.#retention.close();
     this.#sends.clear();
     this.#instances.clear();
+    this.#parked.clear();
     this.#index.clear();
     this.#names.clear();
     this.#byId.clear();
@@ -215,6 +224,7 @@ class MemoryTaskStore implements TaskStore {
       entry.epoch += 1;
       entry.turn = claim.turn;
       this.#instances.assign(entry, claim.holder);
+      this.#parked.set(entry, undefined);
     }
     this.#apply(entry, write, entry.bytes);
     return "stored";
@@ -226,7 +236,10 @@ class MemoryTaskStore implements TaskStore {
     if (snapshot !== undefined) entry.setSnapshot(snapshot.task, snapshot.bytes);
     if (status !== undefined) this.#index.setStatus(entry, status.state, Math.max(status.time, entry.statusTime));
     if (takes !== undefined) entry.inbox = withoutEntries(entry.inbox, takes);
-    if (end !== undefined) this.#instances.assign(entry, "");
+    if (end !== undefined) {
+      this.#instances.assign(entry, "");
+      this.#parked.set(entry, isTerminal(entry.state) ? undefined : end.park?.wakeAt);
+    }
     this.#retention.written(entry, entry.bytes - bytesBefore);
     if (!isTerminal(entry.state)) return;
     entry.clearInbox();
@@ -250,6 +263,7 @@ class MemoryTaskStore implements TaskStore {
     this.#index.delete(entry);
     this.#names.delete(entry);
     this.#instances.assign(entry, "");
+    this.#parked.set(entry, undefined);
   }
 
   #assertOpen(): void {

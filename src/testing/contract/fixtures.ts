@@ -1,9 +1,19 @@
 import assert from "node:assert/strict";
 import { create, toBinary } from "@bufbuild/protobuf";
-import type { Append, Head, InboxEntry, LogRecord, NewTask, StoredTask, TaskStore } from "../../core/ports.js";
+import type {
+  Append,
+  Head,
+  InboxEntry,
+  LogRecord,
+  NewTask,
+  SendContext,
+  StoredTask,
+  TaskStore,
+} from "../../core/ports.js";
 import {
   MessageSchema,
   Role,
+  SendMessageConfigurationSchema,
   type TaskState as State,
   StreamResponseSchema,
   type Task,
@@ -75,16 +85,25 @@ export async function headOf(store: TaskStore, { scope, id }: Pick<Head, "scope"
 }
 
 /** Entries as far as they can be compared with those of a store that encodes them. */
-export function plainEntry({ id, kind, send }: InboxEntry) {
-  if (send === undefined) return { id, kind };
-  return { id, kind, message: toBinary(MessageSchema, send.message), extensions: send.extensions };
+export function plainEntry({ id, kind, send, wake }: InboxEntry) {
+  if (send === undefined) return { id, kind, wake };
+  return { id, kind, message: toBinary(MessageSchema, send.message), context: plainContext(send) };
+}
+
+function plainContext({ configuration, metadata, extensions }: SendContext) {
+  const said = configuration === undefined ? undefined : toBinary(SendMessageConfigurationSchema, configuration);
+  return { configuration: said, metadata, extensions: [...extensions] };
 }
 
 /** Records as far as they can be compared with those of a store that encodes them. */
 export function plainRecord(record: LogRecord) {
   if (record.kind === "event") return { ...record, event: toBinary(StreamResponseSchema, record.event) };
-  if (record.kind === "message") return { ...record, message: toBinary(MessageSchema, record.message) };
-  return record;
+  if (record.kind === "message") {
+    const context = record.context === undefined ? undefined : plainContext(record.context);
+    return { ...record, message: toBinary(MessageSchema, record.message), context };
+  }
+  if (record.kind === "turnStarted") return { ...record, wake: record.wake, message: record.message };
+  return record.kind === "turnEnded" ? { ...record, error: record.error } : record;
 }
 
 export function assertRecords(actual: readonly LogRecord[], expected: readonly LogRecord[]): void {

@@ -13,6 +13,7 @@ export interface Steps {
     readonly time: number;
     readonly holder: string;
     readonly ends: boolean;
+    readonly starts: boolean;
     readonly name: string | undefined;
   };
   readonly taskNamed: { readonly scope: Scope; readonly name: string };
@@ -23,6 +24,10 @@ export interface Steps {
     readonly status: { readonly state: TaskState; readonly time: number } | undefined;
     readonly claim: { readonly holder: string; readonly turn: number } | undefined;
     readonly end: "" | "right" | "wrong";
+    /** The end parks the task until a time that has come, or for no time. */
+    readonly park: { readonly wakeAt: number | undefined } | undefined;
+    /** The first record starts a turn. */
+    readonly starts: boolean;
     readonly takes: readonly string[];
     readonly snapshot: boolean;
   };
@@ -85,6 +90,7 @@ function drawCreate(random: Random): Steps["create"] {
     time: drawTime(random),
     holder: random.pick("i1", "i2", "i3"),
     ends: random.chance(2),
+    starts: random.chance(2),
     name: random.rarely(2, () => drawName(random)),
   };
 }
@@ -97,6 +103,8 @@ function drawAppend(random: Random): Steps["append"] {
     status: random.rarely(3, () => ({ state: drawState(random), time: drawTime(random) })),
     claim: random.rarely(3, () => ({ holder: random.pick("i1", "i2", "i3"), turn: random.int(0, 5) })),
     end: random.pick("", "", "right", "wrong"),
+    park: random.rarely(2, () => ({ wakeAt: random.rarely(2, () => drawTime(random)) })),
+    starts: random.chance(3),
     takes: random.list(random.int(0, 2), () => random.pick("e1", "e2", "e3", "e4")),
     snapshot: random.chance(2),
   };

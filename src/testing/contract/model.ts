@@ -9,6 +9,7 @@ import type {
   PutResult,
 } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
+import type { TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 
 /** A head without what only a store can say. */
@@ -31,7 +32,9 @@ export class Model {
     const { id, contextId, scope, version, name, records, status } = task;
     const holder = task.end === undefined ? task.holder : "";
     const { state, time: statusTime } = status;
-    const born = { seq: records.length, epoch: 1, turn: 1, inboxPut: 0, holder, state, statusTime };
+    const wakeAt = isTerminal(state) ? undefined : task.end?.park?.wakeAt;
+    const turnSeq = startOf(records) ?? 0;
+    const born = { seq: records.length, epoch: 1, turn: 1, turnSeq, inboxPut: 0, holder, wakeAt, state, statusTime };
     this.tasks.push({ name, head: { key, id, contextId, scope, version, ...born }, log: [...records], inbox: [] });
   }
 
@@ -56,7 +59,9 @@ export class Model {
       seq: task.log.length,
       epoch: head.epoch + (write.claim === undefined ? 0 : 1),
       turn: write.claim?.turn ?? head.turn,
+      turnSeq: startOf(write.records) ?? head.turnSeq,
       holder: write.end === undefined ? (write.claim?.holder ?? head.holder) : "",
+      wakeAt: wakeAtAfter(write, head.wakeAt, state),
       statusTime: Math.max(head.statusTime, write.status?.time ?? 0),
     };
     return "stored";
@@ -103,6 +108,11 @@ export class Model {
     return this.heads().filter(({ holder, holderLive }) => holder !== "" && !holderLive);
   }
 
+  /** The times of parked tasks lie far back, or nowhere. */
+  due(): ModelHead[] {
+    return this.heads().filter(({ wakeAt }) => wakeAt !== undefined);
+  }
+
   list(scope: Scope, { contextId, state, since, after, limit }: ListQuery) {
     const matching = this.heads()
       .filter((head) => isSame(head.scope, scope))
@@ -121,6 +131,15 @@ export class Model {
   #isLive(instance: string): boolean {
     return this.now < (this.#expiry.get(instance) ?? Number.NEGATIVE_INFINITY);
   }
+}
+
+function wakeAtAfter({ claim, end }: Append, before: number | undefined, state: TaskState): number | undefined {
+  if (end !== undefined) return isTerminal(state) ? undefined : end.park?.wakeAt;
+  return claim === undefined ? before : undefined;
+}
+
+function startOf(records: readonly LogRecord[]): number | undefined {
+  return records.findLast(({ kind }) => kind === "turnStarted")?.seq;
 }
 
 function isSame(left: Scope, right: Scope): boolean {

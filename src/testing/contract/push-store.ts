@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
+import { setTimeout } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
-import type { PushRegistration } from "../../core/ports.js";
+import type { PushRegistration, TaskStore } from "../../core/ports.js";
 import { TaskPushNotificationConfigSchema } from "../../protocol/model.js";
 import { v1 } from "../../version/v1.0/v1.js";
-import { alice } from "./fixtures.js";
-import { type ContractTest, type MakePushStore, type Suite, testsOf, withStore } from "./suite.js";
+import { alice, appendTo, events, headOf, newTask } from "./fixtures.js";
+import { type ContractTest, type MakePushStore, type PushSubject, type Suite, testsOf } from "./suite.js";
+
+// Long enough that a store over a network answers within it, short enough to be waited for.
+const ttlMs = 400;
+const long = 60_000;
 
 function registration(key: number, id: string, changes: Partial<PushRegistration> = {}): PushRegistration {
   const config = create(TaskPushNotificationConfigSchema, {
@@ -14,19 +19,34 @@ function registration(key: number, id: string, changes: Partial<PushRegistration
     token: "t0ken",
     authentication: { scheme: "Bearer", credentials: "secret" },
   });
-  return { key, taskId: `task-${key}`, scope: alice, config, cursor: 0, version: v1.name, ...changes };
+  return { key, taskId: `task-${key}`, scope: alice, config, cursor: 0, version: v1.name, holder: "here", ...changes };
+}
+
+export interface PushStoreContractOptions {
+  /**
+   * The store knows the tasks and instances of a task store in the same place, which `make` gives with it: what that
+   * makes of adoption is tested too. Default: false.
+   */
+  readonly besideTasks?: boolean | undefined;
 }
 
 /** What every `PushStore` does: tests to be run by any runner. */
-export function pushStoreContract(make: MakePushStore): readonly ContractTest[] {
-  return testsOf((suite) => configTests(suite, make));
+export function pushStoreContract(
+  make: MakePushStore,
+  { besideTasks = false }: PushStoreContractOptions = {},
+): readonly ContractTest[] {
+  return testsOf((suite) => {
+    configTests(suite, make);
+    adoptionTests(suite, make);
+    if (besideTasks) livenessTests(suite, make);
+  });
 }
 
 function configTests({ describe, it }: Suite, make: MakePushStore): void {
   describe("push configurations", () => {
     it(
       "gives back what was set, credentials too",
-      withStore(make, async (store) => {
+      withSubject(make, async ({ store }) => {
         const set = registration(1, "a", { cursor: 3, version: "another" });
         assert.equal(await store.set(set, 10), "stored");
         assert.deepEqual([await store.get(1, "a")].map(plain), [set].map(plain));
@@ -39,7 +59,7 @@ function configTests({ describe, it }: Suite, make: MakePushStore): void {
     );
     it(
       "lists those of a task, the oldest first, a replaced one in its place",
-      withStore(make, async (store) => {
+      withSubject(make, async ({ store }) => {
         for (const id of ["c", "a", "b"]) await store.set(registration(1, id), 10);
         await store.set(registration(2, "d"), 10);
         const again = registration(1, "c", { cursor: 7 });
@@ -51,7 +71,7 @@ function configTests({ describe, it }: Suite, make: MakePushStore): void {
     );
     it(
       "keeps so many for a task, and has room again after a deletion",
-      withStore(make, async (store) => {
+      withSubject(make, async ({ store }) => {
         const results = [];
         for (const id of ["a", "b", "c"]) results.push(await store.set(registration(1, id), 2));
         results.push(await store.set(registration(2, "a"), 2));
@@ -66,7 +86,7 @@ function configTests({ describe, it }: Suite, make: MakePushStore): void {
     );
     it(
       "deletes what is there, and minds nothing else",
-      withStore(make, async (store) => {
+      withSubject(make, async ({ store }) => {
         await store.set(registration(1, "a"), 10);
         await store.delete(1, "none");
         await store.delete(2, "a");
@@ -78,7 +98,7 @@ function configTests({ describe, it }: Suite, make: MakePushStore): void {
     );
     it(
       "moves a cursor forward, never back, and not for what is gone",
-      withStore(make, async (store) => {
+      withSubject(make, async ({ store }) => {
         await store.set(registration(1, "a", { cursor: 2 }), 10);
         const cursors = [];
         for (const cursor of [5, 4, 6]) {
@@ -91,6 +111,141 @@ function configTests({ describe, it }: Suite, make: MakePushStore): void {
       }),
     );
   });
+}
+
+function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
+  describe("push configurations that nobody delivers", () => {
+    it(
+      "are given away as they are, once, after their holder has left them",
+      withSubject(make, async (subject) => {
+        const { store } = subject;
+        const set = await registered(subject, "a", { taskName: "trip" });
+        assert.deepEqual([await store.get(set.key, "a")].map(plain), [set].map(plain));
+        await store.release("here");
+        assert.equal((await store.get(set.key, "a"))?.holder, "");
+        const adopted = { ...set, holder: "there" };
+        assert.deepEqual((await store.adopt("there", 10)).map(plain), [adopted].map(plain));
+        assert.deepEqual([await store.get(set.key, "a")].map(plain), [adopted].map(plain));
+        assert.deepEqual(await store.adopt("elsewhere", 10), []);
+      }),
+    );
+    it(
+      "are not those of another, nor what was deleted or set since",
+      withSubject(make, async (subject) => {
+        const { store } = subject;
+        const kept = await registered(subject, "kept", { holder: "elsewhere" });
+        const deleted = await registered(subject, "deleted");
+        const again = await registered(subject, "again");
+        const left = await registered(subject, "left");
+        await store.release("here");
+        await store.release("never there");
+        await store.delete(deleted.key, "deleted");
+        await store.set({ ...again, holder: "elsewhere" }, 10);
+        const adopted = await store.adopt("there", 10);
+        assert.deepEqual(
+          adopted.map(({ config }) => config.id),
+          ["left"],
+        );
+        assert.equal((await store.get(left.key, "left"))?.holder, "there");
+        for (const { key, config } of [kept, again]) {
+          assert.equal((await store.get(key, config.id))?.holder, "elsewhere");
+        }
+      }),
+    );
+    it(
+      "go to one instance each, at most as many as asked for",
+      withSubject(make, async (subject) => {
+        const { store } = subject;
+        const ids = ["a", "b", "c", "d", "e"];
+        for (const id of ids) await registered(subject, id);
+        await store.release("here");
+        const first = await store.adopt("there", 2);
+        assert.equal(first.length, 2);
+        const both = await Promise.all([store.adopt("there", 10), store.adopt("elsewhere", 10)]);
+        const rest = await store.adopt("there", 10);
+        const given = [first, ...both, rest].flat().map(({ config }) => config.id);
+        assert.deepEqual(given.toSorted(), ids);
+      }),
+    );
+  });
+}
+
+// What a store knows that lies beside its tasks.
+function livenessTests({ describe, it }: Suite, make: MakePushStore): void {
+  describe("push configurations beside their tasks", () => {
+    it(
+      "are given away when their holder has expired, is retired or unknown, and not while it lives",
+      withSubject(make, async (subject, advance) => {
+        const { store } = subject;
+        const tasks = tasksOf(subject);
+        for (const [id, holder, lives] of [
+          ["a", "alive", long],
+          ["b", "expiring", ttlMs],
+          ["c", "retired", long],
+        ] as const) {
+          await tasks.renew(holder, lives);
+          await registered(subject, id, { holder });
+        }
+        assert.deepEqual(await store.adopt("there", 10), []);
+        await registered(subject, "d", { holder: "unknown" });
+        await tasks.retire("retired");
+        await advance(ttlMs + 1);
+        const adopted = await store.adopt("there", 10);
+        assert.deepEqual(adopted.map(({ config }) => config.id).toSorted(), ["b", "c", "d"]);
+      }),
+    );
+    it(
+      "are given away only when there is something to tell",
+      withSubject(make, async (subject) => {
+        const { store } = subject;
+        const tasks = tasksOf(subject);
+        const head = await tasks.create(newTask({ records: events(0, 3) }));
+        await store.set(registration(head.key, "a", { taskId: head.id, cursor: 3 }), 10);
+        await store.release("here");
+        assert.deepEqual(await store.adopt("there", 10), []);
+        assert.equal(await tasks.append(appendTo(await headOf(tasks, head))), "stored");
+        assert.equal((await store.adopt("there", 10)).length, 1);
+      }),
+    );
+  });
+}
+
+// A store, with its tasks if it knows them; those who adopt in these tests live.
+function withSubject(
+  make: MakePushStore,
+  body: (subject: PushSubject, advance: (ms: number) => Promise<void>) => Promise<void>,
+): () => Promise<void> {
+  return async () => {
+    const subject = await make();
+    const { store, tasks, advance = (ms: number) => setTimeout(ms) } = subject;
+    try {
+      for (const instance of ["there", "elsewhere"]) await tasks?.renew(instance, long);
+      await body(subject, advance);
+    } finally {
+      await store.close();
+      await tasks?.close();
+    }
+  };
+}
+
+function tasksOf({ tasks }: PushSubject): TaskStore {
+  assert.ok(tasks !== undefined, "the task store is given with the push store");
+  return tasks;
+}
+
+let lastKey = 0;
+
+// A registration that is stored, with something to tell.
+async function registered(
+  { store, tasks }: PushSubject,
+  id: string,
+  changes: Partial<PushRegistration> = {},
+): Promise<PushRegistration> {
+  lastKey += 1;
+  const { key, id: taskId } = (await tasks?.create(newTask())) ?? { key: lastKey, id: `task-${lastKey}` };
+  const made = registration(key, id, { taskId, ...changes });
+  assert.equal(await store.set(made, 10), "stored");
+  return made;
 }
 
 function plain(registration: PushRegistration | undefined) {

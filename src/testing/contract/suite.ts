@@ -21,8 +21,13 @@ export interface Subject<S> {
   readonly advance?: ((ms: number) => Promise<void>) | undefined;
 }
 
+export interface PushSubject extends Subject<PushStore> {
+  /** The task store in the same place, when the push store knows its tasks and instances. The suite closes it after that. */
+  readonly tasks?: TaskStore | undefined;
+}
+
 export type MakeTaskStore = () => Promise<Subject<TaskStore>>;
-export type MakePushStore = () => Promise<Subject<PushStore>>;
+export type MakePushStore = () => Promise<PushSubject>;
 /** Two ends of one network of hints; the same object where there is but one. */
 export type MakeSignals = () => Promise<{ readonly here: Signals; readonly there: Signals }>;
 

@@ -27,7 +27,7 @@ export function logTests({ describe, it }: Suite, make: MakeTaskStore): void {
       withStore(make, async (store) => {
         const task = newTask({ records: events(0, 3), contextId: "talk", version: "another" });
         const head = await store.create(task);
-        const { key, incarnation, holderLive, turn, ...said } = head;
+        const { key, incarnation, holderLive, turn, turnSeq, ...said } = head;
         const { id, scope } = task;
         const expected = {
           id,
@@ -38,9 +38,10 @@ export function logTests({ describe, it }: Suite, make: MakeTaskStore): void {
           epoch: 1,
           holder: "here",
           inboxPut: 0,
+          wakeAt: undefined,
         };
         assert.deepEqual(said, { ...expected, state: TaskState.SUBMITTED, statusTime: 1_000 });
-        assert.equal(turn, 1);
+        assert.deepEqual([turn, turnSeq], [1, 0]);
         assert.equal(holderLive, false);
         assert.ok(Number.isSafeInteger(key) && incarnation !== "");
         assert.deepEqual(await store.head(scope, id), head);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Append, Head, TaskStore } from "../../core/ports.js";
+import type { Append, Head, LogRecord, TaskStore } from "../../core/ports.js";
 import { isTerminal } from "../../protocol/states.js";
 import { appendTo, assertRecords, assertWhole, entry, events, newTask, plainEntry, taskAt } from "./fixtures.js";
 import { type AnyStep, drawHistory, type Step, type Steps } from "./history.js";
@@ -95,12 +95,21 @@ class Pair {
     const orphans = await this.#store.orphans(100);
     assert.deepEqual(sorted(orphans), sorted(this.#model.orphans()));
     assert.equal((await this.#store.orphans(1)).length, Math.min(orphans.length, 1));
+    const due = await this.#store.due(100);
+    assert.deepEqual(sorted(due), sorted(this.#model.due()));
+    const times = due.map(({ wakeAt = 0 }) => wakeAt);
+    assert.deepEqual(
+      times,
+      times.toSorted((a, b) => a - b),
+    );
   }
 
   readonly #acts: { readonly [K in keyof Steps]: (step: Steps[K]) => Promise<void> } = {
-    create: async ({ state, time, ends, ...rest }) => {
+    create: async ({ state, time, ends, starts, ...rest }) => {
       const snapshot = isTerminal(state) ? { task: taskAt(1), bytes: 1 } : undefined;
-      const task = newTask({ ...rest, status: { state, time }, snapshot, end: ends ? { inboxPut: 0 } : undefined });
+      const records = starting(events(0, 1), starts);
+      const end = ends ? { inboxPut: 0 } : undefined;
+      const task = newTask({ ...rest, records, status: { state, time }, snapshot, end });
       if (this.#model.taskNamed(task.scope, task.name) !== undefined) return assert.rejects(this.#store.create(task));
       const { key } = await this.#store.create(task);
       this.#model.create(task, key);
@@ -159,7 +168,7 @@ class Pair {
     return task?.head ?? { key: 4_711_000, epoch: 1, seq: 1, inboxPut: 0 };
   }
 
-  #write({ which, stale, count, status, claim, end, takes, snapshot }: Steps["append"]): Append {
+  #write({ which, stale, count, status, claim, end, park, starts, takes, snapshot }: Steps["append"]): Append {
     const head = this.#pick(which);
     const fence = {
       key: head.key,
@@ -169,14 +178,20 @@ class Pair {
     const seq = fence.seq + count;
     const brings = snapshot || (status !== undefined && isTerminal(status.state));
     return appendTo(fence, {
-      records: events(fence.seq, count),
+      records: starting(events(fence.seq, count), starts),
       status,
       claim,
       takes,
-      end: end === "" ? undefined : { inboxPut: head.inboxPut - (end === "wrong" ? 1 : 0) },
+      end: end === "" ? undefined : { inboxPut: head.inboxPut - (end === "wrong" ? 1 : 0), park },
       snapshot: brings && seq > 0 ? { task: taskAt(seq), bytes: 1 } : undefined,
     });
   }
+}
+
+function starting(records: readonly LogRecord[], starts: boolean): readonly LogRecord[] {
+  const [first, ...rest] = records;
+  if (first === undefined || !starts) return records;
+  return [{ kind: "turnStarted", seq: first.seq, turn: 1, attempt: 1, cause: "message" }, ...rest];
 }
 
 function sorted(heads: readonly (Omit<Head, "incarnation"> & { incarnation?: string })[]) {

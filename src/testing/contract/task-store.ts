@@ -7,6 +7,7 @@ import { modelTests } from "./task-store-model.js";
 import { nameTests } from "./task-store-names.js";
 import { raceTests } from "./task-store-races.js";
 import { sendTests } from "./task-store-sends.js";
+import { turnTests } from "./task-store-turns.js";
 
 export interface TaskStoreContractOptions {
   /** How many random histories are tried. Default: 100. */
@@ -24,6 +25,7 @@ export function taskStoreContract(
     logTests(suite, make);
     inboxTests(suite, make);
     holderTests(suite, make);
+    turnTests(suite, make);
     listTests(suite, make);
     nameTests(suite, make);
     raceTests(suite, make);

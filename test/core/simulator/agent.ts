@@ -7,16 +7,17 @@ import type { World } from "./world.js";
 
 /** An agent whose every turn plays a script of its own: the text of the message is the seed of it. */
 export function scriptedAgent(process: Process, world: World): Agent {
-  const { journal, running } = world;
+  const { journal, running, turns } = world;
   const play = async function* (turn: Turn): AsyncGenerator<AgentEvent, AgentEvent | undefined> {
     const { taskId } = turn;
-    // Before there is a task, a turn is started again where whoever runs it is thought to have gone.
-    const others = (running.get(taskId) ?? []).filter(
-      (other) => turn.attempt === 1 || !(other.missed || isGone(other)),
-    );
+    // A turn is started where whoever ran the one before is thought to have gone.
+    const all = running.get(taskId) ?? [];
+    const others = all.filter((other) => !(mayBeGone(other, world) || isGone(other)));
+    turns.set(taskId, (turns.get(taskId) ?? 0) + 1);
     if (others.length > 0) journal.fail(`${taskId}: a turn in ${process.name} while one runs in ${others[0]?.name}`);
-    running.set(taskId, [...others, process]);
-    world.agentStarts(turn.message.messageId, process);
+    running.set(taskId, [...all, process]);
+    world.seats.set(turn, process);
+    if (turn.cause === "message") world.agentStarts(turn.message.messageId, process);
     try {
       return yield* script(turn, process, world);
     } finally {
@@ -32,6 +33,9 @@ export function scriptedAgent(process: Process, world: World): Agent {
     return emitAll(turn, play(turn), manner === "awaits" ? world : undefined);
   };
 }
+
+// A store that fails for long takes tasks from a process that is there.
+const mayBeGone = ({ missed }: Process, { weather }: World): boolean => missed || weather.failing > 0;
 
 const isGone = ({ state, leaving }: Process): boolean => state === "dead" || leaving;
 

@@ -1,4 +1,4 @@
-import type { RequestHandler } from "../../../src/core/request-handler.js";
+import type { HostedHandler, RequestHandler } from "../../../src/core/request-handler.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { meaningOf } from "./answers.js";
 import type { Follower } from "./follower.js";
@@ -42,7 +42,12 @@ export class Caller {
   }
 
   answer<T>(process: Process, ask: (operations: Operations) => Promise<T>): Promise<T> {
-    const asked = Promise.resolve(process.whenUp()).then(() => ask(operationsOf(process)));
+    return this.host(process, ({ operations }) => ask(operations));
+  }
+
+  /** What the program does that runs the agent. */
+  host<T>(process: Process, ask: (handler: HostedHandler) => Promise<T>): Promise<T> {
+    const asked = Promise.resolve(process.whenUp()).then(() => ask(handlerOf(process)));
     return this.#through(process, asked);
   }
 
@@ -54,7 +59,7 @@ export class Caller {
   ): Promise<void> {
     const random = this.#random;
     await Promise.race([process.whenUp(), process.died]);
-    const iterator = open(operationsOf(process))[Symbol.asyncIterator]();
+    const iterator = open(handlerOf(process).operations)[Symbol.asyncIterator]();
     const patience = random.chance(0.4) ? random.int(0, 8) : Number.POSITIVE_INFINITY;
     const slowness = random.pick([0, 0, 0.1, 0.8]);
     for (let items = 0; items < patience; items++) {
@@ -79,7 +84,7 @@ export class Caller {
   }
 }
 
-function operationsOf({ handler }: Process): Operations {
+function handlerOf({ handler }: Process): HostedHandler {
   if (handler === undefined) throw new TypeError("a process without a handler");
-  return handler.operations;
+  return handler;
 }

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
+import { toBinary } from "@bufbuild/protobuf";
 import { foldStored } from "../../../src/core/fold.js";
-import { TaskState } from "../../../src/protocol/model.js";
+import { TaskSchema, TaskState } from "../../../src/protocol/model.js";
 import { isInterrupted, isTerminal } from "../../../src/protocol/states.js";
 import type { TaskHistory } from "./journal.js";
 import { isFair, isPrompt } from "./weather.js";
@@ -14,25 +16,33 @@ export async function checkHolders(world: World): Promise<void> {
   }
 }
 
-async function checkHolder({ journal, store, running, receiving }: World, history: TaskHistory): Promise<void> {
+async function checkHolder(
+  { journal, store, time, running, receiving, seats, weather }: World,
+  history: TaskHistory,
+): Promise<void> {
   const { id, key } = history;
   const { entries } = await store.inbox(key);
-  const { holder, holderLive } = (await store.head(scope, id)) ?? { holder: "nobody", holderLive: false };
+  const nobody = { holder: "nobody", holderLive: false, wakeAt: undefined };
+  const { holder, holderLive, wakeAt } = (await store.head(scope, id)) ?? nobody;
   const state = stateOf(history);
   if (holder === "") {
-    if (!isInterrupted(state)) journal.fail(`${id} is in state ${state}, and nobody works on it`);
+    const late = wakeAt === undefined ? 0 : time.now() - wakeAt;
+    if (late > 2000 + weather.skewMs) journal.fail(`${id} was to be woken ${late} ms ago`);
+    if (!isInterrupted(state) && !history.parked) journal.fail(`${id} is in state ${state}, and nobody works on it`);
     if (entries.length > 0) journal.fail(`${id} is idle, and ${entries.length} messages wait for it`);
     return;
   }
   const behind = running.get(id)?.some((process) => process.state === "up");
   if (!holderLive || behind !== true)
     journal.fail(`${id} is in state ${state}, held by ${holder}, and nobody works on it`);
-  if (receiving.has(id) && entries.length > 0) journal.fail(`${id} waits for a message, and one waits for it`);
+  const receives = [...receiving].some((turn) => turn.taskId === id && seats.get(turn)?.state === "up");
+  if (receives && entries.some(({ kind }) => kind === "message"))
+    journal.fail(`${id} waits for a message, and one waits for it`);
 }
 
 /** When all tasks have been ended: every call is answered, every message taken or refused, and nothing is left. */
 export async function checkEnd(world: World): Promise<void> {
-  const { journal, open, sends, running, waiting, processes } = world;
+  const { journal, open, sends, seats, waiting, processes } = world;
   for (const call of open) journal.fail(`${call} was never answered`);
   for (const history of journal.tasks.values()) await checkTask(world, history);
   for (const [messageId, outcome] of sends) {
@@ -41,10 +51,12 @@ export async function checkEnd(world: World): Promise<void> {
     if (outcome === "refused" && taken) journal.fail(`${messageId} was refused and taken`);
     if (outcome === "replied" && taken) journal.fail(`${messageId} was replied to and taken by a task`);
   }
+  const { weather } = world;
+  if (isFair(weather) && !weather.leaves && journal.restarts > 0)
+    journal.fail(`${journal.restarts} turns were run again whose process was there`);
   for (const once of world.onceSends) once.checkEnd();
-  for (const [id, by] of running) {
-    if (waiting.has(id) && by.some(({ state }) => state === "up"))
-      journal.fail(`the agent of ${id} was never told of its end`);
+  for (const turn of waiting) {
+    if (seats.get(turn)?.state === "up") journal.fail(`the agent of ${turn.taskId} was never told of its end`);
   }
   for (const { name, timers } of processes) {
     if (timers !== 1) journal.fail(`${name} has ${timers} timers when nothing is left to do but its heartbeat`);
@@ -59,8 +71,10 @@ async function checkTask({ journal, store, weather }: World, history: TaskHistor
   if (stored.head.seq !== records.length)
     journal.fail(`${id} has ${stored.head.seq} records, ${records.length} were written`);
   if (digests.length !== records.length + 1) journal.fail(`${id} lost count`);
-  const told = toText(foldStored(stored));
-  if (told !== toText(task)) journal.fail(`${id} is stored as ${told}`);
+  const fold = foldStored(stored);
+  const told = toText(fold);
+  if (!isDeepStrictEqual(toBinary(TaskSchema, fold), toBinary(TaskSchema, task)))
+    journal.fail(`${id} is stored as ${told}`);
   const stays = weather.leaves ? isPrompt(weather) : isFair(weather);
   if (stays && told.includes("has gone")) journal.fail(`${id} was taken from a process that was there`);
 }

@@ -150,6 +150,18 @@ export class Client {
     });
   }
 
+  /** The program that runs the agent wakes a task, in whichever process. */
+  async wake(taskId: string): Promise<void> {
+    const { journal } = this.#world;
+    const data = this.#world.newId("w");
+    await this.#caller.call(`wake ${taskId} with ${data}`, undefined, async (process) => {
+      const woken = await this.#caller.host(process, (handler) => handler.wake(scope, taskId, data));
+      if (!woken && !isTerminal(journal.tasks.get(taskId)?.states.at(-1) ?? 0))
+        journal.fail(`${taskId} was not woken, and goes on`);
+      if (!woken && journal.woken.has(data)) journal.fail(`${taskId} was woken with ${data}, and was not`);
+    });
+  }
+
   async get(taskId: string): Promise<void> {
     await this.#caller.call(`get ${taskId}`, undefined, async (process) => {
       const task = await this.#caller.answer(process, ({ getTask }) => getTask(getRequest(taskId), callContext()));
@@ -195,6 +207,8 @@ export class Client {
   }
 }
 
+const scope = { tenant: "", owner: "alice" };
+
 /** How long they think between two calls. */
 const paces = {
   calm: [0, 10, 300, 2000],
@@ -228,6 +242,8 @@ const acts: readonly [Act, ...Act[]] = [
   (client) => client.sendOnce(client.aName(), true),
   withTask((client, id) => client.subscribe(id)),
   withTask((client, id) => client.subscribe(id)),
+  withTask((client, id) => client.wake(id)),
+  withTask((client, id) => client.wake(id)),
   withTask((client, id) => client.get(id)),
   withTask((client, id) => client.cancel(id)),
   (client) => client.list(),

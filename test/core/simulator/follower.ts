@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
+import { toBinary } from "@bufbuild/protobuf";
 import { parseEventId } from "../../../src/core/event-id.js";
-import { TaskState } from "../../../src/protocol/model.js";
+import { StreamResponseSchema, TaskState } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { isInterrupted, isStop, isTerminal } from "../../../src/protocol/states.js";
 import { responseUnderName } from "../../../src/protocol/under-name.js";
@@ -90,8 +91,12 @@ export class Follower {
   #endOf({ records, states }: TaskHistory): number | undefined {
     const taken = this.#journal.taken.get(this.#options.messageId ?? "")?.seq;
     const from = { send: taken, attached: this.#beganAt, subscription: undefined }[this.#way];
+    // A later turn may go on with a parked task: what it refuses is another message.
+    let isOwn = true;
     for (let seq = (from ?? 0) + 1; seq <= records.length; seq++) {
       const record = records[seq - 1];
+      if (record?.kind === "turnStarted" && record.cause !== "restart") isOwn = false;
+      if (record?.kind === "turnEnded" && record.error !== undefined && !isOwn) continue;
       const state = states[seq] ?? TaskState.UNSPECIFIED;
       if (record?.kind === "turnEnded" && from !== undefined) return seq;
       if (record?.kind !== "event" || record.event.payload.case !== "statusUpdate") continue;
@@ -125,6 +130,7 @@ export class Follower {
   // The very event that was stored; for those who know the task by a name, one like it with the name in it.
   #isShown(stored: StreamItem["response"], shown: StreamItem["response"]): boolean {
     const { name } = this.#options;
+    if (name === undefined && this.#journal.isEncoded) return isDeepStrictEqual(plain(stored), plain(shown));
     return name === undefined ? stored === shown : isDeepStrictEqual(responseUnderName(stored, name), shown);
   }
 
@@ -132,6 +138,8 @@ export class Follower {
     this.#journal.fail(`${this.taskId} for ${this.#options.messageId ?? "a subscriber"}: ${what}`);
   }
 }
+
+const plain = (event: StreamItem["response"]): Uint8Array => toBinary(StreamResponseSchema, event);
 
 /** Whether a whole digest is that of a task of which only the rest was shown. */
 export function digestMatchesShort(whole: string | undefined, short: string): boolean {

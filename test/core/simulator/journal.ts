@@ -18,6 +18,8 @@ export interface TaskHistory {
   readonly writers: string[];
   statusTime: number;
   turnOpen: boolean;
+  /** Its last turn has left it to go on later. */
+  parked: boolean;
   /** Number of the last chunk of the turn: an agent of the simulator counts its chunks. */
   chunk: number;
   /** Ids of the messages that the turn has taken since it was started. */
@@ -35,6 +37,12 @@ export class Journal {
   /** By task: the last chunk of an agent that has come to its end. */
   readonly received = new Set<string>();
   readonly said = new Map<string, number>();
+  /** The store gives equals of what it was given, not the same objects. */
+  isEncoded = false;
+  /** What wakes have brought to a turn, and its task. */
+  readonly woken = new Map<unknown, string>();
+  /** How many turns were run again. */
+  restarts = 0;
   readonly #byKey = new Map<number, TaskHistory>();
   readonly #withdrawn = new Set<string>();
 
@@ -53,6 +61,7 @@ export class Journal {
       writers: ["", process],
       statusTime: 0,
       turnOpen: false,
+      parked: false,
       chunk: -1,
       takenInTurn: [],
     };
@@ -97,11 +106,18 @@ export class Journal {
     return undefined;
   }
 
-  #write(history: TaskHistory, { records, snapshot, status }: NewTask | Append): void {
+  #write(history: TaskHistory, write: NewTask | Append): void {
+    const { records, snapshot, status, end } = write;
     const { id } = history;
+    const begins = records.some(({ kind }) => kind === "turnStarted");
+    // A turn that parks goes over into the next one in the write that starts that.
+    if (history.turnOpen && begins && write.takes !== undefined) this.#turnEnds(history);
     if (isTerminal(history.states.at(-1) ?? TaskState.UNSPECIFIED)) this.fail(`${id}: a write behind the end`);
     const asked = isInterrupted(history.states.at(-1) ?? TaskState.UNSPECIFIED);
     for (const record of records) this.#record(history, record);
+    if (begins) history.parked = false;
+    if (end !== undefined && history.turnOpen) this.#turnEnds(history);
+    if (end !== undefined) history.parked = end.park !== undefined;
     const taken = records.some(({ kind }) => kind === "message") && !records.some(({ kind }) => kind === "turnStarted");
     if (taken && asked && isInterrupted(history.states.at(-1) ?? 0))
       this.fail(`${id}: was answered, and goes on asking`);
@@ -124,11 +140,29 @@ export class Journal {
     states.push(states.at(-1) ?? TaskState.UNSPECIFIED);
     if (record.kind === "event") return this.#event(history, record);
     if (record.kind === "message") return this.#message(history, record);
-    const starts = record.kind === "turnStarted";
-    if (starts && history.turnOpen)
+    if (record.kind === "turnEnded") return this.#turnEnds(history);
+    if (record.kind === "turnReleased") return;
+    if (record.cause === "restart") {
+      this.restarts++;
+      if (!history.turnOpen) this.fail(`${id}: a turn runs again at ${record.seq} that had ended`);
+      if (record.attempt > 4) this.fail(`${id}: a turn runs for the ${record.attempt}th time`);
+      this.said.delete(id);
+    } else if (history.turnOpen) {
       this.fail(`${id}: a turn starts at ${record.seq}, and the one before has not ended`);
-    history.turnOpen = starts;
-    if (!starts) this.#said(history);
+    } else if (record.cause === "wake" && record.wake !== undefined) {
+      if (this.woken.has(record.wake)) this.fail(`${id}: was woken twice with ${record.wake}`);
+      this.woken.set(record.wake, id);
+    }
+    this.#turnBegins(history, true);
+  }
+
+  #turnEnds(history: TaskHistory): void {
+    this.#said(history);
+    this.#turnBegins(history, false);
+  }
+
+  #turnBegins(history: TaskHistory, open: boolean): void {
+    history.turnOpen = open;
     history.chunk = -1;
     history.takenInTurn = [];
   }

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../src/core/ports.js";
-import type { RequestHandler } from "../../../src/core/request-handler.js";
+import type { HostedHandler } from "../../../src/core/request-handler.js";
 
 /** What a caller gets whose process has died. */
 export class ConnectionLost extends Error {}
@@ -15,7 +15,7 @@ export class Process {
   readonly agentClock: Clock;
   /** Rejects when it dies. */
   readonly died: Promise<never>;
-  handler: RequestHandler | undefined;
+  handler: HostedHandler | undefined;
   state: "up" | "paused" | "dead" = "up";
   /** Is being shut down: its streams end early, and it takes no new work. */
   leaving = false;

@@ -8,6 +8,7 @@ import {
   completed,
   failed,
   inputRequired,
+  park,
   rejected,
   reply,
   working,
@@ -35,12 +36,12 @@ interface Stage {
 }
 
 /** Knows of an agent that waits for the framework: it must be told of the end in any case. */
-export async function waitFor<T>({ waiting }: World, { taskId }: Turn, wait: Promise<T>): Promise<T> {
-  waiting.add(taskId);
+export async function waitFor<T>({ waiting }: World, turn: Turn, wait: Promise<T>): Promise<T> {
+  waiting.add(turn);
   try {
     return await wait;
   } finally {
-    waiting.delete(taskId);
+    waiting.delete(turn);
   }
 }
 
@@ -51,10 +52,13 @@ export async function* script(
   world: World,
 ): AsyncGenerator<AgentEvent, AgentEvent | undefined> {
   const { journal, receiving } = world;
-  const random = createRandom(Number(turn.text) + 1);
+  // A turn that goes on does something else than the one before.
+  const random = createRandom(
+    Number(turn.text) + 1 + (turn.cause === "message" ? 0 : (world.turns.get(turn.taskId) ?? 0)),
+  );
   const receive = async (): Promise<void> => {
-    receiving.add(turn.taskId);
-    const message = await waitFor(world, turn, turn.receive()).finally(() => receiving.delete(turn.taskId));
+    receiving.add(turn);
+    const message = await waitFor(world, turn, turn.receive()).finally(() => receiving.delete(turn));
     journal.received.add(message.messageId);
   };
   const ask = async (question: AgentEvent): Promise<void> => {
@@ -165,6 +169,12 @@ const endings: readonly [Ending, ...Ending[]] = [
   () => inputRequired("more?"),
   () => inputRequired("more?"),
   () => authRequired("who?"),
+  () => park(),
+  ({ clock, random }) => park({ wakeAt: clock.now() + random.int(-10, 3000) }),
+  async ({ clock, random, turn }) => {
+    await turn.emit(random.chance(0.5) ? inputRequired("or wait?") : authRequired("or wait?"));
+    return park({ wakeAt: clock.now() + random.int(1, 3000) });
+  },
   () => {
     throw new Error("secret");
   },

@@ -1,8 +1,9 @@
+import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import type { Immediates } from "../../support/immediates.js";
 import { checkEnd, checkHolders } from "./checks.js";
 import { Client } from "./client.js";
 import { storm } from "./storm.js";
-import { World } from "./world.js";
+import { type MakeStore, World } from "./world.js";
 
 const busyMs = 8000;
 const recoverMs = 14_000;
@@ -17,9 +18,24 @@ export interface Report {
   readonly records: number;
 }
 
+export interface SimulateOptions {
+  readonly traced?: boolean | undefined;
+  /** Events are shown as equals of those that were stored, not as the same objects. Default: false. */
+  readonly isEncoded?: boolean | undefined;
+  /** Default: in memory. */
+  readonly makeStore?: MakeStore | undefined;
+}
+
+const inMemory: MakeStore = (options) => memoryTaskStore({ ...options, incarnation: "i" });
+
 /** Lives one world through, from its stormy days to its end, and tells what went wrong. */
-export async function simulate(seed: number, immediates: Immediates, traced = false): Promise<Report> {
-  const world = new World(seed, immediates, traced);
+export async function simulate(
+  seed: number,
+  immediates: Immediates,
+  { traced = false, isEncoded = false, makeStore = inMemory }: SimulateOptions = {},
+): Promise<Report> {
+  const world = new World(seed, immediates, { traced, makeStore });
+  world.journal.isEncoded = isEncoded;
   const { journal, lines } = world;
   const unheard = (error: unknown): void =>
     journal.fail(`nobody caught ${error instanceof Error ? error.stack : error}`);
@@ -47,4 +63,5 @@ async function live(world: World): Promise<void> {
   await checkEnd(world);
   for (const process of world.processes) void world.leave(process);
   await world.time.advance(endMs);
+  await world.store.close();
 }

@@ -21,6 +21,8 @@ export interface Weather {
   readonly skewMs: number;
   /** Logs of finished tasks go early, so that late readers find them compacted. */
   readonly shortLogs: boolean;
+  /** Turns whose process has gone are run again. */
+  readonly restartable: boolean;
   readonly processes: number;
   readonly clients: number;
   readonly pace: "calm" | "hasty";
@@ -43,6 +45,7 @@ export function drawWeather(random: Random): Weather {
     leaves: random.chance(0.2),
     skewMs: random.chance(0.3) ? random.int(1, 3000) : 0,
     shortLogs: random.chance(0.15),
+    restartable: random.chance(0.5),
     processes: random.pick([1, 2, 2, 3]),
     clients: random.int(1, 5),
     pace: random.pick(["calm", "hasty"]),

@@ -1,9 +1,9 @@
+import type { Turn } from "../../../src/core/agent.js";
 import type { CoreLimits } from "../../../src/core/limits.js";
-import type { TaskStore } from "../../../src/core/ports.js";
+import type { Clock, TaskStore } from "../../../src/core/ports.js";
 import { createRequestHandler } from "../../../src/core/request-handler.js";
 import { type Logger, silentLogger } from "../../../src/protocol/logger.js";
 import { isTerminal } from "../../../src/protocol/states.js";
-import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import type { Immediates } from "../../support/immediates.js";
 import { createVirtualClock, type VirtualClock } from "../../support/virtual-clock.js";
 import { scriptedAgent } from "./agent.js";
@@ -15,8 +15,16 @@ import { Process } from "./process.js";
 import { createRandom, type Random } from "./random.js";
 import { drawLimits, drawWeather, isPrompt, type Weather } from "./weather.js";
 
+/** Makes the store that all processes share. */
+export type MakeStore = (options: { readonly clock: Clock; readonly finishedLogMs: number }) => TaskStore;
+
 /** What a send came to. */
 export type SendOutcome = "open" | "answered" | "replied" | "refused" | "unknown";
+
+export interface WorldOptions {
+  readonly traced: boolean;
+  readonly makeStore: MakeStore;
+}
 
 /** Everything that one seed makes: processes on one store, the hints between them, and what was seen of all that. */
 export class World {
@@ -28,15 +36,19 @@ export class World {
   readonly store: TaskStore;
   /** Which processes run the agent on a task. */
   readonly running = new Map<string, Process[]>();
-  /** Tasks whose agent waits for the framework. */
-  readonly waiting = new Set<string>();
-  /** Tasks whose agent waits for a message. */
-  readonly receiving = new Set<string>();
+  /** Where a turn runs. */
+  readonly seats = new WeakMap<Turn, Process>();
+  /** Turns whose agent waits for the framework. */
+  readonly waiting = new Set<Turn>();
+  /** Turns whose agent waits for a message. */
+  readonly receiving = new Set<Turn>();
   readonly sends = new Map<string, SendOutcome>();
   /** Sends that shall be done once, by the ids of their messages. */
   readonly onceSends: OnceSend[] = [];
   /** Which processes have started the agent for a message. */
   readonly started = new Map<string, Process[]>();
+  /** How many turns of a task were started. */
+  readonly turns = new Map<string, number>();
   /** Calls that have not been answered. */
   readonly open = new Set<string>();
   /** Tasks that clients know of. */
@@ -51,14 +63,14 @@ export class World {
   #lastId = 0;
   #born = 0;
 
-  constructor(seed: number, immediates: Immediates, traced: boolean) {
+  constructor(seed: number, immediates: Immediates, { traced, makeStore }: WorldOptions) {
     this.random = createRandom(seed);
     this.#traced = traced;
     this.time = createVirtualClock(Date.UTC(2026, 0, 1), () => immediates.settle());
     this.weather = drawWeather(this.random.fork());
     this.limits = drawLimits(this.random.fork());
     const finishedLogMs = this.weather.shortLogs ? 700 : 3_600_000;
-    this.store = memoryTaskStore({ clock: this.time, incarnation: "i", finishedLogMs });
+    this.store = makeStore({ clock: this.time, finishedLogMs });
     this.#bus = createBus(this.time, this.random.fork(), this.weather);
     for (let index = 0; index < this.weather.processes; index++) this.start();
   }
@@ -91,6 +103,7 @@ export class World {
       logger: this.#logger(name),
       newId: () => this.newId(`${name}-`),
       limits: this.limits,
+      restartable: weather.restartable,
     });
   }
 
@@ -103,7 +116,7 @@ export class World {
   /** Shuts a process down in good order, when another is there to take the calls. */
   async leave(process: Process): Promise<void> {
     this.trace(() => `${process.name} leaves`);
-    const { journal, running, waiting: agents, weather } = this;
+    const { journal, weather } = this;
     process.leaving = true;
     if (!this.recovered) this.start();
     this.#processes = this.#processes.filter((each) => each.process !== process);
@@ -116,8 +129,8 @@ export class World {
       const { name, timers, waiting } = process;
       if (timers > 0) journal.fail(`${name} leaves ${timers} timers behind`);
       if (waiting > 0) journal.fail(`${name} leaves ${waiting} callers behind`);
-      for (const [id, by] of running)
-        if (by.includes(process) && agents.has(id)) journal.fail(`${name} leaves the agent of ${id} behind`);
+      for (const turn of this.waiting)
+        if (this.seats.get(turn) === process) journal.fail(`${name} leaves the agent of ${turn.taskId} behind`);
     }
     process.die();
   }

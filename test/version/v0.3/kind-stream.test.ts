@@ -1,6 +1,13 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { type AgentEvent, artifact, inputRequired, reply, statusEvent } from "../../../src/protocol/events.js";
+import {
+  type AgentEvent,
+  artifact,
+  inputRequired,
+  type ParkEvent,
+  reply,
+  statusEvent,
+} from "../../../src/protocol/events.js";
 import {
   SendMessageRequestSchema,
   type StreamResponse,
@@ -194,7 +201,7 @@ function status(state: TaskState): StreamResponse {
 }
 
 /** An event of an agent, of the task `t`. */
-function event(made: AgentEvent): StreamResponse {
+function event(made: Exclude<AgentEvent, ParkEvent>): StreamResponse {
   switch (made.$typeName) {
     case "lf.a2a.v1.Message":
       return create(StreamResponseSchema, { payload: { case: "message", value: made } });

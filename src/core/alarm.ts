@@ -1,0 +1,43 @@
+import type { Clock } from "./ports.js";
+
+/** Beyond so many times at once the heartbeat is left to find what is due. */
+const maxTimes = 1000;
+
+/** Rings at the times that it is told. May ring in vain, and forgets times when there are too many. */
+export interface Alarm {
+  /** `time`: milliseconds since the epoch. */
+  at(time: number): void;
+  close(): void;
+}
+
+export function createAlarm(clock: Clock, ring: () => void): Alarm {
+  /** The earliest last. */
+  const times: number[] = [];
+  let cancel: (() => void) | undefined;
+  let closed = false;
+
+  const wait = (): void => {
+    cancel?.();
+    const next = times.at(-1);
+    cancel = next === undefined || closed ? undefined : clock.after(Math.max(0, next - clock.now()), elapsed);
+  };
+  const elapsed = (): void => {
+    const now = clock.now();
+    while ((times.at(-1) ?? Number.POSITIVE_INFINITY) <= now) times.pop();
+    cancel = undefined;
+    wait();
+    ring();
+  };
+  return {
+    at(time) {
+      if (closed || times.length >= maxTimes || times.includes(time)) return;
+      const index = times.findIndex((later) => later < time);
+      times.splice(index === -1 ? times.length : index, 0, time);
+      if (times.at(-1) === time) wait();
+    },
+    close() {
+      closed = true;
+      cancel?.();
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import type { Clock, PushRegistration, PushStore } from "../core/ports.js";
+import type { Logger } from "../protocol/logger.js";
+import { unlessAborted } from "./unless-aborted.js";
+
+export interface AdoptionOptions {
+  readonly store: PushStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly instance: string;
+  readonly everyMs: number;
+  /** Goes on with a configuration. False when it was in the hands of this process already. */
+  take(registration: PushRegistration): boolean;
+}
+
+/** Looks after the configurations that nobody delivers: those of processes that have ended or were killed. */
+export interface Adoption {
+  /** Takes on nothing more. */
+  stop(): void;
+  /** Leaves all that this process holds to others. Waits so long for the store at most; never rejects. */
+  release(ms: number): Promise<void>;
+}
+
+const adoptedAtOnce = 100;
+
+export function startAdoption(options: AdoptionOptions): Adoption {
+  const { store, clock, logger, instance, everyMs, take } = options;
+  const stopped = new AbortController();
+  let cancel = (): void => {};
+  let failures = 0;
+
+  const adoptAll = async (): Promise<void> => {
+    // The answer to an adoption may have been lost: what it gave is nobody's again, and taken on anew.
+    if (failures > 0) await unlessAborted(stopped.signal, store.release(instance));
+    for (let more = true; more && !stopped.signal.aborted; ) {
+      const adopted = await unlessAborted(stopped.signal, store.adopt(instance, adoptedAtOnce));
+      const fresh = adopted.filter(take);
+      // What a store gives twice is not asked for again before the next look.
+      more = adopted.length === adoptedAtOnce && fresh.length > 0;
+    }
+  };
+
+  const look = async (): Promise<void> => {
+    try {
+      await adoptAll();
+      failures = 0;
+    } catch (error) {
+      if (stopped.signal.aborted) return;
+      failures += 1;
+      if (failures === 1) logger.warn({ error }, "push configurations of other processes could not be looked for");
+    }
+    if (!stopped.signal.aborted) cancel = clock.after(everyMs, () => void look());
+  };
+
+  // A turn of the event loop later: by then the instance has asked for its row.
+  const first = setImmediate(() => void look());
+
+  return {
+    stop() {
+      clearImmediate(first);
+      cancel();
+      stopped.abort();
+    },
+    async release(ms) {
+      const late = new AbortController();
+      const cancelLate = clock.after(ms, () => late.abort(new Error(`the store did not answer within ${ms} ms`)));
+      try {
+        await unlessAborted(late.signal, store.release(instance));
+      } catch (error) {
+        logger.warn({ error }, "push configurations could not be left to other processes");
+      }
+      cancelLate();
+    },
+  };
+}

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { create } from "@bufbuild/protobuf";
+import type { LogRecord, TaskStore } from "../../core/ports.js";
+import { SendMessageConfigurationSchema, TaskState } from "../../protocol/model.js";
+import { appendTo, assertRecords, entry, event, headOf, message, newTask, plainEntry, status } from "./fixtures.js";
+import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
+
+const { WORKING, INPUT_REQUIRED, COMPLETED } = TaskState;
+
+/** How turns begin, what they are started with, and tasks that are parked between two of them. */
+export function turnTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("a turn", () => {
+    it(
+      "is found in the log by its head, whatever was written since",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask({ records: [started(1, 1), said(2, "m1"), event(3)] }));
+        assert.deepEqual([head.turn, head.turnSeq], [1, 1]);
+        await store.append(appendTo(head));
+        assert.equal((await headOf(store, head)).turnSeq, 1);
+        const records = [event(5), started(6, 2), said(7, "m2")];
+        await store.append(appendTo({ ...head, seq: 4 }, { records, claim: { holder: "there", turn: 2 } }));
+        const { turn, turnSeq } = await headOf(store, head);
+        assert.deepEqual([turn, turnSeq], [2, 6]);
+        assert.deepEqual((await store.read(head.scope, head.id))?.head.turnSeq, 6);
+      }),
+    );
+    it(
+      "that a log says nothing of begins nowhere",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask());
+        assert.deepEqual([head.turn, head.turnSeq, head.wakeAt], [1, 0, undefined]);
+        const claim = { holder: "there", turn: 2 };
+        await store.append(appendTo(head, { ...status(COMPLETED, 9, 2), claim, end: { inboxPut: 0 } }));
+        assert.equal((await headOf(store, head)).turnSeq, 0);
+      }),
+    );
+    it(
+      "keeps what its send said, and what its wake brought",
+      withStore(make, async (store) => {
+        const configuration = create(SendMessageConfigurationSchema, {
+          acceptedOutputModes: ["text/plain"],
+          historyLength: 3,
+          returnImmediately: true,
+        });
+        const metadata = { trace: "t", deep: { list: [1, null, "x"] } };
+        const records: LogRecord[] = [
+          started(1, 1),
+          { ...said(2, "m1"), context: { configuration, metadata, extensions: ["urn:x", "urn:y"] } },
+          { ...said(3, "m2"), context: { configuration: undefined, metadata: undefined, extensions: ["urn:x"] } },
+          { ...started(4, 2, "wake"), wake: { paid: true, items: ["a", { b: 2.5 }] } },
+          { ...started(5, 3, "wake"), wake: null },
+          { ...started(6, 3, "restart"), attempt: 2, wake: null, message: 2 },
+          { kind: "turnReleased", seq: 7 },
+          started(8, 4, "wake"),
+        ];
+        const head = await store.create(newTask({ records }));
+        const page = await store.recordsAfter(head.key, 0, 10);
+        assert.ok(page !== undefined && page !== "compacted");
+        assertRecords(page.records, records);
+      }),
+    );
+    it(
+      "is left what a wake brings while it runs",
+      withStore(make, async (store) => {
+        const { key } = await store.create(newTask());
+        const wake = { ...entry("w", "wake"), wake: { paid: [true, 1, "x", null] } };
+        assert.equal(await store.put(key, wake, 16), "stored");
+        assert.equal(await store.put(key, { ...entry("v", "wake"), wake: "later" }, 16), "stored");
+        assert.deepEqual((await store.inbox(key)).entries.map(plainEntry), [plainEntry(wake)]);
+      }),
+    );
+  });
+  parkTests({ describe, it }, make);
+}
+
+function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("parking", () => {
+    it(
+      "leaves the task as it is, with nobody, and says when to wake it",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask(working));
+        assert.equal(await store.append(appendTo(head, { end: { inboxPut: 0, park: { wakeAt: far } } })), "stored");
+        const parked = { ...head, seq: 2, holder: "", wakeAt: far };
+        assert.deepEqual(await headOf(store, head), parked);
+        assert.deepEqual(await store.heads([head.key]), [parked]);
+        assert.equal(await store.put(head.key, entry("w", "wake"), 16), "idle");
+        assert.deepEqual(await store.orphans(10), []);
+      }),
+    );
+    it(
+      "takes no record, and may wait for no time at all",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask(working));
+        const end = { inboxPut: 0, park: { wakeAt: undefined } };
+        assert.equal(await store.append(appendTo(head, { records: [], bytes: 0, end })), "stored");
+        assert.deepEqual(await headOf(store, head), { ...head, holder: "" });
+        assert.deepEqual(await store.due(10), []);
+      }),
+    );
+    it(
+      "is refused when something was put into the inbox since",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask(working));
+        await store.put(head.key, entry("w", "wake"), 16);
+        const before = await headOf(store, head);
+        assert.equal(await store.append(park(head, 1)), "inboxMoved");
+        assert.deepEqual(await headOf(store, head), before);
+        assert.deepEqual(await store.due(10), []);
+      }),
+    );
+    it(
+      "is over with the next turn, and with the end of the task",
+      withStore(make, async (store) => {
+        const tasks = [await store.create(newTask(working)), await store.create(newTask(working))] as const;
+        for (const head of tasks) await store.append(park(head, 1));
+        assert.equal((await store.due(10)).length, 2);
+        const [woken, canceled] = tasks;
+        const claim = { holder: "there", turn: 2 };
+        await store.append(appendTo({ ...woken, seq: 2 }, { records: [started(3, 2, "wake")], claim }));
+        const end = { ...status(TaskState.CANCELED, 9, 3), claim, end: { inboxPut: 0, park: { wakeAt: 1 } } };
+        await store.append(appendTo({ ...canceled, seq: 2 }, end));
+        assert.deepEqual(await store.due(10), []);
+        for (const head of tasks) assert.equal((await headOf(store, head)).wakeAt, undefined);
+      }),
+    );
+    it(
+      "in a turn that ends without it says no time",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask(working));
+        await store.append(park(head, 1));
+        const claim = { holder: "here", turn: 2 };
+        const again = { ...status(INPUT_REQUIRED, 9, 3), claim, end: { inboxPut: 0 } };
+        assert.equal(await store.append(appendTo({ ...head, seq: 2 }, again)), "stored");
+        assert.equal((await headOf(store, head)).wakeAt, undefined);
+        assert.deepEqual(await store.due(10), []);
+      }),
+    );
+    it(
+      "is due from its time on: the earliest first, at most as many as asked for",
+      withStore(make, async (store) => {
+        const times = [30, far, 10, 20, undefined, 20];
+        const ids = [];
+        for (const wakeAt of times) ids.push(await parked(store, wakeAt));
+        const due = await store.due(10);
+        assert.deepEqual(
+          due.map(({ wakeAt }) => wakeAt),
+          [10, 20, 20, 30],
+        );
+        assert.deepEqual([due[0]?.id, due[3]?.id], [ids[2], ids[0]]);
+        assert.ok(due.every(({ holder, state }) => holder === "" && state === WORKING));
+        assert.deepEqual(
+          (await store.due(2)).map(({ wakeAt }) => wakeAt),
+          [10, 20],
+        );
+      }),
+    );
+  });
+}
+
+const working = { status: { state: WORKING, time: 1_000 } };
+/** Not within any test. */
+const far = Date.UTC(9999, 0, 1);
+
+function park(head: Parameters<typeof appendTo>[0], wakeAt: number | undefined) {
+  return appendTo(head, { end: { inboxPut: 0, park: { wakeAt } } });
+}
+
+async function parked(store: TaskStore, wakeAt: number | undefined): Promise<string> {
+  const head = await store.create(newTask(working));
+  await store.append(park(head, wakeAt));
+  return head.id;
+}
+
+type Cause = (LogRecord & { readonly kind: "turnStarted" })["cause"];
+
+function started(seq: number, turn: number, cause: Cause = "message"): LogRecord & { readonly kind: "turnStarted" } {
+  return { kind: "turnStarted", seq, turn, attempt: 1, cause };
+}
+
+function said(seq: number, id: string): LogRecord & { readonly kind: "message" } {
+  return { kind: "message", seq, message: message(id), entry: id };
+}

@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { type Immediates, watchImmediates } from "../support/immediates.js";
+import { waitsFor } from "../support/waits-for.js";
+import { simulate } from "./simulator/simulate.js";
+
+// One failing seed again, with all that happened: SIM_SEED=123 npx vitest run test/core/simulator-sqlite.test.ts
+const { SIM_SEED, SIM_SQLITE_SEEDS, SIM_FROM = "1", CI } = process.env;
+const seeds = SIM_SEED === undefined ? Number(SIM_SQLITE_SEEDS ?? (CI === undefined ? 10 : 200)) : 1;
+const first = Number(SIM_SEED ?? SIM_FROM);
+
+describe("the core on SQLite, in a world where everything goes wrong", () => {
+  let immediates: Immediates;
+  beforeAll(() => {
+    immediates = watchImmediates();
+  });
+  afterAll(() => immediates.restore());
+
+  it(`loses nothing in ${seeds} worlds`, { timeout: 600_000 }, async () => {
+    for (let seed = first; seed < first + seeds; seed++) {
+      const answers = waitsFor(immediates);
+      const { violations, lines } = await simulate(seed, answers, {
+        traced: SIM_SEED !== undefined,
+        isEncoded: true,
+        makeStore: ({ clock, finishedLogMs }) =>
+          answers.of(sqliteStore({ path: ":memory:", clock, retention: { logsMs: finishedLogMs } })),
+      });
+      const story = lines.length === 0 ? "" : `\n${lines.join("\n")}\n`;
+      expect.soft(violations, `${story}SIM_SEED=${seed}`).toEqual([]);
+      if (violations.length > 0) break;
+    }
+  });
+});

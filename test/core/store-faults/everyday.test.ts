@@ -1,0 +1,4 @@
+import { describeScenarios } from "./holds.js";
+import { everyday } from "./scenarios.js";
+
+describeScenarios(everyday);

@@ -1,0 +1,4 @@
+import { describeScenarios } from "./holds.js";
+import { hardDays } from "./scenarios.js";
+
+describeScenarios(hardDays);

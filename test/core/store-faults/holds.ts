@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Immediates, watchImmediates } from "../../support/immediates.js";
+import { type FaultPoint, sweeps } from "./points.js";
+import type { Scenario } from "./scenarios.js";
+import { play } from "./sweep.js";
+
+// One point again, with what the handlers logged:
+// FAULT_POINT="call 12, append, fails" npx vitest run test/core/store-faults -t "a cancel of"
+const { FAULT_POINT } = process.env;
+
+/** The tests of some scenarios: each is played with every fault, one after the other. */
+export function describeScenarios(scenarios: readonly Scenario[]): void {
+  describe.each(scenarios)("$name", (scenario) => {
+    let immediates: Immediates;
+    let calls: readonly string[] = [];
+    beforeAll(async () => {
+      immediates = watchImmediates();
+      const played = await play(scenario, immediates);
+      expect(played.violations).toEqual([]);
+      calls = played.calls;
+    });
+    afterAll(() => immediates.restore());
+
+    const holds = async (points: readonly FaultPoint[]): Promise<void> => {
+      expect(calls).toContain("create");
+      for (const { name, fault } of points) {
+        if (FAULT_POINT !== undefined && name !== FAULT_POINT) continue;
+        const { violations, spoiled, lines } = await play(scenario, immediates, fault);
+        expect.soft(violations, FAULT_POINT === undefined ? name : `${name}\n${lines.join("\n")}`).toEqual([]);
+        expect.soft(spoiled, name).toBeGreaterThan(0);
+      }
+    };
+
+    const rows = sweeps.flatMap(({ ways, ...sweep }) => ways.map((way) => ({ ...sweep, way })));
+    it.each(rows)("holds when $title $way", ({ pointsOf, way }) => holds(pointsOf(calls, way)));
+  });
+}

@@ -1,0 +1,61 @@
+import { type FaultWay, faultWays } from "../../support/fault-store.js";
+import type { Fault } from "./sweep.js";
+
+/** One point of a sweep: a fault, and its name in messages. */
+export interface FaultPoint {
+  readonly name: string;
+  readonly fault: Fault;
+}
+
+/** Shorter and longer than a turn waits, and than an instance lives without a heartbeat. */
+const outagesMs = [8_000, 45_000] as const;
+
+/** Any one call of a scenario. */
+export function callPoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
+  return calls.map((method, index) => ({
+    name: `call ${index}, ${method}, ${way}`,
+    fault: { way, single: true, hits: (call) => call.index === index },
+  }));
+}
+
+/** All calls of any one method, from the first one on for a while. */
+export function methodPoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
+  return [...new Set([...calls, "retire"])].flatMap((method) =>
+    outagesMs.map((forMs): FaultPoint => {
+      let begun: number | undefined;
+      const hits: Fault["hits"] = (call, { ms, calm }) => {
+        if (call.method !== method) return false;
+        begun ??= ms;
+        // The end of a handler comes after all else.
+        return method === "retire" || (!calm && ms < begun + forMs);
+      };
+      const name = `all calls of ${method} for ${forMs} ms, ${way}`;
+      return { name, fault: { way, single: false, hits } };
+    }),
+  );
+}
+
+/** All calls from any one on for a while: short and long outages by turns. */
+export function outagePoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
+  return calls.map((method, first) => {
+    const forMs = outagesMs[first % 2 === 0 ? 0 : 1];
+    let begun: number | undefined;
+    const hits: Fault["hits"] = ({ index }, { ms, calm }) => {
+      if (index === first) begun = ms;
+      return !calm && begun !== undefined && ms < begun + forMs;
+    };
+    const name = `all from call ${first}, ${method}, for ${forMs} ms, ${way}`;
+    return { name, fault: { way, single: false, hits } };
+  });
+}
+
+/** Every sweep: what it says of itself, its points, and the ways in which calls are spoiled in it. */
+export const sweeps = [
+  { title: "any one call of the store", pointsOf: callPoints, ways: faultWays },
+  { title: "for a while any one method of the store", pointsOf: methodPoints, ways: faultWays },
+  {
+    title: "from any call on the whole store",
+    pointsOf: outagePoints,
+    ways: ["fails", "fails after its effect"],
+  },
+] as const;

@@ -1,0 +1,112 @@
+import type { PushService, PushStore, TaskStore } from "../../../src/core/ports.js";
+import { type Logger, silentLogger } from "../../../src/protocol/logger.js";
+import { TaskState } from "../../../src/protocol/model.js";
+import { type Adoption, startAdoption } from "../../../src/push/adoption.js";
+import { type Couriers, createCouriers } from "../../../src/push/couriers.js";
+import { defaultPushLimits } from "../../../src/push/limits.js";
+import { createSlots } from "../../../src/push/slots.js";
+import { memoryPushStore } from "../../../src/store/memory/push-store.js";
+import { v1 } from "../../../src/version/v1.0/v1.js";
+import { around, faultPushStore } from "../../support/fault-store.js";
+import type { Journal } from "../simulator/journal.js";
+import type { Process } from "../simulator/process.js";
+import type { Stage } from "./stage.js";
+
+/** The push notifications of one process, whose couriers call webhooks that are in this process too. */
+export interface PushOf {
+  readonly service: PushService;
+  /** Sends what is there to be sent, and leaves the rest to others. */
+  close(): Promise<void>;
+}
+
+/** The webhooks of a stage, and the store of their configurations. */
+export class Webhooks {
+  readonly store: PushStore;
+  /** Configurations that were acknowledged, and the record behind which they hear of their task. */
+  readonly acknowledged = new Map<string, { readonly taskId: string; readonly after: number }>();
+  /** By configuration: the texts of what it was told. */
+  readonly #told = new Map<string, string[]>();
+
+  /** What webhooks are owed and were never told; they are told at least once, in the order of the log. */
+  missing({ tasks }: Journal): readonly string[] {
+    return [...this.acknowledged].flatMap(([id, { taskId, after }]) => {
+      const told = this.#told.get(id) ?? [];
+      const owed = tasks.get(taskId)?.records.filter(({ kind, seq }) => kind === "event" && seq > after) ?? [];
+      let place = -1;
+      for (const record of owed) {
+        if (record.kind !== "event" || record.event.payload.case !== "statusUpdate") continue;
+        const text = v1.push.write({ response: record.event });
+        place = told.indexOf(text, place + 1);
+        const state = TaskState[record.event.payload.value.status?.state ?? 0];
+        if (place < 0) return [`${id} was never told of record ${record.seq} of ${taskId}, ${state}`];
+      }
+      return [];
+    });
+  }
+
+  /** `expired`: instances that are thought to have gone, which a store knows that keeps both tasks and configurations. */
+  constructor(expired: () => readonly string[]) {
+    const memory = memoryPushStore();
+    this.store = around(memory, async ({ method }, go) => {
+      if (method === "adopt") for (const instance of expired()) await memory.release(instance);
+      return go();
+    });
+  }
+
+  of(stage: Stage, process: Process, tasks: TaskStore): PushOf {
+    const store = faultPushStore(this.store, stage.plan);
+    const { clock } = process;
+    const instance = instanceOf(process);
+    const shared = { store, clock, logger: silentLogger satisfies Logger, instance };
+    const couriers = createCouriers({
+      ...shared,
+      tasks,
+      limits: defaultPushLimits,
+      everyEvent: false,
+      slots: createSlots(2),
+      faceOf: () => v1.push,
+      call: async ({ id }, { body }) => {
+        this.#told.set(id, [...(this.#told.get(id) ?? []), body]);
+        return { kind: "taken" };
+      },
+    });
+    const take: Parameters<typeof startAdoption>[0]["take"] = (registration) => couriers.added(registration);
+    return pushOf(stage, { store, couriers, adoption: startAdoption({ ...shared, everyMs: 3000, take }) });
+  }
+}
+
+function pushOf(
+  { listeners }: Stage,
+  {
+    store,
+    couriers,
+    adoption,
+  }: { readonly store: PushStore; readonly couriers: Couriers; readonly adoption: Adoption },
+): PushOf {
+  const hear = ({ taskId }: { readonly taskId: string }): void => couriers.wake(taskId);
+  listeners.add(hear);
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    listeners.delete(hear);
+    adoption.stop();
+    await couriers.drain();
+    await adoption.release(2000);
+  };
+  return {
+    service: {
+      store,
+      check: () => [],
+      added: (registration) => void couriers.added(registration),
+      removed: (taskId, id) => couriers.removed(taskId, id),
+    },
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+/** The first id that a handler asks for names its instance. */
+export function instanceOf({ name }: Process): string {
+  return `${name}-1`;
+}

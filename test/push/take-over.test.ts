@@ -1,0 +1,263 @@
+import { describe, expect, it } from "vitest";
+import type { PushStore } from "../../src/core/ports.js";
+import { memoryPushStore } from "../../src/store/memory/push-store.js";
+import { memoryTaskStore } from "../../src/store/memory/task-store.js";
+import { settle, turnUntil } from "../support/virtual-clock.js";
+import { webhook } from "./receiver.js";
+import { chunk, type Scene, scene, status } from "./scene.js";
+
+const adoptMs = 3000;
+
+/** A store, and the end of it that a process has which can be killed: then nothing it asks for happens or is answered. */
+function mortal<S extends object>(own: S) {
+  let dead = false;
+  const end = new Proxy(own, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return (...args: unknown[]): unknown => (dead ? new Promise(() => {}) : member.apply(target, args));
+    },
+  });
+  return {
+    own,
+    end,
+    kill: (): void => {
+      dead = true;
+    },
+  };
+}
+
+/** A process that can be killed, on stores that go on. */
+function mortalScene() {
+  const tasks = mortal(memoryTaskStore({ finishedLogMs: 1 }));
+  const store = mortal(memoryPushStore());
+  const on = scene({ tasks: tasks.end, store: store.end, instance: "a" });
+  return {
+    on,
+    kill: async (): Promise<void> => {
+      tasks.kill();
+      store.kill();
+      // What comes of its silence, when the instance has expired.
+      await store.own.release("a");
+    },
+    next: () => on.beside({ tasks: tasks.own, store: store.own, instance: "b", adoptMs }),
+    [Symbol.asyncDispose]: () => closed(on, on.push),
+  };
+}
+
+// Also one whose store does not answer any more.
+function closed({ clock }: Scene, push: { close(): Promise<void> }): Promise<void> {
+  return turnUntil(clock, push.close());
+}
+
+// The cursor that is stored when another second has gone.
+async function storedAfter({ clock, store }: Scene, key: number): Promise<number | undefined> {
+  await clock.advance(1000);
+  return (await store.get(key, "p"))?.cursor;
+}
+
+const work = [status("WORKING"), chunk("a=1!"), chunk("b=1!"), chunk("c=1!"), status("COMPLETED")];
+const told = ["WORKING", "a=1!", "b=1!", "c=1!", "COMPLETED"];
+
+describe("push deliveries of a process that has gone", () => {
+  it("go on in another one, with what was left when it closed", async () => {
+    await using hook = await webhook();
+    hook.answer = (_, count) => (count === 2 ? undefined : 204);
+    await using on = scene({ instance: "a" });
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.write(work);
+    await hook.received(2);
+    const other = on.beside({ instance: "b", adoptMs });
+    await closed(on, on.push);
+    await on.clock.advance(adoptMs);
+    await expect.poll(() => hook.labels.at(-1)).toBe("COMPLETED");
+    await closed(on, other);
+    expect(new Set(hook.labels)).toEqual(new Set(told));
+    expect(await task.configs()).toEqual([]);
+    expect(on.logs).toEqual([]);
+  });
+
+  it("are found by one that starts later, as soon as it starts", async () => {
+    await using hook = await webhook();
+    await using on = scene({ instance: "a" });
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await on.push.close();
+    await task.write(work);
+    expect(hook.labels).toEqual([]);
+    const later = on.beside({ instance: "b" });
+    await hook.received(5);
+    await closed(on, later);
+    expect(hook.labels).toEqual(told);
+    expect(await task.configs()).toEqual([]);
+  });
+
+  it.each([1, 2, 3, 4, 5])("are each made at least once, though it was killed at attempt %d", async (last) => {
+    await using scenery = mortalScene();
+    const { on, kill, next } = scenery;
+    await using hook = await webhook();
+    hook.answer = async (_, count) => {
+      if (count === last) await kill();
+      return 204;
+    };
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.write(work);
+    await hook.received(last);
+    const other = next();
+    await hook.received(last + 5);
+    await closed(on, other);
+    // Nothing of the cursor had come to the store.
+    expect(hook.labels).toEqual([...told.slice(0, last), ...told]);
+  });
+
+  it("are not made again as far as the cursor had come", async () => {
+    await using scenery = mortalScene();
+    const { on, kill, next } = scenery;
+    await using hook = await webhook();
+    hook.answer = async (_, count) => {
+      if (count === 4) await kill();
+      return 204;
+    };
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.write(work.slice(0, 2));
+    await hook.received(2);
+    await expect.poll(() => storedAfter(on, task.key)).toBe(3);
+    await task.write(work.slice(2));
+    await hook.received(4);
+    const other = next();
+    await hook.received(7);
+    await closed(on, other);
+    expect(hook.labels).toEqual([...told.slice(0, 4), ...told.slice(2)]);
+  });
+
+  it("are many, and are all taken on at one look", async () => {
+    await using hook = await webhook();
+    await using on = scene({ instance: "a" });
+    const tasks = [];
+    for (let count = 0; count < 250; count += 1) {
+      const task = await on.task();
+      await task.register("p", { url: hook.url });
+      tasks.push(task);
+    }
+    await closed(on, on.push);
+    for (const task of tasks) await task.write([status("COMPLETED")]);
+    const other = on.beside({ instance: "b", adoptMs });
+    await hook.received(250);
+    await closed(on, other);
+    expect(hook.calls.length).toBe(250);
+  });
+});
+
+describe("push deliveries of a process that was thought to have gone", () => {
+  it("end when another one has taken them on", async () => {
+    await using hook = await webhook();
+    await using on = scene({ instance: "a" });
+    const task = await on.task();
+    const registration = await task.register("p", { url: hook.url });
+    await task.write([status("WORKING")]);
+    await hook.received(1);
+    const taken = { ...registration, cursor: registration.cursor + 1, holder: "b" };
+    await on.store.set(taken, 10);
+    await task.write(work.slice(1));
+    await settle();
+    await closed(on, on.push);
+    expect(hook.labels).toEqual(["WORKING"]);
+    expect((await on.store.get(task.key, "p"))?.holder).toBe("b");
+    const other = on.beside({ instance: "b" });
+    other.service.added(taken);
+    await hook.received(5);
+    await closed(on, other);
+    expect(hook.labels).toEqual(told);
+  });
+
+  it("begin anew when it gets them back", async () => {
+    await using hook = await webhook();
+    await using on = scene({ instance: "a", adoptMs });
+    const task = await on.task();
+    const registration = await task.register("p", { url: hook.url });
+    await on.store.set({ ...registration, holder: "b" }, 10);
+    await task.write(work.slice(0, 2));
+    await settle();
+    await on.store.release("b");
+    await on.clock.advance(adoptMs);
+    await hook.received(2);
+    await task.write(work.slice(2));
+    await hook.received(5);
+    await on.push.close();
+    expect(hook.labels).toEqual(told);
+  });
+});
+
+describe("a push configuration that is looked up as it is set anew", () => {
+  it("is delivered, though the answer says that it is gone", async () => {
+    const store = memoryPushStore();
+    let answer: (() => void) | undefined;
+    const get: PushStore["get"] = async (key, id) => {
+      if (answer !== undefined) return store.get(key, id);
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return undefined;
+    };
+    await using hook = await webhook();
+    await using on = scene({ instance: "a", store: { ...store, get } });
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await task.write(work);
+    await expect.poll(() => answer).toBeDefined();
+    await task.register("p", { url: hook.url });
+    answer?.();
+    await hook.received(5);
+    expect(hook.labels).toEqual(told);
+  });
+});
+
+describe("looking for push configurations that nobody delivers", () => {
+  it("ends with the process, also when the store has not answered", async () => {
+    let looks = 0;
+    const adopt = (): Promise<never> => {
+      looks += 1;
+      return new Promise(() => {});
+    };
+    await using on = scene({ instance: "a", adoptMs, store: { ...memoryPushStore(), adopt } });
+    await expect.poll(() => looks).toBe(1);
+    await on.push.close();
+    await on.clock.advance(10 * adoptMs);
+    expect(looks).toBe(1);
+    expect(on.clock.pending()).toEqual([]);
+    expect(on.logs).toEqual([]);
+  });
+
+  it("goes on when the store has failed, and says so once", async () => {
+    await using hook = await webhook();
+    await using on = scene({ instance: "a" });
+    const task = await on.task();
+    await task.register("p", { url: hook.url });
+    await closed(on, on.push);
+    let failures = 3;
+    const adopt: PushStore["adopt"] = async (instance, limit) => {
+      if (failures-- > 0) throw new Error("no connection");
+      return on.store.adopt(instance, limit);
+    };
+    const other = on.beside({ instance: "b", adoptMs, store: { ...on.store, adopt } });
+    await task.write(work);
+    for (let look = 1; look <= 3; look += 1) {
+      await expect.poll(() => failures).toBe(3 - look);
+      await on.clock.advance(adoptMs);
+    }
+    await hook.received(5);
+    await closed(on, other);
+    expect(hook.labels).toEqual(told);
+    expect(on.logs.filter((line) => line.includes("could not be looked for"))).toHaveLength(1);
+  });
+
+  it("ends with a sentence in the log when the store does not let them go", async () => {
+    const store = { ...memoryPushStore(), release: () => Promise.reject(new Error("read-only")) };
+    await using on = scene({ instance: "a", store });
+    await on.push.close();
+    expect(on.logs).toEqual([expect.stringContaining("could not be left to other processes")]);
+  });
+});

@@ -1,0 +1,99 @@
+import { parseEventId } from "../../src/core/event-id.js";
+import { applyRecord } from "../../src/core/fold.js";
+import type { LogRecord, TaskStore } from "../../src/core/ports.js";
+import type { Scope } from "../../src/protocol/context.js";
+import { emptyTask } from "../../src/protocol/fold.js";
+import type { StreamItem } from "../../src/protocol/operations.js";
+
+/** What a subscriber is held against: a task's log, whole and from its first record. */
+export interface TaskLog {
+  readonly id: string;
+  readonly contextId: string;
+  readonly records: readonly LogRecord[];
+}
+
+/**
+ * Somebody who writes down all that the streams of one task show, one stream going on where the one before has ended, and
+ * is held against the log in the end: the task as it was at some position, then each event behind it, none twice and none
+ * missing.
+ */
+export class ExactSubscriber {
+  taskId = "";
+  /** With it the next stream goes on. */
+  lastId: string | undefined;
+  readonly items: StreamItem[] = [];
+
+  see(item: StreamItem): void {
+    this.items.push(item);
+    if (item.id === undefined) return;
+    this.lastId = item.id;
+    this.taskId ||= parseEventId(item.id)?.taskId ?? "";
+  }
+
+  /** Reads a stream to its end, or `most` items of it. */
+  async read(stream: AsyncIterable<StreamItem>, most = Number.POSITIVE_INFINITY): Promise<void> {
+    const iterator = stream[Symbol.asyncIterator]();
+    for (let left = most; left > 0; left--) {
+      const step = await iterator.next();
+      if (step.done === true) return;
+      this.see(step.value);
+    }
+    await iterator.return?.();
+  }
+
+  /** All that does not fit the log; with `whole` also what it has not been shown of it. */
+  differences(log: TaskLog, whole = false): readonly string[] {
+    const found: string[] = [];
+    let position = 0;
+    for (const { response, id } of this.items) {
+      const seq = id === undefined ? undefined : parseEventId(id)?.seq;
+      if (seq === undefined) found.push(`a ${response.payload.case} without an id`);
+      else if (response.payload.case === "task") {
+        if (position > 0) found.push(`a second snapshot, at ${seq} after ${position}`);
+        if (textOf(response.payload.value) !== textOf(taskAt(log, seq)))
+          found.push(`a snapshot at ${seq} of what the task never was`);
+      } else {
+        if (position === 0) found.push(`event ${seq} before any snapshot`);
+        found.push(...differenceOf(log, position, { seq, response }));
+      }
+      position = seq ?? position;
+    }
+    const next = whole ? eventAfter(log, position) : undefined;
+    if (next !== undefined) found.push(`nothing behind ${position}, where event ${next.seq} follows`);
+    return found;
+  }
+}
+
+function differenceOf(
+  log: TaskLog,
+  position: number,
+  { seq, response }: { readonly seq: number; readonly response: StreamItem["response"] },
+): readonly string[] {
+  const expected = eventAfter(log, position);
+  if (expected === undefined) return [`event ${seq} behind ${position}, where nothing is stored`];
+  if (expected.seq !== seq) return [`event ${seq} behind ${position}, where ${expected.seq} follows`];
+  return textOf(expected.event) === textOf(response) ? [] : [`event ${seq}, not as it is stored`];
+}
+
+function eventAfter({ records }: TaskLog, seq: number): (LogRecord & { readonly kind: "event" }) | undefined {
+  return records.find((record) => record.seq > seq && record.kind === "event") as
+    | (LogRecord & { readonly kind: "event" })
+    | undefined;
+}
+
+function taskAt({ id, contextId, records }: TaskLog, seq: number): object {
+  const task = emptyTask(id, contextId);
+  for (const record of records) if (record.seq <= seq) applyRecord(task, record);
+  return task;
+}
+
+/** The log of a task as its store has it. Throws when there is none. */
+export async function storedLog(store: TaskStore, scope: Scope, taskId: string): Promise<TaskLog> {
+  const head = await store.head(scope, taskId);
+  const page = head && (await store.recordsAfter(head.key, 0, head.seq));
+  if (head === undefined || typeof page !== "object") throw new TypeError(`there is no log of ${taskId}`);
+  return { id: head.id, contextId: head.contextId, records: page.records };
+}
+
+const textOf = (value: object): string =>
+  JSON.stringify(value, (_, each: unknown) => (typeof each === "bigint" ? Number(each) : each));

@@ -1,0 +1,37 @@
+import type { TaskStore } from "../../src/core/ports.js";
+import type { Immediates } from "./immediates.js";
+
+/** Counts as unsettled as long as a store of another thread owes an answer. */
+export interface WaitsFor extends Immediates {
+  /** The store, whose calls are waited for from now on. */
+  of(store: TaskStore): TaskStore;
+}
+
+/** Lets virtual time stand still while real answers are on their way. */
+export function waitsFor(immediates: Immediates): WaitsFor {
+  const asked = new Set<Promise<unknown>>();
+  return {
+    of: (store) =>
+      new Proxy(store, {
+        get(target, name) {
+          const member: unknown = Reflect.get(target, name);
+          if (typeof member !== "function") return member;
+          return (...args: readonly unknown[]) => {
+            const answer = Promise.resolve(Reflect.apply(member, target, args));
+            asked.add(answer);
+            const done = (): void => void asked.delete(answer);
+            answer.then(done, done);
+            return answer;
+          };
+        },
+      }),
+    async settle() {
+      for (;;) {
+        await immediates.settle();
+        if (asked.size === 0) return;
+        await Promise.race(asked).catch(() => {});
+      }
+    },
+    restore: () => immediates.restore(),
+  };
+}
