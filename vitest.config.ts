@@ -8,6 +8,9 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 class LongestFirst extends BaseSequencer {
   readonly #longest = [
     "core/simulator",
+    "store-faults/hard-days",
+    "store-faults/everyday",
+    "store/postgres/contract",
     "cli/call",
     "cli/gateway",
     "gateway/versions",
@@ -28,12 +31,20 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   // The first that fits counts.
-  resolve: { alias: { "trivium/client": source("./src/client/index.ts"), trivium: source("./src/index.ts") } },
+  resolve: {
+    alias: {
+      "trivium/client": source("./src/client/index.ts"),
+      "trivium/sqlite": source("./src/store/sqlite/index.ts"),
+      "trivium/postgres": source("./src/store/postgres/index.ts"),
+      trivium: source("./src/index.ts"),
+    },
+  },
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["test/interop/**", "test/package/**"],
     // On a machine that is busy a process takes long to start; what is waited for comes all the same.
     testTimeout: 90_000,
+    hookTimeout: 90_000,
     expect: { poll: { timeout: 30_000 } },
     maxWorkers: "100%",
     sequence: { sequencer: LongestFirst },

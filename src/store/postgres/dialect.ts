@@ -1,0 +1,47 @@
+import { randomInt } from "node:crypto";
+import { type RawBuilder, sql } from "kysely";
+import type { LogRange, SqlDialect } from "../sql/dialect.js";
+import { type Given, Param, sentAs } from "../sql/param.js";
+
+/** The machine of the database tells the time, so that all processes on it have the same. */
+export const clockText = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
+
+/** How many shards the counters have: each is a row more to be added up for a count. */
+const shards = 16;
+
+// Any number, as long as nobody else in the database locks it.
+const migrationLock = 7_238_201_846;
+
+/** `now`: the store's clock; left out: that of the database. */
+export function postgresDialect(now?: (() => number) | undefined): SqlDialect {
+  return {
+    name: "postgres",
+    shard: `${randomInt(shards)}`,
+    locksRows: true,
+    types: { serial: "bigint generated always as identity primary key", integer: "bigint", bytes: "bytea" },
+    // Rows that change have room beside them for their next version, which then needs no new entries in the indexes.
+    tableEnd: (clustered) => (clustered ? undefined : sql`with (fillfactor = 80)`),
+    // As a query of its own it is asked once for each statement, and an index can be searched for it.
+    now: (late = false) =>
+      now === undefined
+        ? sql<number>`(select ${sql.raw(clockText)})`
+        : sql<number>`${late ? new Param(now) : now()}::bigint`,
+    nowText: clockText,
+    isOneOf: (column, numbers) => sql`${sql.ref(column)} = any(${numbers}::bigint[])`,
+    ranges: tableOfRanges,
+    async hasTable(db, table) {
+      const { rows } = await sql<{ found: boolean }>`select to_regclass(${table}) is not null as found`.execute(db);
+      return rows[0]?.found === true;
+    },
+    async lockMigrations(transaction) {
+      // Statements of a migration take the time that they take.
+      await sql`set local statement_timeout = 0`.execute(transaction);
+      await sql`select pg_advisory_xact_lock(${migrationLock})`.execute(transaction);
+    },
+  };
+}
+
+function tableOfRanges(ranges: Given<readonly LogRange[]>): RawBuilder<LogRange> {
+  const column = (name: keyof LogRange) => sql`${sentAs(ranges, (list) => list.map((range) => range[name]))}::bigint[]`;
+  return sql`(select * from unnest(${column("key")}, ${column("after")}, ${column("upto")}) as r(key, after, upto))`;
+}

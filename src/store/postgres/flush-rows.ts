@@ -1,0 +1,126 @@
+import { isTerminal } from "../../protocol/states.js";
+import type { AppendRow, LogRow, NewTaskRow, SnapshotRow } from "../sql/rows.js";
+import { appendColumns, createColumns } from "./flush-sql.js";
+
+type Cell = string | number | null;
+type AppendCells = Readonly<Record<keyof typeof appendColumns, Cell>>;
+type CreateCells = Readonly<Record<keyof typeof createColumns, Cell>>;
+
+/** A new task of a flush, with what the database does not give it. */
+export interface Birth {
+  readonly row: NewTaskRow;
+  readonly incarnation: string;
+}
+
+export interface FlushRows {
+  /** In the order of their keys, each key once: rows are locked in this order. */
+  readonly appends: readonly AppendRow[];
+  readonly births: readonly Birth[];
+}
+
+/** What the statement of a flush is given before the shard and the time: see `flushText`. */
+export function flushValues({ appends, births }: FlushRows): readonly unknown[] {
+  const payloads = new Payloads();
+  const takes: string[] = [];
+  const appendCells = appends.map((row) => cellsOfAppend(row, payloads, takes));
+  const createCells = births.map((birth) => cellsOfBirth(birth, payloads));
+  return [...columnsOf(appendColumns, appendCells), ...columnsOf(createColumns, createCells), takes, payloads.joined()];
+}
+
+/** The payloads of a flush, one behind the other, which the driver sends as they are. */
+class Payloads {
+  readonly #parts: Uint8Array[] = [];
+  #length = 0;
+
+  /** Where the payload begins, as the database counts. */
+  add(bytes: Uint8Array): number {
+    const at = this.#length + 1;
+    this.#parts.push(bytes);
+    this.#length += bytes.length;
+    return at;
+  }
+
+  joined(): Uint8Array {
+    return Buffer.concat(this.#parts, this.#length);
+  }
+}
+
+function cellsOfAppend(row: AppendRow, payloads: Payloads, takes: string[]): AppendCells {
+  const { key, epoch, seq, claim, end } = row;
+  // An entry that is named twice is taken once.
+  const taken = [...new Set(row.takes)];
+  const from = takes.length + 1;
+  takes.push(...taken);
+  return {
+    key,
+    epoch,
+    seq,
+    to_seq: row.log?.seq ?? seq,
+    ...cellsOfBody(row, payloads),
+    state: row.status?.state ?? null,
+    status_time: row.status?.time ?? null,
+    end_put: end?.inboxPut ?? null,
+    wake_at: end?.park?.wakeAt ?? null,
+    claim_turn: claim?.turn ?? null,
+    claim_holder: claim?.holder ?? null,
+    take_from: taken.length === 0 ? null : from,
+    take_to: taken.length === 0 ? null : takes.length,
+  };
+}
+
+function cellsOfBirth({ row, incarnation }: Birth, payloads: Payloads): CreateCells {
+  const { id, contextId, scope, name, version, status, end } = row;
+  return {
+    id,
+    context_id: contextId,
+    tenant: scope.tenant,
+    owner: scope.owner,
+    name: name ?? null,
+    incarnation,
+    holder: holderOf(row),
+    version,
+    ...cellsOfBody(row, payloads),
+    state: status.state,
+    status_time: status.time,
+    seq: row.log?.seq ?? 0,
+    turn_seq: row.turnSeq,
+    wake_at: isTerminal(status.state) ? null : (end?.park?.wakeAt ?? null),
+  };
+}
+
+/** Who holds a task when it is born. */
+export function holderOf({ holder, end }: NewTaskRow): string {
+  return end === undefined ? holder : "";
+}
+
+interface Body {
+  readonly log: LogRow | undefined;
+  readonly snapshot: SnapshotRow | undefined;
+  readonly turnSeq: number;
+}
+
+function cellsOfBody({ log, snapshot, turnSeq }: Body, payloads: Payloads) {
+  return {
+    log_count: log?.count ?? null,
+    log_format: log?.format ?? null,
+    log_at: log === undefined ? null : payloads.add(log.bytes),
+    log_length: log?.bytes.length ?? null,
+    snap_seq: snapshot?.seq ?? null,
+    snap_format: snapshot?.format ?? null,
+    snap_at: snapshot === undefined ? null : payloads.add(snapshot.bytes),
+    snap_length: snapshot?.bytes.length ?? null,
+    turn_seq: turnSeq === 0 ? null : turnSeq,
+  };
+}
+
+function columnsOf<Name extends string>(
+  columns: Readonly<Record<Name, string>>,
+  rows: readonly Readonly<Record<Name, Cell>>[],
+): unknown[] {
+  const names = Object.keys(columns) as Name[];
+  return names.map((name) => {
+    const cells = rows.map((row) => row[name]);
+    // The driver escapes each element, which numbers do not need.
+    return columns[name] === "text" ? cells : `{${cells.map((cell) => cell ?? "null").join(",")}}`;
+  });
+}

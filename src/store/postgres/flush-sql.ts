@@ -1,0 +1,195 @@
+import { TaskState } from "../../protocol/model.js";
+import { isTerminal } from "../../protocol/states.js";
+import { clockText } from "./dialect.js";
+
+/** The columns of the appends and of the creations of a flush, each an array: their order is that of the parameters. */
+export const appendColumns = {
+  key: "bigint",
+  epoch: "bigint",
+  seq: "bigint",
+  to_seq: "bigint",
+  log_count: "bigint",
+  log_format: "bigint",
+  log_at: "int",
+  log_length: "int",
+  snap_seq: "bigint",
+  snap_format: "bigint",
+  snap_at: "int",
+  snap_length: "int",
+  state: "bigint",
+  status_time: "bigint",
+  turn_seq: "bigint",
+  // The count of the inbox that the end of a turn has seen; null when the write ends none.
+  end_put: "bigint",
+  wake_at: "bigint",
+  claim_turn: "bigint",
+  claim_holder: "text",
+  // Where the entries that it takes stand among those of all writes.
+  take_from: "int",
+  take_to: "int",
+} as const;
+
+export const createColumns = {
+  id: "text",
+  context_id: "text",
+  tenant: "text",
+  owner: "text",
+  name: "text",
+  incarnation: "text",
+  holder: "text",
+  version: "text",
+  state: "bigint",
+  status_time: "bigint",
+  seq: "bigint",
+  turn_seq: "bigint",
+  wake_at: "bigint",
+  log_count: "bigint",
+  log_format: "bigint",
+  log_at: "int",
+  log_length: "int",
+  snap_seq: "bigint",
+  snap_format: "bigint",
+  snap_at: "int",
+  snap_length: "int",
+} as const;
+
+/** The parameters behind those. `bytes`: all payloads, one behind the other. `now`: the store's clock, or null. */
+const others = { takes: "text[]", bytes: "bytea", shard: "text", now: "bigint" } as const;
+
+const appendNames = Object.keys(appendColumns);
+const createNames = Object.keys(createColumns);
+
+function arrays(columns: Readonly<Record<string, string>>, before: number): string {
+  return Object.values(columns)
+    .map((type, index) => `$${before + index + 1}::${type}[]`)
+    .join(", ");
+}
+
+function other(name: keyof typeof others): string {
+  const index = Object.keys(others).indexOf(name);
+  return `$${appendNames.length + createNames.length + index + 1}::${others[name]}`;
+}
+
+const terminal = Object.values(TaskState)
+  .filter((state): state is TaskState => typeof state === "number" && isTerminal(state))
+  .join(", ");
+
+const payload = (part: "log" | "snap", row: string): string =>
+  `substring(${other("bytes")} from ${row}.${part}_at for ${row}.${part}_length)`;
+
+// The statement sees the database as it was when it began, but for rows that it locks: those it sees as they are then.
+// So what was put into the inbox of a task while the statement waited for its row is not seen, and a write that ends
+// the task would leave it there. Such a write is told to come again.
+const appends = `
+w as materialized (select * from unnest(${arrays(appendColumns, 0)}) as w(${appendNames.join(", ")})),
+locked as materialized (
+  select w.*, t.tenant, t.owner, t.state as old_state, t.inbox_put, t.holder, t.finished_at,
+    coalesce(w.state, t.state) in (${terminal}) as terminal
+  from w cross join lateral (
+    select * from trivium_tasks t where t.key = w.key and t.epoch = w.epoch and t.seq = w.seq for update
+  ) t
+),
+judged as materialized (
+  select l.*, case
+    when l.end_put <> l.inbox_put and not l.terminal then 'inboxMoved'
+    when case when l.take_from is null then false else l.take_to - l.take_from + 1 > (
+      select count(*) from (
+        select 1 from trivium_inbox i
+        where i.key = l.key and i.id = any((${other("takes")})[l.take_from:l.take_to]) for update
+      ) waiting
+    ) end then 'inboxMoved'
+    when l.terminal and l.inbox_put <> (select s.inbox_put from trivium_tasks s where s.key = l.key) then 'again'
+    else 'stored' end as verdict
+  from locked l
+),
+applied as (
+  update trivium_tasks t set
+    seq = g.to_seq,
+    epoch = g.epoch + case when g.claim_turn is null then 0 else 1 end,
+    holder = case when g.end_put is not null then '' else coalesce(g.claim_holder, g.holder) end,
+    turn = coalesce(g.claim_turn, t.turn),
+    turn_seq = coalesce(g.turn_seq, t.turn_seq),
+    state = coalesce(g.state, t.state),
+    status_time = greatest(t.status_time, g.status_time),
+    wake_at = case
+      when g.terminal then null when g.end_put is not null then g.wake_at when g.claim_turn is null then t.wake_at
+    end,
+    finished_at = case when g.finishes then clock.now else t.finished_at end,
+    logged_at = case when g.finishes then clock.now else t.logged_at end
+  from clock, (
+    select *, terminal and finished_at is null
+      and (end_put is not null or coalesce(claim_holder, holder) = '') as finishes
+    from judged where verdict = 'stored'
+  ) g
+  where t.key = g.key
+),
+taken as (
+  delete from trivium_inbox i using judged g
+  where g.verdict = 'stored' and (g.terminal or g.take_from is not null) and i.key = g.key
+    and (g.terminal or i.id = any((${other("takes")})[g.take_from:g.take_to]))
+)`;
+
+const creations = `
+n as materialized (
+  select * from unnest(${arrays(createColumns, appendNames.length)}) with ordinality as n(${createNames.join(", ")}, place)
+),
+born as (
+  insert into trivium_tasks (
+    id, context_id, tenant, owner, name, incarnation, holder, version, state, status_time, seq, turn_seq, wake_at,
+    epoch, turn, inbox_put, compacted, finished_at, logged_at
+  )
+  select id, context_id, tenant, owner, name, incarnation, holder, version, state, status_time, seq, turn_seq, wake_at,
+    1, 1, 0, 0, ended, ended
+  from n cross join lateral (
+    select case when n.state in (${terminal}) and n.holder = '' then clock.now end as ended from clock
+  ) e
+  order by place
+  on conflict do nothing
+  returning key, id, tenant, owner, state, holder
+),
+bodies as materialized (
+  select key, to_seq as seq, log_count, log_format, log_at, log_length, snap_seq, snap_format, snap_at, snap_length
+  from judged where verdict = 'stored'
+  union all
+  select b.key, n.seq, log_count, log_format, log_at, log_length, snap_seq, snap_format, snap_at, snap_length
+  from born b join n on n.id = b.id
+)`;
+
+const besides = `
+logged as (
+  insert into trivium_log (key, seq, count, format, payload)
+  select b.key, b.seq, b.log_count, b.log_format, ${payload("log", "b")} from bodies b where b.log_count is not null
+),
+folded as (
+  insert into trivium_snapshots (key, seq, format, payload)
+  select b.key, b.snap_seq, b.snap_format, ${payload("snap", "b")} from bodies b where b.snap_seq is not null
+  on conflict (key) do update set seq = excluded.seq, format = excluded.format, payload = excluded.payload
+),
+counted as (
+  insert into trivium_counts (tenant, owner, state, shard, count)
+  select tenant, owner, state, ${other("shard")}, sum(change) from (
+    select tenant, owner, old_state as state, -1 as change from judged where verdict = 'stored' and state <> old_state
+    union all
+    select tenant, owner, state, 1 from judged where verdict = 'stored' and state <> old_state
+    union all
+    select tenant, owner, state, 1 from born
+  ) changes
+  group by tenant, owner, state having sum(change) <> 0
+  order by tenant, owner, state
+  on conflict (tenant, owner, state, shard) do update set count = trivium_counts.count + excluded.count
+)`;
+
+/**
+ * Applies the appends, each to the row that it has locked in the order of the keys, and the creations. Gives a row for
+ * each append whose fence held, with what became of it, and for each task that was born; the others give none.
+ */
+export const flushText = `with
+clock as materialized (select coalesce(${other("now")}, ${clockText}) as now),
+${appends},
+${creations},
+${besides}
+select key, null as id, verdict, false as live from judged
+union all
+select b.key, b.id, 'born', exists (
+  select 1 from trivium_instances i cross join clock where i.name = b.holder and i.expires_at > clock.now
+) from born b`;

@@ -1,0 +1,198 @@
+import { randomUUID } from "node:crypto";
+import type { AppendResult, Head } from "../../core/ports.js";
+import { A2AError } from "../../protocol/errors.js";
+import { isTerminal } from "../../protocol/states.js";
+import { createGroupCommit } from "../group-commit.js";
+import type { HotPath } from "../sql/dialect.js";
+import type { AppendRow, NewTaskRow } from "../sql/rows.js";
+import { type Birth, flushValues, holderOf } from "./flush-rows.js";
+import { flushText } from "./flush-sql.js";
+import type { Pool } from "./pool.js";
+
+export interface HotPathOptions {
+  readonly pool: Pick<Pool, "query">;
+  /** Which shard of the counters is written. */
+  readonly shard: string;
+  /** The store's clock; left out: that of the database. */
+  readonly now?: (() => number) | undefined;
+}
+
+export interface PostgresHotPath extends HotPath {
+  /** Resolves when no write is on its way. */
+  drain(): Promise<void>;
+}
+
+/** Creations and appends of all tasks: those of the moment travel in one statement. */
+export function createHotPath(options: HotPathOptions): PostgresHotPath {
+  const commits = createGroupCommit<Write, Landed>((writes) => flush(options, writes));
+  return {
+    async create(task) {
+      const landed = await commits.write({ kind: "create", row: task, incarnation: randomUUID().slice(0, 8) });
+      if (typeof landed === "string") throw new Error(`a new task was ${landed}`);
+      return landed;
+    },
+    async append(row) {
+      const landed = await commits.write({ kind: "append", row });
+      if (typeof landed !== "string") throw new Error(`an append made the task ${landed.id}`);
+      return landed;
+    },
+    drain: () => commits.drain(),
+  };
+}
+
+type Write = { readonly kind: "append"; readonly row: AppendRow } | ({ readonly kind: "create" } & Birth);
+type Landed = AppendResult | Head;
+
+/** What the statement says of a write that found its row, or of a task that was born. */
+interface FlushedRow {
+  readonly key: number;
+  readonly id: string | null;
+  readonly verdict: "stored" | "inboxMoved" | "again" | "born";
+  readonly live: boolean;
+}
+
+/** Which of the writes of a flush go into one statement, by their places among them. */
+interface Round {
+  readonly appends: ReadonlyMap<number, AppendRow>;
+  readonly births: ReadonlyMap<number, Birth>;
+  readonly later: readonly number[];
+}
+
+const maxRoundBytes = 8 * 2 ** 20;
+
+async function flush(options: HotPathOptions, writes: readonly Write[]): Promise<readonly (Landed | Error)[]> {
+  const results = new Map<number, Landed | Error>();
+  let waiting: readonly number[] = writes.map((_, place) => place);
+  while (waiting.length > 0) {
+    const round = nextRound(writes, waiting);
+    let again: readonly number[] = [];
+    try {
+      again = await fly(options, round, results);
+    } catch (error) {
+      // What earlier rounds have done is done.
+      const failure = error instanceof Error ? error : new Error("a flush failed", { cause: error });
+      for (const place of waiting) results.set(place, failure);
+      break;
+    }
+    waiting = [...again, ...round.later].toSorted((a, b) => a - b);
+  }
+  return writes.map((_, place) => results.get(place) ?? new Error("a write was not flushed"));
+}
+
+/** As many writes as fit, of each task one: what follows on another is applied after it. */
+function nextRound(writes: readonly Write[], waiting: readonly number[]): Round {
+  const appends = new Map<number, AppendRow>();
+  const births = new Map<number, Birth>();
+  const later: number[] = [];
+  const taken = new Set<string>();
+  let bytes = 0;
+  for (const place of waiting) {
+    const write = writes[place];
+    if (write === undefined) continue;
+    const names = namesOf(write);
+    const size = sizeOf(write.row);
+    const fits = bytes === 0 || bytes + size <= maxRoundBytes;
+    if (!fits || names.some((name) => taken.has(name))) later.push(place);
+    else if (write.kind === "append") appends.set(place, write.row);
+    else births.set(place, write);
+    // What waits keeps those behind it waiting, so that the order of one task's writes stays.
+    for (const name of names) taken.add(name);
+    if (fits) bytes += size;
+  }
+  return { appends, births, later };
+}
+
+/** What two writes of one statement must not share. */
+function namesOf(write: Write): string[] {
+  if (write.kind === "append") return [`${write.row.key}`];
+  const { id, scope, name } = write.row;
+  const names = [JSON.stringify([id])];
+  if (name !== undefined) names.push(JSON.stringify([scope.tenant, scope.owner, name]));
+  return names;
+}
+
+function sizeOf({ log, snapshot }: AppendRow | NewTaskRow): number {
+  return (log?.bytes.length ?? 0) + (snapshot?.bytes.length ?? 0);
+}
+
+/** Runs the statement of a round and writes down what came of it. Gives the writes that are to come again. */
+async function fly(options: HotPathOptions, round: Round, results: Map<number, Landed | Error>): Promise<number[]> {
+  const rows = await runTwice(() => query(options, round));
+  const verdicts = new Map(rows.filter(({ verdict }) => verdict !== "born").map((row) => [row.key, row.verdict]));
+  const again: number[] = [];
+  for (const [place, { key }] of round.appends) {
+    const verdict = verdicts.get(key) ?? "fenced";
+    if (verdict === "again") again.push(place);
+    else if (verdict !== "born") results.set(place, verdict);
+  }
+  const born = new Map(rows.filter(({ verdict }) => verdict === "born").map((row) => [row.id, row]));
+  const refused: [number, NewTaskRow][] = [];
+  for (const [place, birth] of round.births) {
+    const row = born.get(birth.row.id);
+    if (row === undefined) refused.push([place, birth.row]);
+    else results.set(place, headOf(birth, row));
+  }
+  if (refused.length > 0) await sayWhy(options, refused, results);
+  return again;
+}
+
+function query({ pool, shard, now }: HotPathOptions, { appends, births }: Round): Promise<readonly FlushedRow[]> {
+  const values = flushValues({
+    appends: [...appends.values()].toSorted((a, b) => a.key - b.key),
+    births: [...births.values()],
+  });
+  return pool.query({ name: "trivium_flush", text: flushText, values: [...values, shard, now?.() ?? null] });
+}
+
+const serializationFailures = ["40001", "40P01"];
+
+/** Once more for a statement that gave way to another, which has changed nothing. */
+async function runTwice<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && serializationFailures.includes(`${error.code}`))) throw error;
+    return await run();
+  }
+}
+
+/** Says of tasks that were not born what they have in common with one that exists. */
+async function sayWhy(
+  { pool }: HotPathOptions,
+  refused: readonly (readonly [number, NewTaskRow])[],
+  results: Map<number, Landed | Error>,
+): Promise<void> {
+  const text = "select id from trivium_tasks where id = any($1::text[])";
+  const rows = await pool.query<{ id: string }>({
+    name: "trivium_known",
+    text,
+    values: [refused.map(([, { id }]) => id)],
+  });
+  const known = new Set(rows.map(({ id }) => id));
+  for (const [place, { id, name }] of refused) {
+    const what = known.has(id) || name === undefined ? `id ${id}` : `name ${JSON.stringify(name)}`;
+    results.set(place, new A2AError("internalError", `a task with the ${what} exists`));
+  }
+}
+
+function headOf({ row, incarnation }: Birth, { key, live }: FlushedRow): Head {
+  const { id, contextId, scope, version, status, log, turnSeq, end } = row;
+  return {
+    key,
+    id,
+    contextId,
+    scope: { tenant: scope.tenant, owner: scope.owner },
+    incarnation,
+    seq: log?.seq ?? 0,
+    epoch: 1,
+    holder: holderOf(row),
+    holderLive: live,
+    state: status.state,
+    statusTime: status.time,
+    inboxPut: 0,
+    turn: 1,
+    turnSeq,
+    wakeAt: isTerminal(status.state) ? undefined : end?.park?.wakeAt,
+    version,
+  };
+}

@@ -1,0 +1,128 @@
+import type pg from "pg";
+import { within } from "../../core/clock.js";
+import type { Clock } from "../../core/ports.js";
+import { type ConnectOptions, clientConfig, loadPg } from "./pool.js";
+
+const channel = "trivium";
+
+export interface ListenerOptions extends Omit<ConnectOptions, "max"> {
+  readonly clock: Clock;
+  /** A text that another process has told. */
+  heard(text: string): void;
+}
+
+/**
+ * One connection that hears what other processes tell, and tells them. It is made again when it is lost; what is told
+ * meanwhile is lost. It does not keep the process alive.
+ */
+export interface Listener {
+  start(): void;
+  /** Resolves when the texts are told, or lost. Each has at most 7,999 bytes. */
+  tell(texts: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+const farewellMs = 1_000;
+const firstWaitMs = 100;
+const longestWaitMs = 10_000;
+
+export function createListener(options: ListenerOptions): Listener {
+  const { clock } = options;
+  let client: pg.Client | undefined;
+  let dialling: Promise<void> | undefined;
+  let cancelRetry: (() => void) | undefined;
+  let waitMs = firstWaitMs;
+  let closed = false;
+
+  function start(): void {
+    if (closed || client !== undefined || dialling !== undefined || cancelRetry !== undefined) return;
+    dialling = dial().finally(() => {
+      dialling = undefined;
+    });
+  }
+
+  async function dial(): Promise<void> {
+    try {
+      const made = await connect(options, lost);
+      if (closed) return await end(made, clock);
+      client = made;
+      waitMs = firstWaitMs;
+    } catch {
+      retry();
+    }
+  }
+
+  function lost(gone: pg.Client): void {
+    if (client !== gone) return;
+    client = undefined;
+    gone.end().catch(() => {});
+    retry();
+  }
+
+  function retry(): void {
+    if (closed) return;
+    cancelRetry = clock.after(waitMs, () => {
+      cancelRetry = undefined;
+      start();
+    });
+    waitMs = Math.min(waitMs * 2, longestWaitMs);
+  }
+
+  return {
+    start,
+    async tell(texts) {
+      start();
+      await dialling;
+      const teller = client;
+      if (teller === undefined) return;
+      try {
+        await teller.query(`select pg_notify('${channel}', text) from unnest($1::text[]) as text`, [texts]);
+      } catch {
+        lost(teller);
+      }
+    },
+    async close() {
+      closed = true;
+      cancelRetry?.();
+      await dialling;
+      const last = client;
+      client = undefined;
+      if (last !== undefined) await end(last, clock);
+    },
+  };
+}
+
+async function connect(options: ListenerOptions, lost: (client: pg.Client) => void): Promise<pg.Client> {
+  const driver = await loadPg();
+  const client = new driver.Client(clientConfig(driver, { ...options, max: 1 }));
+  // Whatever is wrong with a connection ends it.
+  client.on("error", () => lost(client));
+  client.on("end", () => lost(client));
+  client.on("notification", ({ processId, payload }) => {
+    // What this connection has told comes back to it as well.
+    if (processId !== processOf(client) && payload !== undefined) options.heard(payload);
+  });
+  try {
+    await client.connect();
+    if ("unref" in client && typeof client.unref === "function") client.unref();
+    await client.query(`listen ${channel}`);
+    return client;
+  } catch (error) {
+    client.end().catch(() => {});
+    throw error;
+  }
+}
+
+/** The process of the server that serves a connection. */
+function processOf(client: pg.Client): unknown {
+  return "processID" in client ? client.processID : undefined;
+}
+
+/** Says farewell to the server; one that does not answer is left. */
+function end(client: pg.Client, clock: Clock): Promise<void> {
+  return within(
+    clock,
+    farewellMs,
+    client.end().catch(() => {}),
+  );
+}

@@ -1,0 +1,174 @@
+import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from "kysely";
+import type pg from "pg";
+import { systemClock, within } from "../../core/clock.js";
+import { StoreError } from "../sql/store-error.js";
+import { textFromDatabase, valueToDatabase } from "./text.js";
+
+/** How a database is reached. */
+export interface ConnectOptions {
+  readonly url: string;
+  /** Connections at most. */
+  readonly max: number;
+  readonly connectTimeoutMs: number;
+  readonly statementTimeoutMs: number;
+  /** Whether a connection is the same session as long as it lasts. It is not behind a pooler in transaction mode. */
+  readonly sessions: boolean;
+}
+
+type Pg = typeof pg;
+
+/** Loads the driver, which whoever uses this entry installs. */
+export async function loadPg(load: () => Promise<{ readonly default: Pg }> = () => import("pg")): Promise<Pg> {
+  try {
+    return (await load()).default;
+  } catch (cause) {
+    throw new StoreError("unusable", 'trivium/postgres needs the package "pg": npm install pg', { cause });
+  }
+}
+
+/** A statement that is planned once for each connection when it has a name. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** The connections of one store. Made at the first use; it does not keep the process alive. */
+export interface Pool {
+  /** For Kysely. */
+  readonly open: () => Promise<PostgresPool>;
+  query<R extends pg.QueryResultRow>(statement: Statement): Promise<readonly R[]>;
+  close(): Promise<void>;
+}
+
+export function createPool(options: ConnectOptions, load = loadPg): Pool {
+  let made: Promise<pg.Pool> | undefined;
+  const pool = (): Promise<pg.Pool> => {
+    made ??= load().then((driver) => makePool(driver, options));
+    return made;
+  };
+  return {
+    async open() {
+      const { options: config } = await pool();
+      return {
+        options: config,
+        connect: async () => clientFor(await (await pool()).connect(), options),
+        end: async () => {},
+      };
+    },
+    async query<R extends pg.QueryResultRow>({ name, text, values }: Statement) {
+      const query = { text, values: values.map(valueToDatabase) };
+      const open = await pool();
+      try {
+        return (await open.query<R>(options.sessions ? { ...query, name } : query)).rows;
+      } catch (error) {
+        throw unanswered(error) ?? error;
+      }
+    },
+    async close() {
+      const open = made;
+      made = Promise.reject(new StoreError("unusable", "the database has been closed"));
+      made.catch(() => {});
+      // A server that does not answer is left.
+      const ended = open?.then((last) => last.end()).catch(() => {});
+      if (ended !== undefined) await within(systemClock, farewellMs, ended);
+    },
+  };
+}
+
+/** The settings of one connection. */
+export function clientConfig(driver: Pg, options: ConnectOptions): pg.ClientConfig {
+  const { url, connectTimeoutMs, statementTimeoutMs, sessions } = options;
+  const types = { getTypeParser: typeParsers(driver) };
+  // The client waits longer than the server, which says more about what has happened.
+  const timeouts = { connectionTimeoutMillis: connectTimeoutMs, query_timeout: statementTimeoutMs + graceMs };
+  const config = { connectionString: url, keepAlive: true, types, ...timeouts };
+  if (!sessions) return config;
+  // A process that stops within a transaction must not keep its tasks from the others.
+  const idle = Math.min(statementTimeoutMs, 10_000);
+  const connectionString = withPlanning(url);
+  return {
+    ...config,
+    connectionString,
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: idle,
+  };
+}
+
+const graceMs = 5_000;
+const farewellMs = 5_000;
+const [int8, text, numeric] = [20, 25, 1700];
+
+/** Integers and their sums are plain numbers: none here comes near 2^53. */
+function typeParsers({ types }: Pg): pg.CustomTypesConfig["getTypeParser"] {
+  return (oid, format) => {
+    if (format === "binary") return types.getTypeParser(oid, format);
+    if (oid === int8 || oid === numeric) return Number;
+    return oid === text ? textFromDatabase : types.getTypeParser(oid);
+  };
+}
+
+/**
+ * Each query here walks an index. What the planner believes of tables that it has no statistics of yet must not
+ * mislead it, since it keeps the plan of a statement that has a name.
+ */
+const planning = ["jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"].map((name) => `-c ${name}=off`);
+
+/** The URL with settings of ours before its own, which win. */
+function withPlanning(url: string): string {
+  const [place = "", query = ""] = url.split("?", 2);
+  const params = new URLSearchParams(query);
+  params.set("options", [...planning, params.get("options") ?? ""].join(" ").trim());
+  return `${place}?${params}`;
+}
+
+function makePool(driver: Pg, options: ConnectOptions): pg.Pool {
+  const pool = new driver.Pool({ ...clientConfig(driver, options), max: options.max, allowExitOnIdle: true });
+  // A connection that is lost while nobody uses it is replaced by the next use.
+  pool.on("error", () => {});
+  // One that is lost in use fails its query; what it emits beside that has no other listener.
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return pool;
+}
+
+// Changes of the schema take the time that they take.
+const untimed = /^\s*(?:create|alter|drop)\s/i;
+const noTimeoutMs = 2 ** 31 - 1;
+
+/** What is said of a query that the server has not answered in its time. */
+function unanswered(error: unknown): StoreError | undefined {
+  if (!(error instanceof Error && error.message === "Query read timeout")) return undefined;
+  return new StoreError("unreachable", "the database cannot be reached: an answer did not come", { cause: error });
+}
+
+/** A connection as Kysely uses it. */
+function clientFor(client: pg.PoolClient, { statementTimeoutMs }: ConnectOptions): PostgresPoolClient {
+  let broken = false;
+
+  function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
+  function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
+  function query<R>(
+    what: string | PostgresCursor<R>,
+    values: readonly unknown[] = [],
+  ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
+    if (typeof what === "string") return run<R>(what, values);
+    throw new TypeError("a cursor was given, but results are read whole");
+  }
+
+  async function run<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>> {
+    if (broken) throw new StoreError("unreachable", "the database cannot be reached: an answer did not come");
+    const timeout = untimed.test(text) ? noTimeoutMs : statementTimeoutMs + graceMs;
+    const timed = { text, values: values.map(valueToDatabase), query_timeout: timeout };
+    try {
+      const { command, rowCount, rows } = await client.query(timed);
+      return { command: command as PostgresQueryResult<R>["command"], rowCount: rowCount ?? 0, rows };
+    } catch (error) {
+      const silence = unanswered(error);
+      // Whatever comes next would wait behind it.
+      broken ||= silence !== undefined;
+      throw silence ?? error;
+    }
+  }
+
+  return { query, release: (destroy = false) => client.release(destroy || broken) };
+}

@@ -1,0 +1,113 @@
+import type { Hint, Signals } from "../../core/ports.js";
+import { type Logger, silentLogger } from "../../protocol/logger.js";
+import { createListener, type ListenerOptions } from "./listener.js";
+
+/** Hints between the processes on one database. */
+export interface PostgresSignals extends Signals {
+  close(): Promise<void>;
+}
+
+export interface PostgresSignalsOptions extends Omit<ListenerOptions, "heard"> {
+  /** Told of listeners that throw. Default: says nothing. */
+  readonly logger?: Logger | undefined;
+}
+
+type Listen = (hint: Hint) => void;
+
+// The server takes 7,999 bytes.
+const maxTextBytes = 7_900;
+/** Hints that wait to be told; more are lost, which costs those who wait for them a moment. */
+const maxWaiting = 10_000;
+
+/**
+ * Makes signals of LISTEN and NOTIFY. Whoever listens here is told at once; the others hear in one text what was
+ * published in one turn of the event loop, or while the text before was on its way.
+ */
+export function postgresSignals(options: PostgresSignalsOptions): PostgresSignals {
+  const { logger = silentLogger } = options;
+  const listeners = new Map<symbol, Listen>();
+  const listener = createListener({ ...options, heard: (text) => hintsFromText(text).forEach(tellHere) });
+  let waiting = new Set<string>();
+  let telling = false;
+
+  function tellHere(hint: Hint): void {
+    for (const [id, listen] of [...listeners]) {
+      if (!listeners.has(id)) continue;
+      try {
+        listen(hint);
+      } catch (error) {
+        logger.error({ error, hint }, "a listener of hints threw");
+      }
+    }
+  }
+
+  async function tellOthers(): Promise<void> {
+    while (waiting.size > 0) {
+      const hints = waiting;
+      waiting = new Set();
+      await listener.tell(textsOf(hints));
+    }
+    telling = false;
+  }
+
+  return {
+    publish(hint) {
+      tellHere(hint);
+      if (waiting.size < maxWaiting) waiting.add(wordOf(hint));
+      if (telling) return;
+      telling = true;
+      setImmediate(tellOthers);
+    },
+    subscribe(listen) {
+      listener.start();
+      const id = Symbol();
+      listeners.set(id, listen);
+      return () => {
+        listeners.delete(id);
+      };
+    },
+    close: () => listener.close(),
+  };
+}
+
+/** A hint in a text: its kind and its task, quoted, so that no id is mistaken for the end of one. */
+function wordOf({ kind, taskId }: Hint): string {
+  return JSON.stringify(kind === "moved" ? `m${taskId}` : `i${taskId}`);
+}
+
+/** Joins words into as few texts as hold them. A word that no text holds is lost. */
+function textsOf(words: Iterable<string>): string[] {
+  const texts: string[] = [];
+  let text = "";
+  let bytes = 0;
+  for (const word of words) {
+    const size = Buffer.byteLength(word) + 1;
+    if (size > maxTextBytes) continue;
+    if (bytes + size > maxTextBytes) {
+      texts.push(text);
+      text = "";
+      bytes = 0;
+    }
+    text += text === "" ? word : `,${word}`;
+    bytes += size;
+  }
+  if (text !== "") texts.push(text);
+  return texts;
+}
+
+/** Texts of other releases, or of somebody else on the channel, say nothing. */
+function hintsFromText(text: string): Hint[] {
+  let words: unknown;
+  try {
+    words = JSON.parse(`[${text}]`);
+  } catch {
+    return [];
+  }
+  if (!Array.isArray(words)) return [];
+  return words.flatMap((word: unknown): Hint[] => {
+    if (typeof word !== "string") return [];
+    const taskId = word.slice(1);
+    if (word.startsWith("m")) return [{ kind: "moved", taskId }];
+    return word.startsWith("i") ? [{ kind: "inbox", taskId }] : [];
+  });
+}

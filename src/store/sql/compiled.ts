@@ -1,0 +1,66 @@
+import type { Compilable, CompiledQuery, QueryResult } from "kysely";
+import type { Place, SqlDialect } from "./dialect.js";
+import { Param } from "./param.js";
+
+/** The arguments of a statement while it is built: each stands for the value that a run is given. */
+export type Params<A> = { readonly [K in keyof A]: Param<A[K]> };
+
+/** A statement that is built and compiled once for each database; a run only binds its arguments. */
+export interface Compiled<A extends object, R> {
+  all(place: Place, args: A): Promise<R[]>;
+  first(place: Place, args: A): Promise<R | undefined>;
+  /** For one that writes: gives how many rows it has written. */
+  write(place: Place, args: A): Promise<number>;
+  /** Its text in the words of the database. */
+  textFor(place: Place): string;
+}
+
+/**
+ * Makes a statement out of a query. Its text must depend on nothing but the dialect: what `build` reads from elsewhere,
+ * it reads once.
+ */
+export function compiled<A extends object, R>(
+  build: (place: Place, params: Params<A>) => Compilable<R>,
+): Compiled<A, R> {
+  const made = new WeakMap<SqlDialect, CompiledQuery<R>>();
+  const queryFor = ({ db, dialect }: Place): CompiledQuery<R> => {
+    let query = made.get(dialect);
+    if (query === undefined) {
+      query = build({ db, dialect: { ...dialect, now: () => dialect.now(true) } }, paramsByName<A>()).compile();
+      made.set(dialect, query);
+    }
+    return query;
+  };
+  const run = (place: Place, args: A): QueryResult<R> | Promise<QueryResult<R>> => {
+    const query = bind(queryFor(place), args);
+    const { db, dialect } = place;
+    return dialect.runDirectly?.(query, db.isTransaction) ?? db.executeQuery(query);
+  };
+  return {
+    all: async (place, args) => (await run(place, args)).rows,
+    first: async (place, args) => (await run(place, args)).rows[0],
+    write: async (place, args) => Number((await run(place, args)).numAffectedRows ?? 0),
+    textFor: (place) => queryFor(place).sql,
+  };
+}
+
+/** One statement for each key, made when it is first asked for: for queries whose text has a few forms. */
+export function compiledBy<K, C>(make: (key: K) => C): (key: K) => C {
+  const made = new Map<K, C>();
+  return (key) => {
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const statement = make(key);
+    made.set(key, statement);
+    return statement;
+  };
+}
+
+function paramsByName<A extends object>(): Params<A> {
+  return new Proxy({} as Params<A>, { get: (_, name) => new Param((args) => Reflect.get(args, name)) });
+}
+
+function bind<R>(query: CompiledQuery<R>, args: object): CompiledQuery<R> {
+  const parameters = query.parameters.map((value) => (value instanceof Param ? value.valueFor(args) : value));
+  return { query: query.query, queryId: query.queryId, sql: query.sql, parameters };
+}

@@ -1,0 +1,65 @@
+import { A2AError } from "../../protocol/errors.js";
+import type { Backend } from "./rows.js";
+import { storeErrorFrom } from "./store-error.js";
+
+/** The way of each call to the database: not before it is open, not after it is closed, and with errors that say why. */
+export interface Gate {
+  open(): Promise<void>;
+  ask<T>(call: (backend: Backend) => Promise<T>): Promise<T>;
+  /** Refuses all calls from now on, and closes the database once `before` has resolved. */
+  close(before: () => Promise<void>): Promise<void>;
+}
+
+/** `opened` is called once, when the database is ready. */
+export function createGate(backend: Backend, opened: () => void): Gate {
+  let opening: Promise<void> | undefined;
+  let isOpen = false;
+  let closing: Promise<void> | undefined;
+
+  async function tryOpen(): Promise<void> {
+    try {
+      await backend.open();
+    } catch (error) {
+      // The cause may go, so that the next call tries again.
+      opening = undefined;
+      throw storeErrorFrom(error);
+    }
+    if (closing !== undefined) throw closedError();
+    isOpen = true;
+    opened();
+  }
+
+  function open(): Promise<void> {
+    if (closing !== undefined) return Promise.reject(closedError());
+    opening ??= tryOpen();
+    return opening;
+  }
+
+  async function tell<T>(call: (backend: Backend) => Promise<T>): Promise<T> {
+    if (!isOpen) await open();
+    try {
+      return await call(backend);
+    } catch (error) {
+      throw storeErrorFrom(error);
+    }
+  }
+
+  async function shut(before: () => Promise<void>): Promise<void> {
+    await opening?.catch(() => {});
+    await before();
+    await backend.close();
+  }
+
+  return {
+    open,
+    ask: (call) => (closing === undefined ? tell(call) : Promise.reject(closedError())),
+    close(before) {
+      closing ??= shut(before);
+      return closing;
+    },
+  };
+}
+
+function closedError(): A2AError {
+  return new A2AError("unavailable", "the task store is closed");
+}

@@ -1,0 +1,59 @@
+import type { Kysely } from "kysely";
+import type { HotPath, Place, SqlDialect } from "./dialect.js";
+import * as inbox from "./inbox-queries.js";
+import * as instances from "./instance-queries.js";
+import { listTasks } from "./list-query.js";
+import { migrate } from "./migrate.js";
+import { prune } from "./prune.js";
+import * as push from "./push-queries.js";
+import type { Backend } from "./rows.js";
+import type { Database } from "./schema.js";
+import * as sends from "./send-queries.js";
+import * as tasks from "./task-queries.js";
+
+export interface KyselyBackendOptions {
+  /** May be a transaction: then each call is a part of it. */
+  readonly db: Kysely<Database>;
+  readonly dialect: SqlDialect;
+  readonly hot: HotPath;
+}
+
+/** A backend over a database of either dialect. `close` leaves `db` open to nobody. */
+export function createKyselyBackend({ db, dialect, hot }: KyselyBackendOptions): Backend {
+  const place: Place = { db, dialect };
+  return {
+    async open() {
+      await migrate(place);
+      await instances.checkWritable(place);
+    },
+    create: (task) => hot.create(task, place),
+    append: (write) => hot.append(write, place),
+    taskNamed: (scope, name) => tasks.taskNamed(place, scope, name),
+    read: (scope, id) => tasks.readTask(place, scope, id),
+    head: (scope, id) => tasks.readHead(place, scope, id),
+    recordsAfter: (key, after, limit) => tasks.recordsAfter(place, key, { after, limit }),
+    heads: (keys) => tasks.readHeads(place, keys),
+    list: (scope, query) => listTasks(place, scope, query),
+    put: (key, entry, maxMessages, fence) => inbox.putEntry(place, { key, entry, maxMessages, fence }),
+    inbox: (key) => inbox.readInbox(place, key),
+    withdraw: (key, entryId) => inbox.withdrawEntry(place, key, entryId),
+    renew: (instance, ttlMs) => instances.renewInstance(place, instance, ttlMs),
+    retire: (instance) => instances.retireInstance(place, instance),
+    orphans: (limit) => instances.orphans(place, limit),
+    due: (limit) => instances.dueTasks(place, limit),
+    beginSend: (send) => sends.beginSend(place, send),
+    readSend: (scope, messageId) => sends.readSend(place, scope, messageId),
+    takeSend: (claim, instance) => sends.takeSend(place, claim, instance),
+    settleSend: (claim, outcome) => sends.settleSend(place, claim, outcome),
+    forgetSend: (claim) => sends.forgetSend(place, claim),
+    pushSet: (row, max) => push.setConfig(place, row, max),
+    pushGet: (key, id) => push.readConfig(place, key, id),
+    pushList: (key) => push.listConfigs(place, key),
+    pushDelete: (key, id) => push.deleteConfig(place, key, id),
+    pushAdvance: (key, id, cursor) => push.advanceConfig(place, { key, id, cursor }),
+    pushAdopt: (instance, limit) => push.adoptConfigs(place, instance, limit),
+    pushRelease: (instance) => push.releaseConfigs(place, instance),
+    prune: (retention, limit) => prune(place, retention, limit),
+    close: () => db.destroy(),
+  };
+}

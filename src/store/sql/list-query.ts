@@ -1,0 +1,121 @@
+import { sql } from "kysely";
+import type { ListQuery } from "../../core/ports.js";
+import type { Scope } from "../../protocol/context.js";
+import { compiled, compiledBy, type Params } from "./compiled.js";
+import type { Place } from "./dialect.js";
+import type { StoredTaskRow } from "./rows.js";
+import { selectTasks, untilWhole, withLogs } from "./task-queries.js";
+
+export interface ListedTasks {
+  readonly tasks: readonly StoredTaskRow[];
+  readonly total: number;
+  readonly more: boolean;
+}
+
+/** A page of tasks: one walk of the index that its filters belong to, backwards. */
+export async function listTasks(place: Place, scope: Scope, query: ListQuery): Promise<ListedTasks> {
+  const args = argsOf(scope, query);
+  const total = (await countFor(query).first(place, args))?.total ?? 0;
+  return untilWhole(async () => {
+    const rows = await pageFor(query).all(place, args);
+    const page = rows.slice(0, query.limit);
+    const tasks = await withLogs(place, page);
+    return tasks.length < page.length ? "torn" : { tasks, total, more: rows.length > query.limit };
+  });
+}
+
+/** What the statements are given. Members that their text does not name are not looked at. */
+interface PageArgs extends Scope {
+  readonly contextId: string;
+  readonly state: number;
+  readonly since: number;
+  readonly afterTime: number;
+  readonly afterKey: number;
+  readonly rows: number;
+}
+
+function argsOf({ tenant, owner }: Scope, query: ListQuery): PageArgs {
+  const { contextId = "", state = 0, since = 0, after, limit } = query;
+  const { statusTime: afterTime = 0, key: afterKey = 0 } = after ?? {};
+  // One task more, where there is one, says that there is another page.
+  return { tenant, owner, contextId, state, since, afterTime, afterKey, rows: limit + 1 };
+}
+
+type Filters = Omit<ListQuery, "limit">;
+type Filter = keyof Filters;
+
+const filterNames = ["contextId", "state", "since", "after"] as const satisfies readonly Filter[];
+
+/** The filters that are set, in one word. */
+function shapeOf(filters: Filters): string {
+  return filterNames.filter((name) => filters[name] !== undefined).join(" ");
+}
+
+function filtersOf(shape: string): ReadonlySet<string> {
+  return new Set<Filter>(filterNames.filter((name) => shape.split(" ").includes(name)));
+}
+
+const pages = compiledBy((shape: string) => pageWith(filtersOf(shape)));
+const counts = compiledBy((shape: string) => countWith(filtersOf(shape)));
+
+/** The statement for the page: its text is that of the filters that are set. */
+export function pageFor(filters: Filters) {
+  return pages(shapeOf(filters));
+}
+
+/** The statement for the number of tasks on all pages. */
+export function countFor({ contextId, state, since }: Filters) {
+  return counts(shapeOf({ contextId, state, since }));
+}
+
+function pageWith(has: ReadonlySet<string>) {
+  return compiled((place, params: Params<PageArgs>) => {
+    const { tenant, owner, contextId, state, since, afterTime, afterKey, rows } = params;
+    return selectTasks(place)
+      .where("t.tenant", "=", tenant)
+      .where("t.owner", "=", owner)
+      .$if(has.has("contextId"), (select) => select.where("t.context_id", "=", contextId))
+      .$if(has.has("state"), (select) => select.where(stateColumn(has), "=", state))
+      .$if(has.has("since"), (select) => select.where("t.status_time", ">=", since))
+      .$if(has.has("after"), (select) =>
+        select.where(sql<boolean>`(t.status_time, t.key) < (${afterTime}, ${afterKey})`),
+      )
+      .orderBy("t.status_time", "desc")
+      .orderBy("t.key", "desc")
+      .limit(rows);
+  });
+}
+
+/** With a context the index of contexts is walked: its tasks are fewer than those of a state, which no planner knows. */
+function stateColumn(has: ReadonlySet<string>) {
+  return has.has("contextId") ? sql<number>`t.state + 0` : sql<number>`t.state`;
+}
+
+function countWith(has: ReadonlySet<string>) {
+  return has.has("contextId") || has.has("since") ? countOfIndex(has) : sumOfCounts(has);
+}
+
+function sumOfCounts(has: ReadonlySet<string>) {
+  return compiled(({ db }, { tenant, owner, state }: Params<PageArgs>) =>
+    db
+      .selectFrom("trivium_counts")
+      .select(sql<number>`cast(coalesce(sum(count), 0) as bigint)`.as("total"))
+      .where("tenant", "=", tenant)
+      .where("owner", "=", owner)
+      .$if(has.has("state"), (select) => select.where("state", "=", state)),
+  );
+}
+
+/** Counts over the index that the page is taken from. */
+function countOfIndex(has: ReadonlySet<string>) {
+  return compiled(({ db }, { tenant, owner, contextId, state, since }: Params<PageArgs>) =>
+    db
+      .selectFrom("trivium_tasks as t")
+      .select(sql<number>`count(*)`.as("total"))
+      .where("t.tenant", "=", tenant)
+      .where("t.owner", "=", owner)
+      .$if(has.has("contextId"), (select) => select.where("t.context_id", "=", contextId))
+      .$if(has.has("state"), (select) => select.where(stateColumn(has), "=", state))
+      .$if(has.has("since"), (select) => select.where("t.status_time", ">=", since)),
+  );
+}

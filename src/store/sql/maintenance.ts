@@ -1,0 +1,100 @@
+import { setImmediate } from "node:timers/promises";
+import type { Clock } from "../../core/ports.js";
+import { type Logger, silentLogger } from "../../protocol/logger.js";
+import type { Backend, Retention } from "./rows.js";
+import { storeErrorFrom } from "./store-error.js";
+
+/** How long a SQL store keeps what is finished. */
+export interface RetentionOptions {
+  /** How long a finished task stays, in milliseconds; `Infinity` for ever. Default: 30 days. */
+  readonly tasksMs?: number | undefined;
+  /** How many finished tasks stay, the newest. Default: all. */
+  readonly tasksMax?: number | undefined;
+  /** How long the log of a finished task stays, so that late subscribers get each event; `Infinity` for ever. Default: 24 h. */
+  readonly logsMs?: number | undefined;
+  /** How long a send that is done once is remembered, in milliseconds. Default: 24 h. */
+  readonly sendsMs?: number | undefined;
+}
+
+const dayMs = 24 * 3_600_000;
+
+export function resolveRetention(options: RetentionOptions = {}): Retention {
+  const { tasksMs = 30 * dayMs, tasksMax, logsMs = dayMs, sendsMs = dayMs } = options;
+  for (const [name, value] of Object.entries({ tasksMs, tasksMax: tasksMax ?? 0, logsMs, sendsMs })) {
+    if (!(value >= 0)) throw new TypeError(`retention.${name} is ${value}, wanted a number from 0`);
+  }
+  return { tasksMs: finite(tasksMs), tasksMax, logsMs: finite(logsMs), sendsMs };
+}
+
+function finite(ms: number): number | undefined {
+  return Number.isFinite(ms) ? ms : undefined;
+}
+
+export interface PruneOptions {
+  /** Rows of each kind that one batch drops; writers wait as long as a batch takes. Default: 200. */
+  readonly batch?: number | undefined;
+  /** Ends the work after a batch. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a round of pruning has dropped. */
+export interface Pruned {
+  readonly tasks: number;
+  readonly logs: number;
+}
+
+/** Drops all that its retention has come for, in batches between which others have their turn. */
+export async function prune(
+  backend: Pick<Backend, "prune">,
+  retention: Retention,
+  { batch = 200, signal }: PruneOptions = {},
+): Promise<Pruned> {
+  const sum = { tasks: 0, logs: 0 };
+  while (signal?.aborted !== true) {
+    const { tasks, logs, more } = await backend.prune(retention, batch);
+    sum.tasks += tasks;
+    sum.logs += logs;
+    if (!more) break;
+    await setImmediate();
+  }
+  return sum;
+}
+
+export interface MaintenanceOptions {
+  readonly clock: Clock;
+  readonly retention: Retention;
+  /** Time between two rounds. */
+  readonly everyMs: number;
+  readonly logger?: Logger | undefined;
+}
+
+/** Prunes now and then. The returned function ends it, and resolves when no batch is under way. */
+export function startMaintenance(backend: Pick<Backend, "prune">, options: MaintenanceOptions): () => Promise<void> {
+  const { clock, retention, everyMs, logger = silentLogger } = options;
+  const end = new AbortController();
+  let round: Promise<void> = Promise.resolve();
+  let cancel = wait();
+
+  function wait(): () => void {
+    return clock.after(everyMs, () => {
+      round = work();
+    });
+  }
+
+  async function work(): Promise<void> {
+    try {
+      const dropped = await prune(backend, retention, { signal: end.signal });
+      if (dropped.tasks + dropped.logs > 0) logger.debug(dropped, "finished tasks were dropped from the store");
+    } catch (error) {
+      // What should have gone is found again by the next round.
+      logger.warn({ error: storeErrorFrom(error) }, "finished tasks could not be dropped from the store");
+    }
+    if (!end.signal.aborted) cancel = wait();
+  }
+
+  return async () => {
+    end.abort();
+    cancel();
+    await round;
+  };
+}

@@ -1,0 +1,76 @@
+import { sql } from "kysely";
+
+import { inTransaction, type Place } from "./dialect.js";
+import { migrations, schemaTable } from "./migrations.js";
+import { StoreError } from "./store-error.js";
+
+/** What a database has, and what this release would make of it. */
+export interface SchemaStatus {
+  /** 0 for a database without tables of ours. */
+  readonly version: number;
+  readonly latest: number;
+  readonly pending: readonly { readonly version: number; readonly name: string }[];
+}
+
+const latest = migrations.at(-1)?.version ?? 0;
+
+export async function schemaStatus(place: Place): Promise<SchemaStatus> {
+  const version = await readVersion(place);
+  return { version, latest, pending: stepsAfter(version).map(({ version, name }) => ({ version, name })) };
+}
+
+/**
+ * Brings the tables up to date, in one transaction; gives the version that was there before. Several processes may
+ * start at once. Rejects for tables that a newer release has made.
+ */
+export async function migrate(place: Place): Promise<number> {
+  const version = await readVersion(place);
+  assertKnown(version);
+  // Nothing is locked, and nothing written, where there is nothing to do.
+  if (version === latest) return version;
+  return inTransaction(place, async (within) => {
+    const { db, dialect } = within;
+    await dialect.lockMigrations(db);
+    await schemaTable(db, dialect).execute();
+    const before = await readVersion(within);
+    assertKnown(before);
+    for (const step of stepsAfter(before)) {
+      for (const statement of step.statements(db, dialect)) await statement.execute();
+      const applied = { version: step.version, applied_at: dialect.now() };
+      await db.insertInto("trivium_schema").values(applied).execute();
+    }
+    return before;
+  });
+}
+
+/** The statements of all steps behind `after`, for somebody who runs them by hand. */
+export function migrationSql({ db, dialect }: Place, after = 0): string {
+  const statements = stepsAfter(after).flatMap((step) => [
+    ...step.statements(db, dialect).map((statement) => statement.compile().sql),
+    `insert into "trivium_schema" ("version", "applied_at") values (${step.version}, ${dialect.nowText})`,
+  ]);
+  if (statements.length === 0) return "";
+  const first = schemaTable(db, dialect).compile().sql;
+  return ["begin", first, ...statements, "commit"].map((statement) => `${statement};\n`).join("");
+}
+
+function stepsAfter(version: number) {
+  return migrations.filter((step) => step.version > version);
+}
+
+async function readVersion({ db, dialect }: Place): Promise<number> {
+  if (!(await dialect.hasTable(db, "trivium_schema"))) return 0;
+  const row = await db
+    .selectFrom("trivium_schema")
+    .select(sql<number | null>`max(version)`.as("version"))
+    .executeTakeFirst();
+  return row?.version ?? 0;
+}
+
+function assertKnown(version: number): void {
+  if (version <= latest) return;
+  throw new StoreError(
+    "unusable",
+    `the database has schema ${version}, this release knows up to ${latest}: use a newer release of trivium`,
+  );
+}

@@ -1,0 +1,252 @@
+import { type DescMessage, fromBinary, fromJson, type MessageShape, toBinary, toJson } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import {
+  InboxPayloadSchema,
+  LogBatchSchema,
+  SentOutcomeSchema,
+  type CallerMessage as StoredCallerMessage,
+  TurnCause as StoredCause,
+  type SendContext as StoredContext,
+  type RecordedError as StoredError,
+  type LogRecord as StoredRecord,
+} from "../../../gen/trivium/store/v1/store_pb.js";
+import type {
+  InboxEntry,
+  LogRecord,
+  PushRegistration,
+  RecordedError,
+  SendContext,
+  SentOutcome,
+  TurnCause,
+} from "../../core/ports.js";
+import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
+import { type Task, TaskPushNotificationConfigSchema, TaskSchema } from "../../protocol/model.js";
+import type { InboxRow, LogRow, Payload, PushRow, SendOutcomeRow, SnapshotRow } from "./rows.js";
+import { StoreError } from "./store-error.js";
+
+/** The form in which payloads are written. */
+const currentFormat = 1;
+
+/** The records of one write; `undefined` when there are none. */
+export function logToRow(records: readonly LogRecord[]): LogRow | undefined {
+  const last = records.at(-1);
+  if (last === undefined) return undefined;
+  const batch = { $typeName: LogBatchSchema.typeName, records: records.map(recordToStored) };
+  return { seq: last.seq, count: records.length, ...encode(LogBatchSchema, batch) };
+}
+
+export function logFromRow(row: LogRow): LogRecord[] {
+  const { records } = decode(LogBatchSchema, row, "log");
+  if (records.length !== row.count) {
+    throw new StoreError("damaged", `a row of the log says ${row.count} records and holds ${records.length}`);
+  }
+  return records.map((record, index) => recordFromStored(record, row.seq - row.count + 1 + index));
+}
+
+export function snapshotToRow(seq: number, task: Task): SnapshotRow {
+  return { seq, ...encode(TaskSchema, task) };
+}
+
+export function snapshotFromRow(row: SnapshotRow): { readonly seq: number; readonly task: Task } {
+  return { seq: row.seq, task: decode(TaskSchema, row, "snapshot") };
+}
+
+export function inboxToRow({ id, kind, send, wake }: InboxEntry): InboxRow {
+  const payload = {
+    $typeName: InboxPayloadSchema.typeName,
+    message: send?.message,
+    context: send === undefined ? undefined : contextToStored(send),
+    wake: wake === undefined ? undefined : fromJson(ValueSchema, wake),
+  };
+  return { id, kind, ...encode(InboxPayloadSchema, payload) };
+}
+
+export function inboxFromRow(row: InboxRow): InboxEntry {
+  const { id, kind } = row;
+  const { message, context, wake } = decode(InboxPayloadSchema, row, "inbox");
+  const brought = wake === undefined ? {} : { wake: toJson(ValueSchema, wake) };
+  return message === undefined
+    ? { id, kind, ...brought }
+    : { id, kind, send: { message, ...contextFromStored(context) }, ...brought };
+}
+
+export function outcomeToRow(outcome: SentOutcome): SendOutcomeRow {
+  const { kind } = outcome;
+  const $typeName = SentOutcomeSchema.typeName;
+  switch (kind) {
+    case "task":
+      return { kind, format: currentFormat, bytes: new Uint8Array(0) };
+    case "reply":
+      return { kind, ...encode(SentOutcomeSchema, { $typeName, kind: { case: kind, value: outcome.message } }) };
+    case "error": {
+      const value = errorToStored(outcome.error);
+      return { kind, ...encode(SentOutcomeSchema, { $typeName, kind: { case: kind, value } }) };
+    }
+    default:
+      return kind satisfies never;
+  }
+}
+
+export function outcomeFromRow(row: SendOutcomeRow): SentOutcome {
+  if (row.kind === "task") return { kind: "task" };
+  const { kind } = decode(SentOutcomeSchema, row, "send");
+  if (kind.case === "reply") return { kind: "reply", message: kind.value };
+  if (kind.case === "error") return { kind: "error", error: errorFromStored(kind.value) };
+  throw newerRow("send");
+}
+
+export function pushToRow({ config, taskName, ...registration }: PushRegistration): PushRow {
+  return { ...registration, id: config.id, taskName, ...encode(TaskPushNotificationConfigSchema, config) };
+}
+
+export function pushFromRow(row: PushRow): PushRegistration {
+  const { key, taskId, scope, cursor, version, taskName, holder } = row;
+  const config = decode(TaskPushNotificationConfigSchema, row, "push configuration");
+  const named = taskName === undefined ? {} : { taskName };
+  return { key, taskId, scope, config, cursor, version, ...named, holder };
+}
+
+function recordToStored(record: LogRecord): StoredRecord {
+  return { $typeName: "trivium.store.v1.LogRecord", kind: kindToStored(record) };
+}
+
+function kindToStored(record: LogRecord): StoredRecord["kind"] {
+  switch (record.kind) {
+    case "event":
+      return { case: "event", value: record.event };
+    case "message": {
+      const { message, entry, context } = record;
+      const stored = context === undefined ? undefined : contextToStored(context);
+      const value = { $typeName: "trivium.store.v1.CallerMessage" as const, message, entry, context: stored };
+      return { case: "message", value };
+    }
+    case "turnStarted": {
+      const { turn, attempt, wake, message } = record;
+      const brought = wake === undefined ? undefined : fromJson(ValueSchema, wake);
+      const said = { turn, attempt, cause: storedCauses[record.cause], wake: brought };
+      const place = message === undefined ? {} : { message: BigInt(message) };
+      return { case: "turnStarted", value: { $typeName: "trivium.store.v1.TurnStarted", ...said, ...place } };
+    }
+    case "turnEnded": {
+      const error = record.error === undefined ? undefined : errorToStored(record.error);
+      return { case: "turnEnded", value: { $typeName: "trivium.store.v1.TurnEnded", error } };
+    }
+    case "turnReleased":
+      return { case: "turnReleased", value: { $typeName: "trivium.store.v1.TurnReleased" } };
+    default:
+      return record satisfies never;
+  }
+}
+
+function recordFromStored({ kind }: StoredRecord, seq: number): LogRecord {
+  switch (kind.case) {
+    case "event":
+      return { kind: "event", seq, event: kind.value };
+    case "message":
+      return callerMessageFromStored(kind.value, seq);
+    case "turnStarted": {
+      const { turn, attempt, cause, wake, message } = kind.value;
+      const brought = wake === undefined ? {} : { wake: toJson(ValueSchema, wake) };
+      const place = message === undefined ? {} : { message: Number(message) };
+      return { kind: "turnStarted", seq, turn, attempt, cause: causeFromStored(cause), ...brought, ...place };
+    }
+    case "turnEnded": {
+      const { error } = kind.value;
+      return error === undefined
+        ? { kind: "turnEnded", seq }
+        : { kind: "turnEnded", seq, error: errorFromStored(error) };
+    }
+    case "turnReleased":
+      return { kind: "turnReleased", seq };
+    default:
+      throw newerRow("log");
+  }
+}
+
+function callerMessageFromStored({ message, entry, context }: StoredCallerMessage, seq: number): LogRecord {
+  if (message === undefined) throw new StoreError("damaged", `record ${seq} of a log has lost its message`);
+  const said = context === undefined ? {} : { context: contextFromStored(context) };
+  return { kind: "message", seq, message, entry, ...said };
+}
+
+const storedCauses: Readonly<Record<TurnCause, StoredCause>> = {
+  message: StoredCause.MESSAGE,
+  wake: StoredCause.WAKE,
+  restart: StoredCause.RESTART,
+};
+
+function causeFromStored(stored: StoredCause): TurnCause {
+  switch (stored) {
+    case StoredCause.MESSAGE:
+      return "message";
+    case StoredCause.WAKE:
+      return "wake";
+    case StoredCause.RESTART:
+      return "restart";
+    default:
+      throw newerRow("log");
+  }
+}
+
+function contextToStored({ configuration, metadata, extensions }: SendContext): StoredContext {
+  return { $typeName: "trivium.store.v1.SendContext", configuration, metadata, extensions: [...extensions] };
+}
+
+function contextFromStored(stored: StoredContext | undefined): SendContext {
+  const { configuration, metadata, extensions = [] } = stored ?? {};
+  return { configuration, metadata, extensions };
+}
+
+function errorToStored({ code, message, violations, metadata, retryAfterMs }: RecordedError): StoredError {
+  return {
+    $typeName: "trivium.store.v1.RecordedError",
+    code,
+    message,
+    violations: violations.map((violation) => ({ $typeName: "trivium.store.v1.FieldViolation", ...violation })),
+    metadata: { ...metadata },
+    retryAfterMs: retryAfterMs === undefined ? undefined : BigInt(Math.ceil(Math.max(retryAfterMs, 0))),
+  };
+}
+
+function errorFromStored({ code, message, violations, metadata, retryAfterMs }: StoredError): RecordedError {
+  return {
+    code: isErrorCode(code) ? code : "internalError",
+    message,
+    violations: violations.map(({ field, description }) => ({ field, description })),
+    metadata,
+    retryAfterMs: retryAfterMs === undefined ? undefined : Number(retryAfterMs),
+  };
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(errorTable, code);
+}
+
+/** What cannot be written once can never be: trying again does not help, so this is no failure of the database. */
+function encode<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): Payload {
+  try {
+    return { format: currentFormat, bytes: toBinary(schema, message) };
+  } catch (cause) {
+    throw new A2AError("internalError", `a ${schema.name} cannot be stored`, { cause });
+  }
+}
+
+function decode<Desc extends DescMessage>(schema: Desc, { format, bytes }: Payload, what: string): MessageShape<Desc> {
+  if (format !== currentFormat) throw newerRow(what, format);
+  try {
+    return fromBinary(schema, plainBytes(bytes));
+  } catch (cause) {
+    throw new StoreError("damaged", `a row (${what}) cannot be read`, { cause });
+  }
+}
+
+/** The same bytes when they are a `Buffer`: slices of one would be Buffers too, and they become parts of messages. */
+function plainBytes(bytes: Uint8Array): Uint8Array {
+  const { buffer, byteOffset, byteLength } = bytes;
+  return bytes.constructor === Uint8Array ? bytes : new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+function newerRow(what: string, format?: number): StoreError {
+  const seen = format === undefined ? "" : ` in format ${format}, this one knows ${currentFormat}`;
+  return new StoreError("newerFormat", `a row (${what}) was written by a newer release of trivium${seen}`);
+}

@@ -1,0 +1,207 @@
+import { sql } from "kysely";
+import { TaskState } from "../../protocol/model.js";
+import { inTransaction, type Place } from "./dialect.js";
+import type { Retention } from "./rows.js";
+
+export interface Pruned {
+  readonly tasks: number;
+  /** Rows of logs. */
+  readonly logs: number;
+  readonly more: boolean;
+}
+
+/**
+ * Drops what its time has come for: at most `limit` tasks, rows of logs and sends, each kind in a transaction of its own,
+ * so that others wait for none of them for long.
+ */
+export async function prune(place: Place, retention: Retention, limit: number): Promise<Pruned> {
+  const tasks = await inTransaction(place, (within) => pruneTasks(within, retention, limit));
+  const left = limit - tasks.logs;
+  const logs = left > 0 ? await inTransaction(place, (within) => pruneLogs(within, retention, left)) : nothing;
+  const sends = await pruneSends(place, retention, limit);
+  return {
+    tasks: tasks.tasks,
+    logs: tasks.logs + logs.logs,
+    more: tasks.more || logs.more || left <= 0 || sends >= limit,
+  };
+}
+
+const nothing: Pruned = { tasks: 0, logs: 0, more: false };
+
+async function pruneTasks(place: Place, retention: Retention, limit: number): Promise<Pruned> {
+  const due = await tasksDue(place, retention, limit);
+  if (due.length === 0) return nothing;
+  const { rows, emptied } = await dropFolded(place, due, limit);
+  if (emptied.length > 0) await deleteTasks(place, emptied);
+  return { tasks: emptied.length, logs: rows, more: due.length >= limit || emptied.length < due.length };
+}
+
+/** Finished tasks whose time has come, or that are too many, the oldest first. */
+async function tasksDue(place: Place, { tasksMs, tasksMax }: Retention, limit: number): Promise<number[]> {
+  const old = tasksMs === undefined ? [] : await finishedTasks(place, { before: tasksMs, limit });
+  if (tasksMax === undefined) return old;
+  const excess = Math.min(limit, (await countFinished(place)) - tasksMax);
+  return excess <= old.length ? old : finishedTasks(place, { before: undefined, limit: excess });
+}
+
+async function finishedTasks(
+  { db, dialect }: Place,
+  { before, limit }: { readonly before: number | undefined; readonly limit: number },
+): Promise<number[]> {
+  const rows = await db
+    .selectFrom("trivium_tasks")
+    .select("key")
+    .where("finished_at", "is not", null)
+    .$if(before !== undefined, (select) =>
+      select.where("finished_at", "<=", sql<number>`${dialect.now()} - ${before ?? 0}`),
+    )
+    .orderBy("finished_at")
+    .limit(limit)
+    .$if(dialect.locksRows, (select) => select.forUpdate().skipLocked())
+    .execute();
+  return rows.map(({ key }) => key);
+}
+
+const terminal = [TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED];
+
+async function countFinished({ db }: Place): Promise<number> {
+  const row = await db
+    .selectFrom("trivium_counts")
+    .select(sql<number>`cast(coalesce(sum(count), 0) as bigint)`.as("count"))
+    .where("state", "in", terminal)
+    .executeTakeFirst();
+  return row?.count ?? 0;
+}
+
+/** Logs of finished tasks, as far as a snapshot has them folded in. */
+async function pruneLogs(place: Place, { logsMs }: Retention, limit: number): Promise<Pruned> {
+  if (logsMs === undefined) return nothing;
+  const { db, dialect } = place;
+  const due = await db
+    .selectFrom("trivium_tasks")
+    .select("key")
+    .where("logged_at", "is not", null)
+    .where("logged_at", "<=", sql<number>`${dialect.now()} - ${logsMs}`)
+    .orderBy("logged_at")
+    .limit(limit)
+    .$if(dialect.locksRows, (select) => select.forUpdate().skipLocked())
+    .execute();
+  if (due.length === 0) return nothing;
+  const keys = due.map(({ key }) => key);
+  const { rows, emptied } = await dropFolded(place, keys, limit);
+  if (emptied.length > 0) {
+    const done = db.updateTable("trivium_tasks").set({ logged_at: null });
+    await done.where(dialect.isOneOf("key", emptied)).execute();
+  }
+  return { tasks: 0, logs: rows, more: due.length >= limit || emptied.length < due.length };
+}
+
+interface Dropped {
+  readonly rows: number;
+  /** Tasks that have no row left that a snapshot has folded in. */
+  readonly emptied: readonly number[];
+}
+
+/** Drops rows that a snapshot has folded in, from the beginning of each log. */
+async function dropFolded(place: Place, keys: readonly number[], limit: number): Promise<Dropped> {
+  const found = await selectFolded(place, keys, limit + 1).execute();
+  const left = found.length > limit ? found.pop() : undefined;
+  const emptied = left === undefined ? keys : keys.filter((key) => key < left.key);
+  await dropAllFolded(place, emptied);
+  const last = found.findLast(({ key }) => key === left?.key);
+  if (last !== undefined) {
+    const { key, seq } = last;
+    await place.db.deleteFrom("trivium_log").where("key", "=", key).where("seq", "<=", seq).execute();
+    await place.db.updateTable("trivium_tasks").set({ compacted: seq }).where("key", "=", key).execute();
+  }
+  return { rows: found.length, emptied };
+}
+
+async function dropAllFolded({ db, dialect }: Place, keys: readonly number[]): Promise<void> {
+  if (keys.length === 0) return;
+  const folded = (key: string) => sql<number>`(select s.seq from trivium_snapshots as s where s.key = ${sql.ref(key)})`;
+  await db
+    .deleteFrom("trivium_log")
+    .where(dialect.isOneOf("key", keys))
+    .where("seq", "<=", folded("trivium_log.key"))
+    .execute();
+  await db
+    .updateTable("trivium_tasks")
+    .set((set) => ({ compacted: set.fn.coalesce(folded("trivium_tasks.key"), set.ref("compacted")) }))
+    .where(dialect.isOneOf("key", keys))
+    .execute();
+}
+
+function selectFolded({ db, dialect }: Place, keys: readonly number[], limit: number) {
+  return db
+    .selectFrom("trivium_log as l")
+    .innerJoin("trivium_snapshots as s", (join) => join.onRef("s.key", "=", "l.key").onRef("s.seq", ">=", "l.seq"))
+    .select(["l.key", "l.seq"])
+    .where(dialect.isOneOf("l.key", keys))
+    .orderBy("l.key")
+    .orderBy("l.seq")
+    .limit(limit);
+}
+
+/** Tasks with all that lies beside them, and the little that is left of their logs. */
+async function deleteTasks({ db, dialect }: Place, keys: readonly number[]): Promise<void> {
+  for (const table of ["trivium_log", "trivium_snapshots", "trivium_inbox", "trivium_push_configs"] as const) {
+    await db.deleteFrom(table).where(dialect.isOneOf("key", keys)).execute();
+  }
+  const deleted = await db
+    .deleteFrom("trivium_tasks")
+    .where(dialect.isOneOf("key", keys))
+    .returning(["tenant", "owner", "state"])
+    .execute();
+  await countLess({ db, dialect }, deleted);
+}
+
+interface Counted {
+  readonly tenant: string;
+  readonly owner: string;
+  readonly state: number;
+}
+
+async function countLess({ db, dialect }: Place, deleted: readonly Counted[]): Promise<void> {
+  const counts = new Map<string, Counted & { count: number }>();
+  for (const { tenant, owner, state } of deleted) {
+    const name = JSON.stringify([tenant, owner, state]);
+    const counted = counts.get(name) ?? { tenant, owner, state, count: 0 };
+    counted.count -= 1;
+    counts.set(name, counted);
+  }
+  // In one order everywhere: two that prune at once do not wait for each other in a circle.
+  for (const name of [...counts.keys()].sort()) {
+    const counted = counts.get(name);
+    if (counted === undefined) continue;
+    await db
+      .insertInto("trivium_counts")
+      .values({ ...counted, shard: dialect.shard })
+      .onConflict((conflict) =>
+        conflict
+          .columns(["tenant", "owner", "state", "shard"])
+          .doUpdateSet((set) => ({ count: set("trivium_counts.count", "+", set.ref("excluded.count")) })),
+      )
+      .execute();
+  }
+}
+
+async function pruneSends({ db, dialect }: Place, { sendsMs }: Retention, limit: number): Promise<number> {
+  const old = await db
+    .selectFrom("trivium_sends")
+    .select(["tenant", "owner", "message_id", "entry"])
+    .where("began_at", "<=", sql<number>`${dialect.now()} - ${sendsMs}`)
+    .orderBy("began_at")
+    .limit(limit)
+    .execute();
+  for (const { tenant, owner, message_id, entry } of old) {
+    await db
+      .deleteFrom("trivium_sends")
+      .where("tenant", "=", tenant)
+      .where("owner", "=", owner)
+      .where("message_id", "=", message_id)
+      .where("entry", "=", entry)
+      .execute();
+  }
+  return old.length;
+}

@@ -1,0 +1,29 @@
+import type { PushStore } from "../../core/ports.js";
+import type { Gate } from "./gate.js";
+import { pushFromRow, pushToRow } from "./payload.js";
+
+/** The push configurations of a SQL store. Closing it does nothing: it is open as long as its store. */
+export function createSqlPushStore({ ask }: Pick<Gate, "ask">): PushStore {
+  return {
+    async set(registration, max) {
+      const row = pushToRow(registration);
+      return ask((backend) => backend.pushSet(row, max));
+    },
+    async get(key, id) {
+      const row = await ask((backend) => backend.pushGet(key, id));
+      return row === undefined ? undefined : pushFromRow(row);
+    },
+    async list(key) {
+      const rows = await ask((backend) => backend.pushList(key));
+      return rows.map(pushFromRow);
+    },
+    delete: (key, id) => ask((backend) => backend.pushDelete(key, id)),
+    advance: (key, id, cursor) => ask((backend) => backend.pushAdvance(key, id, cursor)),
+    async adopt(instance, limit) {
+      const rows = await ask((backend) => backend.pushAdopt(instance, limit));
+      return rows.map(pushFromRow);
+    },
+    release: (instance) => ask((backend) => backend.pushRelease(instance)),
+    async close() {},
+  };
+}

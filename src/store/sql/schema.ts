@@ -1,0 +1,131 @@
+import type { Generated } from "kysely";
+
+// The tables, as Kysely knows them. Numbers are 64-bit integers in the database and plain numbers here: keys and times
+// stay far below 2^53. Their names have a prefix, so that they can live in a database that has others.
+
+/** One row for each task: its head. What is big lies in other tables, so that a head is written at a small cost. */
+export interface TasksTable {
+  /** The store's own number; ascends with creation. */
+  key: Generated<number>;
+  id: string;
+  tenant: string;
+  owner: string;
+  context_id: string;
+  /** What its caller calls it; unique in tenant and owner. */
+  name: string | null;
+  incarnation: string;
+  version: string;
+  seq: number;
+  epoch: number;
+  /** Instance whose turn runs it; empty when nobody's does. */
+  holder: string;
+  state: number;
+  status_time: number;
+  inbox_put: number;
+  turn: number;
+  turn_seq: number;
+  /** When a parked task is to be woken. */
+  wake_at: number | null;
+  /** Number of the last record whose row has been dropped; 0 while the log is whole. */
+  compacted: number;
+  /** When it came to its end and nobody held it any more; what retention goes by. */
+  finished_at: number | null;
+  /** The same, as long as its log has not been dropped: set with `finished_at`, by whoever sets that. */
+  logged_at: number | null;
+}
+
+/** The fold of a task up to `seq`; one for each task that has any. */
+export interface SnapshotsTable {
+  key: number;
+  seq: number;
+  format: number;
+  payload: Uint8Array;
+}
+
+/** The records of one write. `seq`: the number of the last of them. */
+export interface LogTable {
+  key: number;
+  seq: number;
+  count: number;
+  format: number;
+  payload: Uint8Array;
+}
+
+export interface InboxTable {
+  key: number;
+  /** Order within the task: cancels are read first whatever theirs. */
+  ordinal: number;
+  id: string;
+  kind: "message" | "cancel" | "wake";
+  format: number;
+  payload: Uint8Array;
+}
+
+export interface InstancesTable {
+  name: string;
+  expires_at: number;
+}
+
+/** Sends that are done once. */
+export interface SendsTable {
+  tenant: string;
+  owner: string;
+  message_id: string;
+  entry: string;
+  attempt: number;
+  digest: string;
+  task_id: string;
+  seq: number;
+  instance: string;
+  began_at: number;
+  outcome: "task" | "reply" | "error" | null;
+  format: number;
+  payload: Uint8Array | null;
+}
+
+export interface PushConfigsTable {
+  key: number;
+  id: string;
+  /** Order within the task. */
+  ordinal: number;
+  task_id: string;
+  tenant: string;
+  owner: string;
+  version: string;
+  task_name: string | null;
+  cursor: number;
+  /** Instance that delivers; empty when nobody does. */
+  holder: string;
+  format: number;
+  payload: Uint8Array;
+}
+
+/**
+ * How many tasks an owner has in a state: the sum over the shards, each of which may be below zero. Processes that write
+ * at once use different ones, so that they seldom wait for each other.
+ */
+export interface CountsTable {
+  tenant: string;
+  owner: string;
+  state: number;
+  shard: string;
+  count: number;
+}
+
+/** Which migrations the tables have been through. */
+export interface SchemaTable {
+  version: number;
+  applied_at: number;
+}
+
+export interface Database {
+  trivium_tasks: TasksTable;
+  trivium_snapshots: SnapshotsTable;
+  trivium_log: LogTable;
+  trivium_inbox: InboxTable;
+  trivium_instances: InstancesTable;
+  trivium_sends: SendsTable;
+  trivium_push_configs: PushConfigsTable;
+  trivium_counts: CountsTable;
+  trivium_schema: SchemaTable;
+}

@@ -1,0 +1,87 @@
+import { A2AError } from "../../protocol/errors.js";
+
+/** What kept a database from answering. */
+export type StoreFailure =
+  | "full"
+  | "readOnly"
+  | "locked"
+  | "damaged"
+  | "unusable"
+  | "unreachable"
+  | "outOfMemory"
+  | "newerFormat"
+  | "other";
+
+/**
+ * A database that did not do what it was asked. Its message is a sentence for whoever runs the server; callers are told
+ * to try again. The driver's own error is the `cause`.
+ */
+export class StoreError extends Error {
+  readonly failure: StoreFailure;
+
+  constructor(failure: StoreFailure, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.name = "StoreError";
+    this.failure = failure;
+  }
+}
+
+const sentences: Readonly<Record<Exclude<StoreFailure, "other" | "newerFormat">, string>> = {
+  full: "the database is full",
+  readOnly: "the database is read-only",
+  locked: "the database is locked by another connection",
+  damaged: "the database is damaged or is none",
+  unusable: "the database cannot be used",
+  unreachable: "the database cannot be reached",
+  outOfMemory: "the database is out of memory",
+};
+
+/** By the primary result code of SQLite. */
+const bySqlite: Readonly<Record<number, StoreFailure>> = {
+  3: "unusable",
+  5: "locked",
+  6: "locked",
+  7: "outOfMemory",
+  8: "readOnly",
+  10: "unusable",
+  11: "damaged",
+  13: "full",
+  14: "unusable",
+  26: "damaged",
+};
+
+/** By the beginning of the code that PostgreSQL, or the connection to it, gives. */
+const byCode: readonly (readonly [RegExp, StoreFailure])[] = [
+  [/^53100/, "full"],
+  [/^53200/, "outOfMemory"],
+  [/^(?:25006|42501)/, "readOnly"],
+  [/^(?:40001|40P01|55P03|57014)/, "locked"],
+  [/^XX00[12]/, "damaged"],
+  [/^(?:08|57P0|53300|28|3D)/, "unreachable"],
+  [/^(?:ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|ENET)/, "unreachable"],
+  [/^(?:ENOSPC|EDQUOT)/, "full"],
+  [/^EROFS/, "readOnly"],
+  [/^(?:EACCES|EPERM|ENOTDIR|EISDIR)/, "unusable"],
+];
+
+// The client of PostgreSQL says of a lost connection nothing but this.
+const lostConnection = /connection terminated|connection timeout|timeout exceeded when trying to connect/i;
+
+/** Any error of a database as one that says what is wrong. What is said already stays as it is. */
+export function storeErrorFrom(error: unknown): A2AError | StoreError {
+  if (error instanceof A2AError || error instanceof StoreError) return error;
+  const failure = failureOf(error);
+  const said = error instanceof Error ? error.message : String(error);
+  const sentence = failure === "other" || failure === "newerFormat" ? "the database failed" : sentences[failure];
+  return new StoreError(failure, `${sentence}: ${said}`, { cause: error });
+}
+
+function failureOf(error: unknown): StoreFailure {
+  if (typeof error !== "object" || error === null) return "other";
+  // An extended code of SQLite holds the primary one in its lowest byte.
+  if ("errcode" in error && typeof error.errcode === "number") return bySqlite[error.errcode & 0xff] ?? "other";
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  const known = byCode.find(([pattern]) => pattern.test(code));
+  if (known !== undefined) return known[1];
+  return error instanceof Error && lostConnection.test(error.message) ? "unreachable" : "other";
+}

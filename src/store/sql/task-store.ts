@@ -1,0 +1,164 @@
+import { systemClock } from "../../core/clock.js";
+import type { Append, Clock, LogRecord, NewTask, Storage, StoredTask } from "../../core/ports.js";
+import { A2AError } from "../../protocol/errors.js";
+import type { Logger } from "../../protocol/logger.js";
+import { createGate, type Gate } from "./gate.js";
+import { type RetentionOptions, resolveRetention, startMaintenance } from "./maintenance.js";
+import {
+  inboxFromRow,
+  inboxToRow,
+  logFromRow,
+  logToRow,
+  outcomeFromRow,
+  outcomeToRow,
+  snapshotFromRow,
+  snapshotToRow,
+} from "./payload.js";
+import { createSqlPushStore } from "./push-store.js";
+import type { AppendRow, Backend, LogRow, NewTaskRow, SendRecordRow, StoredTaskRow } from "./rows.js";
+
+export interface SqlStoreOptions {
+  /** Default: the machine's time. */
+  readonly clock?: Clock | undefined;
+  readonly retention?: RetentionOptions | undefined;
+  /** Time between two rounds of dropping what its retention has come for. Default: 60,000. */
+  readonly pruneEveryMs?: number | undefined;
+  /** Hears of rounds that failed. Default: nobody. */
+  readonly logger?: Logger | undefined;
+}
+
+/** A storage over one database. It opens with the first call, if nobody has opened it before. */
+export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}): Storage {
+  const { clock = systemClock, pruneEveryMs: everyMs = 60_000, logger } = options;
+  const retention = resolveRetention(options.retention);
+  let stop = async (): Promise<void> => {};
+  const gate = createGate(backend, () => {
+    stop = startMaintenance(backend, { clock, retention, everyMs, logger });
+  });
+  return {
+    ...taskCalls(gate),
+    ...inboxCalls(gate),
+    ...sendCalls(gate),
+    push: createSqlPushStore(gate),
+    open: gate.open,
+    close: () => gate.close(() => stop()),
+  };
+}
+
+type TaskCalls = Pick<
+  Storage,
+  "create" | "append" | "taskNamed" | "read" | "head" | "heads" | "recordsAfter" | "list" | "orphans" | "due"
+>;
+
+function taskCalls({ ask }: Gate): TaskCalls {
+  return {
+    async create(task) {
+      const row = newTaskToRow(task);
+      return ask((backend) => backend.create(row));
+    },
+    async append(write) {
+      const row = appendToRow(write);
+      return ask((backend) => backend.append(row));
+    },
+    taskNamed: (scope, name) => ask((backend) => backend.taskNamed(scope, name)),
+    async read(scope, id) {
+      const row = await ask((backend) => backend.read(scope, id));
+      return row === undefined ? undefined : storedFromRow(row);
+    },
+    head: (scope, id) => ask((backend) => backend.head(scope, id)),
+    heads: (keys) => ask((backend) => backend.heads(keys)),
+    async recordsAfter(key, after, limit) {
+      const found = await ask((backend) => backend.recordsAfter(key, after, limit));
+      if (found === undefined || found === "compacted") return found;
+      return { head: found.head, records: recordsBehind(found.log, after).slice(0, limit) };
+    },
+    async list(scope, query) {
+      const { tasks, total, more } = await ask((backend) => backend.list(scope, query));
+      return { tasks: tasks.map(storedFromRow), total, more };
+    },
+    orphans: (limit) => ask((backend) => backend.orphans(limit)),
+    due: (limit) => ask((backend) => backend.due(limit)),
+  };
+}
+
+function inboxCalls({ ask }: Gate): Pick<Storage, "put" | "inbox" | "withdraw" | "renew" | "retire"> {
+  return {
+    async put(key, entry, maxMessages, fence) {
+      const row = inboxToRow(entry);
+      return ask((backend) => backend.put(key, row, maxMessages, fence));
+    },
+    async inbox(key) {
+      const { entries, inboxPut } = await ask((backend) => backend.inbox(key));
+      return { entries: entries.map(inboxFromRow), inboxPut };
+    },
+    withdraw: (key, entryId) => ask((backend) => backend.withdraw(key, entryId)),
+    renew: (instance, ttlMs) => ask((backend) => backend.renew(instance, ttlMs)),
+    retire: (instance) => ask((backend) => backend.retire(instance)),
+  };
+}
+
+function sendCalls({ ask }: Gate): Pick<Storage, "beginSend" | "readSend" | "takeSend" | "settleSend" | "forgetSend"> {
+  return {
+    async beginSend(send) {
+      return sendFromRow(await ask((backend) => backend.beginSend(send)));
+    },
+    async readSend(scope, messageId) {
+      const row = await ask((backend) => backend.readSend(scope, messageId));
+      return row === undefined ? undefined : sendFromRow(row);
+    },
+    takeSend: (claim, instance) => ask((backend) => backend.takeSend(claim, instance)),
+    async settleSend(claim, outcome) {
+      const row = outcomeToRow(outcome);
+      return ask((backend) => backend.settleSend(claim, row));
+    },
+    forgetSend: (claim) => ask((backend) => backend.forgetSend(claim)),
+  };
+}
+
+function newTaskToRow(task: NewTask): NewTaskRow {
+  const { id, contextId, scope, holder, version, name, status } = task;
+  return { id, contextId, scope, holder, version, name, ...bodyToRow(task, 0), status };
+}
+
+function appendToRow(write: Append): AppendRow {
+  const { key, epoch, seq, claim } = write;
+  return { key, epoch, seq, claim, ...bodyToRow(write, seq) };
+}
+
+function bodyToRow({ records, status, snapshot, end, takes = [] }: NewTask | Append, after: number) {
+  assertNumbered(records, after);
+  return {
+    log: logToRow(records),
+    status,
+    snapshot: snapshot === undefined ? undefined : snapshotToRow(after + records.length, snapshot.task),
+    end,
+    takes,
+    turnSeq: records.findLast(({ kind }) => kind === "turnStarted")?.seq ?? 0,
+  };
+}
+
+function storedFromRow({ head, snapshot, log }: StoredTaskRow): StoredTask {
+  return {
+    head,
+    snapshot: snapshot === undefined ? undefined : snapshotFromRow(snapshot),
+    records: recordsBehind(log, snapshot?.seq ?? 0),
+  };
+}
+
+/** A row that begins before `after` also holds what nobody has asked for. */
+function recordsBehind(log: readonly LogRow[], after: number): readonly LogRecord[] {
+  const records = log.flatMap(logFromRow);
+  const first = records[0]?.seq ?? after + 1;
+  return first > after ? records : records.slice(after + 1 - first);
+}
+
+function sendFromRow({ outcome, ...record }: SendRecordRow) {
+  return { ...record, outcome: outcome === undefined ? undefined : outcomeFromRow(outcome) };
+}
+
+function assertNumbered(records: readonly LogRecord[], after: number): void {
+  const first = records[0]?.seq ?? after + 1;
+  const last = records.at(-1)?.seq ?? after;
+  if (first === after + 1 && last === after + records.length) return;
+  throw new A2AError("internalError", `records ${first} to ${last} do not follow ${after} without a gap`);
+}

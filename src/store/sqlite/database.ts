@@ -1,0 +1,118 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { Kysely } from "kysely";
+import type { HotPath, SqlDialect } from "../sql/dialect.js";
+import { createKyselyBackend } from "../sql/kysely-backend.js";
+import type { Backend } from "../sql/rows.js";
+import type { Database } from "../sql/schema.js";
+import { StoreError, storeErrorFrom } from "../sql/store-error.js";
+import { sqliteDialect } from "./dialect.js";
+import { createSqliteConnection, kyselyDialect, type SqliteConnection } from "./driver.js";
+import { createHotPath } from "./flush.js";
+
+export interface SqliteFileOptions {
+  /** The file; its folder is made. `":memory:"` keeps everything in memory until the store is closed. */
+  readonly path: string;
+  /**
+   * When a write counts as done. `"FULL"`: it survives the death of the process and a loss of power, at the price of one
+   * flush of the disk for the writes of a moment. `"NORMAL"`: it survives the death of the process; a loss of power may
+   * take the writes of the last moments with it, and never does more harm than that. Default: `"FULL"`.
+   */
+  readonly synchronous?: "FULL" | "NORMAL" | undefined;
+  /** How long a call waits for another process that writes to the file, in milliseconds. Default: 5,000. */
+  readonly busyTimeoutMs?: number | undefined;
+  /** How large the file may grow; then writes fail as on a disk that is full. Default: as large as the disk allows. */
+  readonly maxBytes?: number | undefined;
+}
+
+/** `SqliteFileOptions` with nothing left out. */
+export interface SqliteSettings {
+  readonly path: string;
+  readonly synchronous: "FULL" | "NORMAL";
+  readonly busyTimeoutMs: number;
+  readonly maxBytes: number | undefined;
+}
+
+/** A file of SQLite that is open in this thread. */
+export interface SqliteDatabase {
+  readonly backend: Backend;
+  readonly connection: SqliteConnection;
+  readonly db: Kysely<Database>;
+  readonly dialect: SqlDialect;
+  readonly hot: HotPath;
+  close(): Promise<void>;
+}
+
+export function resolveSettings(options: SqliteFileOptions): SqliteSettings {
+  const { path, synchronous = "FULL", busyTimeoutMs = 5_000, maxBytes } = options;
+  if (path === "") throw new TypeError('the path of the database is empty, wanted a file or ":memory:"');
+  if (synchronous !== "FULL" && synchronous !== "NORMAL") {
+    throw new TypeError(`synchronous is ${JSON.stringify(synchronous)}, wanted "FULL" or "NORMAL"`);
+  }
+  if (!Number.isSafeInteger(busyTimeoutMs) || busyTimeoutMs < 0) {
+    throw new TypeError(`busyTimeoutMs is ${busyTimeoutMs}, wanted a whole number from 0`);
+  }
+  if (maxBytes !== undefined && !(maxBytes > 0)) throw new TypeError(`maxBytes is ${maxBytes}, wanted more than 0`);
+  return { path, synchronous, busyTimeoutMs, maxBytes };
+}
+
+/** Opens the file; its tables are looked at by `backend.open()`. `now`: the store's clock. */
+export function openSqlite(settings: SqliteSettings, now: () => number): SqliteDatabase {
+  const connection = createSqliteConnection(connect(settings));
+  const db = new Kysely<Database>({ dialect: kyselyDialect(connection) });
+  const dialect = sqliteDialect(now);
+  const hot = createHotPath(connection, now);
+  const backend = createKyselyBackend({ db, dialect, hot });
+  return { backend, connection, db, dialect, hot, close: () => db.destroy() };
+}
+
+/** A database that is used in this thread, each write by itself: for tools, which nobody waits for. */
+export function localSqliteBackend(options: SqliteFileOptions, now: () => number = Date.now): Backend {
+  return openSqlite(resolveSettings(options), now).backend;
+}
+
+function connect(settings: SqliteSettings): DatabaseSync {
+  const { path, busyTimeoutMs } = settings;
+  try {
+    if (path !== ":memory:" && !path.startsWith("file:")) mkdirSync(dirname(path), { recursive: true });
+    const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false });
+    try {
+      for (const pragma of pragmas(settings)) database.exec(`pragma ${pragma}`);
+      limitSize(database, settings.maxBytes);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    return database;
+  } catch (error) {
+    const { failure, message } = asStoreError(error);
+    throw new StoreError(failure, `${path}: ${message}`, { cause: error });
+  }
+}
+
+const mebibyte = 2 ** 20;
+
+function pragmas({ synchronous }: SqliteSettings): readonly string[] {
+  return [
+    "journal_mode = wal",
+    `synchronous = ${synchronous}`,
+    "temp_store = memory",
+    // In KiB. Heads, indexes and what is being written stay in memory, however large the file.
+    "cache_size = -65536",
+    // Pages that are written again and again, as those of heads, go to the file once in 16 MiB of commits.
+    "wal_autocheckpoint = 4000",
+    `journal_size_limit = ${64 * mebibyte}`,
+  ];
+}
+
+function limitSize(database: DatabaseSync, maxBytes: number | undefined): void {
+  if (maxBytes === undefined) return;
+  const pageSize = Number(database.prepare("pragma page_size").get()?.["page_size"]);
+  database.exec(`pragma max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`);
+}
+
+function asStoreError(error: unknown): { readonly failure: StoreError["failure"]; readonly message: string } {
+  const known = storeErrorFrom(error);
+  return { failure: known instanceof StoreError ? known.failure : "other", message: known.message };
+}

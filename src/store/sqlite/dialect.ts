@@ -1,0 +1,33 @@
+import { type RawBuilder, sql } from "kysely";
+import type { LogRange, SqlDialect } from "../sql/dialect.js";
+import { type Given, Param, sentAs } from "../sql/param.js";
+import { runStatement, type SqliteConnection } from "./driver.js";
+
+/** `now`: the store's clock. `connection`: where statements run directly, when nobody else has it. */
+export function sqliteDialect(now: () => number, connection?: SqliteConnection | undefined): SqlDialect {
+  return {
+    name: "sqlite",
+    shard: "",
+    locksRows: false,
+    types: { serial: "integer primary key autoincrement", integer: "integer", bytes: "blob" },
+    tableEnd: (clustered) => (clustered ? sql`without rowid, strict` : sql`strict`),
+    now: (late = false) => sql<number>`${late ? new Param(now) : now()}`,
+    nowText: "cast(unixepoch('subsec') * 1000 as integer)",
+    isOneOf: (column, numbers) =>
+      sql`${sql.ref(column)} in (select value from json_each(${sentAs(numbers, (list) => JSON.stringify(list))}))`,
+    ranges: tableOfRanges,
+    async hasTable(db, table) {
+      const { rows } = await sql`select 1 from sqlite_master where type = 'table' and name = ${table}`.execute(db);
+      return rows.length > 0;
+    },
+    runDirectly: (query, within) =>
+      connection === undefined || (connection.isTaken() && !within) ? undefined : runStatement(connection, query),
+    // A transaction here is the only one that writes.
+    lockMigrations: async () => {},
+  };
+}
+
+function tableOfRanges(ranges: Given<readonly LogRange[]>): RawBuilder<LogRange> {
+  const rows = sentAs(ranges, (list) => JSON.stringify(list.map(({ key, after, upto }) => [key, after, upto])));
+  return sql`(select value ->> 0 as key, value ->> 1 as after, value ->> 2 as upto from json_each(${rows}))`;
+}

@@ -1,0 +1,186 @@
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type TransactionSettings,
+} from "kysely";
+
+/** How many statements stay compiled. The store has fewer; a text that depends on data would fill it. */
+const statementsKept = 256;
+
+/** One connection to a database that Kysely and whoever speaks with it directly take in turn. */
+export interface SqliteConnection {
+  readonly database: DatabaseSync;
+  /** Statements stay compiled: the same text is compiled once. */
+  prepare(text: string): StatementSync;
+  /** The same for a statement that gives rows. */
+  reader(text: string): Reader;
+  /** Waits for the connection. It is taken until what is given is called. */
+  acquire(): Promise<() => void>;
+  /** Whether somebody has it, or waits for it. */
+  isTaken(): boolean;
+}
+
+/** Runs a statement and gives its rows. */
+export type Reader = (parameters: readonly SQLInputValue[]) => unknown[];
+
+export function createSqliteConnection(database: DatabaseSync): SqliteConnection {
+  let last: Promise<void> = Promise.resolve();
+  let takers = 0;
+  return {
+    database,
+    prepare: kept((text) => database.prepare(text)),
+    reader: kept((text) => readerOf(database.prepare(text))),
+    async acquire() {
+      const before = last;
+      let release = (): void => {};
+      takers += 1;
+      last = new Promise((resolve) => {
+        release = () => {
+          takers -= 1;
+          resolve();
+        };
+      });
+      await before;
+      return release;
+    },
+    isTaken: () => takers > 0,
+  };
+}
+
+/** Makes something of a text, once for each. */
+function kept<T>(make: (text: string) => T): (text: string) => T {
+  const made = new Map<string, T>();
+  return (text) => {
+    const known = made.get(text);
+    if (known !== undefined) return known;
+    const fresh = make(text);
+    const [oldest] = made.keys();
+    if (made.size >= statementsKept && oldest !== undefined) made.delete(oldest);
+    made.set(text, fresh);
+    return fresh;
+  };
+}
+
+/** Rows come as arrays and become objects here: those of the driver cost more to make, and as much again to read. */
+function readerOf(statement: StatementSync): Reader {
+  // Not in the first releases of Node that have SQLite.
+  if (typeof statement.setReturnArrays !== "function") return (parameters) => statement.all(...parameters);
+  statement.setReturnArrays(true);
+  let names: readonly string[] = [];
+  return (parameters) => {
+    const rows: unknown[] = statement.all(...parameters);
+    return rows.map((row) => {
+      const values = row as readonly SQLOutputValue[];
+      // A table may get more columns while it is used.
+      if (names.length !== values.length) names = statement.columns().map(({ name }) => name);
+      return rowOf(names, values);
+    });
+  };
+}
+
+function rowOf(names: readonly string[], values: readonly SQLOutputValue[]): Record<string, SQLOutputValue> {
+  const row: Record<string, SQLOutputValue> = {};
+  for (let place = 0; place < names.length; place += 1) row[names[place] ?? ""] = values[place] ?? null;
+  return row;
+}
+
+/** A dialect of Kysely over `node:sqlite`. Closing Kysely closes the database. */
+export function kyselyDialect(connection: SqliteConnection): Dialect {
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new SqliteDriver(connection),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  };
+}
+
+/** Ends a transaction that has failed. Some failures have ended it already. */
+export function rollBack({ prepare }: SqliteConnection): void {
+  try {
+    prepare("rollback").run();
+  } catch {
+    // There was none any more.
+  }
+}
+
+/** For whoever has the connection. */
+export function runStatement<Row>(connection: SqliteConnection, query: CompiledQuery): QueryResult<Row> {
+  const parameters = query.parameters.map(inputValue);
+  // What comes out is what the caller of Kysely says it is: it knows its tables.
+  if (givesRows(query)) return { rows: connection.reader(query.sql)(parameters) as Row[] };
+  const { changes, lastInsertRowid } = connection.prepare(query.sql).run(...parameters);
+  return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+}
+
+/** Takes the connection; the transaction is begun and ended by the driver. */
+class Taken implements DatabaseConnection {
+  readonly connection: SqliteConnection;
+  readonly release: () => void;
+
+  constructor(connection: SqliteConnection, release: () => void) {
+    this.connection = connection;
+    this.release = release;
+  }
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    return runStatement<Row>(this.connection, query);
+  }
+
+  async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
+    yield await this.executeQuery<Row>(query);
+  }
+}
+
+class SqliteDriver implements Driver {
+  readonly #connection: SqliteConnection;
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<Taken> {
+    return new Taken(this.#connection, await this.#connection.acquire());
+  }
+
+  /** One that is to write takes the lock at once, so that it cannot fail for another that was quicker. */
+  async beginTransaction(_taken: Taken, { accessMode }: TransactionSettings): Promise<void> {
+    this.#connection.prepare(accessMode === "read only" ? "begin" : "begin immediate").run();
+  }
+
+  async commitTransaction(): Promise<void> {
+    this.#connection.prepare("commit").run();
+  }
+
+  async rollbackTransaction(): Promise<void> {
+    rollBack(this.#connection);
+  }
+
+  async releaseConnection(taken: Taken): Promise<void> {
+    taken.release();
+  }
+
+  async destroy(): Promise<void> {
+    this.#connection.database.close();
+  }
+}
+
+function givesRows({ query }: CompiledQuery): boolean {
+  if (query.kind === "SelectQueryNode" || query.kind === "RawNode") return true;
+  return "returning" in query && query.returning !== undefined;
+}
+
+function inputValue(value: unknown): SQLInputValue {
+  if (value === null || typeof value === "number" || typeof value === "string" || typeof value === "bigint")
+    return value;
+  if (value instanceof Uint8Array) return value;
+  throw new TypeError(`a parameter is null, a number, a string or bytes, this is ${typeof value}`);
+}

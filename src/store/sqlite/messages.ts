@@ -1,0 +1,70 @@
+import { A2AError, type ErrorCode } from "../../protocol/errors.js";
+import type { Backend } from "../sql/rows.js";
+import { StoreError, type StoreFailure, storeErrorFrom } from "../sql/store-error.js";
+
+// What the main thread and the thread of the database say to each other.
+
+export type BackendMethod = Exclude<keyof Backend, "open" | "close">;
+
+/** A method of the backend that is to be called. */
+export interface BackendCall<M extends BackendMethod = BackendMethod> {
+  readonly method: M;
+  readonly args: Parameters<Backend[M]>;
+}
+
+export type ThreadRequest =
+  | { readonly kind: "open" }
+  | { readonly kind: "call"; readonly call: BackendCall }
+  /** Writes that are committed together; the answer is a `GroupAnswer`. */
+  | { readonly kind: "group"; readonly calls: readonly BackendCall[] }
+  /** Closes the database; the thread ends after the answer. */
+  | { readonly kind: "close" };
+
+export interface ThreadMessage {
+  readonly id: number;
+  /** The time by the clock that the store was given; `undefined`: that of the machine. */
+  readonly now: number | undefined;
+  readonly request: ThreadRequest;
+}
+
+export type ThreadReply =
+  | { readonly id: number; readonly value: unknown; readonly fault?: undefined }
+  | { readonly id: number; readonly fault: Fault };
+
+/** One value for each write. Those that failed alone have a fault instead. */
+export interface GroupAnswer {
+  readonly values: readonly unknown[];
+  readonly faults: readonly { readonly index: number; readonly fault: Fault }[];
+}
+
+/** An error on its way to the other thread: classes and their members do not get there by themselves. */
+export type Fault =
+  | { readonly kind: "a2a"; readonly code: ErrorCode; readonly message: string }
+  | { readonly kind: "store"; readonly failure: StoreFailure; readonly message: string; readonly cause: unknown };
+
+export function faultFrom(thrown: unknown): Fault {
+  const error = storeErrorFrom(thrown);
+  if (error instanceof A2AError) return { kind: "a2a", code: error.code, message: error.message };
+  return { kind: "store", failure: error.failure, message: error.message, cause: plainCause(error.cause) };
+}
+
+export function errorFromFault(fault: Fault): Error {
+  if (fault.kind === "a2a") return new A2AError(fault.code, fault.message);
+  return new StoreError(fault.failure, fault.message, { cause: fault.cause });
+}
+
+/** What a log line needs of a driver's error: an error is cloned without its own members. */
+function plainCause(cause: unknown): unknown {
+  if (!(cause instanceof Error)) return undefined;
+  const { message, stack } = cause;
+  const code = "code" in cause ? cause.code : undefined;
+  const errcode = "errcode" in cause ? cause.errcode : undefined;
+  return { message, code, errcode, stack };
+}
+
+/** Calls a method by its name. */
+export function callBackend({ method, args }: BackendCall, backend: Backend): Promise<unknown> {
+  // Name and arguments fit together in each call; together with others the type has lost it.
+  const run = backend[method] as (...args: readonly unknown[]) => Promise<unknown>;
+  return run(...args);
+}

@@ -1,0 +1,106 @@
+import type { SQLOutputValue, StatementSync } from "node:sqlite";
+import type { SqliteConnection } from "./driver.js";
+
+/** What an append must know of a head. */
+export interface WrittenHead {
+  readonly tenant: string;
+  readonly owner: string;
+  readonly seq: number;
+  readonly epoch: number;
+  readonly holder: string;
+  readonly state: number;
+  readonly statusTime: number;
+  readonly inboxPut: number;
+  readonly turn: number;
+  readonly turnSeq: number;
+  readonly wakeAt: number | null;
+  readonly finishedAt: number | null;
+}
+
+/** Members of a head in indexes: each is written only when it changes. */
+const indexed = {
+  state: "state",
+  statusTime: "status_time",
+  holder: "holder",
+  wakeAt: "wake_at",
+  finishedAt: "finished_at",
+} as const;
+
+const indexedNames = ["state", "statusTime", "holder", "wakeAt", "finishedAt"] as const;
+
+/** The statements of the hot path, compiled once. */
+export type Statements = ReturnType<typeof hotStatements>;
+
+export function hotStatements(connection: SqliteConnection) {
+  const updates = new Map<number, StatementSync>();
+  const prepare = (text: string) => connection.prepare(text);
+  return {
+    insertTask: prepare(
+      `insert into trivium_tasks (id, tenant, owner, context_id, name, incarnation, version, seq, epoch, holder, state,
+         status_time, turn, turn_seq, wake_at, finished_at, logged_at)
+       values (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, 1, ?, ?, ?, ?)`,
+    ),
+    insertLog: prepare("insert into trivium_log (key, seq, count, format, payload) values (?, ?, ?, ?, ?)"),
+    putSnapshot: prepare(
+      `insert into trivium_snapshots (key, seq, format, payload) values (?, ?, ?, ?)
+       on conflict (key) do update set seq = excluded.seq, format = excluded.format, payload = excluded.payload`,
+    ),
+    count: prepare(
+      `insert into trivium_counts (tenant, owner, state, shard, count) values (?, ?, ?, '', ?)
+       on conflict (tenant, owner, state, shard) do update set count = count + excluded.count`,
+    ),
+    /** An append that moves nothing but the number. */
+    advance: prepare(
+      `update trivium_tasks set seq = ?, turn_seq = iif(? = 0, turn_seq, ?) where key = ? and epoch = ? and seq = ?`,
+    ),
+    head: prepare(
+      `select tenant, owner, seq, epoch, holder, state, status_time, inbox_put, turn, turn_seq, wake_at, finished_at
+       from trivium_tasks where key = ?`,
+    ),
+    countWaiting: prepare(
+      "select count(*) as count from trivium_inbox where key = ? and id in (select value from json_each(?))",
+    ),
+    takeEntries: prepare("delete from trivium_inbox where key = ? and id in (select value from json_each(?))"),
+    clearInbox: prepare("delete from trivium_inbox where key = ?"),
+    expiry: prepare("select expires_at from trivium_instances where name = ?"),
+    updateHead(key: number, before: WrittenHead, after: WrittenHead): void {
+      const changed = indexedNames.filter((name) => before[name] !== after[name]);
+      const mask = changed.reduce((bits, name) => bits | (1 << indexedNames.indexOf(name)), 0);
+      let statement = updates.get(mask);
+      if (statement === undefined) {
+        statement = prepare(updateText(changed));
+        updates.set(mask, statement);
+      }
+      const values = changed.map((name) => after[name]);
+      const finished = before.finishedAt === after.finishedAt ? [] : [after.finishedAt];
+      statement.run(after.seq, after.epoch, after.turn, after.turnSeq, ...values, ...finished, key);
+    },
+  };
+}
+
+function updateText(changed: readonly (typeof indexedNames)[number][]): string {
+  const columns = ["seq", "epoch", "turn", "turn_seq", ...changed.map((name) => indexed[name])];
+  if (changed.includes("finishedAt")) columns.push("logged_at");
+  return `update trivium_tasks set ${columns.map((column) => `${column} = ?`).join(", ")} where key = ?`;
+}
+
+export function writtenHead(row: Record<string, SQLOutputValue>): WrittenHead {
+  return {
+    tenant: String(row["tenant"]),
+    owner: String(row["owner"]),
+    seq: Number(row["seq"]),
+    epoch: Number(row["epoch"]),
+    holder: String(row["holder"]),
+    state: Number(row["state"]),
+    statusTime: Number(row["status_time"]),
+    inboxPut: Number(row["inbox_put"]),
+    turn: Number(row["turn"]),
+    turnSeq: Number(row["turn_seq"]),
+    wakeAt: numberOrNull(row["wake_at"]),
+    finishedAt: numberOrNull(row["finished_at"]),
+  };
+}
+
+function numberOrNull(value: SQLOutputValue | undefined): number | null {
+  return typeof value === "number" ? value : null;
+}

@@ -1,0 +1,129 @@
+import { Worker } from "node:worker_threads";
+import { StoreError } from "../sql/store-error.js";
+import type { SqliteSettings } from "./database.js";
+import { errorFromFault, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
+
+/** The thread of a database. It runs from the first request on, and keeps the process alive only while one waits. */
+export interface DatabaseThread {
+  /** Rejects when the thread ends before it has answered; the next request starts another one. */
+  ask(request: ThreadRequest): Promise<unknown>;
+  /** Closes the database and ends the thread. */
+  close(): Promise<void>;
+  /** Ends the thread in the middle of whatever it does, as a fault would. */
+  terminate(): Promise<void>;
+}
+
+export interface ThreadOptions {
+  readonly settings: SqliteSettings;
+  /** Time that goes with each request. Default: the thread looks at the clock of the machine. */
+  readonly now?: (() => number) | undefined;
+}
+
+export function createDatabaseThread(options: ThreadOptions): DatabaseThread {
+  return new ThreadOwner(options);
+}
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+class ThreadOwner implements DatabaseThread {
+  readonly #settings: SqliteSettings;
+  readonly #now: (() => number) | undefined;
+  readonly #waiting = new Map<number, Waiting>();
+  #worker: Worker | undefined;
+  #lastId = 0;
+  #lost: StoreError | undefined;
+
+  constructor({ settings, now }: ThreadOptions) {
+    this.#settings = settings;
+    this.#now = now;
+  }
+
+  ask(request: ThreadRequest): Promise<unknown> {
+    if (this.#lost !== undefined) return Promise.reject(this.#lost);
+    this.#worker ??= this.#start();
+    const worker = this.#worker;
+    return new Promise((resolve, reject) => {
+      this.#lastId += 1;
+      const message: ThreadMessage = { id: this.#lastId, now: this.#now?.(), request };
+      worker.postMessage(message);
+      if (this.#waiting.size === 0) worker.ref();
+      this.#waiting.set(message.id, { resolve, reject });
+    });
+  }
+
+  async close(): Promise<void> {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+    await this.ask({ kind: "close" });
+    // Until it is gone, somebody waits for it.
+    worker.ref();
+    await ended;
+  }
+
+  async terminate(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  #start(): Worker {
+    const worker = startWorker(this.#settings);
+    let cause: unknown;
+    worker.unref();
+    worker.on("message", (reply: ThreadReply) => this.#settle(worker, reply));
+    worker.on("messageerror", (error) => {
+      cause = error;
+      void worker.terminate();
+    });
+    worker.on("error", (error) => {
+      cause = error;
+    });
+    worker.on("exit", () => {
+      if (this.#worker === worker) this.#worker = undefined;
+      this.#abandon(cause);
+    });
+    return worker;
+  }
+
+  #settle(worker: Worker, reply: ThreadReply): void {
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if (this.#waiting.size === 0) worker.unref();
+    if (reply.fault === undefined) waiting?.resolve(reply.value);
+    else waiting?.reject(errorFromFault(reply.fault));
+  }
+
+  /** What a thread that has ended will not answer. */
+  #abandon(cause: unknown): void {
+    const error = new StoreError("unreachable", "the thread of the database has ended", { cause });
+    if (this.#settings.path === ":memory:") {
+      const message = "the database was in memory, and has gone with its thread";
+      this.#lost = new StoreError("unreachable", message, { cause });
+    }
+    const abandoned = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of abandoned) reject(error);
+  }
+}
+
+/** Options of the process, such as loaders and inspectors, are not for a thread that runs nothing but the database. */
+const options = { name: "trivium-sqlite", execArgv: [] };
+
+function startWorker(settings: SqliteSettings): Worker {
+  if (import.meta.url.endsWith(".ts")) return startFromSource(settings);
+  return new Worker(new URL("./worker.js", import.meta.url), { ...options, workerData: settings });
+}
+
+/** In a checkout Node reads the sources as they are; what they import under the name of the build is found beside it. */
+function startFromSource(settings: SqliteSettings): Worker {
+  const worker = JSON.stringify(new URL("./worker.ts", import.meta.url).href);
+  const code = `require("node:module").registerHooks({
+    resolve: (specifier, context, next) =>
+      next(/^\\.{1,2}\\/.*\\.js$/.test(specifier) && /\\.ts$/.test(context.parentURL)
+        ? specifier.replace(/\\.js$/, ".ts") : specifier, context),
+  });
+  import(${worker});`;
+  return new Worker(code, { ...options, workerData: settings, eval: true });
+}

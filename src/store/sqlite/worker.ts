@@ -1,0 +1,45 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { openSqlite, type SqliteDatabase, type SqliteSettings } from "./database.js";
+import { runGroup } from "./group.js";
+import { callBackend, faultFrom, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
+
+// The thread of a database: opens it at the first request, and answers one request after another.
+
+const port = parentPort;
+const settings: SqliteSettings = workerData;
+let database: SqliteDatabase | undefined;
+let now: number | undefined;
+let turn: Promise<void> = Promise.resolve();
+
+port?.on("message", (message: ThreadMessage) => {
+  // A request may take several rounds of the event loop, and a read must not fall into the middle of a write.
+  turn = turn.then(() => answer(message));
+});
+
+async function answer({ id, now: time, request }: ThreadMessage): Promise<void> {
+  now = time;
+  let reply: ThreadReply;
+  try {
+    reply = { id, value: await run(request) };
+  } catch (error) {
+    reply = { id, fault: faultFrom(error) };
+  }
+  port?.postMessage(reply);
+  if (request.kind === "close") port?.close();
+}
+
+async function run(request: ThreadRequest): Promise<unknown> {
+  if (request.kind === "close") return database?.close();
+  // What cannot be opened now may be there for the next request.
+  database ??= openSqlite(settings, () => now ?? Date.now());
+  switch (request.kind) {
+    case "open":
+      return database.backend.open();
+    case "call":
+      return callBackend(request.call, database.backend);
+    case "group":
+      return runGroup(database, request.calls);
+    default:
+      return request satisfies never;
+  }
+}

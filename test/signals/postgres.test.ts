@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/core/clock.js";
+import type { Hint } from "../../src/core/ports.js";
+import { type PostgresSignals, postgresSignals } from "../../src/store/postgres/signals.js";
+import { signalsContract } from "../../src/testing/contract/signals.js";
+import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../support/postgres.js";
+
+let server: PostgresServer;
+const open: PostgresSignals[] = [];
+
+function signals(url = server.url): PostgresSignals {
+  const made = postgresSignals({
+    url,
+    clock: systemClock,
+    sessions: true,
+    connectTimeoutMs: 10_000,
+    statementTimeoutMs: 10_000,
+  });
+  open.push(made);
+  return made;
+}
+
+/** What an end hears, each hint once. */
+function heardBy({ subscribe }: PostgresSignals): Set<string> {
+  const heard = new Set<string>();
+  subscribe(({ kind, taskId }) => heard.add(`${kind} ${taskId}`));
+  return heard;
+}
+
+/** Publishes until it is heard: an end that has just been made may miss what is told. */
+async function connect(here: PostgresSignals, heard: ReadonlySet<string>): Promise<void> {
+  await expect
+    .poll(() => {
+      here.publish({ kind: "moved", taskId: "connect" });
+      return heard.has("moved connect");
+    })
+    .toBe(true);
+}
+
+describe.skipIf(!hasPostgres)("signals on PostgreSQL", () => {
+  beforeAll(async () => {
+    server = await startPostgres();
+  }, startTimeoutMs);
+  afterAll(async () => {
+    await Promise.all(open.map((made) => made.close()));
+    await server[Symbol.asyncDispose]();
+  });
+
+  const make = async () => ({ here: signals(), there: signals() });
+  for (const { name, run } of signalsContract(make)) it(name, run);
+
+  it("tell whoever listens here while they are published, once, and without the database", async () => {
+    const nowhere = signals("postgres://postgres@127.0.0.1:1/none");
+    const heard: Hint[] = [];
+    nowhere.subscribe((hint) => heard.push(hint));
+    const hint = { kind: "inbox", taskId: "t" } as const;
+    nowhere.publish(hint);
+    expect(heard).toEqual([hint]);
+
+    const here = signals();
+    const there = heardBy(signals());
+    const own: string[] = [];
+    here.subscribe(({ taskId }) => own.push(taskId));
+    await connect(here, there);
+    own.length = 0;
+    here.publish({ kind: "moved", taskId: "once" });
+    await expect.poll(() => there.has("moved once")).toBe(true);
+    expect(own).toEqual(["once"]);
+  });
+
+  it("tell what is published at once in as few notifications as hold it, whatever is in the ids", async () => {
+    const here = signals();
+    const there = heardBy(signals());
+    await connect(here, there);
+    const told: string[] = [];
+    const { default: pg } = await import("pg");
+    const witness = new pg.Client({ connectionString: server.url });
+    await witness.connect();
+    witness.on("notification", ({ payload = "" }) => told.push(payload));
+    await witness.query("listen trivium");
+    const ids = Array.from({ length: 300 }, (_, index) => `\u00e9"\\\n\u0000,${index}${"x".repeat(40)}`);
+    for (const taskId of [...ids, ...ids]) here.publish({ kind: "moved", taskId });
+    await expect.poll(() => ids.every((id) => there.has(`moved ${id}`))).toBe(true);
+    await expect.poll(() => told.join("").includes(",299x")).toBe(true);
+    const texts = told.filter((text) => !text.includes("connect"));
+    expect(texts.length).toBeLessThanOrEqual(4);
+    expect(Math.max(...texts.map((text) => Buffer.byteLength(text)))).toBeLessThan(8_000);
+    await witness.end();
+  });
+
+  it("do not keep the process alive", async () => {
+    const sockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
+    await expect.poll(sockets).toBe(0);
+    const here = signals();
+    const there = heardBy(signals());
+    await connect(here, there);
+    await expect.poll(sockets).toBe(0);
+  });
+
+  it("mind nothing that somebody else tells on the channel", async () => {
+    const here = signals();
+    const there = heardBy(signals());
+    await connect(here, there);
+    for (const text of ["", "{", '"x"', "1,null", '"mgood",7,"zbad"']) {
+      await server.query("select pg_notify('trivium', $1)", [text]);
+    }
+    await expect.poll(() => there.has("moved good")).toBe(true);
+    expect([...there].toSorted()).toEqual(["moved connect", "moved good"]);
+  });
+
+  it("are heard again after their connections were ended, and after the server was away", async () => {
+    const here = signals();
+    const there = heardBy(signals());
+    await connect(here, there);
+    there.clear();
+    await server.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and query ~ 'listen|pg_notify'",
+    );
+    await connect(here, there);
+    there.clear();
+    await server.stop();
+    here.publish({ kind: "moved", taskId: "lost" });
+    await server.start();
+    await connect(here, there);
+    expect(there.has("moved lost")).toBe(false);
+  });
+});

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Storage } from "../../../src/core/ports.js";
+import { postgresStore, StoreError } from "../../../src/store/postgres/index.js";
+import { loadPg } from "../../../src/store/postgres/pool.js";
+import { appendTo, headOf, newTask } from "../../../src/testing/contract/fixtures.js";
+import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
+import { type StoreServer, startStoreServer } from "../../support/postgres-databases.js";
+
+describe("without a database", () => {
+  it("says what to install when the driver is missing", async () => {
+    const missing = "pg-that-nobody-has-installed";
+    await expect(loadPg(() => import(/* @vite-ignore */ missing))).rejects.toThrow(
+      'trivium/postgres needs the package "pg": npm install pg',
+    );
+  });
+
+  it.each([
+    ["localhost:5432/db", 'the url of the database begins with "localhost", wanted postgres://'],
+    ["mysql://u:secret@h/db", 'the url of the database begins with "mysql", wanted postgres://'],
+    ["", 'the url of the database begins with "", wanted postgres://'],
+  ])("refuses the url %j without showing what is secret in it", (url, sentence) => {
+    expect(() => postgresStore({ url })).toThrow(sentence);
+  });
+
+  it("refuses options that cannot be", () => {
+    const url = "postgres://127.0.0.1/none";
+    expect(() => postgresStore({ url, sessions: false, hints: true })).toThrow("hints need sessions");
+    expect(() => postgresStore({ url, pool: { max: 0 } })).toThrow("pool.max is 0, wanted a whole number from 1");
+  });
+
+  it("says that the database cannot be reached, and closes all the same", async () => {
+    const store = postgresStore({ url: "postgres://u:secret@127.0.0.1:1/none" });
+    const error = await store.create(newTask()).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(StoreError);
+    expect(error).toMatchObject({ failure: "unreachable" });
+    expect(String(error)).toContain("the database cannot be reached");
+    expect(String(error)).not.toContain("secret");
+    await store.close();
+  });
+});
+
+let databases: StoreServer;
+
+describe.skipIf(!hasPostgres)("when PostgreSQL goes away", () => {
+  let store: Storage;
+
+  beforeAll(async () => {
+    databases = await startStoreServer();
+    store = postgresStore({ url: databases.url, connectTimeoutMs: 5_000, statementTimeoutMs: 5_000 });
+    await store.open?.();
+  }, startTimeoutMs);
+  afterAll(async () => {
+    await store.close();
+    await databases[Symbol.asyncDispose]();
+  });
+
+  /** Appends as a turn does: what became of a write that failed is found out by the head. */
+  async function appendAnyway(id: string): Promise<void> {
+    await expect
+      .poll(async () => {
+        try {
+          return await store.append(appendTo(await headOf(store, { id, scope: newTask().scope })));
+        } catch {
+          return "failed";
+        }
+      })
+      .toBe("stored");
+  }
+
+  it("a connection that is ended fails its writes, and the next ones have another", async () => {
+    const { id, scope, key } = await store.create(newTask());
+    const kill =
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()";
+    const database = new URL(databases.url).pathname.slice(1);
+    for (let round = 0; round < 5; round += 1) {
+      const head = await headOf(store, { id, scope });
+      const write = store.append(appendTo(head)).catch((error: unknown) => error);
+      await databases.server.query(kill, [database]);
+      const result = await write;
+      if (result !== "stored") expect(result).toMatchObject({ failure: "unreachable" });
+      await appendAnyway(id);
+    }
+    const read = await store.recordsAfter(key, 0, 100);
+    if (read === undefined || read === "compacted") throw new Error("the log is gone");
+    expect(read.records.map(({ seq }) => seq)).toEqual(read.records.map((_, index) => index + 1));
+  });
+
+  it.each(["stop", "kill"] as const)(
+    "a %s fails the calls with a sentence, and after the start all works again",
+    async (end) => {
+      const { id, scope } = await store.create(newTask());
+      await appendAnyway(id);
+      const stored = await headOf(store, { id, scope });
+      await databases.server[end]();
+      for (const call of [store.append(appendTo(stored)), store.head(scope, id), store.renew("here", 1_000)]) {
+        await expect(call).rejects.toMatchObject({ failure: "unreachable" });
+      }
+      await databases.server.start();
+      await appendAnyway(id);
+      expect((await headOf(store, { id, scope })).seq).toBe(stored.seq + 1);
+    },
+  );
+
+  it("connections that nobody uses do not keep the process alive", async () => {
+    await Promise.all([store.create(newTask()), store.renew("here", 1_000)]);
+    const sockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
+    await expect.poll(sockets).toBe(0);
+  });
+
+  it("a lock that is never given up fails the write in its time, and the task works again", async () => {
+    const { id, key, scope } = await store.create(newTask());
+    const { default: pg } = await import("pg");
+    const other = new pg.Client({ connectionString: databases.url });
+    await other.connect();
+    await other.query("begin");
+    await other.query("select * from trivium_tasks where key = $1 for update", [key]);
+    await expect(store.append(appendTo(await headOf(store, { id, scope })))).rejects.toMatchObject({
+      failure: "locked",
+    });
+    await other.query("rollback");
+    await other.end();
+    await appendAnyway(id);
+  });
+});

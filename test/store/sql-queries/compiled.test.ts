@@ -1,0 +1,162 @@
+import { sql } from "kysely";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openPostgres } from "../../../src/store/postgres/database.js";
+import { compiled, compiledBy, type Params } from "../../../src/store/sql/compiled.js";
+import { inTransaction, type Place } from "../../../src/store/sql/dialect.js";
+import { pageFor } from "../../../src/store/sql/list-query.js";
+import { openBackend } from "./database.js";
+import { alice, appendRow, taskRow } from "./rows.js";
+
+let now = 1_000;
+let opened: Awaited<ReturnType<typeof openBackend>>;
+beforeEach(async () => {
+  now = 1_000;
+  opened = await openBackend(":memory:", () => now);
+});
+afterEach(() => opened.backend.close());
+
+/** A statement over the instances, and how often it has been built. */
+function countedStatement() {
+  const counted = { builds: 0 };
+  const statement = compiled(({ db, dialect }: Place, { name }: Params<{ readonly name: string }>) => {
+    counted.builds += 1;
+    return db
+      .selectFrom("trivium_instances")
+      .select(["name", sql<number>`${dialect.now()}`.as("now")])
+      .where("name", "=", name);
+  });
+  return { counted, statement };
+}
+
+describe("a compiled statement", () => {
+  it("is built once, and bound to the arguments of each run", async () => {
+    const { counted, statement } = countedStatement();
+    await opened.backend.renew("here", 10);
+    await opened.backend.renew("there", 10);
+    const found = [];
+    for (const name of ["here", "there", "nowhere"]) found.push((await statement.first(opened.place, { name }))?.name);
+    expect(found).toEqual(["here", "there", undefined]);
+    expect(counted.builds).toBe(1);
+  });
+
+  it("asks the clock at each run", async () => {
+    const { statement } = countedStatement();
+    await opened.backend.renew("here", 10);
+    const first = await statement.first(opened.place, { name: "here" });
+    now = 2_000;
+    const second = await statement.first(opened.place, { name: "here" });
+    expect([first?.now, second?.now]).toEqual([1_000, 2_000]);
+  });
+
+  it("is built for each database in its own words", async () => {
+    const { counted, statement } = countedStatement();
+    const { db, dialect, backend } = openPostgres({ url: "postgres://nobody@127.0.0.1:1/none" });
+    expect(statement.textFor(opened.place)).toContain('"name" = ?');
+    expect(statement.textFor({ db, dialect })).toContain('"name" = $1');
+    expect(counted.builds).toBe(2);
+    await backend.close();
+  });
+
+  it("says how many rows it has written", async () => {
+    const free = compiled(({ db }, { holder }: Params<{ readonly holder: string }>) =>
+      db.updateTable("trivium_tasks").set({ holder: "" }).where("holder", "=", holder),
+    );
+    await opened.backend.create(taskRow("a"));
+    await opened.backend.create(taskRow("b"));
+    expect(await free.write(opened.place, { holder: "here" })).toBe(2);
+    expect(await free.write(opened.place, { holder: "here" })).toBe(0);
+  });
+
+  it("gives a column that its table got after the first run", async () => {
+    const all = compiled(({ db }) => db.selectFrom("trivium_instances").selectAll());
+    await opened.backend.renew("here", 10);
+    expect(await all.all(opened.place, {})).toEqual([{ name: "here", expires_at: 1_010 }]);
+    opened.database.exec("alter table trivium_instances add column note text not null default 'new'");
+    expect(await all.all(opened.place, {})).toEqual([{ name: "here", expires_at: 1_010, note: "new" }]);
+  });
+
+  it("refuses an argument that SQLite has no form for", async () => {
+    const { statement } = countedStatement();
+    const args = JSON.parse('{"name":{}}');
+    await expect(statement.first(opened.place, args)).rejects.toThrow(
+      "a parameter is null, a number, a string or bytes",
+    );
+  });
+});
+
+describe("a statement that runs while a transaction is open", () => {
+  it("sees nothing of it from outside, and is not undone with it", async () => {
+    let undo = (): void => {};
+    const undone = new Promise<void>((resolve) => {
+      undo = resolve;
+    });
+    let began = (): void => {};
+    const begun = new Promise<void>((resolve) => {
+      began = resolve;
+    });
+    const failing = inTransaction(opened.place, async (within) => {
+      await sql`insert into trivium_instances values ('inside', 1)`.execute(within.db);
+      began();
+      await undone;
+      throw new Error("undone");
+    });
+    await begun;
+    const renewed = opened.backend.renew("outside", 10);
+    const { statement } = countedStatement();
+    const seen = statement.first(opened.place, { name: "inside" });
+    undo();
+    await expect(failing).rejects.toThrow("undone");
+    await renewed;
+    expect(await seen).toBeUndefined();
+    expect(await statement.first(opened.place, { name: "outside" })).toMatchObject({ name: "outside" });
+  });
+
+  it("is undone with it from within", async () => {
+    const add = compiled(({ db }, { name }: Params<{ readonly name: string }>) =>
+      db.insertInto("trivium_instances").values({ name, expires_at: 5_000 }),
+    );
+    const { statement } = countedStatement();
+    const failing = inTransaction(opened.place, async (within) => {
+      await add.write(within, { name: "inside" });
+      expect(await statement.first(within, { name: "inside" })).toBeDefined();
+      throw new Error("undone");
+    });
+    await expect(failing).rejects.toThrow("undone");
+    expect(await statement.first(opened.place, { name: "inside" })).toBeUndefined();
+  });
+});
+
+describe("statements with a few forms", () => {
+  it("are made once for each", () => {
+    const made: string[] = [];
+    const forms = compiledBy((key: string) => made.push(key));
+    expect([forms("a"), forms("b"), forms("a")]).toEqual([1, 2, 1]);
+  });
+
+  it("are the same for pages that have the same filters, whatever their values", () => {
+    const first = pageFor({ state: 3, after: { statusTime: 1, key: 1 } });
+    expect(pageFor({ after: { statusTime: 9, key: 2 }, state: 1 })).toBe(first);
+    expect(pageFor({ state: 3 })).not.toBe(first);
+    expect(pageFor({ state: 0 })).toBe(pageFor({ state: 3 }));
+  });
+});
+
+describe("rows behind one task's snapshot and behind those of many", () => {
+  it("are the same", async () => {
+    const { backend } = opened;
+    for (const id of ["a", "b", "c"]) {
+      const { key } = await backend.create(
+        taskRow(id, { snapshot: { seq: 1, format: 1, bytes: new Uint8Array([1]) } }),
+      );
+      for (const seq of [1, 2]) await backend.append(appendRow({ key, epoch: 1, seq }));
+    }
+    const { tasks } = await backend.list(alice, { limit: 3 });
+    const alone = await Promise.all(["c", "b", "a"].map((id) => backend.read(alice, id)));
+    expect(tasks).toEqual(alone);
+    expect(alone.map((task) => task?.log.map(({ seq }) => seq))).toEqual([
+      [2, 3],
+      [2, 3],
+      [2, 3],
+    ]);
+  });
+});

@@ -1,0 +1,27 @@
+import { DatabaseSync } from "node:sqlite";
+import { Kysely } from "kysely";
+import type { Place } from "../../../src/store/sql/dialect.js";
+import { createKyselyBackend } from "../../../src/store/sql/kysely-backend.js";
+import type { Database } from "../../../src/store/sql/schema.js";
+import { sqliteDialect } from "../../../src/store/sqlite/dialect.js";
+import { createSqliteConnection, kyselyDialect } from "../../../src/store/sqlite/driver.js";
+import { createHotPath } from "../../../src/store/sqlite/flush.js";
+
+/** A database without tables, in this thread. */
+export function openDatabase(path = ":memory:", now: () => number = Date.now) {
+  const database = new DatabaseSync(path);
+  database.exec("pragma busy_timeout = 10000");
+  const connection = createSqliteConnection(database);
+  const db = new Kysely<Database>({ dialect: kyselyDialect(connection) });
+  const place: Place = { db, dialect: sqliteDialect(now, connection) };
+  return { database, connection, db, place };
+}
+
+/** The same, as a backend that is open. */
+export async function openBackend(path = ":memory:", now: () => number = Date.now) {
+  const opened = openDatabase(path, now);
+  const { connection, db, place } = opened;
+  const backend = createKyselyBackend({ db, dialect: place.dialect, hot: createHotPath(connection, now) });
+  await backend.open();
+  return { ...opened, backend };
+}

@@ -1,0 +1,107 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { migrate, migrationSql, schemaStatus } from "../../../src/store/sql/migrate.js";
+import { openDatabase } from "./database.js";
+
+let folder: string;
+let path: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "trivium-migrations-"));
+  path = join(folder, "tasks.db");
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Everything that the database knows of its tables and indexes. */
+function schemaOf(database: DatabaseSync) {
+  return database.prepare("select type, name, tbl_name, sql from sqlite_schema order by name").all();
+}
+
+/** Another process that migrates, and holds its transaction open for a while after it has said so. */
+async function migratingProcess(sql: string) {
+  const [first, ...rest] = sql.split(";\n").filter((statement) => statement !== "");
+  const program = `
+    const { DatabaseSync } = require("node:sqlite");
+    const database = new DatabaseSync(process.argv[1]);
+    database.exec(${JSON.stringify(`${first} immediate`)});
+    process.stdout.write("begun");
+    setTimeout(() => {
+      for (const statement of ${JSON.stringify(rest)}) database.exec(statement);
+    }, 300);
+  `;
+  const child = spawn(process.execPath, ["-e", program, path], { stdio: ["ignore", "pipe", "inherit"] });
+  const stopped = once(child, "exit").then(([code]: unknown[]) => code);
+  const [text]: unknown[] = await once(child.stdout, "data");
+  return { text: String(text), stopped };
+}
+
+describe("migrations", () => {
+  it("make the tables in an empty database, and nothing in one that has them", async () => {
+    const { place, database } = openDatabase(path);
+    expect(await schemaStatus(place)).toMatchObject({ version: 0, latest: 1, pending: [{ version: 1 }] });
+    expect(await migrate(place)).toBe(0);
+    const schema = schemaOf(database);
+    expect(schema.length).toBeGreaterThan(15);
+    expect(await migrate(place)).toBe(1);
+    expect(schemaOf(database)).toEqual(schema);
+    expect(await schemaStatus(place)).toEqual({ version: 1, latest: 1, pending: [] });
+    await place.db.destroy();
+  });
+
+  it("leave the tables of others alone", async () => {
+    const { place, database } = openDatabase(path);
+    database.exec("create table tasks (title text); insert into tasks values ('mine')");
+    await migrate(place);
+    expect(database.prepare("select title from tasks").all()).toMatchObject([{ title: "mine" }]);
+    await place.db.destroy();
+  });
+
+  it("wait for another process that is at them, and do nothing after it", async () => {
+    const { place, database } = openDatabase(path);
+    const { text, stopped } = await migratingProcess(migrationSql(place));
+    expect(text).toBe("begun");
+    expect(await schemaStatus(place)).toMatchObject({ version: 0 });
+    expect(await migrate(place)).toBe(1);
+    expect(database.prepare("select version from trivium_schema").all()).toMatchObject([{ version: 1 }]);
+    expect(await stopped).toBe(0);
+    await place.db.destroy();
+  });
+
+  it("leave nothing behind when a step fails", async () => {
+    const { place, database } = openDatabase(path);
+    database.exec("create table trivium_counts (mine text)");
+    const before = schemaOf(database);
+    await expect(migrate(place)).rejects.toThrow("trivium_counts");
+    expect(schemaOf(database)).toEqual(before);
+    await place.db.destroy();
+  });
+
+  it("refuse a database that a newer release has made, and leave it as it is", async () => {
+    const { place, database } = openDatabase(path);
+    await migrate(place);
+    database.exec("insert into trivium_schema values (7, 0)");
+    const sentence = "the database has schema 7, this release knows up to 1: use a newer release of trivium";
+    await expect(migrate(place)).rejects.toThrow(sentence);
+    expect(await schemaStatus(place)).toEqual({ version: 7, latest: 1, pending: [] });
+    await place.db.destroy();
+  });
+
+  it("are the same when their text is executed by hand", async () => {
+    const { place, database } = openDatabase(path);
+    const text = migrationSql(place);
+    await migrate(place);
+    const byHand = new DatabaseSync(join(folder, "by-hand.db"));
+    byHand.exec(text);
+    expect(schemaOf(byHand)).toEqual(schemaOf(database));
+    const other = openDatabase(join(folder, "by-hand.db"));
+    expect(await migrate(other.place)).toBe(1);
+    expect(migrationSql(place, 1)).toBe("");
+    byHand.close();
+    await Promise.all([place, other.place].map(({ db }) => db.destroy()));
+  });
+});

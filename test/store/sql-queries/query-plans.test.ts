@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ListQuery } from "../../../src/core/ports.js";
+import type { Place } from "../../../src/store/sql/dialect.js";
+import { due, orphaned } from "../../../src/store/sql/instance-queries.js";
+import { countFor, pageFor } from "../../../src/store/sql/list-query.js";
+import { adoptable } from "../../../src/store/sql/push-queries.js";
+import { openBackend } from "./database.js";
+
+const after = { statusTime: 5, key: 4 };
+
+let opened: Awaited<ReturnType<typeof openBackend>>;
+beforeAll(async () => {
+  opened = await openBackend();
+});
+afterAll(() => opened.backend.close());
+
+/** The steps of the plan, in the words of SQLite. */
+function planOf(statement: { textFor(place: Place): string }): string[] {
+  const rows = opened.database.prepare(`explain query plan ${statement.textFor(opened.place)}`).all();
+  return rows.map(({ detail }) => String(detail));
+}
+
+const pages: readonly (readonly [Omit<ListQuery, "limit">, string])[] = [
+  [{}, "time (tenant=? AND owner=?)"],
+  [{ after }, "time (tenant=? AND owner=? AND status_time<?)"],
+  [{ since: 3 }, "time (tenant=? AND owner=? AND status_time>?)"],
+  [{ since: 3, after }, "time (tenant=? AND owner=? AND status_time>? AND status_time<?)"],
+  [{ state: 3 }, "state (tenant=? AND owner=? AND state=?)"],
+  [{ state: 3, after }, "state (tenant=? AND owner=? AND state=? AND status_time<?)"],
+  [{ state: 3, since: 3, after }, "state (tenant=? AND owner=? AND state=? AND status_time>? AND status_time<?)"],
+  [{ contextId: "c" }, "context (tenant=? AND owner=? AND context_id=?)"],
+  [{ contextId: "c", after }, "context (tenant=? AND owner=? AND context_id=? AND status_time<?)"],
+  [{ contextId: "c", state: 3 }, "context (tenant=? AND owner=? AND context_id=?)"],
+  [
+    { contextId: "c", state: 3, since: 3, after },
+    "context (tenant=? AND owner=? AND context_id=? AND status_time>? AND status_time<?)",
+  ],
+];
+
+describe("a page of tasks", () => {
+  for (const [filters, walk] of pages) {
+    it(`with ${JSON.stringify(filters)} is one walk of an index, without sorting`, () => {
+      const plan = planOf(pageFor(filters));
+      expect(plan[0]).toBe(`SEARCH t USING INDEX trivium_tasks_${walk}`);
+      expect(plan.filter((step) => /TEMP B-TREE|^SCAN/.test(step))).toEqual([]);
+    });
+  }
+
+  for (const filters of [{ since: 3 }, { contextId: "c" }, { contextId: "c", state: 3 }, { state: 3, since: 3 }]) {
+    it(`is counted for ${JSON.stringify(filters)} without looking at a task`, () => {
+      const plan = planOf(countFor(filters));
+      expect(plan).toEqual([expect.stringMatching(/^SEARCH t USING COVERING INDEX /)]);
+    });
+  }
+});
+
+describe("what is asked again and again", () => {
+  const asked = {
+    orphans: orphaned,
+    "tasks to be woken": due,
+    "push configurations to be adopted": adoptable,
+  };
+  for (const [what, statement] of Object.entries(asked)) {
+    it(`${what} are found without going through a table`, () => {
+      const plan = planOf(statement);
+      expect(plan.filter((step) => /TEMP B-TREE|SCAN (?:t|p|i|trivium\w*)\b/.test(step))).toEqual([]);
+      expect(plan.some((step) => /^SEARCH [tp] USING INDEX trivium_/.test(step))).toBe(true);
+    });
+  }
+});

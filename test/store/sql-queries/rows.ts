@@ -1,0 +1,30 @@
+import type { AppendRow, LogRow, NewTaskRow } from "../../../src/store/sql/rows.js";
+
+const bytes = new Uint8Array([1, 2, 3]);
+export const alice = { tenant: "", owner: "alice" };
+
+export function logRow(seq: number, count = 1): LogRow {
+  return { seq, count, format: 1, bytes };
+}
+
+/** A task with one record, SUBMITTED, held by `here`. */
+export function taskRow(id: string, changes: Partial<NewTaskRow> = {}): NewTaskRow {
+  const birth = { id, contextId: "c", scope: alice, holder: "here", version: "1.0", name: undefined };
+  const body = { log: logRow(1), status: { state: 1, time: 1_000 }, snapshot: undefined, end: undefined };
+  return { ...birth, ...body, takes: [], turnSeq: 1, ...changes };
+}
+
+/** One record behind a place. */
+export function appendRow(
+  place: Pick<AppendRow, "key" | "epoch" | "seq">,
+  changes: Partial<AppendRow> = {},
+): AppendRow {
+  const { key, epoch, seq } = place;
+  const body = { log: logRow(seq + 1), status: undefined, snapshot: undefined, end: undefined, claim: undefined };
+  return { key, epoch, seq, ...body, takes: [], turnSeq: 0, ...changes };
+}
+
+/** The members of a write that completes a task with record `seq`, and leaves it with nobody. */
+export function completion(seq: number, time: number): Pick<AppendRow, "status" | "snapshot" | "end"> {
+  return { status: { state: 3, time }, snapshot: { seq, format: 1, bytes }, end: { inboxPut: 0 } };
+}

@@ -1,0 +1,104 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import type { Storage } from "../../../src/core/ports.js";
+import { TaskPushNotificationConfigSchema, TaskState } from "../../../src/protocol/model.js";
+import { sqliteStore } from "../../../src/store/sqlite/index.js";
+import {
+  alice,
+  appendTo,
+  assertRecords,
+  assertWhole,
+  entry,
+  events,
+  headOf,
+  message,
+  newTask,
+  plainEntry,
+  status,
+} from "../../../src/testing/contract/fixtures.js";
+import { runSource } from "./source-process.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+async function inFile<T>(path: string, use: (store: Storage) => Promise<T>): Promise<T> {
+  const store = sqliteStore({ path });
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+describe("a file of SQLite", () => {
+  it("holds tasks, with all that belongs to them, when it is opened again", async () => {
+    const path = `${await temporaryFolder()}/made/on/the/way/tasks.db`;
+    const head = await inFile(path, async (store) => {
+      const born = await store.create(newTask({ id: "kept", name: "trip" }));
+      await store.append(appendTo(born, { records: events(1, 3), ...status(TaskState.WORKING, 2_000, 4) }));
+      await store.put(born.key, entry("waits"), 16);
+      return headOf(store, born);
+    });
+    await inFile(path, async (store) => {
+      expect(await store.head(alice, "kept")).toEqual(head);
+      const stored = await store.read(alice, "kept");
+      expect(stored).toBeDefined();
+      if (stored !== undefined) assertWhole(stored, events(0, 4));
+      expect(await store.taskNamed(alice, "trip")).toBe("kept");
+      expect((await store.inbox(head.key)).entries.map(plainEntry)).toEqual([plainEntry(entry("waits"))]);
+      expect((await store.list(alice, { limit: 10 })).total).toBe(1);
+      expect(await store.append(appendTo(head))).toBe("stored");
+    });
+  });
+
+  it("holds sends that are done once, and push configurations", async () => {
+    const path = `${await temporaryFolder()}/tasks.db`;
+    const ids = { messageId: "m", entry: "e", taskId: "t" };
+    const config = create(TaskPushNotificationConfigSchema, { id: "p", url: "https://hook.example", token: "t0ken" });
+    const registration = { key: 1, taskId: "t", scope: alice, config, cursor: 4, version: "x", holder: "" };
+    const record = await inFile(path, async (store) => {
+      await store.push?.set(registration, 5);
+      const begun = await store.beginSend({ scope: alice, digest: "d", seq: 0, instance: "here", ...ids });
+      await store.settleSend(begun, { kind: "reply", message: message("reply") }, 10);
+      return store.readSend(alice, "m");
+    });
+    await inFile(path, async (store) => {
+      expect(record).toMatchObject({ ...ids, attempt: 1, outcome: { kind: "reply" } });
+      expect(await store.readSend(alice, "m")).toEqual(record);
+      expect(await store.push?.list(1)).toEqual([registration]);
+    });
+  });
+
+  it("is shared by two stores, each of which sees what the other was told is written", async () => {
+    const path = `${await temporaryFolder()}/tasks.db`;
+    await inFile(path, (one) =>
+      inFile(path, async (other) => {
+        const head = await one.create(newTask());
+        expect(await other.head(alice, head.id)).toEqual(head);
+        const [here, there] = await Promise.all([one.append(appendTo(head)), other.append(appendTo(head))]);
+        expect([here, there].toSorted()).toEqual(["fenced", "stored"]);
+        expect((await headOf(one, head)).seq).toBe(2);
+      }),
+    );
+  });
+
+  it("holds what another process was told is written, though it was killed in the middle of more", async () => {
+    const path = `${await temporaryFolder()}/tasks.db`;
+    const process = runSource("writing-process.ts", path, "theirs");
+    for (let lines = 0; lines < 30; lines += 1) await process.line();
+    process.kill();
+    const told = Number((await process.rest()).at(-1) ?? 30);
+    expect(await process.end).toBe("SIGKILL");
+    await inFile(path, async (store) => {
+      const stored = await store.read(alice, "theirs");
+      expect(stored?.head.seq).toBeGreaterThanOrEqual(told);
+      if (stored !== undefined) assertRecords(stored.records, events(0, stored.head.seq));
+    });
+  });
+
+  it("does not keep a process alive that has nothing to do any more", async () => {
+    const path = `${await temporaryFolder()}/tasks.db`;
+    const process = runSource("writing-process.ts", path, "theirs", "3");
+    expect(await process.rest()).toEqual(["1", "2", "3", "4"]);
+    expect(await process.end).toBe(0);
+    expect((await inFile(path, (store) => store.head(alice, "theirs")))?.seq).toBe(4);
+  });
+});

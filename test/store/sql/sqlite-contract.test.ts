@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { createSqlStore } from "../../../src/store/sql/task-store.js";
+import { localSqliteBackend } from "../../../src/store/sqlite/database.js";
+import { sqliteStore } from "../../../src/store/sqlite/index.js";
+import { pushStoreContract } from "../../../src/testing/contract/push-store.js";
+import { taskStoreContract } from "../../../src/testing/contract/task-store.js";
+import { createTestClock } from "../../../src/testing/test-clock.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+/** A store in a file of the test, in the thread of the database or in this one, which starts quicker. */
+function sqliteIn(place: "worker" | "here") {
+  return async () => {
+    const clock = createTestClock();
+    const path = `${await temporaryFolder()}/tasks.db`;
+    const options = { path, synchronous: "NORMAL", clock } as const;
+    const store =
+      place === "worker" ? sqliteStore(options) : createSqlStore(localSqliteBackend(options, clock.now), { clock });
+    return { store, advance: (ms: number) => clock.advance(ms) };
+  };
+}
+
+describe("the task store in a file of SQLite", () => {
+  for (const { name, run } of taskStoreContract(sqliteIn("here"), { histories: 30 })) it(name, run);
+});
+
+// A thread takes long to start, so this is what may go wrong on the way there: errors, writes of one moment, bytes, and in
+// the histories each method.
+describe("the task store in a file of SQLite with a thread of its own", () => {
+  const onTheWay = /creating|at the same time|a name that is taken|the outcome of a send|does what the model does/;
+  const tests = taskStoreContract(sqliteIn("worker"), { histories: 10 }).filter(({ name }) => onTheWay.test(name));
+  it("has histories among its tests", () => expect(tests.some(({ name }) => name.includes("the model"))).toBe(true));
+  for (const { name, run } of tests) it(name, run);
+});
+
+describe.each(["worker", "here"] as const)("the push store in a file of SQLite, in the thread: %s", (place) => {
+  const make = async () => {
+    const { store: tasks, advance } = await sqliteIn(place)();
+    const { push } = tasks;
+    if (push === undefined) throw new Error("the store has no place for push configurations");
+    return { store: push, tasks, advance };
+  };
+  for (const { name, run } of pushStoreContract(make, { besideTasks: true })) it(name, run);
+});

@@ -1,0 +1,162 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import type { Head, Storage } from "../../../src/core/ports.js";
+import { TaskState } from "../../../src/protocol/model.js";
+import { prune, resolveRetention } from "../../../src/store/sql/maintenance.js";
+import { createSqlStore, type SqlStoreOptions } from "../../../src/store/sql/task-store.js";
+import { localSqliteBackend, resolveSettings } from "../../../src/store/sqlite/database.js";
+import { sqliteStore } from "../../../src/store/sqlite/index.js";
+import { alice, appendTo, newTask, status } from "../../../src/testing/contract/fixtures.js";
+import { createTestClock } from "../../../src/testing/test-clock.js";
+import { recordingLogger } from "../../support/recording-logger.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+const hour = 3_600_000;
+
+/** A store in this thread, in a file whose other connections may lock it. */
+async function localStore(options: SqlStoreOptions = {}) {
+  const path = `${await temporaryFolder()}/tasks.db`;
+  const clock = createTestClock();
+  const backend = localSqliteBackend({ path, busyTimeoutMs: 10 }, clock.now);
+  return { path, clock, backend, store: createSqlStore(backend, { clock, ...options }) };
+}
+
+/** A task that has come to its end. */
+async function finished(store: Storage): Promise<Head> {
+  const head = await store.create(newTask());
+  await store.append(appendTo(head, { ...status(TaskState.COMPLETED, 2_000, 2), end: { inboxPut: 0 } }));
+  return head;
+}
+
+describe("a SQL store", () => {
+  it("is opened once, by whoever comes first", async () => {
+    const { backend } = await localStore();
+    let opened = 0;
+    const counted = {
+      ...backend,
+      open: () => {
+        opened += 1;
+        return backend.open();
+      },
+    };
+    const store = createSqlStore(counted);
+    await Promise.all([store.head(alice, "none"), store.open?.(), store.create(newTask()), store.push?.list(1)]);
+    await store.open?.();
+    expect(opened).toBe(1);
+    await store.close();
+  });
+
+  it("tries again to be opened when it could not be", async () => {
+    const { path, store } = await localStore();
+    const other = new DatabaseSync(path);
+    other.exec("begin exclusive");
+    await expect(store.open?.()).rejects.toMatchObject({ failure: "locked" });
+    other.exec("commit");
+    other.close();
+    await store.open?.();
+    expect((await store.list(alice, { limit: 1 })).total).toBe(0);
+    await store.close();
+  });
+
+  it("refuses calls when it is closed, and answers those that came before", async () => {
+    const store = sqliteStore({ path: `${await temporaryFolder()}/tasks.db` });
+    const creating = store.create(newTask());
+    await creating;
+    const writing = store.create(newTask());
+    const closing = store.close();
+    const closed = { code: "unavailable", message: "the task store is closed" };
+    await expect(store.create(newTask())).rejects.toMatchObject(closed);
+    await expect(store.heads([1])).rejects.toMatchObject(closed);
+    await expect(store.push?.list(1)).rejects.toMatchObject(closed);
+    await expect(store.open?.()).rejects.toMatchObject(closed);
+    expect((await writing).seq).toBe(1);
+    await closing;
+    await store.close();
+  });
+
+  it("may be closed without ever having been used", async () => {
+    const folder = await temporaryFolder();
+    const store = sqliteStore({ path: `${folder}/tasks.db` });
+    await store.close();
+    await expect(store.head(alice, "none")).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("refuses options that cannot be meant", () => {
+    expect(() => resolveSettings({ path: "" })).toThrow('wanted a file or ":memory:"');
+    expect(() => resolveSettings({ path: "x", busyTimeoutMs: -1 })).toThrow("busyTimeoutMs is -1");
+    expect(() => resolveSettings({ path: "x", maxBytes: 0 })).toThrow("maxBytes is 0");
+    expect(() => resolveRetention({ logsMs: -1 })).toThrow("retention.logsMs is -1, wanted a number from 0");
+    expect(() => resolveRetention({ sendsMs: Number.NaN })).toThrow("retention.sendsMs is NaN");
+    expect(resolveRetention({ tasksMs: Infinity }).tasksMs).toBeUndefined();
+  });
+});
+
+describe("what is finished", () => {
+  it("loses its log after a day and goes after 30, unless the options say otherwise", async () => {
+    const { clock, store } = await localStore({ pruneEveryMs: hour });
+    const head = await finished(store);
+    const running = await store.create(newTask());
+    await clock.advance(23 * hour);
+    expect(await store.recordsAfter(head.key, 0, 10)).toMatchObject({ records: [{ seq: 1 }, { seq: 2 }] });
+    await clock.advance(hour + 1);
+    await expect.poll(() => store.recordsAfter(head.key, 0, 10)).toBe("compacted");
+    expect(await store.read(alice, head.id)).toMatchObject({ snapshot: { seq: 2 }, records: [] });
+    await clock.advance(29 * 24 * hour);
+    await expect.poll(() => store.read(alice, head.id)).toBeUndefined();
+    expect(await store.head(alice, running.id)).toBeDefined();
+    await store.close();
+  });
+
+  it("is dropped at another time, too, when one round has failed, of which the log hears", async () => {
+    const { log, logger } = recordingLogger();
+    const { path, clock, store } = await localStore({ logger, retention: { tasksMs: 0 }, pruneEveryMs: 1_000 });
+    const { id } = await finished(store);
+    const other = new DatabaseSync(path);
+    other.exec("begin exclusive");
+    await clock.advance(1_000);
+    const line = { level: "warn", message: "finished tasks could not be dropped from the store" };
+    await expect.poll(() => log).toContainEqual(expect.objectContaining(line));
+    expect(await store.head(alice, id)).toBeDefined();
+    other.exec("commit");
+    other.close();
+    await clock.advance(1_000);
+    await expect.poll(() => store.head(alice, id)).toBeUndefined();
+    await store.close();
+    expect(clock.pending()).toEqual([]);
+  });
+
+  it("goes in batches, between which others have their turn", async () => {
+    const { clock, backend, store } = await localStore();
+    for (let index = 0; index < 20; index += 1) await finished(store);
+    const order: string[] = [];
+    const retention = resolveRetention({ tasksMs: 0 });
+    await clock.advance(1);
+    const pruning = prune(backend, retention, { batch: 2 }).then((dropped) => {
+      order.push("pruned");
+      return dropped;
+    });
+    const writing = store.create(newTask()).then(() => order.push("written"));
+    expect((await pruning).tasks).toBe(20);
+    await writing;
+    expect(order).toEqual(["written", "pruned"]);
+    expect((await store.list(alice, { limit: 5 })).total).toBe(1);
+    await store.close();
+  });
+
+  it("stays when pruning is given up between two batches", async () => {
+    const { clock, backend, store } = await localStore();
+    for (let index = 0; index < 6; index += 1) await finished(store);
+    await clock.advance(1);
+    const end = new AbortController();
+    const once: Pick<typeof backend, "prune"> = {
+      prune: (retention, limit) => {
+        end.abort();
+        return backend.prune(retention, limit);
+      },
+    };
+    const dropped = await prune(once, resolveRetention({ tasksMs: 0 }), { batch: 2, signal: end.signal });
+    expect(dropped.tasks).toBeLessThanOrEqual(2);
+    expect((await store.list(alice, { limit: 5 })).total).toBe(6 - dropped.tasks);
+    await store.close();
+  });
+});
