@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { addCall } from "./call.js";
 import { addCard } from "./card.js";
+import { addDb } from "./db.js";
 import { addDemo } from "./demo.js";
 import { errorText } from "./error-text.js";
 import { addGateway } from "./gateway.js";
@@ -18,6 +19,7 @@ addDemo(program);
 addCall(program);
 addCard(program);
 addGateway(program);
+addDb(program);
 
 // A reader that has seen enough, such as `head`, is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

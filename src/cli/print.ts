@@ -7,6 +7,6 @@ export async function print(line: string): Promise<void> {
 }
 
 /** Prints a value on one line; for people on several. */
-export function printJson(value: JsonValue): Promise<void> {
+export function printJson(value: JsonValue | object): Promise<void> {
   return print(JSON.stringify(value, null, process.stdout.isTTY ? 2 : undefined));
 }

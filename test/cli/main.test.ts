@@ -10,8 +10,14 @@ describe("trivium", () => {
   });
 
   it.each([
-    { args: ["--help"], told: ["demo", "call", "card"] },
+    { args: ["--help"], told: ["demo", "call", "card", "gateway", "db"] },
     { args: ["demo", "--help"], told: ["--port", "--host", "--anonymous", "PORT", "LOG_LEVEL"] },
+    { args: ["demo", "--help"], told: ["--store", "TRIVIUM_STORE", ".trivium/tasks.db"] },
+    { args: ["db", "--help"], told: ["status", "migrate", "sql", "prune"] },
+    {
+      args: ["db", "prune", "--help"],
+      told: ["--store", "--tasks-older-than", "(default: 30d)", "--tasks-max", "--logs-older-than"],
+    },
     { args: ["call", "--help"], told: ["--binding", "--header", "--timeout", "--extension", "--last-event-id"] },
     {
       args: ["call", "--help"],
@@ -30,6 +36,23 @@ describe("trivium", () => {
     { args: ["demo", "--colour"], told: "unknown option '--colour'" },
     { args: ["demo", "--port", "65536"], told: "A port is a number from 0 to 65535." },
     { args: ["demo", "--log-level", "loud"], told: "Allowed choices are" },
+    {
+      args: ["demo", "--store", "mysql://root:s3cret@db/agent"],
+      told: "a store is memory, the path of a file, or postg",
+    },
+    { args: ["demo", "--store", "postgres://u:s3cret@[db/a"], told: "the URL of the store cannot be read" },
+    { args: ["db"], told: "Commands:" },
+    { args: ["db", "status", "--store", "memory"], told: "memory is no database" },
+    { args: ["db", "migrate", "--store", ""], told: "a store is memory, the path of a file, or postgres" },
+    { args: ["db", "sql"], told: "required option '--dialect <dialect>' not specified" },
+    { args: ["db", "sql", "--dialect", "mysql"], told: "Allowed choices are sqlite, postgres." },
+    { args: ["db", "sql", "--dialect", "sqlite", "--from", "1.5"], told: "It is a whole number from 0 on." },
+    {
+      args: ["db", "prune", "--store", "x.db", "--tasks-older-than", "30"],
+      told: "A time is a whole number with its unit",
+    },
+    { args: ["db", "prune", "--store", "x.db", "--sends-older-than", "never"], told: "A time is a whole number with" },
+    { args: ["db", "prune", "--store", "x.db", "--tasks-max", "-1"], told: "It is a whole number from 0 on." },
     { args: ["call"], told: "missing required argument 'url'" },
     { args: ["call", "nowhere", "GetTask"], told: "nowhere is neither an http(s) URL nor the host:port of gRPC" },
     { args: ["call", "http://127.0.0.1", "Dance"], told: "The operations are SendMessage," },

@@ -4,9 +4,10 @@ import type { AgentInterface } from "../../protocol/model.js";
 import { operationOf } from "../../protocol/operations.js";
 import { versionParameter } from "../../protocol/service-parameters.js";
 import type { Server } from "../../server/serve.js";
+import { placeText, type StorePlace } from "../store-place.js";
 
-/** Where the agent is, and a command to copy for each binding. */
-export function greeting({ card, url }: Server): string {
+/** Where the agent is, where it keeps its tasks, and a command to copy for each binding. */
+export function greeting({ card, url }: Server, place: StorePlace): string {
   // The same places answer older versions too.
   const [newest] = card.supportedInterfaces;
   const interfaces = card.supportedInterfaces.filter((each) => each.protocolVersion === newest?.protocolVersion);
@@ -18,10 +19,17 @@ export function greeting({ card, url }: Server): string {
     `  ${"card".padEnd(10)} ${url}${cardPaths[0]}`,
     ...lines,
     "",
+    keptText(place),
+    "",
     "Try it from the folder of this project:",
     ...commands.map((command) => `\n  ${command}`),
     "\n",
   ].join("\n");
+}
+
+function keptText(place: StorePlace): string {
+  if (place.kind === "memory") return "Tasks are kept in memory and end with this process.";
+  return `Tasks are kept in ${placeText(place)} and are there again after a restart.`;
 }
 
 /** A command to copy for each binding, by the wire's word for it. */

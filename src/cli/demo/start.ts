@@ -1,14 +1,16 @@
-import { pino } from "pino";
+import { type Logger, pino } from "pino";
 import type { ServeOptions } from "../../server/options.js";
-import { isLoopback, serve } from "../../server/serve.js";
+import { isLoopback, type Server, serve } from "../../server/serve.js";
 import type { DemoFlags } from "../demo.js";
 import { packageVersion } from "../package-version.js";
+import { openStorage, type StorePlace } from "../store-place.js";
 import { textAnalyst } from "./agent.js";
 import { analystCard } from "./card.js";
 import { greeting } from "./greeting.js";
 
 /** Serves the demo agent, and prints what to try. Throws an error with one sentence for people. */
-export async function start({ port, host, anonymous, logLevel }: DemoFlags): Promise<void> {
+export async function start(flags: DemoFlags, place: StorePlace): Promise<void> {
+  const { port, host, anonymous, logLevel } = flags;
   if (!anonymous && !isLoopback(host)) {
     throw new Error(`other machines can reach host ${host}: say --anonymous to let all callers share all tasks`);
   }
@@ -16,20 +18,47 @@ export async function start({ port, host, anonymous, logLevel }: DemoFlags): Pro
     { level: logLevel, base: null, serializers: { error: pino.stdSerializers.err } },
     pino.destination({ dest: 2, sync: true }),
   );
+  const store = await openStorage(place, logger);
   const options: ServeOptions = {
     card: analystCard(packageVersion()),
     agent: textAnalyst,
+    // It does nothing but read what it was sent.
+    restartable: true,
     port,
     host,
     anonymous: anonymous ? "shared" : undefined,
     logger,
-    handleSignals: true,
+    store,
   };
+  let server: Server;
   try {
-    process.stdout.write(greeting(await serve(options)));
+    server = await serve(options);
   } catch (error) {
+    await store?.close();
     if (!isPortTaken(error)) throw error;
     throw new Error(`port ${port} on ${host} is taken: choose another one with --port`);
+  }
+  const end = async (): Promise<void> => {
+    await server.close();
+    await store?.close();
+  };
+  endOnSignals(end, logger);
+  process.stdout.write(greeting(server, place));
+}
+
+// The server would do this by itself, but not close the store.
+function endOnSignals(end: () => Promise<void>, logger: Logger): void {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => {
+      logger.info({ signal }, "closing");
+      end().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          logger.error({ error }, "the server could not be closed");
+          process.exit(1);
+        },
+      );
+    });
   }
 }
 

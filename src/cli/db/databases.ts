@@ -1,0 +1,79 @@
+import { existsSync } from "node:fs";
+import type { Place } from "../../store/sql/dialect.js";
+import { type Pruned, prune as pruneAll } from "../../store/sql/maintenance.js";
+import { migrate as migrateAll, migrationSql, type SchemaStatus, schemaStatus } from "../../store/sql/migrate.js";
+import type { Backend, Retention } from "../../store/sql/rows.js";
+import { storeErrorFrom } from "../../store/sql/store-error.js";
+import { type DatabasePlace, unusable } from "../store-place.js";
+
+/** Which schema a database has. A file that is not there is an error. */
+export function status(place: DatabasePlace): Promise<SchemaStatus> {
+  return within(place, "existing", ({ db, dialect }) => schemaStatus({ db, dialect }));
+}
+
+/** Brings the schema up to date, or makes it, and the file with it. */
+export function migrate(place: DatabasePlace): Promise<SchemaStatus> {
+  return within(place, "any", async ({ db, dialect }) => {
+    await migrateAll({ db, dialect });
+    return schemaStatus({ db, dialect });
+  });
+}
+
+/** Drops what the retention has come for. A schema of another release stays as it is, and is an error. */
+export function prune(place: DatabasePlace, retention: Retention): Promise<Pruned> {
+  return within(place, "existing", async ({ db, dialect, backend }) => {
+    const { version, latest } = await schemaStatus({ db, dialect });
+    // A server of the release that made it may be running.
+    if (version < latest) {
+      throw new Error(`the database has schema ${version}, this release needs ${latest}: run trivium db migrate`);
+    }
+    await backend.open();
+    return pruneAll(backend, retention);
+  });
+}
+
+/** The SQL of all steps behind a version. Needs no database. */
+export async function sql(kind: DatabasePlace["kind"], after: number): Promise<string> {
+  const nowhere: DatabasePlace =
+    kind === "sqlite" ? { kind, path: ":memory:" } : { kind, url: "postgres://127.0.0.1/nowhere" };
+  const { db, dialect, backend } = await open(nowhere);
+  const text = migrationSql({ db, dialect }, after);
+  await backend.close();
+  return text;
+}
+
+interface OpenDatabase extends Place {
+  readonly backend: Backend;
+}
+
+async function within<T>(
+  place: DatabasePlace,
+  which: "existing" | "any",
+  run: (database: OpenDatabase) => Promise<T>,
+): Promise<T> {
+  try {
+    if (which === "existing" && place.kind === "sqlite" && !existsSync(place.path)) {
+      throw new Error("there is no such file");
+    }
+    const database = await open(place);
+    try {
+      return await run(database);
+    } catch (error) {
+      throw storeErrorFrom(error);
+    } finally {
+      await database.backend.close();
+    }
+  } catch (error) {
+    throw unusable(place, error);
+  }
+}
+
+// The code of a database is loaded only when it is wanted.
+async function open(place: DatabasePlace): Promise<OpenDatabase> {
+  if (place.kind === "sqlite") {
+    const { openSqlite, resolveSettings } = await import("../../store/sqlite/database.js");
+    return openSqlite(resolveSettings({ path: place.path }), Date.now);
+  }
+  const { openPostgres } = await import("../../store/postgres/database.js");
+  return openPostgres({ url: place.url });
+}

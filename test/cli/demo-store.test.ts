@@ -1,0 +1,203 @@
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Client } from "../../src/client/node.js";
+import type { Task } from "../../src/protocol/model.js";
+import type { StreamItem } from "../../src/protocol/operations.js";
+import { type Demo, startDemo, trivium } from "../support/command.js";
+import { itemsOf } from "../support/items.js";
+import { hasPostgres, type PostgresServer, startPostgres } from "../support/postgres.js";
+import { lineOf, opened, requestOf, stateOf, textIn } from "../support/say.js";
+
+let home: string;
+let folders = 0;
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), "trivium-demo-"));
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+function newFolder(): string {
+  const folder = join(home, String(++folders));
+  mkdirSync(folder);
+  return folder;
+}
+
+const startIn = (folder: string, ...args: string[]): Promise<Demo> => startDemo(["--port", "0", ...args], {}, folder);
+
+function taskIdOf({ response: { payload } }: StreamItem): string {
+  if (payload.case === "task") return payload.value.id;
+  if (payload.case === "message" || payload.case === undefined) throw new Error(`the answer is ${payload.case}`);
+  return payload.value.taskId;
+}
+
+const getTask = (client: Client, id: string): Promise<Task> => client.getTask(requestOf("getTask", { id }));
+
+const reportOf = (task: Task): string => textIn(task.artifacts.find((each) => each.name === "report.md")?.parts);
+
+describe("the store of trivium demo", () => {
+  it("is a file below the folder, and what was shown is there after SIGKILL, with every event", async () => {
+    const folder = newFolder();
+    await using first = await startIn(folder);
+    expect(first.greeting).toContain("\nTasks are kept in .trivium/tasks.db and are there again after a restart.\n");
+    expect(existsSync(join(folder, ".trivium/tasks.db"))).toBe(true);
+    await using before = await Client.connect(first.url);
+    const items = await itemsOf(before.stream("The quick brown fox jumps over the lazy dog. It does so every day."));
+    const [opening] = items;
+    if (opening === undefined) throw new Error("the stream was empty");
+    const stored = await getTask(before, taskIdOf(opening));
+    expect(stateOf(stored)).toBe("COMPLETED");
+    expect(reportOf(stored)).toContain("# Text analysis");
+    await first.stop("SIGKILL");
+
+    await using second = await startIn(folder);
+    await using after = await Client.connect(second.url);
+    expect(await getTask(after, stored.id)).toEqual(stored);
+    for (const [place, { id }] of items.entries()) {
+      const rest = await itemsOf(after.subscribeToTask({ id: stored.id }, { after: id }));
+      expect(rest.map(lineOf)).toEqual(items.slice(place + 1).map(lineOf));
+    }
+    expect(await second.stop()).toBe(0);
+  });
+
+  it("is closed on SIGTERM: all is in the file, and nothing beside it", async () => {
+    const folder = newFolder();
+    await using demo = await startIn(folder);
+    await using client = await Client.connect(demo.url);
+    await client.send("One sentence.");
+    expect(await demo.stop("SIGTERM")).toBe(0);
+    expect(existsSync(join(folder, ".trivium/tasks.db-wal"))).toBe(false);
+    const file = new DatabaseSync(join(folder, ".trivium/tasks.db"), { readOnly: true });
+    expect(file.prepare("select count(*) as tasks from trivium_tasks").get()).toEqual({ tasks: 1 });
+    file.close();
+  });
+
+  it("is memory when told, by the environment too", async () => {
+    const folder = newFolder();
+    await using demo = await startDemo(["--port", "0"], { TRIVIUM_STORE: "memory" }, folder);
+    expect(demo.greeting).toContain("\nTasks are kept in memory and end with this process.\n");
+    expect(existsSync(join(folder, ".trivium"))).toBe(false);
+    await using other = await startDemo(["--port", "0", "--store", "own.db"], { TRIVIUM_STORE: "memory" }, folder);
+    expect(other.greeting).toContain("\nTasks are kept in own.db ");
+  });
+});
+
+let server: PostgresServer | undefined;
+beforeAll(async () => {
+  if (hasPostgres) server = await startPostgres();
+}, 90_000);
+afterAll(() => server?.[Symbol.asyncDispose]());
+
+/** Stores that processes come back to, one after the other or at the same time. */
+const shared = [
+  {
+    name: "a file",
+    skipped: false,
+    make: async (folder: string): Promise<string> => join(folder, "tasks.db"),
+    holders: async (store: string): Promise<unknown[]> => {
+      const file = new DatabaseSync(store, { readOnly: true });
+      const rows = file.prepare(holdersSql).all();
+      file.close();
+      return rows.map(({ holder }) => holder);
+    },
+  },
+  {
+    name: "PostgreSQL",
+    skipped: !hasPostgres,
+    make: async (): Promise<string> => (await server?.createDatabase()) ?? "",
+    holders: async (store: string): Promise<unknown[]> =>
+      ((await server?.query(holdersSql, [], store)) ?? []).map(({ holder }) => holder),
+  },
+] as const;
+
+const holdersSql = "select holder from trivium_tasks";
+
+for (const { name, skipped, make, holders } of shared) {
+  describe.skipIf(skipped)(`trivium demo on ${name}`, () => {
+    it("lets a task that waits for its caller go on after SIGKILL, and takes a message once", async () => {
+      const folder = newFolder();
+      const store = await make(folder);
+      await using first = await startIn(folder, "--store", store);
+      await using before = await Client.connect(first.url);
+      const asked = await before.send(" ", { messageId: "nothing" });
+      if (asked.$typeName !== "lf.a2a.v1.Task") throw new Error("the agent has not made a task");
+      expect(stateOf(asked)).toBe("INPUT_REQUIRED");
+      // The turn ends behind the question that it has asked.
+      await expect.poll(() => holders(store)).toEqual([""]);
+      await first.stop("SIGKILL");
+
+      await using second = await startIn(folder, "--store", store);
+      await using after = await Client.connect(second.url);
+      expect(await after.send(" ", { messageId: "nothing" })).toMatchObject({ id: asked.id });
+      expect(await after.continue(asked, "One sentence.")).toMatchObject({ id: asked.id });
+      expect(stateOf(await getTask(after, asked.id))).toBe("COMPLETED");
+      expect((await after.listTasks({})).totalSize).toBe(1);
+    });
+
+    it("may be shared by two processes, each of which sees what the other does", async () => {
+      const folder = newFolder();
+      const store = await make(folder);
+      await using first = await startIn(folder, "--store", store);
+      await using second = await startIn(folder, "--store", store);
+      await using here = await Client.connect(first.url);
+      await using there = await Client.connect(second.url);
+      const asked = await here.send(" ");
+      if (asked.$typeName !== "lf.a2a.v1.Task") throw new Error("the agent has not made a task");
+      const watched = await opened(here.subscribeToTask({ id: asked.id }));
+      expect(lineOf(watched.first)).toBe("task INPUT_REQUIRED");
+      await there.continue(asked, "One sentence.");
+      expect((await watched.rest()).at(-1)).toBe("status COMPLETED");
+      expect(reportOf(await getTask(here, asked.id))).toContain("# Text analysis");
+      expect(await second.stop()).toBe(0);
+      expect(stateOf(await getTask(here, asked.id))).toBe("COMPLETED");
+    });
+  });
+}
+
+describe("a store that cannot be used is said in one sentence", () => {
+  async function refusal(folder: string, store: string): Promise<string> {
+    const args = ["demo", "--port", "0", "--log-level", "silent", "--store", store];
+    const { code, stdout, stderr } = await trivium(args, { cwd: folder });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^error: the store [^\n]* cannot be used: [^\n]+\n$/);
+    return stderr;
+  }
+
+  it("a database of a newer release", async () => {
+    const folder = newFolder();
+    expect((await trivium(["db", "migrate", "--store", "tasks.db"], { cwd: folder })).code).toBe(0);
+    const file = new DatabaseSync(join(folder, "tasks.db"));
+    file.exec("insert into trivium_schema (version, applied_at) values (999, 0)");
+    file.close();
+    expect(await refusal(folder, "tasks.db")).toMatch(
+      /tasks\.db cannot be used: the database has schema 999, this release knows up to \d+: use a newer release/,
+    );
+  });
+
+  it("a file that is no database", async () => {
+    const folder = newFolder();
+    writeFileSync(join(folder, "notes.txt"), "Buy milk, and something for the cat. ".repeat(100));
+    expect(await refusal(folder, "notes.txt")).toContain("the database is damaged or is none");
+  });
+
+  it("a folder, and a path through a file", async () => {
+    const folder = newFolder();
+    writeFileSync(join(folder, "file"), "");
+    await refusal(folder, ".");
+    await refusal(folder, "file/tasks.db");
+  });
+
+  it("a PostgreSQL that is not there, without its password", async () => {
+    const closed = createServer().listen(0, "127.0.0.1");
+    await once(closed, "listening");
+    const { port } = closed.address() as { readonly port: number };
+    closed.close();
+    const told = await refusal(newFolder(), `postgres://agent:s3cret@127.0.0.1:${port}/agent`);
+    expect(told).toContain(`the store postgres://agent@127.0.0.1:${port}/agent cannot be used: `);
+    expect(told).toContain("the database cannot be reached");
+    expect(told).not.toContain("s3cret");
+  });
+});
