@@ -89,19 +89,21 @@ export async function deletePushConfig(
 }
 
 /** Checks the configuration that comes with a send, and says how it is registered once the task has a key. */
-export async function inlinePush(push: PushService, call: SendCall): Promise<Register> {
+export async function inlinePush(push: PushService, call: SendCall, entry: string): Promise<Register> {
   const { runtime, request, context, scope, name: taskName } = call;
   const { version } = context;
-  const config = request.configuration?.taskPushNotificationConfig;
-  if (config === undefined) return Object.assign(() => {}, { kept: () => undefined });
-  check(push, config, "configuration.taskPushNotificationConfig.");
+  const given = request.configuration?.taskPushNotificationConfig;
+  if (given === undefined) return Object.assign(() => {}, { kept: () => undefined });
+  check(push, given, "configuration.taskPushNotificationConfig.");
+  const config = { ...given, id: given.id || entry };
   const taskId = request.message?.taskId ?? "";
   if (taskId !== "") await checkRoom(runtime, push, await headOf(runtime, scope, taskId), config.id);
   let kept: Promise<void> | undefined;
-  const store = async ({ key, id, seq }: Parameters<Register>[0]): Promise<void> => {
+  const store = async ({ key, id, seq, again }: Parameters<Register>[0]): Promise<void> => {
     const registration = registrationOf(runtime, { key, id, scope, seq }, config, { version, taskName });
     try {
-      await keep(runtime, push, config.id === "" ? registration : await inPlace(push, registration));
+      if (again === true && (await push.store.get(key, config.id)) !== undefined) return;
+      await keep(runtime, push, await inPlace(push, registration));
     } catch (error) {
       runtime.logger.error({ taskId: id, error }, "an inline push configuration could not be stored");
     }

@@ -168,9 +168,9 @@ function createOperations(runtime: Runtime, options: RequestHandlerOptions): Ope
   });
   const policy: SendPolicy = {
     checkParts: createPartCheck(options.inputModes),
-    inlinePush: async (call) => {
+    inlinePush: async (call, entry) => {
       if (push === undefined) throw noPush();
-      return inlinePush(push, call);
+      return inlinePush(push, call, entry);
     },
   };
   const sendCall = (request: SendCall["request"], context: ServerContext, name?: string): SendCall => ({

@@ -8,7 +8,7 @@ import { eventIdMarker } from "./event-id.js";
 import type { NewSend, SendRecord, StoredTask } from "./ports.js";
 import { isPlaced } from "./read-task.js";
 import type { Runtime } from "./runtime.js";
-import { hasInlinePush, onceKept, openSend, type Register, type SendCall, sendDelivered, sendNew } from "./send.js";
+import { onceKept, openSend, registerOf, type SendCall, sendDelivered, sendNew } from "./send.js";
 import { answerAgain, type ReachedTask, streamAgain } from "./send-again.js";
 import { digestOfSend } from "./send-digest.js";
 import { giveUpSend, noteTask, SendHold } from "./send-hold.js";
@@ -32,14 +32,16 @@ export function isOnce({ context, request }: SendCall): boolean {
 export async function sendMessageOnce(call: SendCall): Promise<SendMessageResponse> {
   const found = await find(call);
   if (found.kind === "reply") return messageResponse(found.message);
-  if (found.kind === "task") return answerAgain(call, found);
+  if (found.kind === "task") return pushKept(call, found, (task) => answerAgain(call, task));
   const held = { ...call, hold: found.hold };
   return tryOut(found.hold, async () => {
     const { start } = found;
-    const register = await registerOf(held);
+    const register = await registerOf(held, start.entry);
     if (found.hold.record.seq === 0) return onceKept(register, sendNew(held, start, register));
     const delivery = await bring(held, found);
-    if (delivery === "placed") return answerAgain(call, await knownTask(call, found.hold.record));
+    if (delivery === "placed") {
+      return pushKept(call, await knownTask(call, found.hold.record), (task) => answerAgain(call, task));
+    }
     return onceKept(register, sendDelivered(held, start, delivery, register));
   });
 }
@@ -51,14 +53,16 @@ export function sendStreamingMessageOnce(call: SendCall): AsyncIterable<StreamIt
     if (attached !== undefined) return attached;
     const found = await find(call);
     if (found.kind === "reply") return { items: [messageItem(found.message)] };
-    if (found.kind === "task") return streamAgain(call, found);
+    if (found.kind === "task") return pushKept(call, found, (task) => streamAgain(call, task));
     const held = { ...call, hold: found.hold };
     return tryOut(found.hold, async () => {
       const { start } = found;
-      const register = await registerOf(held);
+      const register = await registerOf(held, start.entry);
       if (found.hold.record.seq === 0) return onceKept(register, streamNew(held, start, register));
       const delivery = await bring(held, found);
-      if (delivery === "placed") return streamAgain(call, await knownTask(call, found.hold.record));
+      if (delivery === "placed") {
+        return pushKept(call, await knownTask(call, found.hold.record), (task) => streamAgain(call, task));
+      }
       return onceKept(register, Promise.resolve(streamDelivered(held, start, delivery, register)));
     });
   }, eventIdMarker(call.context));
@@ -207,6 +211,11 @@ async function tryOut<T>(hold: SendHold, run: () => Promise<T>): Promise<T> {
   }
 }
 
-async function registerOf(call: SendCall): Promise<Register | undefined> {
-  return hasInlinePush(call) ? call.policy.inlinePush(call) : undefined;
+// The first try may have ended between the task and its push configuration.
+async function pushKept<T>(call: SendCall, task: ReachedTask, answer: (task: ReachedTask) => Promise<T>): Promise<T> {
+  const { sent, head } = task;
+  const register = await registerOf(call, sent.entry);
+  register?.({ key: head.key, id: head.id, seq: sent.seq, again: true });
+  await register?.kept();
+  return answer(task);
 }

@@ -10,11 +10,11 @@ import { readStoredTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
 import {
   checkTaken,
-  hasInlinePush,
   onceKept,
   openSend,
   type Register,
   registerLive,
+  registerOf,
   type SendCall,
   startNew,
 } from "./send.js";
@@ -33,7 +33,7 @@ export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> 
     const attached = await attach(call);
     if (attached !== undefined) return attached;
     const start = openSend(call);
-    const register = hasInlinePush(call) ? await call.policy.inlinePush(call) : undefined;
+    const register = await registerOf(call, start.entry);
     const from =
       start.send.message.taskId === ""
         ? streamNew(call, start, register)

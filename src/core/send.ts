@@ -15,7 +15,8 @@ import type { Opening, TurnStart } from "./turn-run.js";
 
 /** Tells the push store of an inline configuration, once its task has a key. */
 export interface Register {
-  (task: { readonly key: number; readonly id: string; readonly seq: number }): void;
+  /** `again`: by a send that was brought before, so that it may be there. */
+  (task: { readonly key: number; readonly id: string; readonly seq: number; readonly again?: true }): void;
   /** Resolves when the store has it; `undefined` before it was told. */
   readonly kept: () => Promise<void> | undefined;
 }
@@ -31,8 +32,8 @@ export async function onceKept<T>(register: Register | undefined, answer: Promis
 export interface SendPolicy {
   /** Throws `contentTypeNotSupported` for parts that the agent does not take. */
   checkParts(message: Message): void;
-  /** Checks the inline push configuration of a send. */
-  inlinePush(call: SendCall): Promise<Register>;
+  /** Checks the inline push configuration of a send. One without an id gets that of the send, whichever try brings it. */
+  inlinePush(call: SendCall, entry: string): Promise<Register>;
 }
 
 /** One send: its call, and whom it belongs to. */
@@ -52,7 +53,7 @@ export interface SendCall {
 export async function sendMessage(call: SendCall): Promise<SendMessageResponse> {
   const { runtime } = call;
   const start = openSend(call);
-  const register = hasInlinePush(call) ? await call.policy.inlinePush(call) : undefined;
+  const register = await registerOf(call, start.entry);
   if (start.send.message.taskId === "") return onceKept(register, sendNew(call, start, register));
   return onceKept(register, sendDelivered(call, start, await deliver(runtime, start), register));
 }
@@ -185,9 +186,10 @@ async function withdrawLate<T>(
   }
 }
 
-/** True for a send that brings a push configuration along. */
-export function hasInlinePush({ request }: SendCall): boolean {
-  return request.configuration?.taskPushNotificationConfig !== undefined;
+/** Set for a send that brings a push configuration along. */
+export async function registerOf(call: SendCall, entry: string): Promise<Register | undefined> {
+  const { taskPushNotificationConfig: config } = call.request.configuration ?? {};
+  return config === undefined ? undefined : call.policy.inlinePush(call, entry);
 }
 
 /** All checks that need no store, and what the turn is started with. */

@@ -17,17 +17,6 @@ export function eventIdOf({ payload }: StreamResponse): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
-/** The id that an event carries, taken out of it: for whoever has just made the event and shares it with nobody. */
-export function takeEventId(response: StreamResponse): string | undefined {
-  const id = eventIdOf(response);
-  const { payload } = response;
-  if (id === undefined || payload.case === undefined || payload.case === "message") return undefined;
-  const { metadata = {} } = payload.value;
-  delete metadata[resumeExtension];
-  if (isEmpty(metadata)) payload.value.metadata = undefined;
-  return id;
-}
-
 /** A copy of an event that carries its id. A message has none and stays as it is. */
 export function withEventId(response: StreamResponse, id: string): StreamResponse {
   const { payload } = response;

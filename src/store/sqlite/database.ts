@@ -61,7 +61,7 @@ export function resolveSettings(options: SqliteFileOptions): SqliteSettings {
 export function openSqlite(settings: SqliteSettings, now: () => number): SqliteDatabase {
   const connection = createSqliteConnection(connect(settings));
   const db = new Kysely<Database>({ dialect: kyselyDialect(connection) });
-  const dialect = sqliteDialect(now);
+  const dialect = sqliteDialect(now, connection);
   const hot = createHotPath(connection, now);
   const backend = createKyselyBackend({ db, dialect, hot });
   return { backend, connection, db, dialect, hot, close: () => db.destroy() };

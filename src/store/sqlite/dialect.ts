@@ -21,7 +21,7 @@ export function sqliteDialect(now: () => number, connection?: SqliteConnection |
       return rows.length > 0;
     },
     runDirectly: (query, within) =>
-      connection === undefined || (connection.isTaken() && !within) ? undefined : runStatement(connection, query),
+      connection !== undefined && (within || connection.isFree()) ? runStatement(connection, query) : undefined,
     // A transaction here is the only one that writes.
     lockMigrations: async () => {},
   };

@@ -23,8 +23,8 @@ export interface SqliteConnection {
   reader(text: string): Reader;
   /** Waits for the connection. It is taken until what is given is called. */
   acquire(): Promise<() => void>;
-  /** Whether somebody has it, or waits for it. */
-  isTaken(): boolean;
+  /** Whether nobody has it, or waits for it. Before its first use it is not: Kysely closes only what it has opened. */
+  isFree(): boolean;
 }
 
 /** Runs a statement and gives its rows. */
@@ -32,7 +32,7 @@ export type Reader = (parameters: readonly SQLInputValue[]) => unknown[];
 
 export function createSqliteConnection(database: DatabaseSync): SqliteConnection {
   let last: Promise<void> = Promise.resolve();
-  let takers = 0;
+  let takers: number | undefined;
   return {
     database,
     prepare: kept((text) => database.prepare(text)),
@@ -40,17 +40,17 @@ export function createSqliteConnection(database: DatabaseSync): SqliteConnection
     async acquire() {
       const before = last;
       let release = (): void => {};
-      takers += 1;
+      takers = (takers ?? 0) + 1;
       last = new Promise((resolve) => {
         release = () => {
-          takers -= 1;
+          takers = (takers ?? 0) - 1;
           resolve();
         };
       });
       await before;
       return release;
     },
-    isTaken: () => takers > 0,
+    isFree: () => takers === 0,
   };
 }
 

@@ -1,6 +1,5 @@
 import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
 import { invalidParams } from "../../protocol/errors.js";
-import { takeEventId } from "../../protocol/extensions.js";
 import { A2AService, ListTasksRequestSchema, type StreamResponse } from "../../protocol/model.js";
 import { operations } from "../../protocol/operations.js";
 import { validate } from "../../protocol/validate.js";
@@ -12,7 +11,7 @@ const streamWriter: StreamWriter<AnyMessage> = {
 };
 
 const streamReader: StreamReader<StreamResponse> = {
-  read: (response) => (response.payload.case === undefined ? [] : [{ response, id: takeEventId(response) }]),
+  read: (response) => (response.payload.case === undefined ? [] : [{ response }]),
 };
 
 /** How 1.0 looks over gRPC: its messages are the model, so they only have to be validated. */

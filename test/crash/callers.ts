@@ -1,0 +1,80 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { Client } from "../../src/client/node.js";
+import type { ClientClock } from "../../src/client/timing.js";
+import { A2AError } from "../../src/protocol/errors.js";
+import { bindings, type CrashBinding, type Ledger } from "./ledger.js";
+import type { MortalServer } from "./mortal-server.js";
+
+/** A client for each binding, which tries again for as long as a restart may take. */
+export interface Callers extends AsyncDisposable {
+  readonly of: Readonly<Record<CrashBinding, Client>>;
+}
+
+export async function connectAll({ url }: MortalServer): Promise<Callers> {
+  const card = (await (await fetch(`${url}/.well-known/agent-card.json`)).json()) as JsonObject;
+  const connected = await Promise.all(
+    bindings.map(async (binding) => [binding, await connect(card, binding)] as const),
+  );
+  const of = Object.fromEntries(connected) as Record<CrashBinding, Client>;
+  return {
+    of,
+    async [Symbol.asyncDispose]() {
+      await Promise.all(Object.values(of).map((client) => client.close()));
+    },
+  };
+}
+
+function connect(card: JsonObject, binding: CrashBinding): Promise<Client> {
+  const listed = card["supportedInterfaces"] as JsonObject[];
+  const one = listed.filter((each) => each["protocolBinding"] === binding && each["protocolVersion"] === "1.0");
+  if (one.length !== 1) throw new Error(`the card lists ${binding} ${one.length} times in version 1.0`);
+  return Client.connect(
+    { ...card, supportedInterfaces: one },
+    {
+      grpcTls: false,
+      clock: impatient,
+      retry: { maxAttempts: 1000, firstPauseMs: 50, budget: Number.MAX_SAFE_INTEGER },
+      // What keeps silent is being started again.
+      limits: { streamBreaksMax: 1000, snapshotTimeoutMs: Number.POSITIVE_INFINITY },
+      // Nothing takes so long: what is not answered by then never would be.
+      timeoutMs: 120_000,
+    },
+  );
+}
+
+// A server that was killed is there again soon.
+const impatient: ClientClock = {
+  now: () => Date.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, Math.min(ms, 150));
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Codes that a caller must expect while the server is killed. */
+export type Expected = A2AError["code"];
+
+/** What a call gives; `undefined` when it failed as it may. Another failure is a fault. */
+export async function attempt<T>(
+  ledger: Ledger,
+  what: string,
+  call: () => Promise<T>,
+  ...expected: readonly Expected[]
+): Promise<T | undefined> {
+  try {
+    return await call();
+  } catch (error) {
+    const code = error instanceof A2AError ? error.code : undefined;
+    if (code === "unavailable") ledger.tally.unanswered++;
+    else if (code === undefined || !expected.includes(code))
+      ledger.faults.push(`${what} failed: ${failureText(error)}`);
+    return undefined;
+  }
+}
+
+/** A failure, with its place when it is none of the protocol. */
+export function failureText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = error instanceof A2AError ? `${error.code}: ` : "";
+  return `${code}${error.message}${error instanceof A2AError ? "" : `\n${error.stack}`}`;
+}

@@ -1,0 +1,74 @@
+import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { TaskState } from "../../src/protocol/model.js";
+import { crashRun, type StoreUnderTest } from "./crash-run.js";
+import type { KnownTask } from "./ledger.js";
+import { seed } from "./options.js";
+import type { Scene } from "./scene.js";
+import { send } from "./sends.js";
+
+// What the suite would find out, if it were so: stores and servers that break their word are made up here.
+
+const forgetful: StoreUnderTest = { place: () => "memory" };
+const undisturbed = { store: forgetful, kills: 0, seed, restartable: false };
+
+describe("the checks after a crash", () => {
+  it("pass over a server that is not killed", async () => {
+    const { faults, tally } = await crashRun(undisturbed);
+    expect(faults, `CRASH_SEED=${seed}`).toEqual([]);
+    expect(tally.tasks).toBeGreaterThan(10);
+  });
+
+  it("find out a store that forgets", async () => {
+    const { faults } = await crashRun({ ...undisturbed, kills: 4, patienceMs: 2000 });
+    expect(faults).toContainEqual(expect.stringMatching(/was spoken of and is not there/));
+  });
+
+  it("find out each kind of lie", async () => {
+    const { faults } = await crashRun({ ...undisturbed, patienceMs: 500, meanwhile: lie });
+    for (const kind of lies) expect(faults, `CRASH_SEED=${seed}`).toContainEqual(expect.stringMatching(kind));
+  });
+});
+
+const lies = [
+  /task never-was was spoken of and is not there/,
+  /was canceled and is COMPLETED/,
+  /has lost the message unheard/,
+  /was answered as/,
+  /has shown what is not stored/,
+  /has begun anew/,
+  /\/nobody was not told of/,
+  /is answered differently again/,
+  /has started an agent although its task was there/,
+  /nobody works on 1 tasks/,
+];
+
+async function lie(scene: Scene): Promise<void> {
+  const { ledger, runs } = scene;
+  const completed = [...ledger.tasks.values()].filter(({ last }) => last?.status?.state === TaskState.COMPLETED);
+  const streamed = [...ledger.tasks.values()].filter(({ seen }) => (seen[0]?.items.length ?? 0) > 4);
+  const [one, two, three] = completed;
+  const [four, five, six] = streamed;
+  if (!one || !two || !three || !four || !five || !six) throw new Error("too little has happened to lie about");
+  ledger.task({ id: "never-was", contextId: "" });
+  one.canceled = true;
+  two.messageIds.add("unheard");
+  if (three.last !== undefined) three.last = { ...three.last, history: [] };
+  itemsOf(four).splice(2, 1);
+  const [snapshot] = itemsOf(five);
+  if (snapshot !== undefined) itemsOf(five).push({ ...snapshot, recovered: "resync" });
+  six.configured.push({ path: "/nobody", fromStart: true });
+  for (const sent of ledger.sent) if (sent.answer !== undefined) sent.answer = { taskId: "another" };
+  await send(scene, "GRPC", "hold", { configuration: { returnImmediately: true } });
+  await runElsewhere(runs);
+}
+
+const itemsOf = ({ seen }: KnownTask) => seen[0]?.items ?? [];
+
+// All runs are those of another process, and the last one that was stored has begun once more.
+async function runElsewhere(runs: string): Promise<void> {
+  const text = (await readFile(runs, "utf8")).replaceAll(/"life":\d+/g, '"life":1');
+  await writeFile(runs, text);
+  const stored = text.split("\n").findLast((line) => line.includes('"stored"')) ?? "";
+  await appendFile(runs, `${stored.replace('"stored"', '"begun"').replace('"life":1', '"life":2')}\n`);
+}

@@ -1,0 +1,136 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { equals } from "@bufbuild/protobuf";
+import { type Task, TaskSchema } from "../../src/protocol/model.js";
+import { createRandom } from "../core/simulator/random.js";
+import { webhook } from "../push/receiver.js";
+import { connectAll, failureText } from "./callers.js";
+import { bindings, createLedger, type KnownTask, type Ledger } from "./ledger.js";
+import { work } from "./load.js";
+import { mortalServer } from "./mortal-server.js";
+import { checkNotifications } from "./push-checks.js";
+import { checkRuns } from "./run-checks.js";
+import type { Scene } from "./scene.js";
+import { settle } from "./settle.js";
+import { checkTask } from "./task-checks.js";
+
+/** The store that a run is about. */
+export interface StoreUnderTest {
+  /** Where it is: `memory`, a file, the URL of a database. `folder` is the run's own. */
+  place(folder: string): string;
+  /** Looked at while the server is down: what is wrong with it. */
+  damage?(place: string): Promise<readonly string[]> | readonly string[];
+}
+
+export interface CrashOptions {
+  readonly store: StoreUnderTest;
+  readonly kills: number;
+  readonly seed: number;
+  /** The agent's turns are run again when their process has gone. */
+  readonly restartable: boolean;
+  /** Done when the load has stopped, before anything is checked. */
+  readonly meanwhile?: ((scene: Scene) => Promise<void>) | undefined;
+  /** Default: 20 s. */
+  readonly patienceMs?: number | undefined;
+}
+
+const killsPerRound = 8;
+const callersPerBinding = 2;
+const checksAtOnce = 6;
+/** Answers and events that a process gives at most before it is killed, and how long it may take for them. */
+const killAfter = 300;
+const killAfterMs = 3000;
+
+/** Kills a server under load again and again, and holds it to all that it has said. */
+export async function crashRun(options: CrashOptions): Promise<Ledger> {
+  const { store, kills, seed, restartable, patienceMs = 20_000 } = options;
+  const folder = await mkdtemp(join(tmpdir(), "trivium-crash-"));
+  const random = createRandom(seed);
+  const place = store.place(folder);
+  const ledger = createLedger();
+  try {
+    await using receiver = await webhook();
+    receiver.answer = () => (random.chance(0.1) ? 503 : 204);
+    const runs = join(folder, "runs");
+    await using server = await mortalServer({ store: place, runs, restartable });
+    await server.start();
+    await using callers = await connectAll(server);
+    const name = `crash-${seed}`;
+    const scene: Scene = { server, callers, webhook: receiver, ledger, random, name, runs, restartable, patienceMs };
+    const listed = new Map<string, Task>();
+    do {
+      const from = ledger.sent.length;
+      await killUnderLoad(scene, Math.min(killsPerRound, kills - ledger.tally.kills), async () => {
+        ledger.faults.push(...((await store.damage?.(place)) ?? []));
+      });
+      await options.meanwhile?.(scene);
+      await checkRound(scene, listed, from);
+    } while (ledger.tally.kills < kills && ledger.faults.length === 0);
+    if (ledger.faults.length > 0) ledger.faults.push(`the server said: ${server.complaints()}`);
+    return ledger;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function killUnderLoad(scene: Scene, kills: number, examine: () => Promise<void>): Promise<void> {
+  const { server, random, ledger } = scene;
+  let stopped = false;
+  const workers = bindings.flatMap((binding) =>
+    Array.from({ length: callersPerBinding }, () => work(scene, binding, random.fork(), () => stopped)),
+  );
+  for (let count = 0; count < kills; count++) {
+    await Promise.race([ledger.pulse.reached(ledger.pulse.count + random.int(0, killAfter)), delay(killAfterMs)]);
+    await server.kill();
+    ledger.tally.kills++;
+    await examine();
+    const started = server.start();
+    if (count + 1 < kills && random.chance(0.15)) {
+      await Promise.race([started, delay(random.int(20, 500))]);
+      await server.kill();
+      ledger.tally.kills++;
+      count++;
+      if (!(await started)) ledger.tally.killsAtStart++;
+      await examine();
+      await server.start();
+    } else await started;
+  }
+  // Without kills it is the checks that are tried.
+  if (kills === 0) await ledger.pulse.reached(1000);
+  stopped = true;
+  await Promise.all(workers);
+}
+
+/** Holds the servers to all that they have said, once the load has stopped; `listed`: what was found so far. */
+export async function checkRound(scene: Scene, listed: Map<string, Task>, from: number): Promise<void> {
+  const { ledger } = scene;
+  const stored = await settle(scene, from);
+  for (const [id, before] of listed) {
+    const now = stored.get(id);
+    if (now === undefined) ledger.faults.push(`task ${id} of an earlier round has gone`);
+    else if (!equals(TaskSchema, before, now)) ledger.faults.push(`task ${id} has changed since it ended`);
+  }
+  const unchecked = [...ledger.tasks.values()].filter(({ id }) => !listed.has(id));
+  const checking = Array.from({ length: checksAtOnce }, async () => {
+    for (let known = unchecked.pop(); known !== undefined; known = unchecked.pop()) {
+      if (stored.has(known.id)) await checkKnown(scene, known);
+      else ledger.faults.push(`task ${known.id} was spoken of and is not there`);
+    }
+  });
+  await Promise.all(checking);
+  await checkRuns(scene, stored, from);
+  for (const [id, task] of stored) listed.set(id, task);
+}
+
+async function checkKnown(scene: Scene, known: KnownTask): Promise<void> {
+  const { ledger } = scene;
+  ledger.tally.tasks++;
+  try {
+    await checkTask(scene, known);
+    await checkNotifications(scene, known);
+  } catch (error) {
+    ledger.faults.push(`task ${known.id} cannot be checked: ${failureText(error)}`);
+  }
+}

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { hasPostgres, type PostgresServer, startPostgres } from "../support/postgres.js";
+import { crashRun, type StoreUnderTest } from "./crash-run.js";
+import { expectWhole, kills, seed } from "./options.js";
+
+/** Every so often the database is killed along with the server. */
+const databaseKillEvery = 10;
+
+describe.skipIf(!hasPostgres).each([
+  { agent: "that cannot be run again", restartable: false },
+  { agent: "that can be run again", restartable: true },
+])("a server on PostgreSQL with an agent $agent", ({ restartable }) => {
+  let postgres: PostgresServer;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  });
+  afterAll(() => postgres[Symbol.asyncDispose]());
+
+  it("keeps all that it has said when it is killed again and again, and the database with it", async () => {
+    const place = await postgres.createDatabase();
+    expectWhole(await crashRun({ store: storeOn(postgres, place), kills, seed, restartable }), restartable);
+  });
+});
+
+function storeOn(postgres: PostgresServer, place: string): StoreUnderTest {
+  let downs = 0;
+  return {
+    place: () => place,
+    async damage() {
+      downs++;
+      if (downs % databaseKillEvery !== databaseKillEvery / 2) return [];
+      await postgres.kill();
+      await postgres.start();
+      return [];
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Task } from "../../src/protocol/model.js";
+import type { Sent } from "./ledger.js";
+import type { Run } from "./mortal-server.js";
+import type { Scene } from "./scene.js";
+import { sendAgain } from "./sends.js";
+
+/** No message has had two agents at work on it, and a send that comes again gets what it got before and starts nothing. */
+export async function checkRuns(scene: Scene, stored: ReadonlyMap<string, Task>, from: number): Promise<void> {
+  const { ledger, random, server } = scene;
+  const repeated = ledger.sent.slice(from).filter(({ answer }) => answer !== undefined && random.chance(0.3));
+  const before = server.runs().length;
+  for (const sent of repeated) await repeat(scene, sent);
+  const runs = server.runs();
+  if (runs.length !== before) ledger.faults.push(`sends that came again have started ${told(runs.slice(before))}`);
+  for (const [messageId, ofMessage] of Map.groupBy(runs, (run) => run.messageId)) {
+    const found = faultOf(ofMessage, stored);
+    if (found !== undefined) ledger.faults.push(`the message ${messageId} ${found}: ${told(ofMessage)}`);
+  }
+  ledger.tally.runAgain = runs.filter(({ kind, cause }) => kind === "begun" && cause === "restart").length;
+}
+
+function faultOf(runs: readonly Run[], stored: ReadonlyMap<string, Task>): string | undefined {
+  const tasks = new Set(runs.map(({ taskId }) => taskId).filter((id) => stored.has(id)));
+  if (tasks.size > 1) return `has started ${tasks.size} tasks`;
+  const begun = runs.filter(({ kind }) => kind === "begun");
+  const inLife = new Set(begun.map(({ life, attempt, cause }) => `${life} ${attempt} ${cause}`));
+  if (inLife.size < begun.length) return "has started an agent twice in one process";
+  // From the moment in which its task is stored only a turn that runs again may begin, or one that was parked.
+  const at = runs.findIndex(({ kind }) => kind === "stored");
+  const behind = at < 0 ? [] : runs.slice(at).filter(({ kind, cause }) => kind === "begun" && cause === "message");
+  return behind.length > 0 ? "has started an agent although its task was there" : undefined;
+}
+
+async function repeat(scene: Scene, sent: Sent): Promise<void> {
+  const { ledger } = scene;
+  // The answer of a stream is the first thing that it says.
+  const answer = await sendAgain(scene, sent).catch((error: unknown) => error);
+  ledger.tally.repeats++;
+  const known = sent.answer;
+  if (known === undefined) return;
+  const same = "reply" in known ? isDeepStrictEqual(answer, known.reply) : isTask(answer) && answer.id === known.taskId;
+  if (!same)
+    ledger.faults.push(`${sent.options.messageId} (${sent.text}) is answered differently again: ${shown(answer)}`);
+}
+
+function isTask(answer: unknown): answer is Task {
+  return (
+    typeof answer === "object" && answer !== null && "$typeName" in answer && answer.$typeName === "lf.a2a.v1.Task"
+  );
+}
+
+function shown(answer: unknown): string {
+  if (answer instanceof Error) return answer.message;
+  return isTask(answer) ? `task ${answer.id}` : JSON.stringify(answer);
+}
+
+function told(runs: readonly Run[]): string {
+  return runs
+    .map(({ kind, life, attempt, cause, taskId }) => `${kind} ${life} ${cause} ${attempt} ${taskId}`)
+    .join(", ");
+}

@@ -1,0 +1,153 @@
+import type { SendOptions } from "../../src/client/send.js";
+import { type Message, type Task, TaskState } from "../../src/protocol/model.js";
+import type { StreamItem } from "../../src/protocol/operations.js";
+import { isTerminal } from "../../src/protocol/states.js";
+import { attempt, type Expected } from "./callers.js";
+import type { CrashBinding, KnownTask, Ledger, Seen, Sent } from "./ledger.js";
+import type { Scene } from "./scene.js";
+
+// Calls that are noted in the ledger, with what they were answered.
+
+/** What a task that was ended because its process had gone makes of whatever comes next. */
+export const mayHaveEnded: readonly Expected[] = ["unsupportedOperation"];
+
+/** Asks for the end of a task. */
+export async function cancel({ callers, ledger }: Scene, binding: CrashBinding, { id }: { id: string }): Promise<void> {
+  const call = () => callers.of[binding].cancelTask({ id });
+  const task = await attempt(ledger, `canceling ${id}`, call, "taskNotCancelable");
+  if (task?.status?.state !== TaskState.CANCELED) return;
+  const known = ledger.task(task);
+  known.canceled = true;
+  known.last = task;
+  ledger.tally.canceled++;
+}
+
+/** Sends a message, and notes what it was answered. Gives the task, unless the answer was a message. */
+export async function send(
+  scene: Scene,
+  binding: CrashBinding,
+  text: string,
+  options: SendOptions,
+  ...expected: readonly Expected[]
+): Promise<Task | undefined> {
+  const sent = noted(scene, binding, text, { options, streams: false });
+  const answer = await attempt(scene.ledger, `a send over ${binding}`, () => sendAgain(scene, sent), ...expected);
+  if (answer === undefined) return undefined;
+  answered(scene, sent, answer);
+  return answer.$typeName === "lf.a2a.v1.Task" ? answer : undefined;
+}
+
+/** The same send once more. */
+export function sendAgain({ callers }: Scene, { binding, text, options }: Sent): Promise<Message | Task> {
+  return callers.of[binding].send(text, options);
+}
+
+function noted(
+  { ledger, name }: Scene,
+  binding: CrashBinding,
+  text: string,
+  { options, streams }: { readonly options: SendOptions; readonly streams: boolean },
+): Sent {
+  const messageId = `${name}.${ledger.sent.length}`;
+  const starts = options.task === undefined;
+  const sent = { binding, text, options: { ...options, messageId }, starts, streams, answer: undefined };
+  ledger.sent.push(sent);
+  return sent;
+}
+
+export function answered({ ledger }: Scene, sent: Sent, answer: Message | Task): void {
+  ledger.pulse.beat();
+  if (answer.$typeName === "lf.a2a.v1.Message") {
+    sent.answer = { reply: answer };
+    ledger.tally.replies++;
+    return;
+  }
+  const known = ledger.task(answer);
+  reached(ledger, sent, known);
+  if (isTerminal(answer.status?.state ?? TaskState.UNSPECIFIED)) known.last = answer;
+}
+
+function reached(ledger: Ledger, sent: Sent, known: KnownTask): void {
+  sent.answer = { taskId: known.id };
+  known.messageIds.add(sent.options.messageId);
+  if (!sent.starts) ledger.tally.followUps++;
+}
+
+/** Sends a message and reads what comes of it into the ledger. */
+export async function stream(
+  scene: Scene,
+  binding: CrashBinding,
+  text: string,
+  options: SendOptions,
+  ...expected: readonly Expected[]
+): Promise<KnownTask | undefined> {
+  const sent = noted(scene, binding, text, { options, streams: true });
+  const items = scene.callers.of[binding].stream(text, sent.options);
+  const followed = await follow(scene, { binding, items, what: "a stream" }, expected);
+  // A further message may wait behind the turn that the stream shows, and be refused when the task ends first.
+  if (followed !== undefined && (sent.starts || followed.seen.ended)) reached(scene.ledger, sent, followed.known);
+  return followed?.known;
+}
+
+/** Reads what becomes of a task into the ledger. */
+export function subscribe(scene: Scene, binding: CrashBinding, { id }: Task, left?: AbortSignal): Promise<unknown> {
+  const items = scene.callers.of[binding].subscribeToTask({ id }, { signal: left });
+  return follow(scene, { binding, items, what: "a subscription", left }, mayHaveEnded);
+}
+
+/** Somebody follows a task while something is done with it; for nothing, when that comes to nothing. */
+export async function whileSubscribed(
+  scene: Scene,
+  binding: CrashBinding,
+  task: Task,
+  deed: Promise<unknown>,
+): Promise<void> {
+  const left = new AbortController();
+  const followed = subscribe(scene, binding, task, left.signal);
+  if ((await deed) === undefined || (await asksAgain(scene, binding, task))) left.abort();
+  await followed;
+}
+
+// A turn that had its answer and runs again asks once more, and nobody answers.
+async function asksAgain({ callers, ledger }: Scene, binding: CrashBinding, { id }: Task): Promise<boolean> {
+  const resting = await attempt(ledger, `waiting for ${id}`, () => callers.of[binding].wait(id));
+  return resting === undefined || !isTerminal(resting.status?.state ?? TaskState.UNSPECIFIED);
+}
+
+interface Followed {
+  readonly binding: CrashBinding;
+  readonly items: AsyncIterable<StreamItem>;
+  readonly what: string;
+  /** Aborts when nobody wants to see the rest. */
+  readonly left?: AbortSignal | undefined;
+}
+
+// Reads a stream into the ledger, for as long as the client keeps it up.
+async function follow(
+  { server, ledger }: Scene,
+  { binding, items, what, left }: Followed,
+  expected: readonly Expected[],
+): Promise<{ readonly known: KnownTask; readonly seen: Seen } | undefined> {
+  const seen: Seen = { binding, items: [], lives: new Set(), ended: false };
+  let known: KnownTask | undefined;
+  const read = async (): Promise<void> => {
+    for await (const item of items) {
+      const { payload } = item.response;
+      if (known === undefined && payload.case === "task") {
+        known = ledger.task(payload.value);
+        known.seen.push(seen);
+      }
+      seen.items.push(item);
+      ledger.pulse.beat();
+      seen.lives.add(server.life);
+    }
+    seen.ended = true;
+  };
+  const readOn = (): Promise<void> =>
+    read().catch((error: unknown) => {
+      if (left?.aborted !== true) throw error;
+    });
+  await attempt(ledger, `${what} over ${binding}`, readOn, ...expected);
+  if (seen.lives.size > 1) ledger.tally.resumed++;
+  return known === undefined ? undefined : { known, seen };
+}

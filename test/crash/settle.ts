@@ -1,0 +1,64 @@
+import { expect } from "vitest";
+import { type Task, TaskState } from "../../src/protocol/model.js";
+import { isTerminal } from "../../src/protocol/states.js";
+import { attempt } from "./callers.js";
+import type { Run } from "./mortal-server.js";
+import type { Scene } from "./scene.js";
+import { answered, cancel, sendAgain } from "./sends.js";
+
+/** All tasks that the server lists, by id. */
+export async function listAll({ callers }: Scene): Promise<ReadonlyMap<string, Task>> {
+  const tasks = new Map<string, Task>();
+  for (let pageToken = ""; ; ) {
+    const page = await callers.of.JSONRPC.listTasks({ pageSize: 100, pageToken });
+    for (const task of page.tasks) tasks.set(task.id, task);
+    if (page.nextPageToken === "") return tasks;
+    pageToken = page.nextPageToken;
+  }
+}
+
+export const stateOf = (task: Task): TaskState => task.status?.state ?? TaskState.UNSPECIFIED;
+
+/**
+ * Brings everything to an end once the load has stopped: sends without an answer are repeated until they have one, every
+ * task comes to rest by itself, and those that wait for their caller are canceled. Gives the tasks as they are then.
+ */
+export async function settle(scene: Scene, from: number): Promise<ReadonlyMap<string, Task>> {
+  const { ledger } = scene;
+  for (const sent of ledger.sent.slice(from)) {
+    if (sent.answer !== undefined) continue;
+    // A send to a task may have been refused because the task had ended.
+    const mayHaveEnded = sent.starts ? [] : (["unsupportedOperation"] as const);
+    const answer = await attempt(ledger, "a send that is repeated", () => sendAgain(scene, sent), ...mayHaveEnded);
+    if (answer !== undefined) answered(scene, sent, answer);
+  }
+  await atRest(scene);
+  const resting = [...(await listAll(scene)).values()].filter((task) => !isTerminal(stateOf(task)));
+  for (const task of resting) await cancel(scene, "JSONRPC", task);
+  return listAll(scene);
+}
+
+// Nobody is at work on a task any more but a turn of the process that runs now which was told to wait for its end.
+async function atRest(scene: Scene): Promise<void> {
+  const { ledger, server, patienceMs: timeout } = scene;
+  let busy: readonly string[] = [];
+  const looked = async (): Promise<number> => {
+    const isHeld = ({ life, verb }: Run): boolean => server.isAlive(life) && verb === "hold";
+    const held = new Set(
+      server
+        .runs()
+        .filter(isHeld)
+        .map(({ taskId }) => taskId),
+    );
+    busy = [...(await listAll(scene)).values()]
+      .filter((task) => stateOf(task) === TaskState.WORKING || stateOf(task) === TaskState.SUBMITTED)
+      .filter(({ id }) => !held.has(id))
+      .map((task) => `${task.id} ${TaskState[stateOf(task)]}`);
+    return busy.length;
+  };
+  try {
+    await expect.poll(looked, { timeout, interval: 100 }).toBe(0);
+  } catch {
+    ledger.faults.push(`nobody works on ${busy.length} tasks that are not at rest: ${busy.slice(0, 5).join(", ")}`);
+  }
+}

@@ -1,0 +1,111 @@
+import { isDeepStrictEqual } from "node:util";
+import { equals } from "@bufbuild/protobuf";
+import { collect } from "../../src/client/collect.js";
+import { type Task, TaskSchema, TaskState } from "../../src/protocol/model.js";
+import type { StreamItem } from "../../src/protocol/operations.js";
+import { isTerminal } from "../../src/protocol/states.js";
+import { itemsOf } from "../support/items.js";
+import { lineOf, textIn } from "../support/say.js";
+import { bindings, type CrashBinding, type KnownTask, type Seen } from "./ledger.js";
+import type { Scene } from "./scene.js";
+import { stateOf } from "./settle.js";
+
+/** What a task says in the end whose process has gone: at once, or after as many tries as there are. */
+const goneOnce = /^the process that worked on the task has gone$/;
+const goneAgain = /^the task was tried 4 times, and each time the process has gone$/;
+
+/** Holds everything that was told of a task against what is stored of it. */
+export async function checkTask(scene: Scene, known: KnownTask): Promise<void> {
+  const { callers, ledger, random } = scene;
+  const fault = (text: string): void => void ledger.faults.push(`task ${known.id}: ${text}`);
+  const stored = await callers.of[random.pick(bindings)].getTask({ id: known.id });
+  const state = stateOf(stored);
+  if (!isTerminal(state)) return fault(`is ${TaskState[state]} after all`);
+  if (known.canceled && state !== TaskState.CANCELED) fault(`was canceled and is ${TaskState[state]}`);
+  if (known.last !== undefined && !equals(TaskSchema, known.last, stored)) {
+    fault(`was answered as ${shown(known.last)} and is ${shown(stored)}`);
+  }
+  const history = new Set(stored.history.map(({ messageId }) => messageId));
+  for (const messageId of known.messageIds) {
+    if (!history.has(messageId)) fault(`has lost the message ${messageId}: ${shown(stored)}`);
+  }
+  if (stored.contextId !== known.contextId) fault(`was in context ${known.contextId} and is in ${stored.contextId}`);
+  checkEnd(scene, stored, fault);
+  for (const seen of known.seen) await checkSeen(scene, stored, seen, fault);
+}
+
+type Fault = (text: string) => void;
+
+function checkEnd({ ledger, restartable }: Scene, stored: Task, fault: Fault): void {
+  const texts = stored.artifacts.map(({ parts }) => textIn(parts));
+  for (const text of texts) {
+    const places = text.split("\n").slice(0, -1).map(placeOf);
+    const inOrder = places.every(({ index, attempt }, at) => index === at && attempt === places[0]?.attempt);
+    if (!inOrder) fault(`holds chunks that do not follow on each other: ${places.map((place) => place.index)}`);
+  }
+  if (stateOf(stored) !== TaskState.FAILED) return;
+  const said = textIn(stored.status?.message?.parts);
+  if ((restartable ? goneAgain : goneOnce).test(said)) ledger.tally.takenOver++;
+  else fault(`has failed, which no agent here does: ${said}`);
+}
+
+const placeOf = (line: string): { readonly attempt: number; readonly index: number } => {
+  const [attempt, index] = line.split(" ", 1).join("").split(":").map(Number);
+  return { attempt: attempt ?? Number.NaN, index: index ?? Number.NaN };
+};
+
+// What a subscriber saw is how the log begins, and whoever comes with the id of any event gets the rest of it, once.
+async function checkSeen(scene: Scene, stored: Task, seen: Seen, fault: Fault): Promise<void> {
+  const { binding, items, ended } = seen;
+  const [first, ...shownItems] = items;
+  if (first === undefined) return;
+  if (items.some(({ recovered }) => recovered !== undefined)) fault(`${binding} has begun anew: ${lines(items)}`);
+  const whole = await replay(scene, binding, stored.id, first);
+  scene.ledger.tally.replayed++;
+  if (!isDeepStrictEqual(shownItems, whole.slice(0, shownItems.length))) {
+    fault(`${binding} has shown what is not stored:\n${lines(items)}\n${lines(whole)}`);
+  }
+  if (ended && !endsWell(items.at(-1))) fault(`${binding} has ended a stream early: ${lines(items)}`);
+  const twice = whole.filter(({ id }, at) => id === undefined || whole.findIndex((other) => other.id === id) !== at);
+  if (twice.length > 0) fault(`${binding} gives an event twice, or without an id: ${lines(twice)}`);
+  const other = scene.random.pick(bindings);
+  const at = scene.random.int(0, items.length - 1);
+  const rest = await replay(scene, other, stored.id, items[at] ?? first);
+  if (!isDeepStrictEqual(rest.map(told), whole.slice(at).map(told))) {
+    fault(`${other} goes on behind event ${at} of ${lines([first, ...whole])} with ${lines(rest)}`);
+  }
+  await checkSum(stored, [first, ...whole], fault);
+}
+
+// The first thing that was shown and all that came after it make up the task.
+async function checkSum(stored: Task, items: readonly StreamItem[], fault: Fault): Promise<void> {
+  const sum = await collect(streamOf(items));
+  if (sum.$typeName !== "lf.a2a.v1.Task") return fault("is no task to a subscriber");
+  if (!equals(TaskSchema, { ...sum, history: [] }, { ...stored, history: [] })) {
+    fault(`adds up to ${shown(sum)} and is ${shown(stored)}`);
+  }
+}
+
+async function* streamOf(items: readonly StreamItem[]): AsyncGenerator<StreamItem> {
+  yield* items;
+}
+
+function replay({ callers }: Scene, binding: CrashBinding, id: string, { id: after }: StreamItem) {
+  return itemsOf(callers.of[binding].subscribeToTask({ id }, { after }));
+}
+
+function endsWell(item: StreamItem | undefined): boolean {
+  const { payload } = item?.response ?? { payload: { case: undefined } };
+  if (payload.case !== "task" && payload.case !== "statusUpdate") return false;
+  const state = payload.value.status?.state ?? TaskState.UNSPECIFIED;
+  return isTerminal(state) || state === TaskState.INPUT_REQUIRED;
+}
+
+const told = (item: StreamItem): string => `${item.id} ${lineOf(item)}`;
+const lines = (items: readonly StreamItem[]): string => items.map(told).join("\n  ");
+
+function shown(task: Task): string {
+  const history = task.history.map(({ messageId }) => messageId);
+  const artifacts = task.artifacts.map(({ artifactId, parts }) => `${artifactId} of ${textIn(parts).length}`);
+  return `${TaskState[stateOf(task)]} [${history}] [${artifacts}]`;
+}
