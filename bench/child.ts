@@ -13,8 +13,8 @@ export const programs = { floor: "floor.ts", ours: "ours.ts", peer: "js-sdk.ts",
 export type ProgramName = keyof typeof programs;
 
 /** Starts a program of `bench/servers/` and waits until it listens. */
-export async function startServer(program: string): Promise<Server> {
-  const { first, ...server } = await startProgram<Ready>(`servers/${program}`);
+export async function startServer(program: string, args: readonly string[] = []): Promise<Server> {
+  const { first, ...server } = await startProgram<Ready>(`servers/${program}`, args);
   return { ...first, ...server };
 }
 

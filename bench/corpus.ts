@@ -1,10 +1,10 @@
 /**
  * What the agents of all sides understand, as the text of a message:
- * `message` (a reply), `task` (three events), `stream N` (N chunks, giving way after each), `paced N` (N chunks
+ * `message` (a reply), `task` (three events), `fail` (the same, FAILED), `stream N` (N chunks, giving way after each), `paced N` (N chunks
  * over a second or more), `rush N` (N chunks without ever waiting, the first one the time it was made), `hold` (working
  * until cancelled).
  */
-export const verbs = ["message", "task", "stream", "paced", "rush", "hold"] as const;
+export const verbs = ["message", "task", "fail", "stream", "paced", "rush", "hold"] as const;
 export type Verb = (typeof verbs)[number];
 
 export interface Script {

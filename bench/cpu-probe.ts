@@ -17,12 +17,12 @@ export interface CpuProbeOptions {
 
 /** A probe that starts a server and measures the CPU time that the server spends on a unit, in microseconds. */
 export async function cpuProbe(
-  program: ProgramName,
+  program: ProgramName | (() => Promise<Server>),
   work: (server: Server) => Work | Promise<Work>,
   { warmUp, count, perUnit = 1 }: CpuProbeOptions,
 ): Promise<Probe> {
   await using opening = new AsyncDisposableStack();
-  const server = opening.use(await startServer(programs[program]));
+  const server = opening.use(typeof program === "string" ? await startServer(programs[program]) : await program());
   const { run } = opening.use(await work(server));
   if (warmUp > 0) await run(warmUp);
   const opened = opening.move();

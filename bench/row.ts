@@ -15,7 +15,7 @@ export type Budget =
 
 export interface Row {
   readonly name: string;
-  readonly unit: "µs" | "ms" | "KB" | "events";
+  readonly unit: "µs" | "ms" | "s" | "bytes" | "KB" | "events" | "commits";
   /** What one unit of the figure is spent on, for the results file. */
   readonly what: string;
   readonly budgets: readonly Budget[];

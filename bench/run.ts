@@ -66,6 +66,9 @@ async function allRows(): Promise<readonly Row[]> {
   const { listTasksRows } = await import("./rows/list-tasks.ts");
   const { startRows } = await import("./rows/start.ts");
   const { clientRows } = await import("./rows/client.ts");
+  const { durableRows } = await import("./rows/durable.ts");
+  const { millionRows } = await import("./rows/million.ts");
+  const { replicaRows } = await import("./rows/replicas.ts");
   const made = [
     unaryRows,
     chunkRows,
@@ -75,6 +78,9 @@ async function allRows(): Promise<readonly Row[]> {
     listTasksRows,
     startRows,
     clientRows,
+    durableRows,
+    millionRows,
+    replicaRows,
   ];
   return made.flatMap((rows) => rows(effort));
 }
@@ -82,7 +88,7 @@ async function allRows(): Promise<readonly Row[]> {
 /** The peer and its libraries have a package of their own, so that a clone pays for them only when it measures. */
 function installPeers(): void {
   const folder = fileURLToPath(new URL(".", import.meta.url));
-  if (!existsSync(`${folder}node_modules/@a2a-js/sdk`)) {
+  if (!["@a2a-js/sdk", "better-sqlite3"].every((name) => existsSync(`${folder}node_modules/${name}`))) {
     execFileSync("npm", ["ci", "--prefix", folder, "--no-audit", "--no-fund"], { stdio: "inherit" });
   }
 }

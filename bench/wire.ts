@@ -3,6 +3,7 @@ import { answerText } from "./corpus.ts";
 /** The parts of the wire's JSON that the rows look at. */
 export interface TaskJson {
   readonly id?: string;
+  readonly contextId?: string;
   readonly status?: { readonly state?: string };
   readonly artifacts?: readonly ArtifactJson[];
 }

@@ -37,7 +37,7 @@ export function createHttpLoader({ port, call, check }: HttpLoad, concurrency = 
 }
 
 /** A request as text; the bodies of the corpus are ASCII, so characters are bytes. */
-function requestText(call: HttpCall, n: number): string {
+export function requestText(call: HttpCall, n: number): string {
   const body = call.body(n);
   const head = `POST ${call.path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: ${call.contentType}\r\na2a-version: 1.0\r\n`;
   return `${head}content-length: ${body.length}\r\n\r\n${body}`;

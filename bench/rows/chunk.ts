@@ -46,7 +46,7 @@ function rowName(binding: string, length: number): string {
   return `${binding} chunk, stream of ${length.toLocaleString("en")}`;
 }
 
-function sseStream({ http: port }: Server, length: number): Work {
+export function sseStream({ http: port }: Server, length: number): Work {
   const call = jsonRpcCall("SendStreamingMessage", (n) => sendParams(`stream ${length}`, n));
   let n = 0;
   const one = async () => {

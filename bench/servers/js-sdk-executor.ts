@@ -26,13 +26,13 @@ async function run({ verb, count }: Script, context: RequestContext, bus: Execut
     const flags = { append: index > 0, lastChunk: false, metadata: undefined };
     bus.publish(AgentEvent.artifactUpdate({ taskId, contextId, artifact: { ...artifact, parts }, ...flags }));
   };
-  if (verb === "task") append(0, randomUUID(), answerText);
+  if (verb === "task" || verb === "fail") append(0, randomUUID(), answerText);
   for (let index = 0; index < count; index++) {
     append(index, artifactId, verb === "rush" && index === 0 ? stamp() : chunkText(index));
     if (verb === "stream") await givenWay();
     if (verb === "paced" && pausesAfter(index, count)) await delay(1);
   }
-  const done = status(TaskState.TASK_STATE_COMPLETED);
+  const done = status(verb === "fail" ? TaskState.TASK_STATE_FAILED : TaskState.TASK_STATE_COMPLETED);
   bus.publish(AgentEvent.statusUpdate({ taskId, contextId, status: done, metadata: undefined }));
 }
 

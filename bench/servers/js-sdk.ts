@@ -1,4 +1,7 @@
-/** The peer: `@a2a-js/sdk` as its README mounts it, Express for JSON-RPC and HTTP+JSON, grpc-js beside it. */
+/**
+ * The peer: `@a2a-js/sdk` as its README mounts it, Express for JSON-RPC and HTTP+JSON, grpc-js beside it. The first
+ * argument names a file of SQLite for its database store, which is in memory otherwise.
+ */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { AGENT_CARD_PATH, type AgentCard } from "@a2a-js/sdk";
@@ -9,6 +12,7 @@ import { Server, ServerCredentials } from "@grpc/grpc-js";
 import express from "express";
 import { announce } from "../control.ts";
 import { executor } from "./js-sdk-executor.ts";
+import { sqliteTaskStore } from "./js-sdk-store.ts";
 import { portOf } from "./port.ts";
 
 const modes = { defaultInputModes: ["text/plain"], defaultOutputModes: ["text/plain"] };
@@ -31,7 +35,9 @@ const card: AgentCard = {
   signatures: [],
 };
 
-const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor);
+const file = process.argv[2];
+const store = file === undefined ? new InMemoryTaskStore() : await sqliteTaskStore(file);
+const requestHandler = new DefaultRequestHandler(card, store, executor);
 const userBuilder = UserBuilder.noAuthentication;
 
 const app = express();
