@@ -1,15 +1,11 @@
 import { expect, it } from "vitest";
 import { createListener } from "../../src/binding/listener.js";
 import { getOverHttp1, getOverHttp2, http2Session } from "../support/http-calls.js";
+import { leftOpen, openHandles } from "../support/leaks.js";
 
 // Alone in its file, since what other tests leave to be collected would count.
 it("leaves nothing open", async () => {
-  const open = () =>
-    process
-      .getActiveResourcesInfo()
-      .filter((name) => /TCP|Http|Timeout/.test(name))
-      .sort();
-  const before = open();
+  const before = openHandles();
   const arrived: (() => void)[] = [];
   const arrival = () => new Promise<void>((resolve) => arrived.push(resolve));
   const http = (): void => arrived.shift()?.();
@@ -18,10 +14,9 @@ it("leaves nothing open", async () => {
   const session = await http2Session(listener.port);
   const stuck = Promise.allSettled([getOverHttp1(listener.port, "/"), getOverHttp2(session, "/")]);
   await both;
-  expect(open().length).toBeGreaterThan(before.length);
+  expect(openHandles()["TCPSocketWrap"]).toBeGreaterThan(before["TCPSocketWrap"] ?? 0);
   await listener.close();
   await listener.close();
   expect((await stuck).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(open()).toEqual(before);
+  expect(await leftOpen(before)).toEqual({});
 });

@@ -1,0 +1,73 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../../src/core/agent.js";
+import type { PushStore } from "../../src/core/ports.js";
+import { working } from "../../src/protocol/events.js";
+import { idempotentSendExtension } from "../../src/protocol/extensions.js";
+import { silentLogger } from "../../src/protocol/logger.js";
+import { TaskPushNotificationConfigSchema } from "../../src/protocol/model.js";
+import { createPush } from "../../src/push/push.js";
+import { inProcessSignals } from "../../src/signals/in-process.js";
+import { memoryPushStore } from "../../src/store/memory/push-store.js";
+import { memoryTaskStore } from "../../src/store/memory/task-store.js";
+import { v1 } from "../../src/version/v1.0/v1.js";
+import { startHandler } from "../support/handler.js";
+import { taskOf } from "../support/say.js";
+import { createVirtualClock, turnUntil } from "../support/virtual-clock.js";
+import { webhook } from "./receiver.js";
+
+const once = { extensions: [idempotentSendExtension] };
+const forEver = new Promise<never>(() => {});
+const busy: Agent = async function* () {
+  yield working();
+  await forEver;
+};
+
+/** A push store that loses the first configuration, as a crash behind the task does. */
+function losingTheFirst(store: PushStore): PushStore {
+  let lost = false;
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === "set" && !lost) {
+        return async () => {
+          lost = true;
+          throw new Error("the database is away");
+        };
+      }
+      const member: unknown = Reflect.get(target, name);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+}
+
+describe("the push configuration of a send that comes again", () => {
+  it.each(["", "mine"])('is kept then, once, when the first one was lost (id: "%s")', async (id) => {
+    await using hook = await webhook();
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    const kept = memoryPushStore();
+    const common = { clock, signals: inProcessSignals(), logger: silentLogger, instance: "here" };
+    const push = createPush({
+      ...common,
+      allow: "loopback",
+      store: losingTheFirst(kept),
+      tasks: store,
+      versions: [v1],
+    });
+    const served = startHandler({ ...common, agent: busy, store, push: push.service });
+    const config = create(TaskPushNotificationConfigSchema, { id, url: hook.url });
+    const said = { messageId: "m", configuration: { returnImmediately: true, taskPushNotificationConfig: config } };
+    const ids = new Set<string>();
+    for (let times = 0; times < 3; times++) ids.add(taskOf(await served.send("go", said, once)).id);
+    expect(ids.size).toBe(1);
+    const head = await store.head({ tenant: "", owner: "alice" }, [...ids].join());
+    const configs = await kept.list(head?.key ?? 0);
+    expect(configs.map(({ config: { url } }) => url)).toEqual([hook.url]);
+    if (id !== "") expect(configs[0]?.config.id).toBe(id);
+    await hook.received(1);
+    await turnUntil(
+      clock,
+      Promise.all([served.handler.close(), push.close()]).then(() => {}),
+    );
+  });
+});
