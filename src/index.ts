@@ -14,7 +14,7 @@ export type { RetryOptions } from "./client/retrying.js";
 export type { SendOptions } from "./client/send.js";
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./client/transports.js";
 export { type AbortKind, type Agent, type AgentResult, type Turn, TurnAborted } from "./core/agent.js";
-export type { Clock, PushStore, Signals, Storage, TaskStore } from "./core/ports.js";
+export type { Clock, PushStore, Signals, Store, TaskStore } from "./core/ports.js";
 export { merge } from "./core/run-agent.js";
 export { type Gateway, gateway } from "./gateway/gateway.js";
 export type { GatewayOptions, UpstreamOptions } from "./gateway/options.js";

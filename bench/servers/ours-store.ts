@@ -1,8 +1,8 @@
-import type { Storage } from "../../src/core/ports.js";
+import type { Store } from "../../src/core/ports.js";
 import { builtFile } from "../built.ts";
 
 /** The store that an argument names; `undefined`: the default one, in memory. */
-export async function storeNamed(name: string | undefined): Promise<Storage | undefined> {
+export async function storeNamed(name: string | undefined): Promise<Store | undefined> {
   if (name === undefined) return undefined;
   if (name.startsWith("postgres:")) {
     const { postgresStore }: typeof import("../../src/store/postgres/index.js") = await import(

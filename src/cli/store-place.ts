@@ -1,4 +1,4 @@
-import type { Storage } from "../core/ports.js";
+import type { Store } from "../core/ports.js";
 import type { Logger } from "../protocol/logger.js";
 
 /** Where the command line keeps tasks: in the memory of the process, in an SQLite file, in a PostgreSQL database. */
@@ -41,7 +41,7 @@ export function placeText(place: StorePlace): string {
 }
 
 /** Opens the store of a place; nothing for memory. Rejects with one sentence when it cannot be used. Yours to close. */
-export async function openStorage(place: StorePlace, logger: Logger): Promise<Storage | undefined> {
+export async function openStorage(place: StorePlace, logger: Logger): Promise<Store | undefined> {
   if (place.kind === "memory") return undefined;
   try {
     const storage = await storageOf(place, logger);
@@ -68,7 +68,7 @@ export function unusable(place: DatabasePlace, error: unknown): Error {
 }
 
 // The code of a database is loaded only when it is wanted.
-async function storageOf(place: DatabasePlace, logger: Logger): Promise<Storage> {
+async function storageOf(place: DatabasePlace, logger: Logger): Promise<Store> {
   if (place.kind === "sqlite") {
     const { sqliteStore } = await import("../store/sqlite/index.js");
     return sqliteStore({ path: place.path, logger });

@@ -1,7 +1,9 @@
 import type { Scope } from "../protocol/context.js";
 import { A2AError, invalidParams, taskNotFound } from "../protocol/errors.js";
+import type { Task } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 import { claimTurn, isOrphan } from "./claim-turn.js";
+import { foldStored } from "./fold.js";
 import { LiveTask } from "./live-task.js";
 import { messageDraft, withoutPush } from "./message-record.js";
 import type { InboxEntry, PutFence, StoredTask } from "./ports.js";
@@ -96,7 +98,7 @@ function checkOpen({ head }: StoredTask, { send }: TurnStart): void {
 
 async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Promise<Delivery | undefined> {
   const live = new LiveTask(runtime, stored);
-  checkHistory(runtime, live);
+  checkHistory(runtime, live.task);
   runtime.turns.check(start.scope);
   const turn = live.turn + 1;
   const { cause, attempt, entry, send } = start;
@@ -127,6 +129,7 @@ async function enqueue(
   fence?: PutFence,
 ): Promise<Delivery | undefined> {
   const { key, id } = stored.head;
+  checkHistory(runtime, foldStored(stored));
   const entry: InboxEntry = { id: start.entry, kind: "message", send: withoutPush(start.send) };
   const live = runtime.live.get(id);
   live?.sentBy(entry.id, start.principal);
@@ -143,10 +146,9 @@ async function enqueue(
   return { kind: "queued", before: stored };
 }
 
-function checkHistory(runtime: Runtime, live: LiveTask): void {
+function checkHistory(runtime: Runtime, { history, status }: Task): void {
   const { historyMaxMessages } = runtime.limits;
   // A message in the status goes to the history when the caller's is taken.
-  const { history, status } = live.task;
   if (history.length + (status?.message === undefined ? 0 : 1) < historyMaxMessages) return;
   throw new A2AError("resourceExhausted", `the history of the task is at the limit of ${historyMaxMessages} messages`);
 }

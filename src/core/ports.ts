@@ -344,7 +344,7 @@ export interface PushStore {
 }
 
 /** A place where tasks live, with what lies beside them there. Each part is used when nothing else is named for it. */
-export interface Storage extends TaskStore {
+export interface Store extends TaskStore {
   /** Other processes are likely to work on it too: who is sent away finds everything there. Default: false. */
   readonly shared?: boolean | undefined;
   readonly push?: PushStore | undefined;

@@ -16,7 +16,7 @@ import { createLease } from "./lease.js";
 import { type CoreLimits, defaultCoreLimits } from "./limits.js";
 import { listTasks } from "./list-tasks.js";
 import { type CalledOperations, withTaskNames } from "./named-tasks.js";
-import type { Clock, PushService, Signals, Storage, TaskStore } from "./ports.js";
+import type { Clock, PushService, Signals, Store, TaskStore } from "./ports.js";
 import { createPushConfig, deletePushConfig, getPushConfig, inlinePush, listPushConfigs } from "./push-config.js";
 import { readTask } from "./read-task.js";
 import { createTurnCounter, type Runtime } from "./runtime.js";
@@ -33,7 +33,7 @@ export interface RequestHandlerOptions {
   readonly agent: Agent;
   /** A turn whose process has gone is run again, by whichever process finds it. Default: false, its task fails. */
   readonly restartable?: boolean | undefined;
-  readonly store: TaskStore & Pick<Storage, "shared">;
+  readonly store: TaskStore & Pick<Store, "shared">;
   readonly signals: Signals;
   readonly clock: Clock;
   readonly logger: Logger;

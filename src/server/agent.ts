@@ -7,7 +7,7 @@ import { allExtensions } from "../card/own-extensions.js";
 import { publishCard } from "../card/publish.js";
 import type { Listening } from "../card/urls.js";
 import { newId } from "../core/ids.js";
-import type { Storage } from "../core/ports.js";
+import type { Store } from "../core/ports.js";
 import { createRequestHandler, type HostedHandler } from "../core/request-handler.js";
 import { createPush } from "../push/push.js";
 import { processSignals } from "../signals/in-process.js";
@@ -124,7 +124,7 @@ async function backendOf(
     listening,
     now: clock.now,
   });
-  const store: Storage = options.store ?? memoryTaskStore({ clock });
+  const store: Store = options.store ?? memoryTaskStore({ clock });
   const signals = options.signals ?? store.signals ?? processSignals;
   await store.open?.();
   const { capabilities } = published.card();

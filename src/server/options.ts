@@ -3,7 +3,7 @@ import type { CorsOptions } from "../binding/cors.js";
 import type { CardOptions } from "../card/options.js";
 import type { TrustProxy } from "../card/proxy.js";
 import type { Agent } from "../core/agent.js";
-import type { Clock, PushStore, Signals, Storage } from "../core/ports.js";
+import type { Clock, PushStore, Signals, Store } from "../core/ports.js";
 import type { Binding } from "../protocol/context.js";
 import type { Logger } from "../protocol/logger.js";
 import type { PushAllow } from "../push/policy.js";
@@ -52,7 +52,7 @@ export interface AgentOptions extends DoorwayOptions {
    * Where tasks live, and push configurations and hints when the store brings them. It is opened before anything is
    * served and stays yours to close, since several agents may share it. Default: in memory, lost with the process.
    */
-  readonly store?: Storage | undefined;
+  readonly store?: Store | undefined;
   /** Push notifications, and which addresses they may call. Default: off. */
   readonly push?: PushOptions | undefined;
   /** Hints between handlers that share a store. Default: those of the store, else within the process. */

@@ -95,5 +95,11 @@ export async function storedLog(store: TaskStore, scope: Scope, taskId: string):
   return { id: head.id, contextId: head.contextId, records: page.records };
 }
 
-const textOf = (value: object): string =>
-  JSON.stringify(value, (_, each: unknown) => (typeof each === "bigint" ? Number(each) : each));
+// In one order of members: a message that was read from a wire has them as they came.
+const textOf = (value: object): string => JSON.stringify(value, (_, each: unknown) => sorted(each));
+
+function sorted(value: unknown): unknown {
+  if (typeof value === "bigint") return Number(value);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}

@@ -1,10 +1,10 @@
 import { systemClock } from "../../core/clock.js";
-import type { Storage } from "../../core/ports.js";
+import type { Store } from "../../core/ports.js";
 import { createSqlStore, type SqlStoreOptions } from "../sql/task-store.js";
 import { openPostgres, type PostgresConnectOptions, resolveConnect } from "./database.js";
 import { postgresSignals } from "./signals.js";
 
-export type { Storage } from "../../core/ports.js";
+export type { Store } from "../../core/ports.js";
 export type { RetentionOptions } from "../sql/maintenance.js";
 export { StoreError, type StoreFailure } from "../sql/store-error.js";
 export type { SqlStoreOptions } from "../sql/task-store.js";
@@ -25,7 +25,7 @@ export interface PostgresStoreOptions extends PostgresConnectOptions, SqlStoreOp
  * connections do not keep the process alive. Calls reject with a `StoreError` when it cannot be reached, and work again
  * when the cause has gone.
  */
-export function postgresStore(options: PostgresStoreOptions): Storage {
+export function postgresStore(options: PostgresStoreOptions): Store {
   const { clock = systemClock, logger } = options;
   const connect = resolveConnect(options);
   const { hints = connect.sessions } = options;

@@ -1,5 +1,5 @@
 import { systemClock } from "../../core/clock.js";
-import type { Append, Clock, LogRecord, NewTask, Storage, StoredTask } from "../../core/ports.js";
+import type { Append, Clock, LogRecord, NewTask, Store, StoredTask } from "../../core/ports.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
 import { createGate, type Gate } from "./gate.js";
@@ -28,7 +28,7 @@ export interface SqlStoreOptions {
 }
 
 /** A storage over one database. It opens with the first call, if nobody has opened it before. */
-export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}): Storage {
+export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}): Store {
   const { clock = systemClock, pruneEveryMs: everyMs = 60_000, logger } = options;
   const retention = resolveRetention(options.retention);
   let stop = async (): Promise<void> => {};
@@ -46,7 +46,7 @@ export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}):
 }
 
 type TaskCalls = Pick<
-  Storage,
+  Store,
   "create" | "append" | "taskNamed" | "read" | "head" | "heads" | "recordsAfter" | "list" | "orphans" | "due"
 >;
 
@@ -81,7 +81,7 @@ function taskCalls({ ask }: Gate): TaskCalls {
   };
 }
 
-function inboxCalls({ ask }: Gate): Pick<Storage, "put" | "inbox" | "withdraw" | "renew" | "retire"> {
+function inboxCalls({ ask }: Gate): Pick<Store, "put" | "inbox" | "withdraw" | "renew" | "retire"> {
   return {
     async put(key, entry, maxMessages, fence) {
       const row = inboxToRow(entry);
@@ -97,7 +97,7 @@ function inboxCalls({ ask }: Gate): Pick<Storage, "put" | "inbox" | "withdraw" |
   };
 }
 
-function sendCalls({ ask }: Gate): Pick<Storage, "beginSend" | "readSend" | "takeSend" | "settleSend" | "forgetSend"> {
+function sendCalls({ ask }: Gate): Pick<Store, "beginSend" | "readSend" | "takeSend" | "settleSend" | "forgetSend"> {
   return {
     async beginSend(send) {
       return sendFromRow(await ask((backend) => backend.beginSend(send)));

@@ -1,11 +1,11 @@
 import { systemClock } from "../../core/clock.js";
-import type { Storage } from "../../core/ports.js";
+import type { Store } from "../../core/ports.js";
 import { createSqlStore, type SqlStoreOptions } from "../sql/task-store.js";
 import { resolveSettings, type SqliteFileOptions } from "./database.js";
 import { createRemoteBackend } from "./remote-backend.js";
 import { createDatabaseThread } from "./thread.js";
 
-export type { Storage } from "../../core/ports.js";
+export type { Store } from "../../core/ports.js";
 export type { RetentionOptions } from "../sql/maintenance.js";
 export { StoreError, type StoreFailure } from "../sql/store-error.js";
 export type { SqlStoreOptions } from "../sql/task-store.js";
@@ -20,7 +20,7 @@ export interface SqliteStoreOptions extends SqliteFileOptions, SqlStoreOptions {
  * use one file; none may lie on a network drive. Calls reject with a `StoreError` when the file cannot be used, and work
  * again when the cause has gone.
  */
-export function sqliteStore(options: SqliteStoreOptions): Storage {
+export function sqliteStore(options: SqliteStoreOptions): Store {
   const { clock } = options;
   const now = clock === undefined || clock === systemClock ? undefined : () => clock.now();
   const thread = createDatabaseThread({ settings: resolveSettings(options), now });

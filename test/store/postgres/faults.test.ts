@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Storage } from "../../../src/core/ports.js";
+import type { Store } from "../../../src/core/ports.js";
 import { postgresStore, StoreError } from "../../../src/store/postgres/index.js";
 import { loadPg } from "../../../src/store/postgres/pool.js";
 import { appendTo, headOf, newTask } from "../../../src/testing/contract/fixtures.js";
@@ -42,7 +42,7 @@ describe("without a database", () => {
 let databases: StoreServer;
 
 describe.skipIf(!hasPostgres)("when PostgreSQL goes away", () => {
-  let store: Storage;
+  let store: Store;
 
   beforeAll(async () => {
     databases = await startStoreServer();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Head, Storage } from "../../../src/core/ports.js";
+import type { Head, Store } from "../../../src/core/ports.js";
 import { TaskState } from "../../../src/protocol/model.js";
 import { postgresStore } from "../../../src/store/postgres/index.js";
 import { alice, appendTo, entry, events, headOf, newTask, status } from "../../../src/testing/contract/fixtures.js";
@@ -9,7 +9,7 @@ import { type StoreServer, startStoreServer } from "../../support/postgres-datab
 const { WORKING, COMPLETED } = TaskState;
 
 let databases: StoreServer;
-let stores: readonly [Storage, Storage];
+let stores: readonly [Store, Store];
 
 describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
   beforeAll(async () => {
@@ -119,7 +119,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
 });
 
 /** Brings a task to its end, unless somebody else is quicker. */
-async function finish(store: Storage, { id, scope }: Head): Promise<void> {
+async function finish(store: Store, { id, scope }: Head): Promise<void> {
   for (const state of [WORKING, COMPLETED]) {
     const head = await headOf(store, { id, scope });
     if (head.state === COMPLETED) return;

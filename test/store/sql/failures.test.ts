@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import type { Head, LogRecord, Storage } from "../../../src/core/ports.js";
+import type { Head, LogRecord, Store } from "../../../src/core/ports.js";
 import { TaskState } from "../../../src/protocol/model.js";
 import { createSqlStore } from "../../../src/store/sql/task-store.js";
 import { resolveSettings, type SqliteFileOptions } from "../../../src/store/sqlite/database.js";
@@ -31,7 +31,7 @@ function large(seq: number): LogRecord {
 }
 
 /** Appends until the store refuses; gives the head that was acknowledged last, and why no more was written. */
-async function fill(store: Storage, born: Head): Promise<{ readonly head: Head; readonly error: unknown }> {
+async function fill(store: Store, born: Head): Promise<{ readonly head: Head; readonly error: unknown }> {
   let head = born;
   for (;;) {
     try {

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import type { Storage } from "../../../src/core/ports.js";
+import type { Store } from "../../../src/core/ports.js";
 import { TaskPushNotificationConfigSchema, TaskState } from "../../../src/protocol/model.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import {
@@ -19,7 +19,7 @@ import {
 import { runSource } from "./source-process.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
-async function inFile<T>(path: string, use: (store: Storage) => Promise<T>): Promise<T> {
+async function inFile<T>(path: string, use: (store: Store) => Promise<T>): Promise<T> {
   const store = sqliteStore({ path });
   try {
     return await use(store);

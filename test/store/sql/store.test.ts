@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import type { Head, Storage } from "../../../src/core/ports.js";
+import type { Head, Store } from "../../../src/core/ports.js";
 import { TaskState } from "../../../src/protocol/model.js";
 import { prune, resolveRetention } from "../../../src/store/sql/maintenance.js";
 import { createSqlStore, type SqlStoreOptions } from "../../../src/store/sql/task-store.js";
@@ -22,7 +22,7 @@ async function localStore(options: SqlStoreOptions = {}) {
 }
 
 /** A task that has come to its end. */
-async function finished(store: Storage): Promise<Head> {
+async function finished(store: Store): Promise<Head> {
   const head = await store.create(newTask());
   await store.append(appendTo(head, { ...status(TaskState.COMPLETED, 2_000, 2), end: { inboxPut: 0 } }));
   return head;
