@@ -25,6 +25,8 @@ export interface MortalOptions {
   readonly restartable: boolean;
   /** SIGTERM closes the server before the process ends. */
   readonly handleSignals?: boolean | undefined;
+  /** Default: one second. */
+  readonly instanceTtlMs?: number | undefined;
 }
 
 /** A server that is killed and started again, always on the same port. */

@@ -20,6 +20,7 @@ const setting = JSON.parse(process.env["CRASH_SERVER"] ?? "{}") as {
   readonly runs: string;
   readonly restartable: boolean;
   readonly handleSignals?: boolean;
+  readonly instanceTtlMs?: number;
 };
 
 async function openStore(place: string): Promise<NonNullable<Trivium.ServeOptions["store"]> | undefined> {
@@ -74,7 +75,13 @@ const server = await serve({
   port: setting.port,
   // What is not served is not loaded at each start.
   versions: ["1.0"],
-  limits: { heartbeatMs: 250, instanceTtlMs: 1000, pollMs: 250, pushRetryMs: 50, taskAfterMs: 100 },
+  limits: {
+    heartbeatMs: 250,
+    instanceTtlMs: setting.instanceTtlMs ?? 1000,
+    pollMs: 250,
+    pushRetryMs: 50,
+    taskAfterMs: 100,
+  },
   push: { allow: "loopback" },
   store,
   restartable: setting.restartable,

@@ -32,7 +32,7 @@ overEveryWire((start) => {
     const inbox = tellingStore();
     const gate = Promise.withResolvers<void>();
     await using served = await start({
-      store: inbox.store,
+      storeAround: inbox.around,
       async *agent() {
         yield working();
         await gate.promise;
@@ -56,7 +56,7 @@ overEveryWire((start) => {
     const inbox = tellingStore();
     const gate = Promise.withResolvers<void>();
     await using served = await start({
-      store: inbox.store,
+      storeAround: inbox.around,
       limits: { inboxMaxMessages: 2 },
       async *agent() {
         yield working();
@@ -106,7 +106,7 @@ overEach(wiresThat("answer at once"), (start) => {
     const inbox = tellingStore();
     const gate = Promise.withResolvers<void>();
     await using served = await start({
-      store: inbox.store,
+      storeAround: inbox.around,
       async *agent({ receive }) {
         yield working();
         await gate.promise;
@@ -128,11 +128,11 @@ overEach(wiresThat("answer at once"), (start) => {
 
   it("returnImmediately to a busy task is withdrawn when nobody takes it in time", async () => {
     const clock = createVirtualClock();
-    const inbox = tellingStore(clock);
+    const inbox = tellingStore();
     const gate = Promise.withResolvers<void>();
     await using served = await start({
       clock,
-      store: inbox.store,
+      storeAround: inbox.around,
       async *agent({ receive }) {
         yield working();
         await gate.promise;

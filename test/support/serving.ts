@@ -16,7 +16,8 @@ export interface Serving {
   serve(options: ToServe): Promise<Server>;
 }
 
-const alone: Serving = {
+/** By one server, as users have it. */
+export const alone: Serving = {
   wires,
   clientsPerWire: 1,
   serve: ({ storeAround, ...options }) => {

@@ -1,0 +1,89 @@
+import { describe, expect, inject, it } from "vitest";
+import type { Ledger } from "../crash/ledger.js";
+import { seed } from "../crash/options.js";
+import type { Scene } from "../crash/scene.js";
+import { hasPostgres, startPostgres } from "../support/postgres.js";
+import { newDatabase } from "./database.js";
+import { after, type Fleet, type FleetOptions, runUnderLoad, startFleet } from "./fleet.js";
+
+// Processes that go and come while callers of all bindings are at work, by way of a proxy that knows nothing of it. What
+// a caller was told holds at whichever of them it is asked next: the checks are those of the crash suite.
+
+/** Nothing was wrong, and enough has happened for that to mean something. */
+function expectWhole({ faults, tally }: Ledger): void {
+  const told = `CRASH_SEED=${seed}\n${JSON.stringify(tally)}`;
+  expect(faults.map((fault) => fault.slice(0, 4000)).slice(0, 20), told).toEqual([]);
+  const few = Object.entries({
+    replayed: tally.replayed,
+    canceled: tally.canceled,
+    followUps: tally.followUps,
+    repeats: tally.repeats,
+    tasks: tally.tasks,
+  }).filter(([, count]) => count <= 0);
+  expect(few, told).toEqual([]);
+}
+
+type Disturb = (fleet: Fleet, scene: Scene) => Promise<void>;
+
+async function run(options: FleetOptions, disturb: Disturb): Promise<Ledger> {
+  await using fleet = await startFleet(options);
+  const { restartable } = options;
+  return await runUnderLoad({ fleet, restartable, seed, disturb: (scene) => disturb(fleet, scene) });
+}
+
+describe.skipIf(inject("postgres") === undefined)("three processes on one PostgreSQL", () => {
+  it.each([
+    { agent: "that cannot be run again", restartable: false },
+    { agent: "that can be run again", restartable: true },
+  ])("keep all that they have said when they are killed in turn, with an agent $agent", async ({ restartable }) => {
+    const ledger = await run({ store: await newDatabase(), restartable }, async ({ members }, scene) => {
+      for (const member of members) {
+        await after(scene, scene.random.int(20, 150));
+        await member.kill();
+        scene.ledger.tally.kills++;
+        // Meanwhile the others take its tasks over.
+        await after(scene, 50);
+        await member.start();
+      }
+      await after(scene, 50);
+    });
+    expectWhole(ledger);
+    expect(ledger.tally.kills).toBe(3);
+    expect(ledger.tally.resumed).toBeGreaterThan(0);
+  });
+
+  it("lose nothing and fail no task when they are replaced one after the other, each leaving with exit code 0", async () => {
+    const codes: unknown[] = [];
+    // Whoever leaves without giving its tasks back would have them stuck for as long as this suite waits.
+    const options = { store: await newDatabase(), restartable: false, instanceTtlMs: 60_000 };
+    const ledger = await run(options, async ({ members }, scene) => {
+      for (const member of members) {
+        await after(scene, 100);
+        codes.push(await member.terminate());
+        await after(scene, 50);
+        await member.start();
+      }
+      await after(scene, 50);
+    });
+    expectWhole(ledger);
+    expect(codes).toEqual([0, 0, 0]);
+    expect(ledger.tally.resumed).toBeGreaterThan(0);
+    expect(ledger.tally.takenOver).toBe(0);
+    expect(ledger.tally.unanswered).toBe(0);
+  });
+});
+
+describe.skipIf(!hasPostgres)("three processes on a PostgreSQL of their own", () => {
+  it("keep all that they have said when the database is stopped, and work again when it is there", async () => {
+    await using postgres = await startPostgres();
+    const ledger = await run({ store: await postgres.createDatabase(), restartable: true }, async (_, scene) => {
+      for (const mode of ["fast", "immediate"] as const) {
+        await after(scene, 300);
+        await postgres.stop(mode);
+        await postgres.start();
+      }
+      await after(scene, 300);
+    });
+    expectWhole(ledger);
+  });
+});

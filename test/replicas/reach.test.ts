@@ -1,0 +1,174 @@
+import { type Agent, artifact, completed, inputRequired, working } from "trivium";
+import { describe, expect, it } from "vitest";
+import { idempotentSendExtension } from "../../src/protocol/extensions.js";
+import { itemsOf } from "../support/items.js";
+import { historyOf, opened, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { createVirtualClock } from "../support/virtual-clock.js";
+import { type Replicas, replicaCount, serveReplicas } from "./replicas.js";
+
+// A task is run by the server that got its first message. Whatever else is said of it may reach another one: every pair of
+// them is tried, each by the operations of a server without a proxy between.
+
+const card = { name: "Replicated", description: "Is served several times", version: "1" };
+const servers = Array.from({ length: replicaCount }, (_, at) => at);
+const pairs = servers.flatMap((holder) => servers.filter((at) => at !== holder).map((other) => ({ holder, other })));
+
+const ways = [
+  // A clock that stands still: no poll ever comes.
+  { by: "hints alone", hints: true, options: () => ({ clock: createVirtualClock() }) },
+  { by: "the poll alone", hints: false, options: () => ({ limits: { pollMs: 50 } }) },
+];
+
+describe.each(ways)("by $by", ({ hints, options }) => {
+  const start = (agent: Agent): Promise<Replicas> =>
+    serveReplicas({ card, port: 0, drainMs: 0, hints, agent, ...options() });
+
+  it.each(pairs)("what server $holder runs is shown live by server $other, each event once", async (pair) => {
+    const gate = Promise.withResolvers<void>();
+    await using replicas = await start(async function* () {
+      yield working();
+      await gate.promise;
+      for (let index = 0; index < 20; index++) yield artifact(`${index}`, { artifactId: "x", append: index > 0 });
+    });
+    const { here, there } = at(replicas, pair);
+    const own = await opened(here.sendStreamingMessage(say("go"), {}));
+    await readUntil(own.iterator, (line) => line === "status WORKING");
+    const { id } = taskOf(own.first.response);
+    const followed = await opened(there.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
+    expect(stateOf(taskOf(followed.first.response))).toBe("WORKING");
+    gate.resolve();
+    const shown = await own.rest();
+    expect(shown).toHaveLength(21);
+    expect(await followed.rest()).toEqual(shown);
+    expect(stateOf(await there.getTask(requestOf("getTask", { id }), {}))).toBe("COMPLETED");
+  });
+
+  it.each(pairs)("an agent of server $holder that asks gets the answer that reaches server $other", async (pair) => {
+    let turns = 0;
+    await using replicas = await start(async function* ({ ask }) {
+      turns++;
+      const { parts } = await ask(inputRequired("how much?"));
+      yield completed(`so ${textIn(parts)}`);
+    });
+    const { here, there } = at(replicas, pair);
+    const { id: taskId } = taskOf(await here.sendMessage(say("go"), {}));
+    const task = taskOf(await there.sendMessage(say("much", { taskId }), {}));
+    expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["COMPLETED", "so much"]);
+    expect(historyOf(task)).toEqual(["user: go", "agent: how much?", "user: much"]);
+    expect(turns).toBe(1);
+  });
+
+  it.each(pairs)("what server $holder has asked is taken up by server $other when nobody waits", async (pair) => {
+    await using replicas = await start(async ({ task }) => (task === undefined ? inputRequired("more?") : completed()));
+    const { here, there } = at(replicas, pair);
+    const { id: taskId } = taskOf(await here.sendMessage(say("go"), {}));
+    const followed = await opened(here.subscribeToTask(requestOf("subscribeToTask", { id: taskId }), {}));
+    expect(stateOf(taskOf(await there.sendMessage(say("more", { taskId }), {})))).toBe("COMPLETED");
+    expect(await followed.rest()).toEqual(["status COMPLETED"]);
+  });
+
+  it.each(pairs)("a cancel that reaches server $other stops the agent at server $holder", async (pair) => {
+    const reasons: unknown[] = [];
+    await using replicas = await start(async function* ({ signal }) {
+      yield working();
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      reasons.push(signal.reason);
+    });
+    const { here, there } = at(replicas, pair);
+    const own = await opened(here.sendStreamingMessage(say("go"), {}));
+    await readUntil(own.iterator, (line) => line === "status WORKING");
+    const { id } = taskOf(own.first.response);
+    expect(stateOf(await there.cancelTask(requestOf("cancelTask", { id }), {}))).toBe("CANCELED");
+    expect(await own.rest()).toEqual(["status CANCELED"]);
+    expect(reasons).toMatchObject([{ kind: "Canceled" }]);
+  });
+
+  it.each(pairs)("a send to server $holder that comes again at server $other attaches to it", async (pair) => {
+    const gate = Promise.withResolvers<void>();
+    let turns = 0;
+    await using replicas = await start(async function* () {
+      turns++;
+      yield working();
+      await gate.promise;
+      yield artifact("a", { artifactId: "x" });
+    });
+    const { here, there } = at(replicas, pair);
+    const once = { extensions: [idempotentSendExtension] };
+    const request = say("go");
+    const own = await opened(here.sendStreamingMessage(request, once));
+    const again = await opened(there.sendStreamingMessage(request, once));
+    gate.resolve();
+    const { id } = taskOf(own.first.response);
+    expect(taskOf(again.first.response).id).toBe(id);
+    await own.rest();
+    expect((await again.rest()).at(-1)).toBe("status COMPLETED");
+    expect(taskOf(await there.sendMessage(request, once)).id).toBe(id);
+    expect(turns).toBe(1);
+  });
+});
+
+it("a stream that one server has shown goes on at each other one, behind any event of it", async () => {
+  await using replicas = await serveReplicas({
+    ...{ card, port: 0, drainMs: 0 },
+    async *agent() {
+      for (let index = 0; index < 5; index++) yield artifact(`${index}`, { artifactId: "x", append: index > 0 });
+    },
+  });
+  const [first, ...others] = replicas.servers.map((server) => server.inProcess());
+  const items = first === undefined ? [] : await itemsOf(first.sendStreamingMessage(say("go"), {}));
+  const start = items[0];
+  if (start === undefined) throw new Error("the stream was empty");
+  const { id } = taskOf(start.response);
+  for (const other of others) {
+    for (const [index, { id: after }] of items.entries()) {
+      const rest = await itemsOf(other.subscribeToTask(requestOf("subscribeToTask", { id }), { after }));
+      expect(rest).toEqual(items.slice(index + 1));
+    }
+  }
+  expect(items.length).toBeGreaterThan(5);
+});
+
+it("without hints nothing is heard of another server before the poll, and everything at it", async () => {
+  const clock = createVirtualClock();
+  const gate = Promise.withResolvers<void>();
+  await using replicas = await serveReplicas({
+    ...{ card, port: 0, drainMs: 0, clock, hints: false },
+    async *agent() {
+      yield working();
+      await gate.promise;
+      yield artifact("a", { artifactId: "x" });
+    },
+  });
+  const { here, there } = at(replicas, { holder: 0, other: 1 });
+  const own = await opened(here.sendStreamingMessage(say("go"), {}));
+  await readUntil(own.iterator, (line) => line === "status WORKING");
+  const { id } = taskOf(own.first.response);
+  const followed = await opened(there.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
+  const lines: string[] = [];
+  const reading = followed.rest().then((rest) => lines.push(...rest));
+  gate.resolve();
+  await own.rest();
+  // The other server answers about the task as it is by now: what it is asked, not what it has heard.
+  expect(stateOf(await there.getTask(requestOf("getTask", { id }), {}))).toBe("COMPLETED");
+  expect(lines).toEqual([]);
+  await clock.advance(1000);
+  await reading;
+  expect(lines).toEqual(['artifact x "a"', "status COMPLETED"]);
+});
+
+it("the proxy gives each connection to the next server", async () => {
+  await using replicas = await serveReplicas({ card, port: 0, drainMs: 0, agent: async () => completed() });
+  for (const _ of [...servers, ...servers]) {
+    const response = await fetch(`${replicas.url}/.well-known/agent-card.json`, { headers: { connection: "close" } });
+    expect(response.status).toBe(200);
+    await response.body?.cancel();
+  }
+  expect([...replicas.proxy.taken().values()]).toEqual(servers.map(() => 2));
+});
+
+/** The operations of two servers. */
+function at(replicas: Replicas, { holder, other }: { readonly holder: number; readonly other: number }) {
+  const [here, there] = [holder, other].map((place) => replicas.servers[place]?.inProcess());
+  if (here === undefined || there === undefined) throw new Error("there are fewer servers");
+  return { here, there };
+}

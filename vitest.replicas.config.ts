@@ -1,0 +1,20 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+import { leftOut } from "./test/replicas/exceptions.js";
+
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+// Several servers on one PostgreSQL: the end-to-end cases by way of them, and what only happens between processes.
+export default defineConfig({
+  resolve: { alias: { "trivium/client": source("./src/client/index.ts"), trivium: source("./src/index.ts") } },
+  test: {
+    include: ["test/e2e/**/*.test.ts", "test/replicas/**/*.test.ts"],
+    exclude: leftOut.map((file) => `test/e2e/**/${file}`),
+    globalSetup: "test/replicas/global-setup.ts",
+    setupFiles: "test/replicas/setup.ts",
+    testTimeout: 90_000,
+    hookTimeout: 90_000,
+    expect: { poll: { timeout: 30_000 } },
+    maxWorkers: "100%",
+  },
+});
