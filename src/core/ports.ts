@@ -56,7 +56,9 @@ export type LogRecord =
       readonly error?: RecordedError | undefined;
     }
   /** The turn is left to another process, which runs it again: that is no failure of it, and counts for none. */
-  | { readonly kind: "turnReleased"; readonly seq: number };
+  | { readonly kind: "turnReleased"; readonly seq: number }
+  /** The turn has ended and goes on later: its sends still wait. A write without it could not be told from none. */
+  | { readonly kind: "turnParked"; readonly seq: number };
 
 /** An `A2AError` as a log keeps it: all that its caller may see. */
 export interface RecordedError {

@@ -313,10 +313,10 @@ export class TurnRun {
     return this.aborted === undefined || this.aborted.kind === "Draining";
   }
 
-  // No record says that the turn has ended: whoever waits for its answer goes on waiting.
+  // The record does not say that the turn has ended: whoever waits for its answer goes on waiting.
   async #endParked(park: Park): Promise<void> {
     if (this.live === undefined) return;
-    await this.inbox.endTurn(this.live, [], park);
+    await this.inbox.endTurn(this.live, [{ kind: "turnParked" }], park);
     if (park.wakeAt !== undefined) this.runtime.alarm.at(park.wakeAt);
   }
 

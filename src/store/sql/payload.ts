@@ -133,6 +133,8 @@ function kindToStored(record: LogRecord): StoredRecord["kind"] {
     }
     case "turnReleased":
       return { case: "turnReleased", value: { $typeName: "trivium.store.v1.TurnReleased" } };
+    case "turnParked":
+      return { case: "turnParked", value: { $typeName: "trivium.store.v1.TurnParked" } };
     default:
       return record satisfies never;
   }
@@ -158,6 +160,8 @@ function recordFromStored({ kind }: StoredRecord, seq: number): LogRecord {
     }
     case "turnReleased":
       return { kind: "turnReleased", seq };
+    case "turnParked":
+      return { kind: "turnParked", seq };
     default:
       throw newerRow("log");
   }

@@ -52,6 +52,7 @@ export function turnTests({ describe, it }: Suite, make: MakeTaskStore): void {
           { ...started(6, 3, "restart"), attempt: 2, wake: null, message: 2 },
           { kind: "turnReleased", seq: 7 },
           started(8, 4, "wake"),
+          { kind: "turnParked", seq: 9 },
         ];
         const head = await store.create(newTask({ records }));
         const page = await store.recordsAfter(head.key, 0, 10);

@@ -140,7 +140,7 @@ export class Journal {
     states.push(states.at(-1) ?? TaskState.UNSPECIFIED);
     if (record.kind === "event") return this.#event(history, record);
     if (record.kind === "message") return this.#message(history, record);
-    if (record.kind === "turnEnded") return this.#turnEnds(history);
+    if (record.kind === "turnEnded" || record.kind === "turnParked") return this.#turnEnds(history);
     if (record.kind === "turnReleased") return;
     if (record.cause === "restart") {
       this.restarts++;

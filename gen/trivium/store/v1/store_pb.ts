@@ -17,7 +17,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file trivium/store/v1/store.proto.
  */
 export const file_trivium_store_v1_store: GenFile = /*@__PURE__*/
-  fileDesc("Chx0cml2aXVtL3N0b3JlL3YxL3N0b3JlLnByb3RvEhB0cml2aXVtLnN0b3JlLnYxIjgKCExvZ0JhdGNoEiwKB3JlY29yZHMYASADKAsyGy50cml2aXVtLnN0b3JlLnYxLkxvZ1JlY29yZCKWAgoJTG9nUmVjb3JkEioKBWV2ZW50GAEgASgLMhkubGYuYTJhLnYxLlN0cmVhbVJlc3BvbnNlSAASMgoHbWVzc2FnZRgCIAEoCzIfLnRyaXZpdW0uc3RvcmUudjEuQ2FsbGVyTWVzc2FnZUgAEjUKDHR1cm5fc3RhcnRlZBgDIAEoCzIdLnRyaXZpdW0uc3RvcmUudjEuVHVyblN0YXJ0ZWRIABIxCgp0dXJuX2VuZGVkGAQgASgLMhsudHJpdml1bS5zdG9yZS52MS5UdXJuRW5kZWRIABI3Cg10dXJuX3JlbGVhc2VkGAUgASgLMh4udHJpdml1bS5zdG9yZS52MS5UdXJuUmVsZWFzZWRIAEIGCgRraW5kInMKDUNhbGxlck1lc3NhZ2USIwoHbWVzc2FnZRgBIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlEg0KBWVudHJ5GAIgASgJEi4KB2NvbnRleHQYAyABKAsyHS50cml2aXVtLnN0b3JlLnYxLlNlbmRDb250ZXh0IogBCgtTZW5kQ29udGV4dBI6Cg1jb25maWd1cmF0aW9uGAEgASgLMiMubGYuYTJhLnYxLlNlbmRNZXNzYWdlQ29uZmlndXJhdGlvbhIpCghtZXRhZGF0YRgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoKZXh0ZW5zaW9ucxgDIAMoCSKgAQoLVHVyblN0YXJ0ZWQSDAoEdHVybhgBIAEoDRIPCgdhdHRlbXB0GAIgASgNEioKBWNhdXNlGAMgASgOMhsudHJpdml1bS5zdG9yZS52MS5UdXJuQ2F1c2USJAoEd2FrZRgEIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZRIUCgdtZXNzYWdlGAUgASgESACIAQFCCgoIX21lc3NhZ2UiOwoJVHVybkVuZGVkEi4KBWVycm9yGAEgASgLMh8udHJpdml1bS5zdG9yZS52MS5SZWNvcmRlZEVycm9yIg4KDFR1cm5SZWxlYXNlZCKGAgoNUmVjb3JkZWRFcnJvchIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSNAoKdmlvbGF0aW9ucxgDIAMoCzIgLnRyaXZpdW0uc3RvcmUudjEuRmllbGRWaW9sYXRpb24SPwoIbWV0YWRhdGEYBCADKAsyLS50cml2aXVtLnN0b3JlLnYxLlJlY29yZGVkRXJyb3IuTWV0YWRhdGFFbnRyeRIbCg5yZXRyeV9hZnRlcl9tcxgFIAEoBEgAiAEBGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIRCg9fcmV0cnlfYWZ0ZXJfbXMiNAoORmllbGRWaW9sYXRpb24SDQoFZmllbGQYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkiiQEKDEluYm94UGF5bG9hZBIjCgdtZXNzYWdlGAEgASgLMhIubGYuYTJhLnYxLk1lc3NhZ2USLgoHY29udGV4dBgCIAEoCzIdLnRyaXZpdW0uc3RvcmUudjEuU2VuZENvbnRleHQSJAoEd2FrZRgDIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSJsCgtTZW50T3V0Y29tZRIjCgVyZXBseRgBIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMAoFZXJyb3IYAiABKAsyHy50cml2aXVtLnN0b3JlLnYxLlJlY29yZGVkRXJyb3JIAEIGCgRraW5kKmwKCVR1cm5DYXVzZRIaChZUVVJOX0NBVVNFX1VOU1BFQ0lGSUVEEAASFgoSVFVSTl9DQVVTRV9NRVNTQUdFEAESEwoPVFVSTl9DQVVTRV9XQUtFEAISFgoSVFVSTl9DQVVTRV9SRVNUQVJUEANiBnByb3RvMw", [file_google_protobuf_struct, file_lf_a2a_v1_a2a]);
+  fileDesc("Chx0cml2aXVtL3N0b3JlL3YxL3N0b3JlLnByb3RvEhB0cml2aXVtLnN0b3JlLnYxIjgKCExvZ0JhdGNoEiwKB3JlY29yZHMYASADKAsyGy50cml2aXVtLnN0b3JlLnYxLkxvZ1JlY29yZCLLAgoJTG9nUmVjb3JkEioKBWV2ZW50GAEgASgLMhkubGYuYTJhLnYxLlN0cmVhbVJlc3BvbnNlSAASMgoHbWVzc2FnZRgCIAEoCzIfLnRyaXZpdW0uc3RvcmUudjEuQ2FsbGVyTWVzc2FnZUgAEjUKDHR1cm5fc3RhcnRlZBgDIAEoCzIdLnRyaXZpdW0uc3RvcmUudjEuVHVyblN0YXJ0ZWRIABIxCgp0dXJuX2VuZGVkGAQgASgLMhsudHJpdml1bS5zdG9yZS52MS5UdXJuRW5kZWRIABI3Cg10dXJuX3JlbGVhc2VkGAUgASgLMh4udHJpdml1bS5zdG9yZS52MS5UdXJuUmVsZWFzZWRIABIzCgt0dXJuX3BhcmtlZBgGIAEoCzIcLnRyaXZpdW0uc3RvcmUudjEuVHVyblBhcmtlZEgAQgYKBGtpbmQicwoNQ2FsbGVyTWVzc2FnZRIjCgdtZXNzYWdlGAEgASgLMhIubGYuYTJhLnYxLk1lc3NhZ2USDQoFZW50cnkYAiABKAkSLgoHY29udGV4dBgDIAEoCzIdLnRyaXZpdW0uc3RvcmUudjEuU2VuZENvbnRleHQiiAEKC1NlbmRDb250ZXh0EjoKDWNvbmZpZ3VyYXRpb24YASABKAsyIy5sZi5hMmEudjEuU2VuZE1lc3NhZ2VDb25maWd1cmF0aW9uEikKCG1ldGFkYXRhGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBISCgpleHRlbnNpb25zGAMgAygJIqABCgtUdXJuU3RhcnRlZBIMCgR0dXJuGAEgASgNEg8KB2F0dGVtcHQYAiABKA0SKgoFY2F1c2UYAyABKA4yGy50cml2aXVtLnN0b3JlLnYxLlR1cm5DYXVzZRIkCgR3YWtlGAQgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEhQKB21lc3NhZ2UYBSABKARIAIgBAUIKCghfbWVzc2FnZSI7CglUdXJuRW5kZWQSLgoFZXJyb3IYASABKAsyHy50cml2aXVtLnN0b3JlLnYxLlJlY29yZGVkRXJyb3IiDgoMVHVyblJlbGVhc2VkIgwKClR1cm5QYXJrZWQihgIKDVJlY29yZGVkRXJyb3ISDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEjQKCnZpb2xhdGlvbnMYAyADKAsyIC50cml2aXVtLnN0b3JlLnYxLkZpZWxkVmlvbGF0aW9uEj8KCG1ldGFkYXRhGAQgAygLMi0udHJpdml1bS5zdG9yZS52MS5SZWNvcmRlZEVycm9yLk1ldGFkYXRhRW50cnkSGwoOcmV0cnlfYWZ0ZXJfbXMYBSABKARIAIgBARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCEQoPX3JldHJ5X2FmdGVyX21zIjQKDkZpZWxkVmlvbGF0aW9uEg0KBWZpZWxkGAEgASgJEhMKC2Rlc2NyaXB0aW9uGAIgASgJIokBCgxJbmJveFBheWxvYWQSIwoHbWVzc2FnZRgBIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlEi4KB2NvbnRleHQYAiABKAsyHS50cml2aXVtLnN0b3JlLnYxLlNlbmRDb250ZXh0EiQKBHdha2UYAyABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUibAoLU2VudE91dGNvbWUSIwoFcmVwbHkYASABKAsyEi5sZi5hMmEudjEuTWVzc2FnZUgAEjAKBWVycm9yGAIgASgLMh8udHJpdml1bS5zdG9yZS52MS5SZWNvcmRlZEVycm9ySABCBgoEa2luZCpsCglUdXJuQ2F1c2USGgoWVFVSTl9DQVVTRV9VTlNQRUNJRklFRBAAEhYKElRVUk5fQ0FVU0VfTUVTU0FHRRABEhMKD1RVUk5fQ0FVU0VfV0FLRRACEhYKElRVUk5fQ0FVU0VfUkVTVEFSVBADYgZwcm90bzM", [file_google_protobuf_struct, file_lf_a2a_v1_a2a]);
 
 /**
  * The records of one write, in order and without gaps: the row says the number of the last one.
@@ -75,6 +75,12 @@ export type LogRecord = Message<"trivium.store.v1.LogRecord"> & {
      */
     value: TurnReleased;
     case: "turnReleased";
+  } | {
+    /**
+     * @generated from field: trivium.store.v1.TurnParked turn_parked = 6;
+     */
+    value: TurnParked;
+    case: "turnParked";
   } | { case: undefined; value?: undefined };
 };
 
@@ -221,6 +227,21 @@ export const TurnReleasedSchema: GenMessage<TurnReleased> = /*@__PURE__*/
   messageDesc(file_trivium_store_v1_store, 6);
 
 /**
+ * A turn that ended to go on later.
+ *
+ * @generated from message trivium.store.v1.TurnParked
+ */
+export type TurnParked = Message<"trivium.store.v1.TurnParked"> & {
+};
+
+/**
+ * Describes the message trivium.store.v1.TurnParked.
+ * Use `create(TurnParkedSchema)` to create a new message.
+ */
+export const TurnParkedSchema: GenMessage<TurnParked> = /*@__PURE__*/
+  messageDesc(file_trivium_store_v1_store, 7);
+
+/**
  * An error that its caller may see.
  *
  * @generated from message trivium.store.v1.RecordedError
@@ -257,7 +278,7 @@ export type RecordedError = Message<"trivium.store.v1.RecordedError"> & {
  * Use `create(RecordedErrorSchema)` to create a new message.
  */
 export const RecordedErrorSchema: GenMessage<RecordedError> = /*@__PURE__*/
-  messageDesc(file_trivium_store_v1_store, 7);
+  messageDesc(file_trivium_store_v1_store, 8);
 
 /**
  * @generated from message trivium.store.v1.FieldViolation
@@ -279,7 +300,7 @@ export type FieldViolation = Message<"trivium.store.v1.FieldViolation"> & {
  * Use `create(FieldViolationSchema)` to create a new message.
  */
 export const FieldViolationSchema: GenMessage<FieldViolation> = /*@__PURE__*/
-  messageDesc(file_trivium_store_v1_store, 8);
+  messageDesc(file_trivium_store_v1_store, 9);
 
 /**
  * What waits in an inbox; its kind and id are columns.
@@ -308,7 +329,7 @@ export type InboxPayload = Message<"trivium.store.v1.InboxPayload"> & {
  * Use `create(InboxPayloadSchema)` to create a new message.
  */
 export const InboxPayloadSchema: GenMessage<InboxPayload> = /*@__PURE__*/
-  messageDesc(file_trivium_store_v1_store, 9);
+  messageDesc(file_trivium_store_v1_store, 10);
 
 /**
  * What a send that is done once came to, when it is no task.
@@ -339,7 +360,7 @@ export type SentOutcome = Message<"trivium.store.v1.SentOutcome"> & {
  * Use `create(SentOutcomeSchema)` to create a new message.
  */
 export const SentOutcomeSchema: GenMessage<SentOutcome> = /*@__PURE__*/
-  messageDesc(file_trivium_store_v1_store, 10);
+  messageDesc(file_trivium_store_v1_store, 11);
 
 /**
  * @generated from enum trivium.store.v1.TurnCause
