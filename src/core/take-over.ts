@@ -20,6 +20,9 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
     if (isInterrupted(stored.head.state)) return leave(runtime, stored);
     return giveUp(runtime, stored, "the process that worked on the task has gone");
   }
+  // A turn is not started for its cancel.
+  const { entries } = await runtime.store.inbox(stored.head.key);
+  if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, stored, TaskState.CANCELED);
   const origin = await readOrigin(runtime, stored);
   const released = await isReleased(runtime, stored);
   if (!released && origin.attempt > maxRestarts) {

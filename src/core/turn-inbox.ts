@@ -130,6 +130,12 @@ export class TurnInbox implements Watcher {
     };
   }
 
+  /** Whether a cancel waits. */
+  async holdsCancel(): Promise<boolean> {
+    if (this.#live === undefined) return false;
+    return (await this.#read(this.#live)).some(({ kind }) => kind === "cancel");
+  }
+
   #look(): void {
     if (this.#checking) {
       this.#again = true;

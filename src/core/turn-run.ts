@@ -301,6 +301,8 @@ export class TurnRun {
     if (kind === "OwnershipLost") return this.live?.abandon(this.aborted);
     if (kind === "Canceled") return this.#pen.end(TaskState.CANCELED);
     if (kind === "DeadlineExceeded") return this.#pen.end(TaskState.FAILED, "the turn took longer than it may");
+    // Asked for while the turn was told to stop anyway.
+    if (await this.inbox.holdsCancel()) return this.cancelNow();
     if (this.live !== undefined && this.runtime.restartable) return this.#release(this.live);
     if (this.live !== undefined)
       return this.#pen.end(TaskState.FAILED, "the server was shut down before the task was done");
