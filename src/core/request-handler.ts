@@ -19,7 +19,7 @@ import { type CalledOperations, withTaskNames } from "./named-tasks.js";
 import type { Clock, PushService, Signals, Store, TaskStore } from "./ports.js";
 import { createPushConfig, deletePushConfig, getPushConfig, inlinePush, listPushConfigs } from "./push-config.js";
 import { readTask } from "./read-task.js";
-import { createTurnCounter, type Runtime } from "./runtime.js";
+import { createTurnCounter, type Runtime, shuttingDown } from "./runtime.js";
 import { type SendCall, type SendPolicy, sendMessage } from "./send.js";
 import { isOnce, sendMessageOnce, sendStreamingMessageOnce } from "./send-once.js";
 import { sendStreamingMessage } from "./send-stream.js";
@@ -82,7 +82,7 @@ export function createRequestHandler(options: RequestHandlerOptions): HostedHand
       (await runtime.store.taskNamed({ owner, tenant }, name)) !== undefined,
     async drain(ms) {
       // Who follows a task goes on at another process that has it, and need not wait for the end of this one.
-      if (options.store.shared === true) for (const stream of runtime.subscriptions) void stream.return();
+      if (options.store.shared === true) for (const stream of runtime.subscriptions) stream.dismiss(shuttingDown());
       await within(runtime.clock, ms, runtime.turns.idle());
       await endTurns(runtime);
     },

@@ -25,7 +25,7 @@ export interface Runtime extends LiveTaskDeps {
   readonly claiming: Map<string, Promise<void>>;
   readonly turns: TurnCounter;
   /** Subscriptions that are open. */
-  readonly subscriptions: Set<{ return(): Promise<unknown> }>;
+  readonly subscriptions: Set<{ dismiss(error: unknown): void }>;
   /** Starts a turn, which runs by itself from then on. */
   startTurn(start: TurnStart, subject: TurnSubject): void;
 }

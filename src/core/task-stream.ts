@@ -58,6 +58,12 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
     return { done: true, value: undefined };
   }
 
+  /** Ends the stream for a reader who can go on elsewhere. One that has not begun fails: its reader has no place to go on from. */
+  dismiss(error: unknown): void {
+    if (this.#from === undefined && !this.#ended) this.#failure = { error };
+    this.#finish();
+  }
+
   async #read(): Promise<IteratorResult<StreamItem, undefined>> {
     try {
       for (;;) {

@@ -26,8 +26,9 @@ export interface Outcome {
   readonly head?: Head | undefined;
 }
 
-const firstPauseMs = 20;
-const maxPauseMs = 2000;
+/** Pauses between two tries of a store that fails: the first, and what they grow to. */
+export const firstPauseMs = 20;
+export const maxPauseMs = 2000;
 
 /**
  * Brings a write through failures of the store: tried again until `storeRetryMs` has passed, then the last error is

@@ -105,6 +105,18 @@ describe("a handler that drains", () => {
     return { followed: subscription.rest(), served };
   };
 
+  it("refuses a subscription that has not begun, so that its reader looks elsewhere", async () => {
+    const clock = createVirtualClock();
+    const store = Object.assign(memoryTaskStore({ clock }), { shared: true });
+    const served = startHandler({ agent: async () => inputRequired("which one?"), clock, store });
+    const stream = await opened(served.stream("go"));
+    const first = served.subscribe(taskOf(stream.first.response).id)[Symbol.asyncIterator]().next();
+    const drained = served.handler.drain(0);
+    await expect(first).rejects.toMatchObject({ code: "unavailable", retryAfterMs: 1000 });
+    await turnUntil(clock, drained);
+    await turnUntil(clock, served.handler.close());
+  });
+
   it("ends subscriptions at once where other processes have their tasks too, and leaves them where not", async () => {
     for (const shared of [true, false]) {
       const { followed, served } = await follow(shared);

@@ -131,8 +131,17 @@ it("a stream that one server has shown goes on at each other one, behind any eve
 it("without hints nothing is heard of another server before the poll, and everything at it", async () => {
   const clock = createVirtualClock();
   const gate = Promise.withResolvers<void>();
+  let reads = 0;
   await using replicas = await serveReplicas({
     ...{ card, port: 0, drainMs: 0, clock, hints: false },
+    storeAround: (store) => ({
+      ...store,
+      async recordsAfter(...position) {
+        const page = await store.recordsAfter(...position);
+        reads++;
+        return page;
+      },
+    }),
     async *agent() {
       yield working();
       await gate.promise;
@@ -145,7 +154,10 @@ it("without hints nothing is heard of another server before the poll, and everyt
   const { id } = taskOf(own.first.response);
   const followed = await opened(there.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
   const lines: string[] = [];
+  const before = reads;
   const reading = followed.rest().then((rest) => lines.push(...rest));
+  // Its reader has looked, and found nothing.
+  await expect.poll(() => reads).toBeGreaterThan(before);
   gate.resolve();
   await own.rest();
   // The other server answers about the task as it is by now: what it is asked, not what it has heard.
