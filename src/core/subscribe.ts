@@ -21,7 +21,10 @@ export function subscribeToTask(
   context: ServerContext,
   scope: Scope,
 ): AsyncIterable<StreamItem> {
+  const { subscriptions } = runtime;
   const stream = new TaskStream(async () => {
+    // Not before: one that nobody reads never ends.
+    subscriptions.add(stream);
     const head = await runtime.store.head(scope, request.id);
     if (head === undefined) throw taskNotFound(request.id);
     if (context.after === undefined && isTerminal(head.state)) {
@@ -32,8 +35,6 @@ export function subscribeToTask(
     const after = context.after === undefined ? undefined : parseEventId(context.after);
     return streamFrom(runtime, scope, head, { after, see: untilTerminal });
   }, eventIdMarker(context));
-  const { subscriptions } = runtime;
-  subscriptions.add(stream);
   stream.onEnd = () => subscriptions.delete(stream);
   return stream;
 }

@@ -6,6 +6,7 @@ import { messageDraft } from "./message-record.js";
 import type { StoredTask } from "./ports.js";
 import type { Runtime } from "./runtime.js";
 import { recordBytes, sizeOfJson, sizeOfMessage } from "./size.js";
+import { publicFailure } from "./store-failure.js";
 import { isReleased, readOrigin } from "./turn-origin.js";
 
 /** How often a turn is run again. */
@@ -57,7 +58,10 @@ async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   if (entry?.send === undefined) {
     const takes = entries.map(({ id }) => id);
     const extras = { claim: { turn: live.turn }, takes, end: { inboxPut } };
-    return (await live.exclusive([{ kind: "turnEnded" }], recordBytes, extras)) === "stored";
+    const left = live.exclusive([{ kind: "turnEnded" }], recordBytes, extras).catch((error: unknown) => {
+      throw publicFailure(error);
+    });
+    return (await left) === "stored";
   }
   const { send, id } = entry;
   runtime.turns.check(scope);
