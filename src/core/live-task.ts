@@ -191,10 +191,11 @@ export class LiveTask {
     return flight;
   }
 
+  // At the end of the tick: what the agent says without waiting for anything in between travels in one write.
   #kick(): void {
     if (this.#flying) return;
     this.#flying = true;
-    void this.#fly();
+    process.nextTick(() => void this.#fly());
   }
 
   // One flight after the other. The common case awaits the store and nothing else.

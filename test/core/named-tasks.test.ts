@@ -196,6 +196,7 @@ describe("the stream of a named task", () => {
     };
     await using served = startHandler({ agent });
     const first = await opened(served.stream("tea", { taskId: "order" }, named));
+    await settle();
     const id = await idOf(served.store, "order");
     const others = await Promise.all(
       [served.subscribe("order", named), served.subscribe("order", named), served.subscribe(id)].map(opened),
