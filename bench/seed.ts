@@ -194,11 +194,14 @@ function dropTemplates(database: DatabaseSync, side: SeededSide, templates: read
   }
 }
 
-/** The counters of our store, which its own writes keep. */
+/** The counters of our store, by state and by ten minutes of time, which its own writes keep. */
 function recount(database: DatabaseSync): void {
   database.exec(`begin;
     delete from trivium_counts;
     insert into trivium_counts (tenant, owner, state, shard, count)
       select tenant, owner, state, '', count(*) from trivium_tasks group by tenant, owner, state;
+    delete from trivium_periods;
+    insert into trivium_periods (tenant, owner, period, state, shard, count)
+      select tenant, owner, status_time / 600000, state, '', count(*) from trivium_tasks group by 1, 2, 3, 4;
     commit`);
 }

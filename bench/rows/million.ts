@@ -52,6 +52,14 @@ const walks: readonly Walk[] = [
     filter: ({ timeOf, count }) => ({ statusTimestampAfter: timeOf(count / 2) }),
     total: (count) => count / 2,
   },
+  {
+    name: "state, since the newest half",
+    filter: ({ timeOf, count }) => ({
+      status: "TASK_STATE_COMPLETED",
+      statusTimestampAfter: timeOf(count / 2),
+    }),
+    total: (count) => count / 2 - count / 2 / failedEach,
+  },
 ];
 
 /** Lists and starts on a file of SQLite with a million tasks, which a script seeds; 100,000 in a quick run. */

@@ -52,6 +52,11 @@ export function addDb(program: Command): void {
       if (text !== "") await print(text.trimEnd());
     });
   addPrune(db);
+  const afterwards = "run it once after putting a database back to an earlier state, before a server starts on it";
+  withStore(db.command("restored").description(afterwards)).action(async (flags: StoreFlags, command: Command) => {
+    const place = placeOf(flags, command);
+    await printJson(await (await databases()).restored(place));
+  });
 }
 
 function addPrune(db: Command): void {

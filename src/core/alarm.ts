@@ -1,4 +1,4 @@
-import type { Clock } from "./ports.js";
+import type { Clock, DuePlace } from "./ports.js";
 
 /** Beyond so many times at once the heartbeat is left to find what is due. */
 const maxTimes = 1000;
@@ -7,14 +7,19 @@ const maxTimes = 1000;
 export interface Alarm {
   /** `time`: milliseconds since the epoch. */
   at(time: number): void;
+  /** Where the last look at what is due has stopped, when it has not come to the end. */
+  behind: DuePlace | undefined;
   close(): void;
 }
 
-export function createAlarm(clock: Clock, ring: () => void): Alarm {
+/** `ring` is called again only when it has ended, and does not reject. */
+export function createAlarm(clock: Clock, ring: () => Promise<void>): Alarm {
   /** The earliest last. */
   const times: number[] = [];
   let cancel: (() => void) | undefined;
   let closed = false;
+  let wanted = false;
+  let ringing = false;
 
   const wait = (): void => {
     cancel?.();
@@ -26,9 +31,19 @@ export function createAlarm(clock: Clock, ring: () => void): Alarm {
     while ((times.at(-1) ?? Number.POSITIVE_INFINITY) <= now) times.pop();
     cancel = undefined;
     wait();
-    ring();
+    wanted = true;
+    if (!ringing) void ringOn();
+  };
+  const ringOn = async (): Promise<void> => {
+    ringing = true;
+    while (wanted && !closed) {
+      wanted = false;
+      await ring();
+    }
+    ringing = false;
   };
   return {
+    behind: undefined,
     at(time) {
       if (closed || times.length >= maxTimes || times.includes(time)) return;
       const index = times.findIndex((later) => later < time);

@@ -11,7 +11,7 @@ import { isPlaced } from "./read-task.js";
 import type { Runtime } from "./runtime.js";
 import { sizeOfSend } from "./size.js";
 import { takeOver } from "./take-over.js";
-import type { TurnStart } from "./turn-run.js";
+import type { TurnStart } from "./turn-start.js";
 
 /** How a message reaches a task that exists: its own turn was started here, or it waits for the turn that runs. */
 export type Delivery =

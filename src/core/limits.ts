@@ -32,6 +32,8 @@ export interface CoreLimits {
   readonly pollMs: number;
   /** A message as a whole answer that is kept for a send that may come again; a larger one makes a task. Default: 256 KiB. */
   readonly keptReplyMaxBytes: number;
+  /** Time between two wakes of a parked task by its own time, at least. Default: 1 s. */
+  readonly wakePauseMs: number;
   /** Push configurations of one task. Default: 10. */
   readonly pushConfigsPerTask: number;
 }
@@ -55,5 +57,6 @@ export const defaultCoreLimits: CoreLimits = {
   instanceTtlMs: 15_000,
   pollMs: 1000,
   keptReplyMaxBytes: 256 << 10,
+  wakePauseMs: 1000,
   pushConfigsPerTask: 10,
 };

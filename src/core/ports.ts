@@ -245,6 +245,12 @@ export interface ListPage {
   readonly more: boolean;
 }
 
+/** A place among the parked tasks: that of one whose head has these, whether it still stands there or not. */
+export interface DuePlace {
+  readonly wakeAt: number;
+  readonly key: number;
+}
+
 /**
  * Where tasks live. Every method may reject when the store cannot be reached; a caller then does not know whether a
  * write took effect and finds out by reading the head.
@@ -288,8 +294,11 @@ export interface TaskStore {
   retire(instance: string): Promise<void>;
   /** Heads whose holder has expired, at most `limit`. */
   orphans(limit: number): Promise<readonly Head[]>;
-  /** Heads of parked tasks whose time has come by the store's clock, the earliest first, at most `limit`. */
-  due(limit: number): Promise<readonly Head[]>;
+  /**
+   * Heads of parked tasks whose time has come by the store's clock, the earliest first, of one time the lower key, at most
+   * `limit`. `after`: those behind this place.
+   */
+  due(limit: number, after?: DuePlace): Promise<readonly Head[]>;
   /**
    * Adds the record of a send at attempt 1, unless there is one for its scope and `messageId`. Gives the record that
    * stands there then: the caller's own when it has the caller's `entry`. A store may forget records that are old or too

@@ -1,31 +1,20 @@
-import { create, type JsonValue } from "@bufbuild/protobuf";
-import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { CallAddress, Principal, Scope, ServerContext } from "../protocol/context.js";
-import { A2AError, invalidParams } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
-import { type Capability, type OperationName, type Operations, operationOf } from "../protocol/operations.js";
-import { createPartCheck } from "./accept-parts.js";
+import type { Operations } from "../protocol/operations.js";
 import type { Agent } from "./agent.js";
 import { createAlarm } from "./alarm.js";
-import { cancelTask } from "./cancel.js";
 import { within } from "./clock.js";
 import { newId } from "./ids.js";
 import { startInstance } from "./instance.js";
 import { createLease } from "./lease.js";
 import { type CoreLimits, defaultCoreLimits } from "./limits.js";
-import { listTasks } from "./list-tasks.js";
-import { type CalledOperations, withTaskNames } from "./named-tasks.js";
-import type { Clock, PushService, Signals, Store, TaskStore } from "./ports.js";
-import { createPushConfig, deletePushConfig, getPushConfig, inlinePush, listPushConfigs } from "./push-config.js";
-import { readTask } from "./read-task.js";
+import { createOperations } from "./operations.js";
+import type { Clock, PushService, QueuedSend, Signals, Store, TaskStore } from "./ports.js";
 import { createTurnCounter, type Runtime, shuttingDown } from "./runtime.js";
-import { type SendCall, type SendPolicy, sendMessage } from "./send.js";
-import { isOnce, sendMessageOnce, sendStreamingMessageOnce } from "./send-once.js";
-import { sendStreamingMessage } from "./send-stream.js";
-import { guardPushStore, guardStore } from "./store-failure.js";
-import { subscribeToTask } from "./subscribe.js";
-import { hasInline, TurnRun } from "./turn-run.js";
+import { guardStore } from "./store-failure.js";
+import { TurnRun } from "./turn-run.js";
 import { wakeDue, wakeTask } from "./wake.js";
 import { createWatch } from "./watch.js";
 
@@ -142,122 +131,15 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
   return runtime;
 }
 
-function guardPush(push: PushService, logger: Logger): PushService {
-  return {
-    store: guardPushStore(push.store, logger),
-    check: (config) => push.check(config),
-    added: (registration) => push.added(registration),
-    removed: (taskId, id) => push.removed(taskId, id),
-  };
-}
-
-function ring(runtime: Runtime): void {
-  wakeDue(runtime).catch((error: unknown) => {
+function ring(runtime: Runtime): Promise<void> {
+  return wakeDue(runtime).catch((error: unknown) => {
     runtime.logger.warn({ error }, "parked tasks could not be woken: the next heartbeat tries again");
   });
 }
 
-function createOperations(runtime: Runtime, options: RequestHandlerOptions): Operations<ServerContext> {
-  const { extendedCard, streaming = true } = options;
-  const push = options.push === undefined ? undefined : guardPush(options.push, options.logger);
-  const scopeOf = createScopes(options.tenants);
-  const gate = createCapabilityGate({
-    streaming,
-    pushNotifications: push !== undefined,
-    extendedAgentCard: extendedCard !== undefined,
-  });
-  const policy: SendPolicy = {
-    checkParts: createPartCheck(options.inputModes),
-    inlinePush: async (call, entry) => {
-      if (push === undefined) throw noPush();
-      return inlinePush(push, call, entry);
-    },
-  };
-  const sendCall = (request: SendCall["request"], context: ServerContext, name?: string): SendCall => ({
-    runtime,
-    policy,
-    request,
-    context,
-    scope: scopeOf(context, request),
-    name,
-  });
-  const withPush = (name: OperationName): PushService => {
-    gate(name);
-    if (push === undefined) throw noPush();
-    return push;
-  };
-  const operations: CalledOperations = {
-    sendMessage: async (request, context, name) => {
-      const call = sendCall(request, context, name);
-      return isOnce(call) ? sendMessageOnce(call) : sendMessage(call);
-    },
-    sendStreamingMessage: (request, context, name) => {
-      gate("sendStreamingMessage");
-      const call = sendCall(request, context, name);
-      return isOnce(call) ? sendStreamingMessageOnce(call) : sendStreamingMessage(call);
-    },
-    getTask: async (request, context) => {
-      const { historyLength } = request;
-      return (await readTask(runtime, scopeOf(context, request), request.id, { historyLength })).task;
-    },
-    listTasks: async (request, context) => listTasks(runtime, request, scopeOf(context, request)),
-    cancelTask: async (request, context) => cancelTask(runtime, request, scopeOf(context, request)),
-    subscribeToTask: (request, context) => {
-      gate("subscribeToTask");
-      return subscribeToTask(runtime, request, context, scopeOf(context, request));
-    },
-    createTaskPushNotificationConfig: async (request, context, taskName) =>
-      createPushConfig(
-        runtime,
-        withPush("createTaskPushNotificationConfig"),
-        request,
-        { version: context.version, taskName },
-        scopeOf(context, request),
-      ),
-    getTaskPushNotificationConfig: async (request, context) =>
-      getPushConfig(runtime, withPush("getTaskPushNotificationConfig"), request, scopeOf(context, request)),
-    listTaskPushNotificationConfigs: async (request, context) =>
-      listPushConfigs(runtime, withPush("listTaskPushNotificationConfigs"), request, scopeOf(context, request)),
-    deleteTaskPushNotificationConfig: async (request, context) => {
-      await deletePushConfig(runtime, withPush("deleteTaskPushNotificationConfig"), request, scopeOf(context, request));
-      return create(EmptySchema);
-    },
-    getExtendedAgentCard: async (request, context) => {
-      gate("getExtendedAgentCard");
-      scopeOf(context, request);
-      const card = await extendedCard?.(context.principal, context.caller);
-      if (card !== undefined) return card;
-      throw new A2AError("extendedAgentCardNotConfigured", "there is no extended card for this caller");
-    },
-  };
-  return withTaskNames(operations, { store: runtime.store, scopeOf });
-}
-
-// The tenant of a request is a wish: it is checked against what exists and who is asking, never trusted.
-function createScopes(
-  tenants: readonly string[] = [],
-): (context: ServerContext, request: { readonly tenant: string }) => Scope {
-  const known = new Set(tenants);
-  return ({ principal }, { tenant: wished }) => {
-    const { owner, tenant = "" } = principal;
-    if (wished === "" || wished === tenant) return { tenant, owner };
-    if (!known.has(wished) || tenant !== "")
-      throw invalidParams({ field: "tenant", description: "is not a tenant of this agent" });
-    return { tenant: wished, owner };
-  };
-}
-
-function createCapabilityGate(on: Readonly<Record<Capability, boolean>>): (name: OperationName) => void {
-  return (name) => {
-    const { needs, method } = operationOf(name);
-    if (needs === undefined || on[needs]) return;
-    if (needs === "pushNotifications") throw noPush();
-    throw new A2AError("unsupportedOperation", `${method} is not supported: the agent does not declare ${needs}`);
-  };
-}
-
-function noPush(): A2AError {
-  return new A2AError("pushNotificationNotSupported", "the agent sends no push notifications");
+/** True for a send whose caller needs a task from the start. */
+function hasInline(configuration: QueuedSend["configuration"]): boolean {
+  return configuration?.taskPushNotificationConfig !== undefined;
 }
 
 function definedOf<T extends object>(options: Partial<T> | undefined): Partial<T> {

@@ -5,7 +5,8 @@ import type { Agent } from "./agent.js";
 import type { Alarm } from "./alarm.js";
 import type { LiveTask, LiveTaskDeps } from "./live-task.js";
 import type { SendClaim } from "./ports.js";
-import type { TurnRun, TurnStart, TurnSubject } from "./turn-run.js";
+import type { TurnRun } from "./turn-run.js";
+import type { TurnStart, TurnSubject } from "./turn-start.js";
 
 /** What all turns and operations of one request handler share. */
 export interface Runtime extends LiveTaskDeps {

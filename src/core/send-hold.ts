@@ -5,7 +5,7 @@ import type { LogRecord, RecordedError, SendClaim, SendRecord, SentOutcome } fro
 import type { Runtime } from "./runtime.js";
 import { sizeOfMessage } from "./size.js";
 import { isAnswer, NameTaken } from "./store-failure.js";
-import type { Opening } from "./turn-run.js";
+import type { Opening } from "./turn-start.js";
 
 const firstPauseMs = 20;
 const maxPauseMs = 2000;

@@ -17,7 +17,7 @@ import { messageResponse } from "./send-wait.js";
 import { isAnswer, publicFailure } from "./store-failure.js";
 import { TaskBell } from "./task-bell.js";
 import { messageItem, TaskStream } from "./task-stream.js";
-import type { TurnStart } from "./turn-run.js";
+import type { TurnStart } from "./turn-start.js";
 
 // Sends under the idempotent-send extension: the first one with a message id does what any send does, with a record of it
 // in the store; every other one attaches to what that came to.

@@ -22,7 +22,7 @@ import { createSendGate, type SendGate } from "./send-gate.js";
 import { publicFailure } from "./store-failure.js";
 import { streamFrom, streamFromNow } from "./subscribe.js";
 import { messageItem, type StreamStart, snapshotItem, TaskStream } from "./task-stream.js";
-import type { TurnStart } from "./turn-run.js";
+import type { TurnStart } from "./turn-start.js";
 
 /**
  * SendStreamingMessage (spec 3.1.2): a message, or the task and its events until it ends or wants input. A caller that

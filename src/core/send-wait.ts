@@ -6,7 +6,7 @@ import type { LiveTask, RecordObserver } from "./live-task.js";
 import type { LogRecord } from "./ports.js";
 import type { SendGate } from "./send-gate.js";
 import { publicFailure } from "./store-failure.js";
-import type { Opening } from "./turn-run.js";
+import type { Opening } from "./turn-start.js";
 
 /** What became of a send whose turn ran in this process; the live task when that turn has ended or gone without an answer. */
 export type SendOutcome = SendMessageResponse | { readonly live: LiveTask };

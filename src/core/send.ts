@@ -11,7 +11,7 @@ import { type Runtime, shuttingDown } from "./runtime.js";
 import { createSendGate, endedFirst, type SendGate } from "./send-gate.js";
 import type { SendHold } from "./send-hold.js";
 import { SendWait, taskResponse } from "./send-wait.js";
-import type { Opening, TurnStart } from "./turn-run.js";
+import type { Opening, TurnStart } from "./turn-start.js";
 
 /** Tells the push store of an inline configuration, once its task has a key. */
 export interface Register {

@@ -51,7 +51,7 @@ export function guardStore(store: TaskStore, logger: Logger): TaskStore {
     renew: (instance, ttlMs) => store.renew(instance, ttlMs).catch(fail),
     retire: (instance) => store.retire(instance).catch(fail),
     orphans: (limit) => store.orphans(limit).catch(fail),
-    due: (limit) => store.due(limit).catch(fail),
+    due: (limit, after) => store.due(limit, after).catch(fail),
     beginSend: (send) => store.beginSend(send).catch(fail),
     readSend: (scope, messageId) => store.readSend(scope, messageId).catch(fail),
     takeSend: (claim, instance) => store.takeSend(claim, instance).catch(fail),

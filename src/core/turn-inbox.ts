@@ -4,7 +4,8 @@ import type { LiveTask } from "./live-task.js";
 import { messageDraft } from "./message-record.js";
 import type { Head, Hint, InboxEntry, Park } from "./ports.js";
 import { recordBytes, sizeOfJson, sizeOfSend } from "./size.js";
-import type { TurnRun, TurnStart } from "./turn-run.js";
+import type { TurnRun } from "./turn-run.js";
+import type { TurnStart } from "./turn-start.js";
 import type { Watcher } from "./watch.js";
 
 interface Receiver {

@@ -9,7 +9,7 @@ import { type Identity, type Normalized, statusUpdate } from "./normalize.js";
 import type { InboxEntry, Park, QueuedSend } from "./ports.js";
 import type { Runtime } from "./runtime.js";
 import { recordBytes, replacedBytes, sizeOfEvent, sizeOfMessage, sizeOfSend } from "./size.js";
-import type { TurnStart, TurnSubject } from "./turn-run.js";
+import type { TurnStart, TurnSubject } from "./turn-start.js";
 
 /**
  * What a turn writes: its events and, before the first of them, how the task began. Without an event that needs one there

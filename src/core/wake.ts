@@ -5,7 +5,7 @@ import { A2AError, taskNotFound } from "../protocol/errors.js";
 import { isTerminal } from "../protocol/states.js";
 import { claimTurn, isOrphan } from "./claim-turn.js";
 import { LiveTask, tooLarge } from "./live-task.js";
-import type { StoredTask } from "./ports.js";
+import type { DuePlace, Head, StoredTask } from "./ports.js";
 import type { Runtime } from "./runtime.js";
 import { recordBytes, sizeOfJson } from "./size.js";
 import { isAnswer } from "./store-failure.js";
@@ -13,7 +13,9 @@ import { takeOver } from "./take-over.js";
 import { readOrigin } from "./turn-origin.js";
 
 const maxTries = 20;
-const dueAtOnce = 100;
+/** How many due tasks are asked for at once, and how often in a row: the rest is for the next time. */
+const duePage = 100;
+const duePages = 100;
 
 /**
  * Starts the next turn of a task: now when nobody runs it, else when the turn that runs has ended without ending the task.
@@ -42,17 +44,53 @@ export async function wakeTask(runtime: Runtime, scope: Scope, id: string, data?
   throw new A2AError("unavailable", "the task is contended, try again", { retryAfterMs: 1000 });
 }
 
-/** Starts turns of parked tasks whose time has come. Those for which there is no room wait for the next time. */
+/**
+ * Starts turns of parked tasks whose time has come. Those for which there is no room wait for the next time, and hold up
+ * nobody behind them.
+ */
 export async function wakeDue(runtime: Runtime): Promise<void> {
-  for (const { scope, id, wakeAt } of await runtime.store.due(dueAtOnce)) {
-    const stored = await runtime.store.read(scope, id);
-    if (stored === undefined || stored.head.holder !== "" || stored.head.wakeAt !== wakeAt) continue;
-    try {
-      await startWoken(runtime, stored, undefined);
-    } catch (error) {
-      if (!isAnswer(error)) throw error;
+  const { alarm, store } = runtime;
+  const refused = new Set<string>();
+  let { behind } = alarm;
+  try {
+    for (let pages = 0; pages < duePages; pages++) {
+      const heads = await store.due(duePage, behind);
+      for (const head of heads) {
+        if (isFull(runtime)) return;
+        // Before it is tried: a task that cannot be read holds up the others once, and then they are behind it.
+        behind = placeOf(head);
+        await wakeParked(runtime, head, refused);
+      }
+      if (heads.length < duePage) {
+        behind = undefined;
+        return;
+      }
     }
+  } finally {
+    alarm.behind = behind;
   }
+}
+
+async function wakeParked(runtime: Runtime, { scope, id, wakeAt }: Head, refused: Set<string>): Promise<void> {
+  const owner = `${scope.tenant}\n${scope.owner}`;
+  if (refused.has(owner)) return;
+  try {
+    runtime.turns.check(scope);
+    const stored = await runtime.store.read(scope, id);
+    if (stored === undefined || stored.head.holder !== "" || stored.head.wakeAt !== wakeAt) return;
+    await startWoken(runtime, stored, undefined);
+  } catch (error) {
+    if (!isAnswer(error)) throw error;
+    refused.add(owner);
+  }
+}
+
+function isFull({ turns, limits }: Runtime): boolean {
+  return turns.running.size >= limits.turnsPerProcess;
+}
+
+function placeOf({ wakeAt, key }: Head): DuePlace | undefined {
+  return wakeAt === undefined ? undefined : { wakeAt, key };
 }
 
 // As it will be stored: a copy, in which nothing is that JSON does not know.

@@ -5,13 +5,11 @@ import type { StreamResponse, Task } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 import type { PushFace } from "../version/codec.js";
 import { type AskStore, createAskStore } from "./ask-store.js";
-import { attemptOften } from "./attempts.js";
-import type { CallOutcome, CallWebhook } from "./call.js";
+import type { CallWebhook } from "./call.js";
+import { Delivery } from "./delivery.js";
 import { joinChunks, pageRecords } from "./join-chunks.js";
 import { LazyCursor } from "./lazy-cursor.js";
-import { type Letter, writeLetter } from "./letter.js";
 import type { PushLimits } from "./limits.js";
-import { pause } from "./pause.js";
 import { type ChunkRun, type Due, type Plan, planArtifacts, planEvents } from "./plan.js";
 import type { Slots } from "./slots.js";
 import { TaskReplay } from "./task-replay.js";
@@ -57,15 +55,12 @@ export class Courier {
   readonly #replay: TaskReplay;
   readonly #cursor: LazyCursor;
   readonly #ask: AskStore;
-  /** As it was last seen: it says how the webhook is spoken to. */
-  #registration: PushRegistration;
+  readonly #delivery: Delivery;
   /** Ends everything. */
   readonly #stop = new AbortController();
   /** Ends waiting: calls go on. */
   readonly #hurry = new AbortController();
   #dirty: boolean = true;
-  /** How often the configuration was set while it was on its way. */
-  #replaced = 0;
   #wakeUp = (): void => {};
 
   constructor(deps: CourierDeps, registration: PushRegistration) {
@@ -75,13 +70,20 @@ export class Courier {
     this.id = registration.config.id;
     this.#scope = registration.scope;
     this.#from = registration.cursor;
-    this.#registration = registration;
     this.#replay = new TaskReplay(deps.tasks, registration);
     this.#ask = createAskStore({
       clock: deps.clock,
       stop: this.#stop.signal,
       hurry: this.#hurry.signal,
       onError: (error) => deps.logger.warn(this.#said({ error }), "push deliveries wait for the store"),
+    });
+    this.#delivery = new Delivery(deps, registration, {
+      ask: this.#ask,
+      stop: this.#stop.signal,
+      hurry: this.#hurry.signal,
+      onGone: () => {
+        this.finished = true;
+      },
     });
     this.#cursor = this.#createCursor(registration.cursor);
     this.#plan = deps.everyEvent ? planEvents : planArtifacts();
@@ -92,8 +94,7 @@ export class Courier {
 
   /** The configuration was replaced. It goes on where it stands, so that nothing is lost in between. */
   replace(registration: PushRegistration): void {
-    this.#registration = registration;
-    this.#replaced += 1;
+    this.#delivery.replace(registration);
     this.wake();
   }
 
@@ -174,11 +175,11 @@ export class Courier {
     this.position = record.seq;
     if (due.length === 0 || record.seq <= this.#from) return true;
     // Whoever is told tasks hears of all that is due at once.
-    const told = this.#face.tells === "task" ? [{ kind: "task", seq: record.seq } as const] : due;
+    const told = this.#delivery.tells === "task" ? [{ kind: "task", seq: record.seq } as const] : due;
     for (const each of told) {
       const event = await this.#eventOf(each);
       if (event === undefined) return this.#tellTask();
-      if (!(await this.#deliver(event))) return false;
+      if (!(await this.#delivery.deliver(event))) return false;
     }
     this.#cursor.move(this.position);
     return true;
@@ -207,63 +208,9 @@ export class Courier {
     // Where its artifacts began is not known: from here on each chunk adds to what the task has said.
     this.#plan = planEvents;
     if (seq <= this.#from) return true;
-    const told = await this.#deliver(taskEvent(task));
+    const told = await this.#delivery.deliver(taskEvent(task));
     if (told) this.#cursor.move(this.position);
     return told;
-  }
-
-  // False when the configuration is gone.
-  async #deliver(event: StreamResponse): Promise<boolean> {
-    const letter = this.#write(event);
-    return letter === undefined ? true : this.#send(letter);
-  }
-
-  get #face(): PushFace {
-    return this.#deps.faceOf(this.#registration);
-  }
-
-  #write(response: StreamResponse): Letter | undefined {
-    try {
-      return writeLetter(this.#face, response, this.#registration);
-    } catch (error) {
-      this.#deps.logger.error(this.#said({ error }), "an event could not be written for a webhook");
-      return undefined;
-    }
-  }
-
-  // False when the configuration is gone; an event that the webhook does not take is given up.
-  async #send(letter: Letter): Promise<boolean> {
-    const { limits, slots, logger } = this.#deps;
-    const attempt = (): Promise<CallOutcome | "gone"> => slots.run(this.#stop.signal, () => this.#attempt(letter));
-    const { outcome, attempts } = await attemptOften(attempt, limits, (ms) => this.#pause(ms));
-    if (outcome === "gone") return false;
-    this.#stop.signal.throwIfAborted();
-    if (outcome.kind !== "taken") {
-      const fields = this.#said({ attempts, reason: outcome.reason });
-      logger.warn(fields, "a webhook did not take an event, it was given up");
-    }
-    return true;
-  }
-
-  async #attempt(letter: Letter): Promise<CallOutcome | "gone"> {
-    const registration = await this.#current();
-    if (registration === undefined) return "gone";
-    this.#registration = registration;
-    return this.#deps.call(registration.config, letter, this.#stop.signal);
-  }
-
-  // The configuration is read for each attempt: by now another process may have replaced it, deleted it, or taken it on
-  // because this one was silent for too long.
-  async #current(): Promise<PushRegistration | undefined> {
-    const { store, instance } = this.#deps;
-    for (;;) {
-      const before = this.#replaced;
-      const registration = await this.#ask(() => store.get(this.key, this.id));
-      if (registration !== undefined && (instance ?? registration.holder) === registration.holder) return registration;
-      if (this.#replaced === before) break;
-    }
-    this.finished = true;
-    return undefined;
   }
 
   async #finish(): Promise<false> {
@@ -271,10 +218,6 @@ export class Courier {
     this.#cursor.drop();
     await this.#ask(() => this.#deps.store.delete(this.key, this.id));
     return false;
-  }
-
-  #pause(ms: number): Promise<void> {
-    return pause(this.#deps.clock, ms, this.#hurry.signal);
   }
 
   #createCursor(cursor: number): LazyCursor {

@@ -1,3 +1,5 @@
+import { setImmediate as endOfTick } from "node:timers/promises";
+
 /**
  * Applies writes and gives one result for each, in their order. An `Error` among the results fails that write alone;
  * throwing or rejecting fails all of them.
@@ -15,6 +17,12 @@ export interface GroupCommit<W, R> {
 export interface GroupCommitOptions {
   /** Writes of one flight; more wait for the next. Default: 1,000. */
   readonly maxWrites?: number | undefined;
+  /**
+   * A flight leaves at the end of a tick: all that is written within it goes along, and so does what those write at once
+   * who have heard of the flight before. For a database that a flight costs nearly as much with one write as with five.
+   * Default: it leaves at once.
+   */
+  readonly gather?: boolean | undefined;
 }
 
 interface Waiting<W, R> {
@@ -25,9 +33,10 @@ interface Waiting<W, R> {
 
 /** Makes a group commit. At most one flight is in the air; a flush that answers without a promise is none. */
 export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommitOptions = {}): GroupCommit<W, R> {
-  const { maxWrites = 1_000 } = options;
+  const { maxWrites = 1_000, gather = false } = options;
   let waiting: Waiting<W, R>[] = [];
   let flight: Promise<void> | undefined;
+  let leaving = false;
 
   function take(): Waiting<W, R>[] {
     const batch = waiting.length <= maxWrites ? waiting : waiting.slice(0, maxWrites);
@@ -48,12 +57,22 @@ export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommit
     }
   }
 
-  /** What to do when a flight is back. The next one leaves before anybody hears of this one. */
+  function depart(): void {
+    if (!gather) return launch();
+    if (leaving) return;
+    leaving = true;
+    setImmediate(() => {
+      leaving = false;
+      launch();
+    });
+  }
+
+  /** What to do when a flight is back. Unless it gathers, the next one leaves before anybody hears of this one. */
   function landings(batch: readonly Waiting<W, R>[]) {
     const land = (tell: () => void): void => {
       flight = undefined;
       tell();
-      launch();
+      depart();
     };
     return [
       (results: readonly (R | Error)[]) => land(() => settle(batch, results)),
@@ -65,10 +84,10 @@ export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommit
     write: (write) =>
       new Promise((resolve, reject) => {
         waiting.push({ write, resolve, reject });
-        launch();
+        if (flight === undefined) depart();
       }),
     async drain() {
-      while (flight !== undefined) await flight;
+      while (flight !== undefined || waiting.length > 0) await (flight ?? endOfTick());
     },
   };
 }

@@ -122,6 +122,52 @@ describe("a parked task", () => {
     expect(stateOf(taskOf(await sent))).toBe("CANCELED");
   });
 
+  it("whose time has always passed already is woken once a second, and not for ever at once", async () => {
+    const clock = createVirtualClock();
+    const began = clock.now();
+    const times: string[] = [];
+    const agent: Agent = async ({ cause }) => {
+      times.push(`${cause} ${clock.now() - began}`);
+      return park({ wakeAt: 0 });
+    };
+    await using served = await parked({ agent, clock, limits: { heartbeatMs: 250 } });
+    await clock.advance(3500);
+    expect(times).toEqual(["message 0", "wake 0", "wake 1000", "wake 2000", "wake 3000"]);
+    expect(await served.store.head(alice, served.taskId)).toMatchObject({ holder: "", wakeAt: began + 4000 });
+  });
+
+  it("that must not be woken so soon by its time is woken by whoever says so, and goes on with a message", async () => {
+    const clock = createVirtualClock();
+    const began = clock.now();
+    const times: string[] = [];
+    const agent: Agent = async ({ cause, wake, text }) => {
+      times.push(`${cause} ${clock.now() - began}`);
+      return wake === "end" || text === "end" ? undefined : park({ wakeAt: 0 });
+    };
+    await using served = await parked({ agent, clock, limits: { wakePauseMs: 60_000 } });
+    await clock.advance(100);
+    await served.handler.wake(alice, served.taskId, 1);
+    await clock.advance(100);
+    await served.handler.wake(alice, served.taskId, 2);
+    await clock.advance(100);
+    expect(stateOf(taskOf(await served.send("end", { taskId: served.taskId })))).toBe("COMPLETED");
+    expect(times).toEqual(["message 0", "wake 0", "wake 100", "wake 200", "message 300"]);
+  });
+
+  it("whose turn takes longer than that is not held up", async () => {
+    const clock = createVirtualClock();
+    const began = clock.now();
+    const times: number[] = [];
+    const agent: Agent = async () => {
+      times.push(clock.now() - began);
+      await new Promise<void>((resolve) => clock.after(1500, resolve));
+      return park({ wakeAt: clock.now() + 100 });
+    };
+    await using _ = await parked({ agent, clock });
+    await clock.advance(5000);
+    expect(times).toEqual([0, 1600, 3200, 4800]);
+  });
+
   it("is canceled by whoever is asked to, without its agent", async () => {
     const { agent, turns } = parking({ wakeAt: 8e12 });
     await using served = await parked({ agent });

@@ -2,6 +2,7 @@ import type { Clock, Server, Store, TaskStore } from "trivium";
 import { serve } from "trivium";
 import { inProcessSignals } from "../../src/signals/in-process.js";
 import { postgresStore } from "../../src/store/postgres/index.js";
+import { emptyTables } from "../support/postgres-databases.js";
 import type { ToServe } from "../support/serving.js";
 import { newDatabase, query } from "./database.js";
 import { type RoundRobin, roundRobin } from "./round-robin.js";
@@ -83,7 +84,6 @@ interface StoresWanted {
   readonly hints: boolean;
 }
 
-const tables = ["tasks", "snapshots", "log", "inbox", "instances", "sends", "push_configs", "counts"];
 const free: { readonly url: string; readonly stores: readonly Store[] }[] = [];
 
 /** Databases are emptied and used again, since making them costs more than most cases. */
@@ -96,7 +96,7 @@ async function takeStores(wanted: StoresWanted): Promise<StoreGroup> {
     stores,
     async giveBack() {
       if (stores !== usual) await closeAll(stores);
-      await query(url, tables.map((name) => `delete from trivium_${name}`).join(";"));
+      await query(url, emptyTables);
       free.push({ url, stores: usual });
     },
   };

@@ -9,7 +9,10 @@ export interface StoreServer extends AsyncDisposable {
   clear(): Promise<void>;
 }
 
-const tables = ["tasks", "snapshots", "log", "inbox", "instances", "sends", "push_configs", "counts"];
+const tables = ["tasks", "snapshots", "log", "inbox", "instances", "sends", "push_configs", "counts", "periods"];
+
+/** Empties the tables of the store. */
+export const emptyTables = tables.map((name) => `delete from trivium_${name}`).join(";");
 
 export async function startStoreServer(options: PostgresServerOptions = {}): Promise<StoreServer> {
   const server = await startPostgres(options);
@@ -21,7 +24,7 @@ export async function startStoreServer(options: PostgresServerOptions = {}): Pro
     server,
     url,
     async clear() {
-      await server.query(tables.map((name) => `delete from trivium_${name}`).join(";"), undefined, url);
+      await server.query(emptyTables, undefined, url);
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };

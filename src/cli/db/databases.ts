@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import type { Place } from "../../store/sql/dialect.js";
 import { type Pruned, prune as pruneAll } from "../../store/sql/maintenance.js";
 import { migrate as migrateAll, migrationSql, type SchemaStatus, schemaStatus } from "../../store/sql/migrate.js";
+import { renewIncarnations } from "../../store/sql/renew.js";
 import type { Backend, Retention } from "../../store/sql/rows.js";
 import { storeErrorFrom } from "../../store/sql/store-error.js";
 import { type DatabasePlace, unusable } from "../store-place.js";
@@ -21,15 +22,27 @@ export function migrate(place: DatabasePlace): Promise<SchemaStatus> {
 
 /** Drops what the retention has come for. A schema of another release stays as it is, and is an error. */
 export function prune(place: DatabasePlace, retention: Retention): Promise<Pruned> {
-  return within(place, "existing", async ({ db, dialect, backend }) => {
-    const { version, latest } = await schemaStatus({ db, dialect });
-    // A server of the release that made it may be running.
-    if (version < latest) {
-      throw new Error(`the database has schema ${version}, this release needs ${latest}: run trivium db migrate`);
-    }
-    await backend.open();
-    return pruneAll(backend, retention);
+  return within(place, "existing", async (database) => {
+    await openAsItIs(database);
+    return pruneAll(database.backend, retention);
   });
+}
+
+/** Makes old ids of events invalid, in a database that was put back to an earlier state. Gives how many tasks it concerns. */
+export function restored(place: DatabasePlace): Promise<{ readonly tasks: number }> {
+  return within(place, "existing", async (database) => {
+    await openAsItIs(database);
+    return { tasks: await renewIncarnations(database) };
+  });
+}
+
+async function openAsItIs({ db, dialect, backend }: OpenDatabase): Promise<void> {
+  const { version, latest } = await schemaStatus({ db, dialect });
+  // A server of the release that made it may be running.
+  if (version < latest) {
+    throw new Error(`the database has schema ${version}, this release needs ${latest}: run trivium db migrate`);
+  }
+  await backend.open();
 }
 
 /** The SQL of all steps behind a version. Needs no database. */

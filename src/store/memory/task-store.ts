@@ -4,6 +4,7 @@ import type {
   Append,
   AppendResult,
   Clock,
+  DuePlace,
   Head,
   InboxEntry,
   ListPage,
@@ -150,10 +151,10 @@ class MemoryTaskStore implements TaskStore {
     return this.#instances.orphans(limit).map((entry) => entry.head(now));
   }
 
-  async due(limit: number): Promise<readonly Head[]> {
+  async due(limit: number, after?: DuePlace): Promise<readonly Head[]> {
     this.#assertOpen();
     const now = this.#clock.now();
-    return this.#parked.due(now, limit).map((entry) => entry.head(now));
+    return this.#parked.due(now, limit, after).map((entry) => entry.head(now));
   }
 
   async beginSend(send: NewSend): Promise<SendRecord> {

@@ -1,4 +1,4 @@
-import { isTerminal } from "../../protocol/states.js";
+import { holderOf, wakeOf } from "../sql/born-head.js";
 import type { AppendRow, LogRow, NewTaskRow, SnapshotRow } from "../sql/rows.js";
 import { appendColumns, createColumns } from "./flush-sql.js";
 
@@ -69,7 +69,7 @@ function cellsOfAppend(row: AppendRow, payloads: Payloads, takes: string[]): App
 }
 
 function cellsOfBirth({ row, incarnation }: Birth, payloads: Payloads): CreateCells {
-  const { id, contextId, scope, name, version, status, end } = row;
+  const { id, contextId, scope, name, version, status } = row;
   return {
     id,
     context_id: contextId,
@@ -84,13 +84,8 @@ function cellsOfBirth({ row, incarnation }: Birth, payloads: Payloads): CreateCe
     status_time: status.time,
     seq: row.log?.seq ?? 0,
     turn_seq: row.turnSeq,
-    wake_at: isTerminal(status.state) ? null : (end?.park?.wakeAt ?? null),
+    wake_at: wakeOf(row) ?? null,
   };
-}
-
-/** Who holds a task when it is born. */
-export function holderOf({ holder, end }: NewTaskRow): string {
-  return end === undefined ? holder : "";
 }
 
 interface Body {

@@ -1,5 +1,6 @@
 import { TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
+import { periodMs } from "../sql/periods.js";
 import { clockText } from "./dialect.js";
 
 /** The columns of the appends and of the creations of a flush, each an array: their order is that of the parameters. */
@@ -83,7 +84,7 @@ const payload = (part: "log" | "snap", row: string): string =>
 const appends = `
 w as materialized (select * from unnest(${arrays(appendColumns, 0)}) as w(${appendNames.join(", ")})),
 locked as materialized (
-  select w.*, t.tenant, t.owner, t.state as old_state, t.inbox_put, t.holder, t.finished_at,
+  select w.*, t.tenant, t.owner, t.state as old_state, t.status_time as old_time, t.inbox_put, t.holder, t.finished_at,
     coalesce(w.state, t.state) in (${terminal}) as terminal
   from w cross join lateral (
     select * from trivium_tasks t where t.key = w.key and t.epoch = w.epoch and t.seq = w.seq for update
@@ -145,7 +146,7 @@ born as (
   ) e
   order by place
   on conflict do nothing
-  returning key, id, tenant, owner, state, holder
+  returning key, id, tenant, owner, state, status_time, holder
 ),
 bodies as materialized (
   select key, to_seq as seq, log_count, log_format, log_at, log_length, snap_seq, snap_format, snap_at, snap_length
@@ -155,6 +156,8 @@ bodies as materialized (
   from born b join n on n.id = b.id
 )`;
 
+// Counters are written in one order by everybody, those of the states before those of the periods: no two writers wait
+// for each other in a circle. What leaves the numbers as they are, as a chunk does, writes none.
 const besides = `
 logged as (
   insert into trivium_log (key, seq, count, format, payload)
@@ -165,18 +168,30 @@ folded as (
   select b.key, b.snap_seq, b.snap_format, ${payload("snap", "b")} from bodies b where b.snap_seq is not null
   on conflict (key) do update set seq = excluded.seq, format = excluded.format, payload = excluded.payload
 ),
+changes as materialized (
+  select tenant, owner, old_time / ${periodMs} as period, old_state as state, -1 as change
+  from judged where verdict = 'stored' and state is not null
+  union all
+  select tenant, owner, greatest(old_time, status_time) / ${periodMs}, state, 1
+  from judged where verdict = 'stored' and state is not null
+  union all
+  select tenant, owner, status_time / ${periodMs}, state, 1 from born
+),
 counted as (
   insert into trivium_counts (tenant, owner, state, shard, count)
-  select tenant, owner, state, ${other("shard")}, sum(change) from (
-    select tenant, owner, old_state as state, -1 as change from judged where verdict = 'stored' and state <> old_state
-    union all
-    select tenant, owner, state, 1 from judged where verdict = 'stored' and state <> old_state
-    union all
-    select tenant, owner, state, 1 from born
-  ) changes
+  select tenant, owner, state, ${other("shard")}, sum(change) from changes
   group by tenant, owner, state having sum(change) <> 0
   order by tenant, owner, state
   on conflict (tenant, owner, state, shard) do update set count = trivium_counts.count + excluded.count
+  returning 1
+),
+dated as (
+  insert into trivium_periods (tenant, owner, period, state, shard, count)
+  select tenant, owner, period, state, ${other("shard")}, sum(change)
+  from changes cross join (select count(*) from counted) before
+  group by tenant, owner, period, state having sum(change) <> 0
+  order by tenant, owner, period, state
+  on conflict (tenant, owner, period, state, shard) do update set count = trivium_periods.count + excluded.count
 )`;
 
 /**

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { AppendResult, Head } from "../../core/ports.js";
 import { A2AError } from "../../protocol/errors.js";
-import { isTerminal } from "../../protocol/states.js";
 import { createGroupCommit } from "../group-commit.js";
+import { bornHead } from "../sql/born-head.js";
 import type { HotPath } from "../sql/dialect.js";
 import type { AppendRow, NewTaskRow } from "../sql/rows.js";
-import { type Birth, flushValues, holderOf } from "./flush-rows.js";
+import { type Birth, flushValues } from "./flush-rows.js";
 import { flushText } from "./flush-sql.js";
 import type { Pool } from "./pool.js";
 
@@ -24,7 +24,7 @@ export interface PostgresHotPath extends HotPath {
 
 /** Creations and appends of all tasks: those of the moment travel in one statement. */
 export function createHotPath(options: HotPathOptions): PostgresHotPath {
-  const commits = createGroupCommit<Write, Landed>((writes) => flush(options, writes));
+  const commits = createGroupCommit<Write, Landed>((writes) => flush(options, writes), { gather: true });
   return {
     async create(task) {
       const landed = await commits.write({ kind: "create", row: task, incarnation: randomUUID().slice(0, 8) });
@@ -130,7 +130,7 @@ async function fly(options: HotPathOptions, round: Round, results: Map<number, L
   for (const [place, birth] of round.births) {
     const row = born.get(birth.row.id);
     if (row === undefined) refused.push([place, birth.row]);
-    else results.set(place, headOf(birth, row));
+    else results.set(place, bornHead(birth.row, { key: row.key, incarnation: birth.incarnation, holderLive: row.live }));
   }
   if (refused.length > 0) await sayWhy(options, refused, results);
   return again;
@@ -173,26 +173,4 @@ async function sayWhy(
     const what = known.has(id) || name === undefined ? `id ${id}` : `name ${JSON.stringify(name)}`;
     results.set(place, new A2AError("internalError", `a task with the ${what} exists`));
   }
-}
-
-function headOf({ row, incarnation }: Birth, { key, live }: FlushedRow): Head {
-  const { id, contextId, scope, version, status, log, turnSeq, end } = row;
-  return {
-    key,
-    id,
-    contextId,
-    scope: { tenant: scope.tenant, owner: scope.owner },
-    incarnation,
-    seq: log?.seq ?? 0,
-    epoch: 1,
-    holder: holderOf(row),
-    holderLive: live,
-    state: status.state,
-    statusTime: status.time,
-    inboxPut: 0,
-    turn: 1,
-    turnSeq,
-    wakeAt: isTerminal(status.state) ? undefined : end?.park?.wakeAt,
-    version,
-  };
 }

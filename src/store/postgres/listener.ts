@@ -3,12 +3,16 @@ import { within } from "../../core/clock.js";
 import type { Clock } from "../../core/ports.js";
 import { type ConnectOptions, clientConfig, loadPg } from "./pool.js";
 
-const channel = "trivium";
+/** What is told there: hints, and who is there to hear them. */
+const channels = { hints: "trivium", presence: "trivium_presence" } as const;
+type Channel = keyof typeof channels;
 
 export interface ListenerOptions extends Omit<ConnectOptions, "max"> {
   readonly clock: Clock;
   /** A text that another process has told. */
-  heard(text: string): void;
+  heard(text: string, channel: Channel): void;
+  /** What is told from now on is heard. */
+  connected(): void;
 }
 
 /**
@@ -18,10 +22,11 @@ export interface ListenerOptions extends Omit<ConnectOptions, "max"> {
 export interface Listener {
   start(): void;
   /** Resolves when the texts are told, or lost. Each has at most 7,999 bytes. */
-  tell(texts: readonly string[]): Promise<void>;
+  tell(channel: Channel, texts: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
+const tellText = "select pg_notify($1, text) from unnest($2::text[]) as text";
 const farewellMs = 1_000;
 const firstWaitMs = 100;
 const longestWaitMs = 10_000;
@@ -47,6 +52,7 @@ export function createListener(options: ListenerOptions): Listener {
       if (closed) return await end(made, clock);
       client = made;
       waitMs = firstWaitMs;
+      options.connected();
     } catch {
       retry();
     }
@@ -70,13 +76,13 @@ export function createListener(options: ListenerOptions): Listener {
 
   return {
     start,
-    async tell(texts) {
+    async tell(channel, texts) {
       start();
       await dialling;
       const teller = client;
       if (teller === undefined) return;
       try {
-        await teller.query(`select pg_notify('${channel}', text) from unnest($1::text[]) as text`, [texts]);
+        await teller.query({ name: "trivium_tell", text: tellText, values: [channels[channel], texts] });
       } catch {
         lost(teller);
       }
@@ -98,14 +104,15 @@ async function connect(options: ListenerOptions, lost: (client: pg.Client) => vo
   // Whatever is wrong with a connection ends it.
   client.on("error", () => lost(client));
   client.on("end", () => lost(client));
-  client.on("notification", ({ processId, payload }) => {
+  client.on("notification", ({ channel, processId, payload }) => {
     // What this connection has told comes back to it as well.
-    if (processId !== processOf(client) && payload !== undefined) options.heard(payload);
+    if (processId === processOf(client) || payload === undefined) return;
+    options.heard(payload, channel === channels.presence ? "presence" : "hints");
   });
   try {
     await client.connect();
     if ("unref" in client && typeof client.unref === "function") client.unref();
-    await client.query(`listen ${channel}`);
+    for (const channel of Object.values(channels)) await client.query(`listen ${channel}`);
     return client;
   } catch (error) {
     client.end().catch(() => {});

@@ -47,12 +47,13 @@ export function createPool(options: ConnectOptions, load = loadPg): Pool {
     made ??= load().then((driver) => makePool(driver, options));
     return made;
   };
+  const nameOf = options.sessions ? createNames() : () => undefined;
   return {
     async open() {
       const { options: config } = await pool();
       return {
         options: config,
-        connect: async () => clientFor(await (await pool()).connect(), options),
+        connect: async () => clientFor(await (await pool()).connect(), options, nameOf),
         end: async () => {},
       };
     },
@@ -110,9 +111,15 @@ function typeParsers({ types }: Pg): pg.CustomTypesConfig["getTypeParser"] {
 
 /**
  * Each query here walks an index. What the planner believes of tables that it has no statistics of yet must not
- * mislead it, since it keeps the plan of a statement that has a name.
+ * mislead it, since it keeps the plan of a statement that has a name. Left to itself it does not keep it where a
+ * statement is given arrays shorter than it believes in, and plans each small flush anew, which costs more than the
+ * flush. Of what it cannot know beforehand it believes too much, and would have other processes help.
  */
-const planning = ["jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"].map((name) => `-c ${name}=off`);
+const planning = [
+  "plan_cache_mode=force_generic_plan",
+  "max_parallel_workers_per_gather=0",
+  ...["jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"].map((name) => `${name}=off`),
+].map((setting) => `-c ${setting}`);
 
 /** The URL with settings of ours before its own, which win. */
 function withPlanning(url: string): string {
@@ -131,6 +138,21 @@ function makePool(driver: Pg, options: ConnectOptions): pg.Pool {
   return pool;
 }
 
+/** More texts than the store has; if there were more, a connection would not keep a plan of each. */
+const maxNames = 200;
+
+/** Gives each text a name, so that it is planned once for each connection. Those without parameters have none: `begin`, say. */
+function createNames(): (text: string, values: readonly unknown[]) => string | undefined {
+  const names = new Map<string, string>();
+  return (text, values) => {
+    const known = names.get(text);
+    if (known !== undefined || values.length === 0 || names.size >= maxNames) return known;
+    const name = `trivium_${names.size + 1}`;
+    names.set(text, name);
+    return name;
+  };
+}
+
 // Changes of the schema take the time that they take.
 const untimed = /^\s*(?:create|alter|drop)\s/i;
 const noTimeoutMs = 2 ** 31 - 1;
@@ -142,7 +164,11 @@ function unanswered(error: unknown): StoreError | undefined {
 }
 
 /** A connection as Kysely uses it. */
-function clientFor(client: pg.PoolClient, { statementTimeoutMs }: ConnectOptions): PostgresPoolClient {
+function clientFor(
+  client: pg.PoolClient,
+  { statementTimeoutMs }: ConnectOptions,
+  nameOf: ReturnType<typeof createNames>,
+): PostgresPoolClient {
   let broken = false;
 
   function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
@@ -158,7 +184,7 @@ function clientFor(client: pg.PoolClient, { statementTimeoutMs }: ConnectOptions
   async function run<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>> {
     if (broken) throw new StoreError("unreachable", "the database cannot be reached: an answer did not come");
     const timeout = untimed.test(text) ? noTimeoutMs : statementTimeoutMs + graceMs;
-    const timed = { text, values: values.map(valueToDatabase), query_timeout: timeout };
+    const timed = { name: nameOf(text, values), text, values: values.map(valueToDatabase), query_timeout: timeout };
     try {
       const { command, rowCount, rows } = await client.query(timed);
       return { command: command as PostgresQueryResult<R>["command"], rowCount: rowCount ?? 0, rows };

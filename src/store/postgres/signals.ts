@@ -1,13 +1,14 @@
 import type { Hint, Signals } from "../../core/ports.js";
 import { type Logger, silentLogger } from "../../protocol/logger.js";
 import { createListener, type ListenerOptions } from "./listener.js";
+import { createPresence } from "./presence.js";
 
 /** Hints between the processes on one database. */
 export interface PostgresSignals extends Signals {
   close(): Promise<void>;
 }
 
-export interface PostgresSignalsOptions extends Omit<ListenerOptions, "heard"> {
+export interface PostgresSignalsOptions extends Omit<ListenerOptions, "heard" | "connected"> {
   /** Told of listeners that throw. Default: says nothing. */
   readonly logger?: Logger | undefined;
 }
@@ -18,15 +19,25 @@ type Listen = (hint: Hint) => void;
 const maxTextBytes = 7_900;
 /** Hints that wait to be told; more are lost, which costs those who wait for them a moment. */
 const maxWaiting = 10_000;
+/** Every process hears all that is told: under load it is told this often, with all that has come in between. */
+const pauseMs = 10;
 
 /**
- * Makes signals of LISTEN and NOTIFY. Whoever listens here is told at once; the others hear in one text what was
- * published in one turn of the event loop, or while the text before was on its way.
+ * Makes signals of LISTEN and NOTIFY. Whoever listens here is told at once; the others, where there are any, hear in one
+ * text what was published in one turn of the event loop, or in the moment since the text before.
  */
 export function postgresSignals(options: PostgresSignalsOptions): PostgresSignals {
-  const { logger = silentLogger } = options;
+  const { clock, logger = silentLogger } = options;
   const listeners = new Map<symbol, Listen>();
-  const listener = createListener({ ...options, heard: (text) => hintsFromText(text).forEach(tellHere) });
+  const listener = createListener({
+    ...options,
+    connected: () => presence.connected(),
+    heard(text, channel) {
+      if (channel === "presence") presence.heard(text);
+      else hintsFromText(text).forEach(tellHere);
+    },
+  });
+  const presence = createPresence({ clock, say: (word) => void listener.tell("presence", [word]) });
   let waiting = new Set<string>();
   let telling = false;
 
@@ -45,7 +56,8 @@ export function postgresSignals(options: PostgresSignalsOptions): PostgresSignal
     while (waiting.size > 0) {
       const hints = waiting;
       waiting = new Set();
-      await listener.tell(textsOf(hints));
+      await listener.tell("hints", textsOf(hints));
+      await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
     }
     telling = false;
   }
@@ -53,6 +65,7 @@ export function postgresSignals(options: PostgresSignalsOptions): PostgresSignal
   return {
     publish(hint) {
       tellHere(hint);
+      if (!presence.others) return;
       if (waiting.size < maxWaiting) waiting.add(wordOf(hint));
       if (telling) return;
       telling = true;
@@ -66,7 +79,10 @@ export function postgresSignals(options: PostgresSignalsOptions): PostgresSignal
         listeners.delete(id);
       };
     },
-    close: () => listener.close(),
+    close() {
+      presence.close();
+      return listener.close();
+    },
   };
 }
 

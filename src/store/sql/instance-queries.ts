@@ -1,5 +1,5 @@
-import { sql } from "kysely";
-import type { Head } from "../../core/ports.js";
+import { type SqlBool, sql } from "kysely";
+import type { DuePlace, Head } from "../../core/ports.js";
 import { compiled, type Params } from "./compiled.js";
 import type { Place } from "./dialect.js";
 import { headFrom, selectHeads } from "./head-row.js";
@@ -57,16 +57,21 @@ export async function orphans(place: Place, limit: number): Promise<readonly Hea
 }
 
 /** Parked tasks whose time has come. */
-export const due = compiled((place, { limit }: Params<Limit>) =>
+export const due = compiled((place, { limit, wakeAt, key }: Params<Limit & DuePlace>) =>
   selectHeads(place)
     .where("t.wake_at", "is not", null)
     .where("t.wake_at", "<=", place.dialect.now())
+    .where(sql<SqlBool>`(t.wake_at, t.key) > (${wakeAt}, ${key})`)
     .orderBy("t.wake_at")
+    .orderBy("t.key")
     .limit(limit),
 );
 
-export async function dueTasks(place: Place, limit: number): Promise<readonly Head[]> {
-  return (await due.all(place, { limit })).map(headFrom);
+const first: DuePlace = { wakeAt: Number.MIN_SAFE_INTEGER, key: 0 };
+
+export async function dueTasks(place: Place, limit: number, after = first): Promise<readonly Head[]> {
+  const { wakeAt, key } = after;
+  return (await due.all(place, { limit, wakeAt, key })).map(headFrom);
 }
 
 /** Every holder, found by going from one to the next in the index. */

@@ -40,7 +40,7 @@ export function createKyselyBackend({ db, dialect, hot }: KyselyBackendOptions):
     renew: (instance, ttlMs) => instances.renewInstance(place, instance, ttlMs),
     retire: (instance) => instances.retireInstance(place, instance),
     orphans: (limit) => instances.orphans(place, limit),
-    due: (limit) => instances.dueTasks(place, limit),
+    due: (limit, after) => instances.dueTasks(place, limit, after),
     beginSend: (send) => sends.beginSend(place, send),
     readSend: (scope, messageId) => sends.readSend(place, scope, messageId),
     takeSend: (claim, instance) => sends.takeSend(place, claim, instance),

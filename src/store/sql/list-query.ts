@@ -3,6 +3,7 @@ import type { ListQuery } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import { compiled, compiledBy, type Params } from "./compiled.js";
 import type { Place } from "./dialect.js";
+import { periodMs, periodOf } from "./periods.js";
 import type { StoredTaskRow } from "./rows.js";
 import { selectTasks, untilWhole, withLogs } from "./task-queries.js";
 
@@ -29,6 +30,9 @@ interface PageArgs extends Scope {
   readonly contextId: string;
   readonly state: number;
   readonly since: number;
+  /** The period that `since` lies in, and when the next one begins. */
+  readonly period: number;
+  readonly periodEnd: number;
   readonly afterTime: number;
   readonly afterKey: number;
   readonly rows: number;
@@ -37,8 +41,10 @@ interface PageArgs extends Scope {
 function argsOf({ tenant, owner }: Scope, query: ListQuery): PageArgs {
   const { contextId = "", state = 0, since = 0, after, limit } = query;
   const { statusTime: afterTime = 0, key: afterKey = 0 } = after ?? {};
+  const period = periodOf(since);
+  const times = { since, period, periodEnd: (period + 1) * periodMs };
   // One task more, where there is one, says that there is another page.
-  return { tenant, owner, contextId, state, since, afterTime, afterKey, rows: limit + 1 };
+  return { tenant, owner, contextId, state, ...times, afterTime, afterKey, rows: limit + 1 };
 }
 
 type Filters = Omit<ListQuery, "limit">;
@@ -92,7 +98,8 @@ function stateColumn(has: ReadonlySet<string>) {
 }
 
 function countWith(has: ReadonlySet<string>) {
-  return has.has("contextId") || has.has("since") ? countOfIndex(has) : sumOfCounts(has);
+  if (has.has("contextId")) return countOfIndex(has);
+  return has.has("since") ? sumOfPeriods(has) : sumOfCounts(has);
 }
 
 function sumOfCounts(has: ReadonlySet<string>) {
@@ -106,16 +113,34 @@ function sumOfCounts(has: ReadonlySet<string>) {
   );
 }
 
-/** Counts over the index that the page is taken from. */
+/** Of the period that the time lies in, the tasks behind the time are counted; of those after it the counters say it. */
+function sumOfPeriods(has: ReadonlySet<string>) {
+  return compiled((place, params: Params<PageArgs>) => {
+    const { tenant, owner, state, period, periodEnd } = params;
+    const first = tasksOf(place, params, has).where("t.status_time", "<", periodEnd);
+    return place.db
+      .selectFrom("trivium_periods as p")
+      .select(sql<number>`cast(coalesce(sum(p.count), 0) as bigint) + (${first})`.as("total"))
+      .where("p.tenant", "=", tenant)
+      .where("p.owner", "=", owner)
+      .where("p.period", ">", period)
+      .$if(has.has("state"), (select) => select.where("p.state", "=", state));
+  });
+}
+
 function countOfIndex(has: ReadonlySet<string>) {
-  return compiled(({ db }, { tenant, owner, contextId, state, since }: Params<PageArgs>) =>
-    db
-      .selectFrom("trivium_tasks as t")
-      .select(sql<number>`count(*)`.as("total"))
-      .where("t.tenant", "=", tenant)
-      .where("t.owner", "=", owner)
-      .$if(has.has("contextId"), (select) => select.where("t.context_id", "=", contextId))
-      .$if(has.has("state"), (select) => select.where(stateColumn(has), "=", state))
-      .$if(has.has("since"), (select) => select.where("t.status_time", ">=", since)),
-  );
+  return compiled((place, params: Params<PageArgs>) => tasksOf(place, params, has));
+}
+
+/** How many there are in the index that the page is taken from. */
+function tasksOf({ db }: Place, params: Params<PageArgs>, has: ReadonlySet<string>) {
+  const { tenant, owner, contextId, state, since } = params;
+  return db
+    .selectFrom("trivium_tasks as t")
+    .select(sql<number>`count(*)`.as("total"))
+    .where("t.tenant", "=", tenant)
+    .where("t.owner", "=", owner)
+    .$if(has.has("contextId"), (select) => select.where("t.context_id", "=", contextId))
+    .$if(has.has("state"), (select) => select.where(stateColumn(has), "=", state))
+    .$if(has.has("since"), (select) => select.where("t.status_time", ">=", since));
 }

@@ -1,7 +1,9 @@
 import { sql } from "kysely";
 import { TaskState } from "../../protocol/model.js";
 import { inTransaction, type Place } from "./dialect.js";
+import { foldPeriods, periodMs } from "./periods.js";
 import type { Retention } from "./rows.js";
+import type { Database } from "./schema.js";
 
 export interface Pruned {
   readonly tasks: number;
@@ -11,18 +13,19 @@ export interface Pruned {
 }
 
 /**
- * Drops what its time has come for: at most `limit` tasks, rows of logs and sends, each kind in a transaction of its own,
- * so that others wait for none of them for long.
+ * Drops what its time has come for: at most `limit` tasks, rows of logs and sends, and rows of counters that are folded,
+ * each kind in a transaction of its own, so that others wait for none of them for long.
  */
 export async function prune(place: Place, retention: Retention, limit: number): Promise<Pruned> {
   const tasks = await inTransaction(place, (within) => pruneTasks(within, retention, limit));
   const left = limit - tasks.logs;
   const logs = left > 0 ? await inTransaction(place, (within) => pruneLogs(within, retention, left)) : nothing;
   const sends = await pruneSends(place, retention, limit);
+  const folded = await foldPeriods(place, limit);
   return {
     tasks: tasks.tasks,
     logs: tasks.logs + logs.logs,
-    more: tasks.more || logs.more || left <= 0 || sends >= limit,
+    more: tasks.more || logs.more || left <= 0 || sends >= limit || folded >= limit,
   };
 }
 
@@ -144,45 +147,31 @@ function selectFolded({ db, dialect }: Place, keys: readonly number[], limit: nu
 }
 
 /** Tasks with all that lies beside them, and the little that is left of their logs. */
-async function deleteTasks({ db, dialect }: Place, keys: readonly number[]): Promise<void> {
+async function deleteTasks(place: Place, keys: readonly number[]): Promise<void> {
+  const { db, dialect } = place;
   for (const table of ["trivium_log", "trivium_snapshots", "trivium_inbox", "trivium_push_configs"] as const) {
     await db.deleteFrom(table).where(dialect.isOneOf("key", keys)).execute();
   }
-  const deleted = await db
-    .deleteFrom("trivium_tasks")
-    .where(dialect.isOneOf("key", keys))
-    .returning(["tenant", "owner", "state"])
-    .execute();
-  await countLess({ db, dialect }, deleted);
+  await countLess(place, keys);
+  await db.deleteFrom("trivium_tasks").where(dialect.isOneOf("key", keys)).execute();
 }
 
-interface Counted {
-  readonly tenant: string;
-  readonly owner: string;
-  readonly state: number;
-}
+/** What the tables of counters count tasks by. */
+const counters = {
+  trivium_counts: { tenant: "tenant", owner: "owner", state: "state" },
+  trivium_periods: { tenant: "tenant", owner: "owner", period: `status_time / ${periodMs}`, state: "state" },
+} as const satisfies Partial<Record<keyof Database, object>>;
 
-async function countLess({ db, dialect }: Place, deleted: readonly Counted[]): Promise<void> {
-  const counts = new Map<string, Counted & { count: number }>();
-  for (const { tenant, owner, state } of deleted) {
-    const name = JSON.stringify([tenant, owner, state]);
-    const counted = counts.get(name) ?? { tenant, owner, state, count: 0 };
-    counted.count -= 1;
-    counts.set(name, counted);
-  }
-  // In one order everywhere: two that prune at once do not wait for each other in a circle.
-  for (const name of [...counts.keys()].sort()) {
-    const counted = counts.get(name);
-    if (counted === undefined) continue;
-    await db
-      .insertInto("trivium_counts")
-      .values({ ...counted, shard: dialect.shard })
-      .onConflict((conflict) =>
-        conflict
-          .columns(["tenant", "owner", "state", "shard"])
-          .doUpdateSet((set) => ({ count: set("trivium_counts.count", "+", set.ref("excluded.count")) })),
-      )
-      .execute();
+/** Rows are written in the order in which every writer writes them, so that none wait for each other in a circle. */
+async function countLess({ db, dialect }: Place, keys: readonly number[]): Promise<void> {
+  for (const [table, columns] of Object.entries(counters)) {
+    const names = sql.join(Object.keys(columns).map((name) => sql.ref(name)));
+    const values = sql.join(Object.values(columns).map((value) => sql.raw(value)));
+    await sql`
+      insert into ${sql.table(table)} (${names}, shard, count)
+      select ${values}, cast(${dialect.shard} as text), -count(*) from trivium_tasks
+      where ${dialect.isOneOf("key", keys)} group by ${values} order by ${values}
+      on conflict (${names}, shard) do update set count = ${sql.ref(`${table}.count`)} + excluded.count`.execute(db);
   }
 }
 

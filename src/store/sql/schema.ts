@@ -112,6 +112,14 @@ export interface CountsTable {
   count: number;
 }
 
+/**
+ * The same by time: `period` is the one that the time of the task's status lies in. The sum over the shards is the
+ * number; those of a period that is long over have been folded into the shard with the empty name.
+ */
+export interface PeriodsTable extends CountsTable {
+  period: number;
+}
+
 /** Which migrations the tables have been through. */
 export interface SchemaTable {
   version: number;
@@ -127,5 +135,6 @@ export interface Database {
   trivium_sends: SendsTable;
   trivium_push_configs: PushConfigsTable;
   trivium_counts: CountsTable;
+  trivium_periods: PeriodsTable;
   trivium_schema: SchemaTable;
 }

@@ -77,7 +77,7 @@ function taskCalls({ ask }: Gate): TaskCalls {
       return { tasks: tasks.map(storedFromRow), total, more };
     },
     orphans: (limit) => ask((backend) => backend.orphans(limit)),
-    due: (limit) => ask((backend) => backend.due(limit)),
+    due: (limit, after) => ask((backend) => backend.due(limit, after)),
   };
 }
 

@@ -1,15 +1,16 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { Kysely } from "kysely";
-import type { HotPath, SqlDialect } from "../sql/dialect.js";
+import type { SqlDialect } from "../sql/dialect.js";
 import { createKyselyBackend } from "../sql/kysely-backend.js";
 import type { Backend } from "../sql/rows.js";
 import type { Database } from "../sql/schema.js";
 import { StoreError, storeErrorFrom } from "../sql/store-error.js";
 import { sqliteDialect } from "./dialect.js";
 import { createSqliteConnection, kyselyDialect, type SqliteConnection } from "./driver.js";
-import { createHotPath } from "./flush.js";
+import { createHotPath, type SqliteHotPath } from "./flush.js";
+import { loadSqlite } from "./node-sqlite.js";
 
 export interface SqliteFileOptions {
   /** The file; its folder is made. `":memory:"` keeps everything in memory until the store is closed. */
@@ -40,7 +41,7 @@ export interface SqliteDatabase {
   readonly connection: SqliteConnection;
   readonly db: Kysely<Database>;
   readonly dialect: SqlDialect;
-  readonly hot: HotPath;
+  readonly hot: SqliteHotPath;
   close(): Promise<void>;
 }
 
@@ -74,6 +75,7 @@ export function localSqliteBackend(options: SqliteFileOptions, now: () => number
 
 function connect(settings: SqliteSettings): DatabaseSync {
   const { path, busyTimeoutMs } = settings;
+  const { DatabaseSync } = loadSqlite();
   try {
     if (path !== ":memory:" && !path.startsWith("file:")) mkdirSync(dirname(path), { recursive: true });
     const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false });

@@ -1,38 +1,55 @@
 import { randomUUID } from "node:crypto";
-import type { AppendResult, Head } from "../../core/ports.js";
-import type { Scope } from "../../protocol/context.js";
+import type { AppendResult } from "../../core/ports.js";
 import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
+import { type Born, bornHead, holderOf, wakeOf } from "../sql/born-head.js";
 import type { HotPath, Place } from "../sql/dialect.js";
 import type { AppendRow, NewTaskRow } from "../sql/rows.js";
 import { rollBack, type SqliteConnection } from "./driver.js";
+import type { HotResult, HotWrite } from "./packed.js";
 import { hotStatements, type Statements, type WrittenHead, writtenHead } from "./statements.js";
+import { createTally, type Tally } from "./tally.js";
 
-/** Who writes: its clock, and the mark of the tasks that it makes. */
+/** The two writes that every event makes, also several of them at once. */
+export interface SqliteHotPath extends HotPath {
+  /** Runs writes in a transaction of their own, without giving way in between. All are undone when one throws. */
+  run(writes: readonly HotWrite[]): Promise<readonly HotResult[]>;
+}
+
+/** Who writes, and what belongs to one transaction. */
 interface Writer {
   readonly statements: Statements;
   readonly now: () => number;
+  /** The mark of the tasks that it makes. */
   readonly incarnation: string;
+  readonly tally: Tally;
+  /** Until when holders of new tasks live, as far as it was asked for. */
+  readonly expiries: Map<string, number>;
 }
 
 /**
  * Creates and appends by statements of their own, which wait for nothing. Within a transaction they are a part of it;
  * alone each is one. The tables must be there at the first write.
  */
-export function createHotPath(connection: SqliteConnection, now: () => number): HotPath {
-  let made: Writer | undefined;
-  const writer = (): Writer => {
-    made ??= { statements: hotStatements(connection), now, incarnation: randomUUID().slice(0, 8) };
-    return made;
+export function createHotPath(connection: SqliteConnection, now: () => number): SqliteHotPath {
+  let made: Pick<Writer, "statements" | "incarnation"> | undefined;
+  const perform = <T>(run: (writer: Writer) => T): T => {
+    made ??= { statements: hotStatements(connection), incarnation: randomUUID().slice(0, 8) };
+    const writer = { ...made, now, tally: createTally(), expiries: new Map<string, number>() };
+    const result = run(writer);
+    writer.tally.write(writer.statements);
+    return result;
   };
+  const inPlace = async <T>({ db }: Place, run: (writer: Writer) => T): Promise<T> =>
+    db.isTransaction ? perform(run) : inTransaction(connection, () => perform(run));
   return {
-    create: (task, place) => inPlace(connection, place, () => createTask(writer(), task)),
-    append: (write, place) => inPlace(connection, place, () => appendWrite(writer(), write)),
+    create: async (task, place) => bornHead(task, await inPlace(place, (writer) => createTask(writer, task))),
+    append: (write, place) => inPlace(place, (writer) => appendWrite(writer, write)),
+    run: (writes) => inTransaction(connection, () => perform((writer) => writes.map((write) => apply(writer, write)))),
   };
 }
 
-async function inPlace<T>(connection: SqliteConnection, { db }: Place, run: () => T): Promise<T> {
-  if (db.isTransaction) return run();
+async function inTransaction<T>(connection: SqliteConnection, run: () => T): Promise<T> {
   const release = await connection.acquire();
   try {
     connection.prepare("begin immediate").run();
@@ -47,19 +64,19 @@ async function inPlace<T>(connection: SqliteConnection, { db }: Place, run: () =
   }
 }
 
-function createTask(writer: Writer, task: NewTaskRow): Head {
-  const { statements, now, incarnation } = writer;
-  const { status, end, turnSeq } = task;
-  const holder = end === undefined ? task.holder : "";
-  const terminal = isTerminal(status.state);
-  const wakeAt = terminal ? undefined : end?.park?.wakeAt;
-  const key = insertTask(writer, task, { holder, wakeAt, finishedAt: terminal && holder === "" ? now() : null });
+function apply(writer: Writer, write: HotWrite): HotResult {
+  return write.kind === "create" ? createTask(writer, write.row) : appendWrite(writer, write.row);
+}
+
+function createTask(writer: Writer, task: NewTaskRow): Born {
+  const { statements, now, incarnation, tally } = writer;
+  const { scope, status } = task;
+  const holder = holderOf(task);
+  const finishedAt = isTerminal(status.state) && holder === "" ? now() : null;
+  const key = insertTask(writer, task, { holder, wakeAt: wakeOf(task), finishedAt });
   insertPayloads(statements, key, task);
-  statements.count.run(task.scope.tenant, task.scope.owner, status.state, 1);
-  const { id, contextId, scope, version } = task;
-  const place = { key, id, contextId, scope, incarnation, version, seq: task.log?.seq ?? 0, epoch: 1 };
-  const turn = { holder, holderLive: isLive(writer, holder), inboxPut: 0, turn: 1, turnSeq, wakeAt };
-  return { ...place, ...turn, state: status.state, statusTime: status.time };
+  tally.count(scope, status.state, status.time, 1);
+  return { key, incarnation, holderLive: isLive(writer, holder) };
 }
 
 interface Birth {
@@ -108,16 +125,20 @@ function appendWrite(writer: Writer, write: AppendRow): AppendResult {
 
 /** Writes the head as it is after the write, unless the write is refused. */
 function moveHead(writer: Writer, write: AppendRow, before: WrittenHead): AppendResult | undefined {
-  const { statements } = writer;
+  const { statements, tally } = writer;
   const { key, end, takes } = write;
   if (before.epoch !== write.epoch || before.seq !== write.seq) return "fenced";
   const state = write.status?.state ?? before.state;
   const terminal = isTerminal(state);
   if (end !== undefined && !terminal && end.inboxPut !== before.inboxPut) return "inboxMoved";
   if (!takeEntries(statements, key, takes)) return "inboxMoved";
-  statements.updateHead(key, before, headAfter(writer, write, before));
+  const after = headAfter(writer, write, before);
+  statements.updateHead(key, before, after);
+  if (state !== before.state || after.statusTime !== before.statusTime) {
+    tally.count(before, before.state, before.statusTime, -1);
+    tally.count(after, state, after.statusTime, 1);
+  }
   if (terminal && before.inboxPut > 0) statements.clearInbox.run(key);
-  if (state !== before.state) moveCount(statements, before, state);
   return undefined;
 }
 
@@ -156,12 +177,12 @@ function insertPayloads(statements: Statements, key: number, { log, snapshot }: 
   if (snapshot !== undefined) statements.putSnapshot.run(key, snapshot.seq, snapshot.format, snapshot.bytes);
 }
 
-function moveCount({ count }: Statements, { tenant, owner, state }: Scope & { readonly state: number }, to: number) {
-  count.run(tenant, owner, state, -1);
-  count.run(tenant, owner, to, 1);
-}
-
-function isLive({ statements, now }: Writer, holder: string): boolean {
+function isLive({ statements, now, expiries }: Writer, holder: string): boolean {
   if (holder === "") return false;
-  return now() < Number(statements.expiry.get(holder)?.["expires_at"] ?? 0);
+  let expiry = expiries.get(holder);
+  if (expiry === undefined) {
+    expiry = Number(statements.expiry.get(holder)?.["expires_at"] ?? 0);
+    expiries.set(holder, expiry);
+  }
+  return now() < expiry;
 }

@@ -1,31 +1,51 @@
+import type { Head } from "../../core/ports.js";
+import type { Born } from "../sql/born-head.js";
 import { createKyselyBackend } from "../sql/kysely-backend.js";
 import type { Backend } from "../sql/rows.js";
 import type { SqliteDatabase } from "./database.js";
-import { type BackendCall, callBackend, type Fault, faultFrom, type GroupAnswer } from "./messages.js";
+import { callBackend, type Fault, faultFrom, type GroupAnswer } from "./messages.js";
+import type { GroupWrite, HotWrite } from "./packed.js";
 
 // Writes of a moment, committed together.
 
 /**
  * Runs writes in one transaction. A write that throws fails alone; a failure of the database itself (it is full, it is
- * read-only) fails all.
+ * read-only) fails all. A task that was made is told by what the database has added to it.
  */
-export async function runGroup(database: SqliteDatabase, calls: readonly BackendCall[]): Promise<GroupAnswer> {
-  const [only] = calls;
+export async function runGroup(database: SqliteDatabase, writes: readonly GroupWrite[]): Promise<GroupAnswer> {
+  const [only] = writes;
   // A write that is alone is a transaction of its own, which costs less than one of many.
-  if (only !== undefined && calls.length === 1)
-    return { values: [await callBackend(only, database.backend)], faults: [] };
+  if (only?.kind === "call" && writes.length === 1)
+    return { values: [await callBackend(only.call, database.backend)], faults: [] };
   try {
-    const values = await inOneTransaction(database, async (backend) => {
-      const values: unknown[] = [];
-      for (const call of calls) values.push(await callBackend(call, backend));
-      return values;
-    });
-    return { values, faults: [] };
+    return { values: await runTogether(database, writes), faults: [] };
   } catch (error) {
     if (isOfDatabase(faultFrom(error))) throw error;
     // Nothing of it was written.
-    return inOneTransaction(database, (backend) => eachByItself(database, calls, backend));
+    return inOneTransaction(database, (backend) => eachByItself(database, writes, backend));
   }
+}
+
+function runTogether(database: SqliteDatabase, writes: readonly GroupWrite[]): Promise<readonly unknown[]> {
+  if (writes.every(isHot)) return database.hot.run(writes);
+  return inOneTransaction(database, async (backend) => {
+    const values: unknown[] = [];
+    for (const write of writes) values.push(await perform(write, backend));
+    return values;
+  });
+}
+
+function isHot(write: GroupWrite): write is HotWrite {
+  return write.kind !== "call";
+}
+
+async function perform(write: GroupWrite, backend: Backend): Promise<unknown> {
+  if (write.kind === "call") return callBackend(write.call, backend);
+  return write.kind === "append" ? backend.append(write.row) : bornOf(await backend.create(write.row));
+}
+
+function bornOf({ key, incarnation, holderLive }: Head): Born {
+  return { key, incarnation, holderLive };
 }
 
 function inOneTransaction<T>({ db, dialect, hot }: SqliteDatabase, run: (backend: Backend) => Promise<T>): Promise<T> {
@@ -35,15 +55,15 @@ function inOneTransaction<T>({ db, dialect, hot }: SqliteDatabase, run: (backend
 /** The same again with a way back for each write: dearer, and needed only when one of them fails. */
 async function eachByItself(
   { connection }: SqliteDatabase,
-  calls: readonly BackendCall[],
+  writes: readonly GroupWrite[],
   backend: Backend,
 ): Promise<GroupAnswer> {
   const values: unknown[] = [];
   const faults: { index: number; fault: Fault }[] = [];
-  for (const [index, call] of calls.entries()) {
+  for (const [index, write] of writes.entries()) {
     connection.prepare("savepoint each").run();
     try {
-      values.push(await callBackend(call, backend));
+      values.push(await perform(write, backend));
     } catch (error) {
       const fault = faultFrom(error);
       if (isOfDatabase(fault)) throw error;

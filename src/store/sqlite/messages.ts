@@ -1,6 +1,7 @@
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
 import type { Backend } from "../sql/rows.js";
 import { StoreError, type StoreFailure, storeErrorFrom } from "../sql/store-error.js";
+import type { PackedWrites } from "./packed.js";
 
 // What the main thread and the thread of the database say to each other.
 
@@ -16,8 +17,8 @@ export type ThreadRequest =
   | { readonly kind: "open" }
   | { readonly kind: "call"; readonly call: BackendCall }
   /** Writes that are committed together; the answer is a `GroupAnswer`. */
-  | { readonly kind: "group"; readonly calls: readonly BackendCall[] }
-  /** Closes the database; the thread ends after the answer. */
+  | ({ readonly kind: "group" } & PackedWrites)
+  /** Closes the database; the thread is ended after the answer. */
   | { readonly kind: "close" };
 
 export interface ThreadMessage {

@@ -1,6 +1,9 @@
+import type { AppendResult } from "../../core/ports.js";
 import { createGroupCommit } from "../group-commit.js";
+import { type Born, bornHead } from "../sql/born-head.js";
 import type { Backend } from "../sql/rows.js";
 import { type BackendCall, type BackendMethod, errorFromFault, type GroupAnswer } from "./messages.js";
+import { type GroupWrite, type HotWrite, packWrites } from "./packed.js";
 import type { DatabaseThread } from "./thread.js";
 
 /**
@@ -8,20 +11,22 @@ import type { DatabaseThread } from "./thread.js";
  * transaction; reads go at once, and see everything that has been answered.
  */
 export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close">): Backend {
-  const writes = createGroupCommit<BackendCall, unknown>(async (calls) => {
-    const { values, faults } = (await thread.ask({ kind: "group", calls })) as GroupAnswer;
+  const flush = async (group: readonly GroupWrite[]): Promise<readonly unknown[]> => {
+    const { values, faults } = (await thread.ask({ kind: "group", ...packWrites(group) })) as GroupAnswer;
     if (faults.length === 0) return values;
     const failed = new Map(faults.map(({ index, fault }) => [index, errorFromFault(fault)]));
     return values.map((value, index) => failed.get(index) ?? value);
-  });
-  const write = remote((call) => writes.write(call));
+  };
+  const writes = createGroupCommit<GroupWrite, unknown>(flush, { gather: true });
+  const hot = <R>(write: HotWrite) => writes.write(write) as Promise<R>;
+  const write = remote((call) => writes.write({ kind: "call", call }));
   const read = remote((call) => thread.ask({ kind: "call", call }));
   return {
     async open() {
       await thread.ask({ kind: "open" });
     },
-    create: write("create"),
-    append: write("append"),
+    create: async (row) => bornHead(row, await hot<Born>({ kind: "create", row })),
+    append: (row) => hot<AppendResult>({ kind: "append", row }),
     taskNamed: read("taskNamed"),
     read: read("read"),
     head: read("head"),

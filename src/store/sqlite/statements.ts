@@ -49,6 +49,10 @@ export function hotStatements(connection: SqliteConnection) {
       `insert into trivium_counts (tenant, owner, state, shard, count) values (?, ?, ?, '', ?)
        on conflict (tenant, owner, state, shard) do update set count = count + excluded.count`,
     ),
+    countPeriod: prepare(
+      `insert into trivium_periods (tenant, owner, period, state, shard, count) values (?, ?, ?, ?, '', ?)
+       on conflict (tenant, owner, period, state, shard) do update set count = count + excluded.count`,
+    ),
     /** An append that moves nothing but the number. */
     advance: prepare(
       `update trivium_tasks set seq = ?, turn_seq = iif(? = 0, turn_seq, ?) where key = ? and epoch = ? and seq = ?`,

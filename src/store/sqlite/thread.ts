@@ -57,11 +57,8 @@ class ThreadOwner implements DatabaseThread {
   async close(): Promise<void> {
     const worker = this.#worker;
     if (worker === undefined) return;
-    const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
     await this.ask({ kind: "close" });
-    // Until it is gone, somebody waits for it.
-    worker.ref();
-    await ended;
+    await worker.terminate();
   }
 
   async terminate(): Promise<void> {
@@ -108,8 +105,11 @@ class ThreadOwner implements DatabaseThread {
   }
 }
 
-/** Options of the process, such as loaders and inspectors, are not for a thread that runs nothing but the database. */
-const options = { name: "trivium-sqlite", execArgv: [] };
+/**
+ * Options of the process, such as loaders and inspectors, are not for a thread that runs nothing but the database. Node 22
+ * would say there that its SQLite is an experiment.
+ */
+const options = { name: "trivium-sqlite", execArgv: ["--disable-warning=ExperimentalWarning"] };
 
 function startWorker(settings: SqliteSettings): Worker {
   if (import.meta.url.endsWith(".ts")) return startFromSource(settings);

@@ -2,6 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { openSqlite, type SqliteDatabase, type SqliteSettings } from "./database.js";
 import { runGroup } from "./group.js";
 import { callBackend, faultFrom, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
+import { unpackWrites } from "./packed.js";
 
 // The thread of a database: opens it at the first request, and answers one request after another.
 
@@ -25,7 +26,6 @@ async function answer({ id, now: time, request }: ThreadMessage): Promise<void> 
     reply = { id, fault: faultFrom(error) };
   }
   port?.postMessage(reply);
-  if (request.kind === "close") port?.close();
 }
 
 async function run(request: ThreadRequest): Promise<unknown> {
@@ -38,7 +38,7 @@ async function run(request: ThreadRequest): Promise<unknown> {
     case "call":
       return callBackend(request.call, database.backend);
     case "group":
-      return runGroup(database, request.calls);
+      return runGroup(database, unpackWrites(request));
     default:
       return request satisfies never;
   }

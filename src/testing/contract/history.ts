@@ -56,6 +56,7 @@ export type AnyStep = { [K in keyof Steps]: Step<K> }[keyof Steps];
 
 const { SUBMITTED, WORKING, INPUT_REQUIRED, COMPLETED } = TaskState;
 const maxSteps = 60;
+const quarterHourMs = 900_000;
 
 /** A few steps, or many, in whichever order. */
 export function drawHistory(random: Random): readonly AnyStep[] {
@@ -125,4 +126,5 @@ const drawScope = (random: Random): Scope => random.pick<Scope>(alice, bob);
 const drawName = (random: Random): string => random.pick("n1", "n2", "n3");
 const drawContext = (random: Random): string => random.pick("c1", "c2");
 const drawState = (random: Random): TaskState => random.pick(SUBMITTED, WORKING, INPUT_REQUIRED, COMPLETED);
-const drawTime = (random: Random): number => random.int(0, 6);
+/** Times lie close together, and some far apart: a store may count tasks by spans of time. */
+const drawTime = (random: Random): number => random.int(0, 6) + random.pick(0, 0, 0, 1, 2, 300) * quarterHourMs;

@@ -52,6 +52,7 @@ export function listTests({ describe, it }: Suite, make: MakeTaskStore): void {
   });
   filterTests({ describe, it }, make);
   pageTests({ describe, it }, make);
+  sinceTests({ describe, it }, make);
 }
 
 function filterTests({ describe, it }: Suite, make: MakeTaskStore): void {
@@ -132,6 +133,50 @@ function pageTests({ describe, it }: Suite, make: MakeTaskStore): void {
       }),
     );
   });
+}
+
+const minuteMs = 60_000;
+
+/** A store may count tasks by spans of time: here tasks lie in many of them, and move between them. */
+function sinceTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("a list since a time", () => {
+    it(
+      "says on every page how many there are, while tasks move between times and states over hours",
+      withStore(make, async (store) => {
+        const times = Array.from({ length: 24 }, (_, index) => (100 + index * 7) * minuteMs);
+        const heads = await fill(store, times);
+        const places = heads.map(({ state, statusTime }) => ({ state, statusTime }));
+        await assertSince(store, places);
+        for (const [index, head] of heads.entries()) {
+          const place = places[index];
+          // To a later time, to an earlier one, which leaves the time as it is, or nowhere at all.
+          const time = head.statusTime + (index % 3 === 0 ? 50 : index % 3 === 1 ? -50 : 0) * minuteMs;
+          const state = index % 2 === 0 ? WORKING : index % 5 === 0 ? SUBMITTED : COMPLETED;
+          assert.equal(await store.append(appendTo(head, status(state, time, 2))), "stored");
+          if (place !== undefined) Object.assign(place, { state, statusTime: Math.max(time, place.statusTime) });
+          if (index % 8 === 7) await assertSince(store, places);
+        }
+      }),
+    );
+  });
+}
+
+/** Lists since every half hour or so, in any state and in one, from the first page to the last. */
+async function assertSince(store: TaskStore, places: readonly Pick<Head, "state" | "statusTime">[]): Promise<void> {
+  for (let since = 89 * minuteMs; since < 330 * minuteMs; since += 31 * minuteMs) {
+    for (const state of [undefined, SUBMITTED, WORKING, COMPLETED]) {
+      const found = places.filter((place) => place.statusTime >= since && (state ?? place.state) === place.state);
+      let seen = 0;
+      for (let after: ListQuery["after"]; ; ) {
+        const page = await store.list(alice, { since, state, after, limit: 10 });
+        assert.equal(page.total, found.length);
+        seen += page.tasks.length;
+        after = page.tasks.at(-1)?.head;
+        if (!page.more) break;
+      }
+      assert.equal(seen, found.length);
+    }
+  }
 }
 
 /** Creates a task for each time. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { create } from "@bufbuild/protobuf";
-import type { LogRecord, TaskStore } from "../../core/ports.js";
+import type { DuePlace, Head, LogRecord, TaskStore } from "../../core/ports.js";
 import { SendMessageConfigurationSchema, TaskState } from "../../protocol/model.js";
 import { appendTo, assertRecords, entry, event, headOf, message, newTask, plainEntry, status } from "./fixtures.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
@@ -155,10 +155,34 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
         );
       }),
     );
+    it(
+      "is due in pages, each behind the one before, also when several tasks have one time and some have been woken since",
+      withStore(make, async (store) => {
+        const ids: string[] = [];
+        for (const wakeAt of [20, -5, 20, 20, 30, 20, far]) ids.push(await parked(store, wakeAt));
+        const whole = await store.due(10);
+        assert.deepEqual(
+          whole.map(({ id }) => id),
+          [1, 0, 2, 3, 5, 4].map((index) => ids[index]),
+        );
+        const [first, second, third, ...rest] = whole;
+        assert.ok(first !== undefined && second !== undefined && third !== undefined);
+        assert.deepEqual(await store.due(2, place(first)), [second, third]);
+        await store.append(appendTo(third, { records: [started(3, 2, "wake")], claim: { holder: "there", turn: 2 } }));
+        assert.deepEqual(await store.due(10, place(third)), rest);
+        assert.deepEqual(await store.due(10, { wakeAt: 25, key: 0 }), rest.slice(-1));
+        assert.deepEqual(await store.due(10, place(rest.at(-1))), []);
+      }),
+    );
   });
 }
 
 const working = { status: { state: WORKING, time: 1_000 } };
+function place(head: Head | undefined): DuePlace {
+  assert.ok(head?.wakeAt !== undefined);
+  return { wakeAt: head.wakeAt, key: head.key };
+}
+
 /** Not within any test. */
 const far = Date.UTC(9999, 0, 1);
 

@@ -70,7 +70,7 @@ export class FaultyStore implements TaskStore {
   renew: TaskStore["renew"] = (instance, ttlMs) => this.#call(() => this.#store.renew(instance, ttlMs));
   retire: TaskStore["retire"] = (instance) => this.#call(() => this.#store.retire(instance));
   orphans: TaskStore["orphans"] = (limit) => this.#call(() => this.#store.orphans(limit));
-  due: TaskStore["due"] = (limit) => this.#call(() => this.#store.due(limit));
+  due: TaskStore["due"] = (limit, after) => this.#call(() => this.#store.due(limit, after));
   beginSend: TaskStore["beginSend"] = (send) => this.#call(() => this.#store.beginSend(send));
   readSend: TaskStore["readSend"] = (scope, messageId) => this.#call(() => this.#store.readSend(scope, messageId));
   takeSend: TaskStore["takeSend"] = (claim, instance) => this.#call(() => this.#store.takeSend(claim, instance));

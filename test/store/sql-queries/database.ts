@@ -17,11 +17,17 @@ export function openDatabase(path = ":memory:", now: () => number = Date.now) {
   return { database, connection, db, place };
 }
 
-/** The same, as a backend that is open. */
-export async function openBackend(path = ":memory:", now: () => number = Date.now) {
+/** The same, as a backend that has not been opened. */
+export function openUnopened(path = ":memory:", now: () => number = Date.now) {
   const opened = openDatabase(path, now);
   const { connection, db, place } = opened;
   const backend = createKyselyBackend({ db, dialect: place.dialect, hot: createHotPath(connection, now) });
-  await backend.open();
   return { ...opened, backend };
+}
+
+/** The same, as a backend that is open. */
+export async function openBackend(path = ":memory:", now: () => number = Date.now) {
+  const opened = openUnopened(path, now);
+  await opened.backend.open();
+  return opened;
 }

@@ -43,13 +43,17 @@ async function migratingProcess(sql: string) {
 describe("migrations", () => {
   it("make the tables in an empty database, and nothing in one that has them", async () => {
     const { place, database } = openDatabase(path);
-    expect(await schemaStatus(place)).toMatchObject({ version: 0, latest: 1, pending: [{ version: 1 }] });
+    expect(await schemaStatus(place)).toMatchObject({
+      version: 0,
+      latest: 2,
+      pending: [{ version: 1 }, { version: 2 }],
+    });
     expect(await migrate(place)).toBe(0);
     const schema = schemaOf(database);
     expect(schema.length).toBeGreaterThan(15);
-    expect(await migrate(place)).toBe(1);
+    expect(await migrate(place)).toBe(2);
     expect(schemaOf(database)).toEqual(schema);
-    expect(await schemaStatus(place)).toEqual({ version: 1, latest: 1, pending: [] });
+    expect(await schemaStatus(place)).toEqual({ version: 2, latest: 2, pending: [] });
     await place.db.destroy();
   });
 
@@ -66,17 +70,17 @@ describe("migrations", () => {
     const { text, stopped } = await migratingProcess(migrationSql(place));
     expect(text).toBe("begun");
     expect(await schemaStatus(place)).toMatchObject({ version: 0 });
-    expect(await migrate(place)).toBe(1);
-    expect(database.prepare("select version from trivium_schema").all()).toMatchObject([{ version: 1 }]);
+    expect(await migrate(place)).toBe(2);
+    expect(database.prepare("select version from trivium_schema").all()).toEqual([{ version: 1 }, { version: 2 }]);
     expect(await stopped).toBe(0);
     await place.db.destroy();
   });
 
   it("leave nothing behind when a step fails", async () => {
     const { place, database } = openDatabase(path);
-    database.exec("create table trivium_counts (mine text)");
+    database.exec("create table trivium_periods (mine text)");
     const before = schemaOf(database);
-    await expect(migrate(place)).rejects.toThrow("trivium_counts");
+    await expect(migrate(place)).rejects.toThrow("trivium_periods");
     expect(schemaOf(database)).toEqual(before);
     await place.db.destroy();
   });
@@ -85,9 +89,9 @@ describe("migrations", () => {
     const { place, database } = openDatabase(path);
     await migrate(place);
     database.exec("insert into trivium_schema values (7, 0)");
-    const sentence = "the database has schema 7, this release knows up to 1: use a newer release of trivium";
+    const sentence = "the database has schema 7, this release knows up to 2: use a newer release of trivium";
     await expect(migrate(place)).rejects.toThrow(sentence);
-    expect(await schemaStatus(place)).toEqual({ version: 7, latest: 1, pending: [] });
+    expect(await schemaStatus(place)).toEqual({ version: 7, latest: 2, pending: [] });
     await place.db.destroy();
   });
 
@@ -99,8 +103,8 @@ describe("migrations", () => {
     byHand.exec(text);
     expect(schemaOf(byHand)).toEqual(schemaOf(database));
     const other = openDatabase(join(folder, "by-hand.db"));
-    expect(await migrate(other.place)).toBe(1);
-    expect(migrationSql(place, 1)).toBe("");
+    expect(await migrate(other.place)).toBe(2);
+    expect(migrationSql(place, 2)).toBe("");
     byHand.close();
     await Promise.all([place, other.place].map(({ db }) => db.destroy()));
   });

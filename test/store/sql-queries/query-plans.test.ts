@@ -46,10 +46,24 @@ describe("a page of tasks", () => {
     });
   }
 
-  for (const filters of [{ since: 3 }, { contextId: "c" }, { contextId: "c", state: 3 }, { state: 3, since: 3 }]) {
+  for (const filters of [{ contextId: "c" }, { contextId: "c", state: 3 }, { contextId: "c", state: 3, since: 3 }]) {
     it(`is counted for ${JSON.stringify(filters)} without looking at a task`, () => {
       const plan = planOf(countFor(filters));
       expect(plan).toEqual([expect.stringMatching(/^SEARCH t USING COVERING INDEX /)]);
+    });
+  }
+
+  const counted: readonly (readonly [Omit<ListQuery, "limit">, string])[] = [
+    [{ since: 3 }, "time (tenant=? AND owner=? AND status_time>? AND status_time<?)"],
+    [{ since: 3, state: 3 }, "state (tenant=? AND owner=? AND state=? AND status_time>? AND status_time<?)"],
+  ];
+  for (const [filters, range] of counted) {
+    it(`is counted for ${JSON.stringify(filters)} by counters, and by an index for one period`, () => {
+      expect(planOf(countFor(filters))).toEqual([
+        "SEARCH p USING PRIMARY KEY (tenant=? AND owner=? AND period>?)",
+        "SCALAR SUBQUERY 1",
+        `SEARCH t USING COVERING INDEX trivium_tasks_${range}`,
+      ]);
     });
   }
 });

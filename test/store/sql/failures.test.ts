@@ -196,7 +196,7 @@ describe("writes of a moment", () => {
       false,
     ]);
     for (const result of results) if (result.status === "rejected") expect(result.reason).toMatchObject(refused);
-    expect(requests.map((request) => (request.kind === "group" ? request.calls.length : 0))).toEqual([1, 7]);
+    expect(requests.map((request) => (request.kind === "group" ? request.writes.length : 0))).toEqual([8]);
     expect((await store.list(alice, { limit: 10 })).total).toBe(4);
     await store.close();
   });

@@ -22,12 +22,18 @@ export interface SourceProcess {
   readonly end: Promise<number | NodeJS.Signals>;
 }
 
+/** Options with which Node runs a source. */
+export const sourceFlags: readonly string[] = [
+  "--experimental-transform-types",
+  "--no-warnings",
+  "--import",
+  `data:text/javascript,${encodeURIComponent(hooks)}`,
+];
+
 /** Runs a file of this folder as a process of its own. It is ended with the test. */
 export function runSource(name: string, ...args: readonly string[]): SourceProcess {
   const file = fileURLToPath(new URL(name, import.meta.url));
-  const loader = `data:text/javascript,${encodeURIComponent(hooks)}`;
-  const flags = ["--experimental-transform-types", "--no-warnings", "--import", loader];
-  const child = spawn(process.execPath, [...flags, file, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [...sourceFlags, file, ...args], { stdio: ["ignore", "pipe", "inherit"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const line = async (): Promise<string | undefined> => (await lines.next()).value;

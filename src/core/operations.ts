@@ -1,0 +1,163 @@
+import { create } from "@bufbuild/protobuf";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import type { Scope, ServerContext } from "../protocol/context.js";
+import { A2AError, invalidParams } from "../protocol/errors.js";
+import type { Logger } from "../protocol/logger.js";
+import { type Capability, type OperationName, type Operations, operationOf } from "../protocol/operations.js";
+import { createPartCheck } from "./accept-parts.js";
+import { cancelTask } from "./cancel.js";
+import { listTasks } from "./list-tasks.js";
+import { type CalledOperations, withTaskNames } from "./named-tasks.js";
+import type { PushService } from "./ports.js";
+import { createPushConfig, deletePushConfig, getPushConfig, inlinePush, listPushConfigs } from "./push-config.js";
+import { readTask } from "./read-task.js";
+import type { RequestHandlerOptions } from "./request-handler.js";
+import type { Runtime } from "./runtime.js";
+import { type SendCall, type SendPolicy, sendMessage } from "./send.js";
+import { isOnce, sendMessageOnce, sendStreamingMessageOnce } from "./send-once.js";
+import { sendStreamingMessage } from "./send-stream.js";
+import { guardPushStore } from "./store-failure.js";
+import { subscribeToTask } from "./subscribe.js";
+
+/** Whose tasks a request is about. Throws when its tenant is none of the caller's. */
+type ScopeOf = (context: ServerContext, request: { readonly tenant: string }) => Scope;
+
+/** Throws for an operation that the agent does not declare. */
+type Gate = (name: OperationName) => void;
+
+/** The eleven operations over a runtime, for as much as the options declare. */
+export function createOperations(runtime: Runtime, options: RequestHandlerOptions): Operations<ServerContext> {
+  const { extendedCard, streaming = true } = options;
+  const push = options.push === undefined ? undefined : guardPush(options.push, options.logger);
+  const scopeOf = createScopes(options.tenants);
+  const gate = createCapabilityGate({
+    streaming,
+    pushNotifications: push !== undefined,
+    extendedAgentCard: extendedCard !== undefined,
+  });
+  const parts: Parts = { runtime, push, scopeOf, gate };
+  const operations: CalledOperations = {
+    ...sendOperations(parts, options.inputModes),
+    getTask: async (request, context) => {
+      const { historyLength } = request;
+      return (await readTask(runtime, scopeOf(context, request), request.id, { historyLength })).task;
+    },
+    listTasks: async (request, context) => listTasks(runtime, request, scopeOf(context, request)),
+    cancelTask: async (request, context) => cancelTask(runtime, request, scopeOf(context, request)),
+    subscribeToTask: (request, context) => {
+      gate("subscribeToTask");
+      return subscribeToTask(runtime, request, context, scopeOf(context, request));
+    },
+    ...pushOperations(parts),
+    getExtendedAgentCard: async (request, context) => {
+      gate("getExtendedAgentCard");
+      scopeOf(context, request);
+      const card = await extendedCard?.(context.principal, context.caller);
+      if (card !== undefined) return card;
+      throw new A2AError("extendedAgentCardNotConfigured", "there is no extended card for this caller");
+    },
+  };
+  return withTaskNames(operations, { store: runtime.store, scopeOf });
+}
+
+/** What the operations are made of. */
+interface Parts {
+  readonly runtime: Runtime;
+  readonly push: PushService | undefined;
+  readonly scopeOf: ScopeOf;
+  readonly gate: Gate;
+}
+
+function sendOperations(
+  { runtime, push, scopeOf, gate }: Parts,
+  inputModes: readonly string[] | undefined,
+): Pick<CalledOperations, "sendMessage" | "sendStreamingMessage"> {
+  const policy: SendPolicy = {
+    checkParts: createPartCheck(inputModes),
+    inlinePush: async (call, entry) => {
+      if (push === undefined) throw noPush();
+      return inlinePush(push, call, entry);
+    },
+  };
+  const sendCall = (request: SendCall["request"], context: ServerContext, name?: string): SendCall => ({
+    runtime,
+    policy,
+    request,
+    context,
+    scope: scopeOf(context, request),
+    name,
+  });
+  return {
+    sendMessage: async (request, context, name) => {
+      const call = sendCall(request, context, name);
+      return isOnce(call) ? sendMessageOnce(call) : sendMessage(call);
+    },
+    sendStreamingMessage: (request, context, name) => {
+      gate("sendStreamingMessage");
+      const call = sendCall(request, context, name);
+      return isOnce(call) ? sendStreamingMessageOnce(call) : sendStreamingMessage(call);
+    },
+  };
+}
+
+type PushOperation = Extract<OperationName, `${string}PushNotificationConfig${"" | "s"}`>;
+
+function pushOperations({ runtime, push, scopeOf, gate }: Parts): Pick<CalledOperations, PushOperation> {
+  const withPush = (name: OperationName): PushService => {
+    gate(name);
+    if (push === undefined) throw noPush();
+    return push;
+  };
+  return {
+    createTaskPushNotificationConfig: async (request, context, taskName) =>
+      createPushConfig(
+        runtime,
+        withPush("createTaskPushNotificationConfig"),
+        request,
+        { version: context.version, taskName },
+        scopeOf(context, request),
+      ),
+    getTaskPushNotificationConfig: async (request, context) =>
+      getPushConfig(runtime, withPush("getTaskPushNotificationConfig"), request, scopeOf(context, request)),
+    listTaskPushNotificationConfigs: async (request, context) =>
+      listPushConfigs(runtime, withPush("listTaskPushNotificationConfigs"), request, scopeOf(context, request)),
+    deleteTaskPushNotificationConfig: async (request, context) => {
+      await deletePushConfig(runtime, withPush("deleteTaskPushNotificationConfig"), request, scopeOf(context, request));
+      return create(EmptySchema);
+    },
+  };
+}
+
+// The tenant of a request is a wish: it is checked against what exists and who is asking, never trusted.
+function createScopes(tenants: readonly string[] = []): ScopeOf {
+  const known = new Set(tenants);
+  return ({ principal }, { tenant: wished }) => {
+    const { owner, tenant = "" } = principal;
+    if (wished === "" || wished === tenant) return { tenant, owner };
+    if (!known.has(wished) || tenant !== "")
+      throw invalidParams({ field: "tenant", description: "is not a tenant of this agent" });
+    return { tenant: wished, owner };
+  };
+}
+
+function createCapabilityGate(on: Readonly<Record<Capability, boolean>>): Gate {
+  return (name) => {
+    const { needs, method } = operationOf(name);
+    if (needs === undefined || on[needs]) return;
+    if (needs === "pushNotifications") throw noPush();
+    throw new A2AError("unsupportedOperation", `${method} is not supported: the agent does not declare ${needs}`);
+  };
+}
+
+function noPush(): A2AError {
+  return new A2AError("pushNotificationNotSupported", "the agent sends no push notifications");
+}
+
+function guardPush(push: PushService, logger: Logger): PushService {
+  return {
+    store: guardPushStore(push.store, logger),
+    check: (config) => push.check(config),
+    added: (registration) => push.added(registration),
+    removed: (taskId, id) => push.removed(taskId, id),
+  };
+}

@@ -1,0 +1,105 @@
+import type { PushRegistration } from "../core/ports.js";
+import type { StreamResponse } from "../protocol/model.js";
+import type { PushFace } from "../version/codec.js";
+import type { AskStore } from "./ask-store.js";
+import { attemptOften } from "./attempts.js";
+import type { CallOutcome } from "./call.js";
+import type { CourierDeps } from "./courier.js";
+import { type Letter, writeLetter } from "./letter.js";
+import { pause } from "./pause.js";
+
+interface DeliveryWays {
+  readonly ask: AskStore;
+  /** Ends everything. */
+  readonly stop: AbortSignal;
+  /** Ends waiting: calls go on. */
+  readonly hurry: AbortSignal;
+  /** Told in the moment in which the configuration is found to be gone, or another process's. */
+  readonly onGone: () => void;
+}
+
+/** How one webhook is told an event: in the words of its version, with retries, by its configuration of that moment. */
+export class Delivery {
+  readonly #deps: CourierDeps;
+  readonly #ways: DeliveryWays;
+  /** As it was last seen: it says how the webhook is spoken to. */
+  #registration: PushRegistration;
+  /** How often the configuration was set while it was on its way. */
+  #replaced = 0;
+
+  constructor(deps: CourierDeps, registration: PushRegistration, ways: DeliveryWays) {
+    this.#deps = deps;
+    this.#registration = registration;
+    this.#ways = ways;
+  }
+
+  replace(registration: PushRegistration): void {
+    this.#registration = registration;
+    this.#replaced += 1;
+  }
+
+  /** Tells the webhook, as its configuration says by then. False when the configuration is gone. */
+  async deliver(event: StreamResponse): Promise<boolean> {
+    const letter = this.#write(event);
+    return letter === undefined ? true : this.#send(letter);
+  }
+
+  /** What the webhook wants to be told: events, or its task as it stands. */
+  get tells(): PushFace["tells"] {
+    return this.#face.tells;
+  }
+
+  get #face(): PushFace {
+    return this.#deps.faceOf(this.#registration);
+  }
+
+  #write(response: StreamResponse): Letter | undefined {
+    try {
+      return writeLetter(this.#face, response, this.#registration);
+    } catch (error) {
+      this.#deps.logger.error(this.#said({ error }), "an event could not be written for a webhook");
+      return undefined;
+    }
+  }
+
+  // False when the configuration is gone; an event that the webhook does not take is given up.
+  async #send(letter: Letter): Promise<boolean> {
+    const { clock, limits, slots, logger } = this.#deps;
+    const attempt = (): Promise<CallOutcome | "gone"> => slots.run(this.#ways.stop, () => this.#attempt(letter));
+    const { outcome, attempts } = await attemptOften(attempt, limits, (ms) => pause(clock, ms, this.#ways.hurry));
+    if (outcome === "gone") return false;
+    this.#ways.stop.throwIfAborted();
+    if (outcome.kind !== "taken") {
+      const fields = this.#said({ attempts, reason: outcome.reason });
+      logger.warn(fields, "a webhook did not take an event, it was given up");
+    }
+    return true;
+  }
+
+  async #attempt(letter: Letter): Promise<CallOutcome | "gone"> {
+    const registration = await this.#current();
+    if (registration === undefined) return "gone";
+    this.#registration = registration;
+    return this.#deps.call(registration.config, letter, this.#ways.stop);
+  }
+
+  // The configuration is read for each attempt: by now another process may have replaced it, deleted it, or taken it on
+  // because this one was silent for too long.
+  async #current(): Promise<PushRegistration | undefined> {
+    const { store, instance } = this.#deps;
+    const { key, config } = this.#registration;
+    for (;;) {
+      const before = this.#replaced;
+      const registration = await this.#ways.ask(() => store.get(key, config.id));
+      if (registration !== undefined && (instance ?? registration.holder) === registration.holder) return registration;
+      if (this.#replaced === before) break;
+    }
+    this.#ways.onGone();
+    return undefined;
+  }
+
+  #said(fields: object): object {
+    const { taskId, config } = this.#registration;
+    return { taskId, id: config.id, ...fields };
+  }
+}

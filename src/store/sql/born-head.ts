@@ -1,0 +1,43 @@
+import type { Head } from "../../core/ports.js";
+import { isTerminal } from "../../protocol/states.js";
+import type { NewTaskRow } from "./rows.js";
+
+/** What the database adds to a task that is made. */
+export interface Born {
+  readonly key: number;
+  readonly incarnation: string;
+  readonly holderLive: boolean;
+}
+
+/** The head of a task that has just been made. */
+export function bornHead(row: NewTaskRow, { key, incarnation, holderLive }: Born): Head {
+  const { id, contextId, scope, version, status, log, turnSeq } = row;
+  return {
+    key,
+    id,
+    contextId,
+    scope: { tenant: scope.tenant, owner: scope.owner },
+    incarnation,
+    seq: log?.seq ?? 0,
+    epoch: 1,
+    holder: holderOf(row),
+    holderLive,
+    state: status.state,
+    statusTime: status.time,
+    inboxPut: 0,
+    turn: 1,
+    turnSeq,
+    wakeAt: wakeOf(row),
+    version,
+  };
+}
+
+/** Who holds a task that is made: nobody when its turn ends with the same write. */
+export function holderOf({ holder, end }: NewTaskRow): string {
+  return end === undefined ? holder : "";
+}
+
+/** When a task that is made is to be woken: it is parked by the same write. */
+export function wakeOf({ status, end }: NewTaskRow): number | undefined {
+  return isTerminal(status.state) ? undefined : end?.park?.wakeAt;
+}

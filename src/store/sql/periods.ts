@@ -1,0 +1,81 @@
+import { sql } from "kysely";
+import { inTransaction, type Place, type SqlDialect } from "./dialect.js";
+import type { PeriodsTable } from "./schema.js";
+
+/** A task is counted in the period that the time of its status lies in. The length stands in databases: it stays. */
+export const periodMs = 600_000;
+
+export function periodOf(statusTime: number): number {
+  return Math.floor(statusTime / periodMs);
+}
+
+/** For how long after its end a period is left to those who write. */
+const settlesMs = 3_600_000;
+
+/**
+ * Folds the counters of periods that are long over: their shards become one row, and what is zero goes. Takes at most
+ * `limit` rows, in one transaction; gives how many it has taken.
+ */
+export function foldPeriods(place: Place, limit: number): Promise<number> {
+  return inTransaction(place, async (within) => {
+    const taken = await takeLoose(within, limit);
+    for (const counter of summed(taken)) await addToFolded(within, counter);
+    return taken.length;
+  });
+}
+
+type Counter = Omit<PeriodsTable, "shard">;
+
+/** Rows that others write at this moment are left for the next round, so that nobody waits for anybody here. */
+async function takeLoose({ db, dialect }: Place, limit: number): Promise<readonly Counter[]> {
+  const { rows } = await sql<Counter>`
+    with loose as materialized (
+      select tenant, owner, period, state, shard from trivium_periods
+      where period < cast((${dialect.now()} - ${sql.lit(settlesMs)}) / ${sql.lit(periodMs)} as bigint)
+        and ${looseRows(dialect)}
+      order by period limit ${limit} ${dialect.locksRows ? sql`for update skip locked` : sql``}
+    )
+    delete from trivium_periods
+    where (tenant, owner, period, state, shard) in (select tenant, owner, period, state, shard from loose)
+    returning tenant, owner, period, state, count`.execute(db);
+  return rows;
+}
+
+/** In the words of the index that finds them: with one shard there is nothing to fold, else a folded row is never zero. */
+function looseRows({ shard }: SqlDialect) {
+  return shard === "" ? sql<boolean>`count = 0` : sql<boolean>`shard <> ''`;
+}
+
+/** One counter for each that differs from zero, in one order everywhere: two that fold at once wait in no circle. */
+function summed(taken: readonly Counter[]): readonly Counter[] {
+  const sums = new Map<string, Counter>();
+  for (const { count, ...key } of taken) {
+    const name = JSON.stringify([key.tenant, key.owner, key.period, key.state]);
+    sums.set(name, { ...key, count: (sums.get(name)?.count ?? 0) + count });
+  }
+  const inOrder = [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, counter]) => counter);
+  return inOrder.filter(({ count }) => count !== 0);
+}
+
+async function addToFolded({ db }: Place, counter: Counter): Promise<void> {
+  const { tenant, owner, period, state } = counter;
+  const row = await db
+    .insertInto("trivium_periods")
+    .values({ ...counter, shard: "" })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["tenant", "owner", "period", "state", "shard"])
+        .doUpdateSet((set) => ({ count: set("trivium_periods.count", "+", set.ref("excluded.count")) })),
+    )
+    .returning("count")
+    .executeTakeFirst();
+  if (row?.count !== 0) return;
+  await db
+    .deleteFrom("trivium_periods")
+    .where("tenant", "=", tenant)
+    .where("owner", "=", owner)
+    .where("period", "=", period)
+    .where("state", "=", state)
+    .where("shard", "=", "")
+    .execute();
+}

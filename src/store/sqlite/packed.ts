@@ -1,0 +1,141 @@
+import type { AppendResult } from "../../core/ports.js";
+import type { Born } from "../sql/born-head.js";
+import type { AppendRow, LogRow, NewTaskRow, SnapshotRow } from "../sql/rows.js";
+import type { BackendCall } from "./messages.js";
+
+// Writes of a moment on their way to the other thread. To clone an object costs as much for each of its names as for what
+// it holds, and a view of bytes costs most: so the writes that every event makes go as lists, with all their payloads in
+// one piece.
+
+/** One of the two writes that every event makes. */
+export type HotWrite =
+  | { readonly kind: "create"; readonly row: NewTaskRow }
+  | { readonly kind: "append"; readonly row: AppendRow };
+
+/** What it gives. */
+export type HotResult = Born | AppendResult;
+
+export type GroupWrite = HotWrite | { readonly kind: "call"; readonly call: BackendCall };
+
+export interface PackedWrites {
+  readonly writes: readonly (PackedCreate | PackedAppend | BackendCall)[];
+  /** The payloads, in the order of the writes. */
+  readonly bytes: Uint8Array;
+}
+
+type PackedStatus = readonly [state: number, time: number];
+type PackedPayload = readonly [seq: number, count: number, format: number, length: number];
+
+type PackedBody = readonly [
+  end: AppendRow["end"],
+  takes: readonly string[] | undefined,
+  turnSeq: number,
+  log: PackedPayload | undefined,
+  snapshot: PackedPayload | undefined,
+];
+
+type PackedCreate = readonly [
+  id: string,
+  contextId: string,
+  tenant: string,
+  owner: string,
+  holder: string,
+  version: string,
+  name: string | undefined,
+  status: PackedStatus,
+  ...body: PackedBody,
+];
+
+type PackedAppend = readonly [
+  key: number,
+  epoch: number,
+  seq: number,
+  claim: AppendRow["claim"],
+  status: PackedStatus | undefined,
+  ...body: PackedBody,
+];
+
+export function packWrites(writes: readonly GroupWrite[]): PackedWrites {
+  const payloads: Uint8Array[] = [];
+  const packed = writes.map((write) => packWrite(write, payloads));
+  return { writes: packed, bytes: joined(payloads) };
+}
+
+export function unpackWrites({ writes, bytes }: PackedWrites): readonly GroupWrite[] {
+  let at = 0;
+  const take = (length: number): Uint8Array => {
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
+  return writes.map((write) => unpackWrite(write, take));
+}
+
+function packWrite(write: GroupWrite, payloads: Uint8Array[]): PackedCreate | PackedAppend | BackendCall {
+  if (write.kind === "call") return write.call;
+  if (write.kind === "append") {
+    const { key, epoch, seq, claim, status } = write.row;
+    const packed = status === undefined ? undefined : ([status.state, status.time] as const);
+    return [key, epoch, seq, claim, packed, ...packBody(write.row, payloads)];
+  }
+  const { id, contextId, scope, holder, version, name, status } = write.row;
+  const named = [id, contextId, scope.tenant, scope.owner, holder, version, name] as const;
+  return [...named, [status.state, status.time], ...packBody(write.row, payloads)];
+}
+
+function packBody({ end, takes, turnSeq, log, snapshot }: AppendRow | NewTaskRow, payloads: Uint8Array[]): PackedBody {
+  if (log !== undefined) payloads.push(log.bytes);
+  if (snapshot !== undefined) payloads.push(snapshot.bytes);
+  return [
+    end,
+    takes.length === 0 ? undefined : takes,
+    turnSeq,
+    log === undefined ? undefined : [log.seq, log.count, log.format, log.bytes.length],
+    snapshot === undefined ? undefined : [snapshot.seq, 0, snapshot.format, snapshot.bytes.length],
+  ];
+}
+
+function unpackWrite(write: PackedWrites["writes"][number], take: (length: number) => Uint8Array): GroupWrite {
+  if ("method" in write) return { kind: "call", call: write };
+  if (isCreate(write)) {
+    const [id, contextId, tenant, owner, holder, version, name, [state, time], ...body] = write;
+    const task = { id, contextId, scope: { tenant, owner }, holder, version, name, status: { state, time } };
+    return { kind: "create", row: { ...task, ...unpackBody(body, take) } };
+  }
+  const [key, epoch, seq, claim, packed, ...body] = write;
+  const status = packed === undefined ? undefined : { state: packed[0], time: packed[1] };
+  return { kind: "append", row: { key, epoch, seq, claim, status, ...unpackBody(body, take) } };
+}
+
+function isCreate(write: PackedCreate | PackedAppend): write is PackedCreate {
+  return typeof write[0] === "string";
+}
+
+function unpackBody([end, takes = [], turnSeq, log, snapshot]: PackedBody, take: (length: number) => Uint8Array) {
+  return {
+    end,
+    takes,
+    turnSeq,
+    log: log === undefined ? undefined : logOf(log, take),
+    snapshot: snapshot === undefined ? undefined : snapshotOf(snapshot, take),
+  };
+}
+
+function logOf([seq, count, format, length]: PackedPayload, take: (length: number) => Uint8Array): LogRow {
+  return { seq, count, format, bytes: take(length) };
+}
+
+function snapshotOf([seq, , format, length]: PackedPayload, take: (length: number) => Uint8Array): SnapshotRow {
+  return { seq, format, bytes: take(length) };
+}
+
+function joined(payloads: readonly Uint8Array[]): Uint8Array {
+  const [only] = payloads;
+  if (only !== undefined && payloads.length === 1) return only;
+  const all = new Uint8Array(payloads.reduce((length, { length: more }) => length + more, 0));
+  let at = 0;
+  for (const payload of payloads) {
+    all.set(payload, at);
+    at += payload.length;
+  }
+  return all;
+}

@@ -1,0 +1,52 @@
+import type { Scope } from "../../protocol/context.js";
+import { periodOf } from "../sql/periods.js";
+import type { Statements } from "./statements.js";
+
+/** How the numbers of tasks change within a transaction: each counter is written once, however many tasks move it. */
+export interface Tally {
+  /** A task is in a state since a time, or (-1) is no longer. */
+  count(scope: Scope, state: number, statusTime: number, change: 1 | -1): void;
+  /** Writes what was counted, and begins anew. */
+  write(statements: Pick<Statements, "count" | "countPeriod">): void;
+}
+
+interface Counter extends Scope {
+  readonly state: number;
+  readonly period: number;
+  change: number;
+}
+
+export function createTally(): Tally {
+  const counters = new Map<string, Counter>();
+  return {
+    count({ tenant, owner }, state, statusTime, change) {
+      const period = periodOf(statusTime);
+      const name = `${state} ${period} ${tenant.length} ${tenant}${owner}`;
+      const counter = counters.get(name);
+      if (counter === undefined) counters.set(name, { tenant, owner, state, period, change });
+      else counter.change += change;
+    },
+    write({ count, countPeriod }) {
+      if (counters.size === 0) return;
+      for (const { tenant, owner, state, period, change } of counters.values()) {
+        if (change !== 0) countPeriod.run(tenant, owner, period, state, change);
+      }
+      for (const { tenant, owner, state, change } of byState(counters.values())) {
+        if (change !== 0) count.run(tenant, owner, state, change);
+      }
+      counters.clear();
+    },
+  };
+}
+
+/** The same without regard to the time. */
+function byState(counters: Iterable<Counter>): Iterable<Counter> {
+  const sums = new Map<string, Counter>();
+  for (const { tenant, owner, state, period, change } of counters) {
+    const name = `${state} ${tenant.length} ${tenant}${owner}`;
+    const sum = sums.get(name);
+    if (sum === undefined) sums.set(name, { tenant, owner, state, period, change });
+    else sum.change += change;
+  }
+  return sums.values();
+}

@@ -1,0 +1,113 @@
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { restored } from "../../src/cli/db/databases.js";
+import { inputRequired } from "../../src/protocol/events.js";
+import { TaskState } from "../../src/protocol/model.js";
+import { postgresStore } from "../../src/store/postgres/index.js";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { alice, appendTo, headOf, newTask, status } from "../../src/testing/contract/fixtures.js";
+import { startHandler, type TestHandler } from "../support/handler.js";
+import { hasPostgres, type PostgresServer, startPostgres } from "../support/postgres.js";
+import { lineOf, opened, stateOf, taskOf } from "../support/say.js";
+
+let home: string;
+let server: PostgresServer | undefined;
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), "trivium-restored-"));
+  if (hasPostgres) server = await startPostgres();
+}, 90_000);
+afterAll(async () => {
+  await rm(home, { recursive: true, force: true });
+  await server?.[Symbol.asyncDispose]();
+});
+
+/** Serves an agent that asks again and again over a file, for as long as something is done with it. */
+async function over<T>(path: string, use: (served: TestHandler) => Promise<T>): Promise<T> {
+  const store = sqliteStore({ path });
+  const served = startHandler({ agent: async ({ text }) => inputRequired(`${text}?`), store });
+  try {
+    return await use(served);
+  } finally {
+    await served[Symbol.asyncDispose]();
+    await store.close();
+  }
+}
+
+/** Says something, and waits until the turn is over, not only answered. */
+async function said({ send, store }: TestHandler, text: string, taskId?: string): Promise<string> {
+  const task = taskOf(await send(text, taskId === undefined ? {} : { taskId }));
+  expect(stateOf(task)).toBe("INPUT_REQUIRED");
+  await expect.poll(async () => (await store.head(alice, task.id))?.holder).toBe("");
+  return task.id;
+}
+
+/** What a subscriber of a task first gets, and its id. */
+async function firstOf({ subscribe }: TestHandler, taskId: string, after?: string) {
+  const { first, iterator } = await opened(subscribe(taskId, { after }));
+  await iterator.return?.();
+  return { line: lineOf(first), id: first.id };
+}
+
+describe("an id of an event that a restore has undone", () => {
+  it("leads into another history, unless the database was told so: then to the task as it stands", async () => {
+    const path = join(home, "tasks.db");
+    const copy = join(home, "copy.db");
+    const { taskId, id } = await over(path, async (served) => {
+      const taskId = await said(served, "one");
+      const file = new DatabaseSync(path);
+      file.exec(`vacuum into '${copy}'`);
+      file.close();
+      await said(served, "two", taskId);
+      const { id } = await firstOf(served, taskId);
+      return { taskId, id };
+    });
+    const plain = join(home, "plain.db");
+    await copyFile(copy, plain);
+    expect(await restored({ kind: "sqlite", path: copy })).toEqual({ tasks: 1 });
+    const resumed = async (file: string) =>
+      over(file, async (served) => {
+        await said(served, "other", taskId);
+        await said(served, "more", taskId);
+        const { line } = await firstOf(served, taskId, id);
+        // An id from after the restore is as good as ever.
+        const { id: current } = await firstOf(served, taskId);
+        await said(served, "last", taskId);
+        return [line, (await firstOf(served, taskId, current)).line];
+      });
+    const [wrong, good] = await resumed(plain);
+    expect(wrong).not.toMatch(/^task/);
+    expect(await resumed(copy)).toEqual(["task INPUT_REQUIRED", good]);
+    expect(good).toBe("status INPUT_REQUIRED");
+  });
+});
+
+const places = [
+  { name: "SQLite", skipped: false, make: async () => ({ kind: "sqlite", path: join(home, "heads.db") }) as const },
+  {
+    name: "PostgreSQL",
+    skipped: !hasPostgres,
+    make: async () => ({ kind: "postgres", url: (await server?.createDatabase()) ?? "" }) as const,
+  },
+];
+
+describe.each(places)("trivium db restored on $name", ({ skipped, make }) => {
+  it.skipIf(skipped)("gives a new incarnation to tasks that are not finished, and to no others", async () => {
+    const place = await make();
+    const open = () => (place.kind === "sqlite" ? sqliteStore(place) : postgresStore(place));
+    const before = open();
+    const waiting = await before.create(newTask());
+    const ended = await before.create(newTask());
+    await before.append(appendTo(ended, { ...status(TaskState.COMPLETED, 2_000, 2), end: { inboxPut: 0 } }));
+    await before.close();
+    expect(await restored(place)).toEqual({ tasks: 1 });
+    const after = open();
+    expect((await headOf(after, ended)).incarnation).toBe(ended.incarnation);
+    const { incarnation } = await headOf(after, waiting);
+    expect(incarnation).toMatch(/^[\da-f]{8}$/);
+    expect(incarnation).not.toBe(waiting.incarnation);
+    await after.close();
+  });
+});

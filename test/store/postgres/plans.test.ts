@@ -1,0 +1,50 @@
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openPostgres } from "../../../src/store/postgres/database.js";
+import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
+import { type StoreServer, startStoreServer } from "../../support/postgres-databases.js";
+import { alice, appendRow, taskRow } from "../sql-queries/rows.js";
+
+interface Prepared {
+  readonly name: string;
+  readonly statement: string;
+  readonly kept: number;
+  readonly anew: number;
+}
+
+describe.skipIf(!hasPostgres)("statements of a connection to PostgreSQL", () => {
+  let databases: StoreServer;
+  beforeAll(async () => {
+    databases = await startStoreServer({ settings: { fsync: "off" } });
+  }, startTimeoutMs);
+  afterAll(() => databases[Symbol.asyncDispose]());
+
+  /** Writes one thing at a time, and reads it, on one connection. Gives what the connection has prepared. */
+  async function use(sessions: boolean): Promise<readonly Prepared[]> {
+    const { db, backend } = openPostgres({ url: databases.url, sessions, pool: { max: 1 } });
+    for (let index = 0; index < 10; index += 1) {
+      const { key, id } = await backend.create(taskRow(`${sessions} ${index}`));
+      expect(await backend.append(appendRow({ key, epoch: 1, seq: 1 }))).toBe("stored");
+      expect(await backend.heads([key])).toMatchObject([{ id, seq: 2 }]);
+      expect((await backend.list(alice, { limit: 1 })).tasks).toHaveLength(1);
+    }
+    const { rows } = await sql<Prepared>`
+      select name, statement, generic_plans as kept, custom_plans as anew from pg_prepared_statements
+    `.execute(db);
+    await backend.close();
+    return rows;
+  }
+
+  it("are planned once, however little they are given", async () => {
+    const prepared = await use(true);
+    expect(prepared.filter(({ anew }) => anew > 0)).toEqual([]);
+    expect(prepared.find(({ name }) => name === "trivium_flush")).toMatchObject({ kept: 20 });
+    const heads = prepared.find(({ statement }) => /"t"."key" = any/.test(statement));
+    expect(heads).toMatchObject({ kept: 10 });
+    expect(new Set(prepared.map(({ statement }) => statement)).size).toBe(prepared.length);
+  });
+
+  it("are prepared for nobody behind a pooler that gives each transaction another connection", async () => {
+    expect(await use(false)).toEqual([]);
+  });
+});

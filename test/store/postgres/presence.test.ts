@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { createPresence } from "../../../src/store/postgres/presence.js";
+import { createVirtualClock } from "../../support/virtual-clock.js";
+
+/** Longer than a process that is alone needs to find it out. */
+const longMs = 30_000;
+
+function process() {
+  const clock = createVirtualClock();
+  const said: string[] = [];
+  return { clock, said, presence: createPresence({ clock, say: (word) => said.push(word) }) };
+}
+
+describe("a process on PostgreSQL", () => {
+  it("takes others to be there until nobody has answered", async () => {
+    const { clock, said, presence } = process();
+    expect(presence.others).toBe(true);
+    presence.connected();
+    expect(said).toEqual(["who"]);
+    await clock.advance(longMs);
+    expect(presence.others).toBe(false);
+  });
+
+  it("knows of another as long as it hears of it, and for a while after", async () => {
+    const { clock, presence } = process();
+    presence.connected();
+    presence.heard("here");
+    for (let elapsed = 0; elapsed < 10; elapsed += 1) {
+      await clock.advance(5_000);
+      expect(presence.others).toBe(true);
+      presence.heard("here");
+    }
+    await clock.advance(9_000);
+    expect(presence.others).toBe(true);
+    await clock.advance(longMs);
+    expect(presence.others).toBe(false);
+  });
+
+  it("that is alone hears one that comes, and answers it", async () => {
+    const { clock, said, presence } = process();
+    presence.connected();
+    await clock.advance(longMs);
+    said.length = 0;
+    presence.heard("who");
+    expect(presence.others).toBe(true);
+    expect(said).toEqual(["here"]);
+  });
+
+  it("takes others to be there again when its connection is another, and says nothing once it is closed", async () => {
+    const { clock, said, presence } = process();
+    presence.connected();
+    await clock.advance(longMs);
+    presence.connected();
+    expect(presence.others).toBe(true);
+    presence.close();
+    said.length = 0;
+    await clock.advance(longMs);
+    expect(said).toEqual([]);
+  });
+});

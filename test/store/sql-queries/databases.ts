@@ -1,0 +1,64 @@
+import { sql } from "kysely";
+import { openPostgres } from "../../../src/store/postgres/database.js";
+import type { Place } from "../../../src/store/sql/dialect.js";
+import { migrations, schemaTable } from "../../../src/store/sql/migrations.js";
+import type { Backend } from "../../../src/store/sql/rows.js";
+import { hasPostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
+import { openUnopened } from "./database.js";
+
+/** A database of one of the two kinds, with a backend that has not been opened. */
+export interface TestDatabase {
+  readonly place: Place;
+  readonly backend: Backend;
+}
+
+/** A kind of database. `start` and `stop` frame all that is made of it. */
+export interface DatabaseKind {
+  readonly name: string;
+  readonly skipped: boolean;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  make(now: () => number): Promise<TestDatabase>;
+}
+
+export function databaseKinds(): readonly DatabaseKind[] {
+  let server: PostgresServer | undefined;
+  return [
+    {
+      name: "SQLite",
+      skipped: false,
+      start: async () => {},
+      stop: async () => {},
+      make: async (now) => openUnopened(":memory:", now),
+    },
+    {
+      name: "PostgreSQL",
+      skipped: !hasPostgres,
+      async start() {
+        server = await startPostgres({ settings: { fsync: "off" } });
+      },
+      async stop() {
+        await server?.[Symbol.asyncDispose]();
+      },
+      async make(now) {
+        if (server === undefined) throw new Error("PostgreSQL has not been started");
+        const { db, dialect, backend } = openPostgres({ url: await server.createDatabase() }, now);
+        return { place: { db, dialect }, backend };
+      },
+    },
+  ];
+}
+
+/** The tables as a release has left them that knew no more than so many steps. */
+export async function migrateUpTo({ db, dialect }: Place, version: number): Promise<void> {
+  await schemaTable(db, dialect).execute();
+  for (const step of migrations.slice(0, version)) {
+    for (const statement of step.statements(db, dialect)) await statement.execute();
+    await db.insertInto("trivium_schema").values({ version: step.version, applied_at: 0 }).execute();
+  }
+}
+
+/** All rows that the text gives. */
+export async function rowsOf<T>({ db }: Place, text: string): Promise<readonly T[]> {
+  return (await sql.raw<T>(text).execute(db)).rows;
+}

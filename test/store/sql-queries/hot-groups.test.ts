@@ -1,0 +1,108 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { AppendRow } from "../../../src/store/sql/rows.js";
+import { createHotPath } from "../../../src/store/sqlite/flush.js";
+import type { HotWrite } from "../../../src/store/sqlite/packed.js";
+import { openBackend } from "./database.js";
+import { alice, appendRow, completion, logRow, taskRow } from "./rows.js";
+
+const now = 5_000_000;
+
+async function openHot() {
+  const opened = await openBackend(":memory:", () => now);
+  return { ...opened, hot: createHotPath(opened.connection, () => now) };
+}
+
+type Opened = Awaited<ReturnType<typeof openHot>>;
+
+/** All that the two writes touch; the mark of who made a task is its maker's own. */
+function contents({ database }: Opened) {
+  const tasks = database.prepare("select * from trivium_tasks order by key").all();
+  const all = (table: string, order: string) => database.prepare(`select * from ${table} order by ${order}`).all();
+  return {
+    tasks: tasks.map(({ incarnation: _, ...task }) => task),
+    log: all("trivium_log", "key, seq"),
+    snapshots: all("trivium_snapshots", "key"),
+    counts: all("trivium_counts", "1, 2, 3").filter(({ count }) => count !== 0),
+    periods: all("trivium_periods", "1, 2, 3, 4").filter(({ count }) => count !== 0),
+  };
+}
+
+const step = fc.record({
+  task: fc.nat(5),
+  owner: fc.constantFrom("alice", "bob"),
+  state: fc.option(fc.integer({ min: 1, max: 8 }), { nil: undefined }),
+  time: fc.nat(3_000_000),
+  end: fc.boolean(),
+  snapshot: fc.boolean(),
+  stale: fc.boolean(),
+});
+
+/** The writes of some turns: the keys of new tasks are those that an empty database gives. */
+function writesOf(steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[]): HotWrite[] {
+  const places = new Map<number, { key: number; epoch: number; seq: number }>();
+  return steps.map(({ task, owner, state, time, end, snapshot, stale }): HotWrite => {
+    const place = places.get(task);
+    const status = state === undefined ? undefined : { state, time };
+    const body = { end: end ? { inboxPut: 0 } : undefined, snapshot: snapshot ? { ...logRow(1) } : undefined };
+    if (place === undefined) {
+      places.set(task, { key: places.size + 1, epoch: 1, seq: 1 });
+      const scope = { tenant: "", owner };
+      return { kind: "create", row: taskRow(`t${task}`, { scope, ...body, ...(status && { status }) }) };
+    }
+    const row = appendRow({ ...place, seq: place.seq + (stale ? 3 : 0) }, { status, ...body });
+    if (!stale) places.set(task, { ...place, seq: place.seq + 1 });
+    return { kind: "append", row };
+  });
+}
+
+describe("writes of a group", () => {
+  it("leave and give what each by itself does", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(step, { minLength: 1, maxLength: 12 }), { maxLength: 6 }), async (groups) => {
+        const together = await openHot();
+        const alone = await openHot();
+        const writes = writesOf(groups.flat());
+        let at = 0;
+        for (const { length } of groups) {
+          const group = writes.slice(at, at + length);
+          at += length;
+          const results = await together.hot.run(group);
+          for (const [place, write] of group.entries()) {
+            const one =
+              write.kind === "append"
+                ? await alone.backend.append(write.row)
+                : await alone.backend.create(write.row).then(({ key, holderLive }) => ({ key, holderLive }));
+            expect(results[place]).toEqual(typeof one === "string" ? one : expect.objectContaining(one));
+          }
+        }
+        expect(contents(together)).toEqual(contents(alone));
+        await together.backend.close();
+        await alone.backend.close();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("are all undone when one throws, the counters with them", async () => {
+    const opened = await openHot();
+    const { hot, backend } = opened;
+    await hot.run([{ kind: "create", row: taskRow("t") }]);
+    const before = contents(opened);
+    const append = (changes: Partial<AppendRow>): HotWrite => ({
+      kind: "append",
+      row: appendRow({ key: 1, epoch: 1, seq: 1 }, changes),
+    });
+    const broken = [
+      { kind: "create", row: taskRow("u") },
+      append(completion(2, 2_000)),
+      { kind: "create", row: taskRow("t") },
+    ] as const;
+    await expect(hot.run(broken)).rejects.toThrow("a task with the id t exists");
+    expect(contents(opened)).toEqual(before);
+    await hot.run(broken.slice(0, 2));
+    expect((await backend.list(alice, { state: 3, limit: 5 })).total).toBe(1);
+    expect((await backend.list(alice, { limit: 5 })).total).toBe(2);
+    await backend.close();
+  });
+});

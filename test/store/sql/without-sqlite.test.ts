@@ -1,0 +1,40 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { sourceFlags } from "./source-process.js";
+
+const run = promisify(execFile);
+const sentence = `trivium/sqlite needs node:sqlite, which Node has from 22.13 on: this is Node ${process.versions.node}`;
+
+/** What a program says in a Node that has no SQLite. */
+async function said(program: string): Promise<unknown> {
+  const flags = [...sourceFlags, "--no-experimental-sqlite", "--input-type=module", "--eval", program];
+  const { stdout } = await run(process.execPath, flags);
+  return JSON.parse(stdout);
+}
+
+const sourceOf = (file: string): string => new URL(`../../../src/store/sqlite/${file}`, import.meta.url).href;
+
+describe("a Node without SQLite", () => {
+  it("imports the store, and hears in one sentence what it needs when it makes one", async () => {
+    const program = `
+      const { sqliteStore, StoreError } = await import("${sourceOf("index.ts")}");
+      try {
+        sqliteStore({ path: ":memory:" });
+      } catch (error) {
+        console.log(JSON.stringify([error instanceof StoreError, error.failure, error.message]));
+      }`;
+    expect(await said(program)).toEqual([true, "unusable", sentence]);
+  });
+
+  it("hears the same when a tool opens a file", async () => {
+    const program = `
+      const { openSqlite, resolveSettings } = await import("${sourceOf("database.ts")}");
+      try {
+        openSqlite(resolveSettings({ path: ":memory:" }), Date.now);
+      } catch (error) {
+        console.log(JSON.stringify(error.message));
+      }`;
+    expect(await said(program)).toBe(sentence);
+  });
+});
