@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Input, maxDepth, unusual } from "./binary-input.js";
+import type { Output } from "./binary-output.js";
 import { setOwn } from "./dynamic.js";
 
 // google.protobuf.Struct and Value in their binary form, as JSON. Tags: the number of a field and its wire type.
@@ -73,4 +74,70 @@ function readList(input: Input, end: number, depth: number): JsonValue[] {
 function finite(number: number): number {
   if (!Number.isFinite(number)) throw unusual;
   return number;
+}
+
+/** Writes what is in a Struct that its field holds as JSON. */
+export function writeStruct(output: Output, value: unknown): void {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw unusual;
+  const json = value as { readonly [key: string]: unknown };
+  for (const key of Object.keys(json)) {
+    output.varint(structEntryTag);
+    const start = output.open(likelyLengthBytes);
+    output.varint(keyTag);
+    output.string(key);
+    output.varint(structValueTag);
+    writeJsonValue(output, json[key]);
+    output.close(start, likelyLengthBytes);
+  }
+}
+
+const likelyLengthBytes = 1;
+
+/** A Value behind its length. */
+function writeJsonValue(output: Output, json: unknown): void {
+  const start = output.open(likelyLengthBytes);
+  writeJsonKind(output, json);
+  output.close(start, likelyLengthBytes);
+}
+
+function writeJsonKind(output: Output, json: unknown): void {
+  switch (typeof json) {
+    case "string":
+      output.varint(stringTag);
+      output.string(json);
+      return;
+    case "number":
+      output.varint(numberTag);
+      output.double(json);
+      return;
+    case "boolean":
+      output.varint(boolTag);
+      output.varint(json ? 1 : 0);
+      return;
+    case "object":
+      writeJsonObject(output, json);
+      return;
+    default:
+      throw unusual;
+  }
+}
+
+function writeJsonObject(output: Output, json: object | null): void {
+  if (json === null) {
+    output.varint(nullTag);
+    output.varint(0);
+    return;
+  }
+  output.varint(Array.isArray(json) ? listTag : structTag);
+  const start = output.open(likelyLengthBytes);
+  if (Array.isArray(json)) writeList(output, json);
+  else writeStruct(output, json);
+  output.close(start, likelyLengthBytes);
+}
+
+function writeList(output: Output, list: readonly unknown[]): void {
+  for (const entry of list) {
+    output.varint(structEntryTag);
+    writeJsonValue(output, entry);
+  }
 }

@@ -1,4 +1,4 @@
-import { type DescMessage, fromBinary, fromJson, type MessageShape, toBinary, toJson } from "@bufbuild/protobuf";
+import { type DescMessage, fromBinary, fromJson, type MessageShape, toJson } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import {
   InboxPayloadSchema,
@@ -19,6 +19,7 @@ import type {
   SentOutcome,
   TurnCause,
 } from "../../core/ports.js";
+import { writeBinary } from "../../protocol/binary-writer.js";
 import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import { type Task, TaskPushNotificationConfigSchema, TaskSchema } from "../../protocol/model.js";
 import type { InboxRow, LogRow, Payload, PushRow, SendOutcomeRow, SnapshotRow } from "./rows.js";
@@ -229,7 +230,7 @@ function isErrorCode(code: string): code is ErrorCode {
 /** What cannot be written once can never be: trying again does not help, so this is no failure of the database. */
 function encode<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): Payload {
   try {
-    return { format: currentFormat, bytes: toBinary(schema, message) };
+    return { format: currentFormat, bytes: writeBinary(schema, message) };
   } catch (cause) {
     throw new A2AError("internalError", `a ${schema.name} cannot be stored`, { cause });
   }
