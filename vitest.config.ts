@@ -41,7 +41,7 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: ["test/crash/**", "test/interop/**", "test/package/**", "test/replicas/**"],
+    exclude: ["test/crash/**", "test/interop/**", "test/package/**", "test/replicas/**", "test/runtimes/**"],
     // On a machine that is busy a process takes long to start; what is waited for comes all the same.
     testTimeout: 90_000,
     hookTimeout: 90_000,

@@ -1,11 +1,14 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-// Official SDKs of other makers as clients and as agents; `bash test/interop/setup.sh` installs them.
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+// What others have made: official SDKs as clients and as agents, and other runtimes; `bash test/interop/setup.sh` and
+// `bash test/runtimes/setup.sh` install them.
 export default defineConfig({
-  resolve: { alias: { trivium: fileURLToPath(new URL("./src/index.ts", import.meta.url)) } },
+  resolve: { alias: { "trivium/client": source("./src/client/index.ts"), trivium: source("./src/index.ts") } },
   test: {
-    include: ["test/interop/**/*.test.ts"],
+    include: ["test/interop/**/*.test.ts", "test/runtimes/**/*.test.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },

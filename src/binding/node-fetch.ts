@@ -63,7 +63,8 @@ const formType = "application/x-www-form-urlencoded;charset=UTF-8";
 
 // Loaded when it is first needed: a server without webhooks starts without it.
 async function openNetwork(options: NodeFetchOptions): Promise<Network> {
-  const undici = await import("undici");
+  // Bun has a stand-in for `undici` that knows no policy, no certificates and no end; the file itself is the package.
+  const undici = await import("undici/index.js");
   const { ca, cert, key } = options.tls ?? {};
   const waiting = createTally();
   const closing = new AbortController();

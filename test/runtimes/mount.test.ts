@@ -1,0 +1,86 @@
+import { Client, collect } from "trivium/client";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createProject, type Program, type Project } from "./project.js";
+import { complete, runtimes } from "./runtime.js";
+
+let project: Project;
+
+beforeAll(async () => {
+  project = await createProject();
+});
+
+afterAll(() => project?.[Symbol.asyncDispose]());
+
+describe.each(runtimes)("an agent mounted under $name", (runtime) => {
+  if (!runtime.installed && !complete) {
+    it.skip("is not installed: bash test/runtimes/setup.sh");
+    return;
+  }
+
+  let program: Program;
+  let url: string;
+
+  beforeAll(async () => {
+    program = project.start(runtime, "mount");
+    url = await program.firstLine;
+  });
+
+  it("serves its card with a tag, and not again to who has it", async () => {
+    const place = `${url}/.well-known/agent-card.json`;
+    const first = await fetch(place);
+    expect(await first.json()).toMatchObject({ name: "Mounted", supportedInterfaces: expect.anything() });
+    const again = await fetch(place, { headers: { "if-none-match": first.headers.get("etag") ?? "" } });
+    expect(again.status).toBe(304);
+  });
+
+  it("leaves other paths to whoever else serves them", async () => {
+    expect((await fetch(new URL("/elsewhere", url))).status).toBe(404);
+  });
+
+  describe.each(["JSONRPC", "HTTP+JSON"])("over %s", (binding) => {
+    let client: Client;
+
+    beforeAll(async () => {
+      client = await Client.connect(url, { prefer: [binding] });
+    });
+
+    afterAll(() => client?.close());
+
+    it("answers", async () => {
+      expect(await client.send("who")).toMatchObject({ parts: [{ content: { value: expect.any(String) } }] });
+      expect(client.connection?.binding).toBe(binding);
+    });
+
+    it("streams", async () => {
+      const task = await collect(client.stream("count 300"));
+      expect(task).toMatchObject({ artifacts: expect.objectContaining({ length: 300 }) });
+    });
+
+    it("says what is wrong", async () => {
+      await expect(client.getTask({ id: "nobody-has-it" })).rejects.toMatchObject({ code: "taskNotFound" });
+      await expect(client.send("refuse")).rejects.toMatchObject({ code: "unsupportedOperation" });
+      const sent = client.send("x".repeat(7 << 20));
+      await expect(sent).rejects.toMatchObject({ code: "contentTooLarge" });
+    });
+
+    it("gives events as they come, and sees that their reader leaves", async () => {
+      // The agent has room for one stream; its task stays where it is until it is canceled.
+      let id = "";
+      for await (const { response } of client.stream("count 4, wait at 3")) {
+        if (response.payload.case === "task") id = response.payload.value.id;
+        if (response.payload.case === "artifactUpdate" && response.payload.value.artifact?.artifactId === "n-3") break;
+      }
+      const room = async (): Promise<unknown> => (await collect(client.stream("shout"))).$typeName;
+      await expect.poll(() => room().catch(String)).toBe("lf.a2a.v1.Task");
+      await client.cancelTask({ id });
+    });
+  });
+
+  it("ends by itself when the agent and the server are closed", async () => {
+    program.leave();
+    const { complaints, code } = await program.end;
+    expect(code).toBe(0);
+    // Deno says once that a request's signal aborts after its answer too, which does no harm.
+    expect(complaints.replace(/^Deno\.serve: request\.signal aborts on successful responses.*\n/, "")).toBe("");
+  });
+});

@@ -1,0 +1,113 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { rolldown } from "rolldown";
+import type { Runtime } from "./runtime.js";
+
+const run = promisify(execFile);
+const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const root = here("../..");
+
+/** A project that has the package installed, as one of a user: runtimes treat what lies in `node_modules` in its own way. */
+export interface Project extends AsyncDisposable {
+  /** Starts one of its programs. */
+  start(runtime: Runtime, program: ProgramName, args?: readonly string[]): Program;
+}
+
+/** The scenarios by way of either entry of the package, and the agent mounted in the runtime's own server. */
+const programs = { web: "trivium/client", main: "trivium", mount: "trivium" } as const;
+export type ProgramName = keyof typeof programs;
+
+/** A program that runs. */
+export interface Program {
+  /** The first line that it prints. Rejects when it ends before. */
+  readonly firstLine: Promise<string>;
+  /** What it has printed, and how it ended: by itself, unless somebody has killed it. */
+  readonly end: Promise<{ readonly printed: string; readonly complaints: string; readonly code: number | null }>;
+  /** Ends its standard input, and so tells it to leave. */
+  leave(): void;
+}
+
+/** Builds the package and the programs. */
+export async function createProject(): Promise<Project> {
+  const folder = await mkdtemp(join(tmpdir(), "trivium-runtimes-"));
+  await install(folder);
+  for (const [name, entry] of Object.entries(programs)) await bundle(name, entry, folder);
+  return {
+    start: ({ command, options }, program, args = []) =>
+      started(command, [...options, `${program}.js`, ...args], folder),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** The package with what it depends on, without a registry. */
+async function install(folder: string): Promise<void> {
+  const modules = join(folder, "node_modules");
+  const own = join(modules, "trivium");
+  await mkdir(own, { recursive: true });
+  const build = ["-p", "tsconfig.build.json", "--outDir", join(own, "dist"), "--declaration", "false"];
+  await run(process.execPath, ["node_modules/typescript/bin/tsc", ...build], { cwd: root });
+  await cp(join(root, "package.json"), join(own, "package.json"));
+  await writeFile(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
+  const { dependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+  };
+  for (const name of Object.keys(dependencies)) {
+    await mkdir(dirname(join(modules, name)), { recursive: true });
+    await symlink(join(root, "node_modules", name), join(modules, name));
+  }
+}
+
+/** One file of JavaScript for each program; the package stays outside of it. */
+async function bundle(name: string, entry: string, folder: string): Promise<void> {
+  await using bundled = await rolldown({
+    input: here(name === "mount" ? "mount.ts" : "program.ts"),
+    platform: "node",
+    tsconfig: false,
+    external: (id) => /^(?:trivium|undici|ipaddr|node:)/.test(id),
+    resolve: { extensionAlias: { ".js": [".ts", ".js"] } },
+  });
+  const { output } = await bundled.generate({
+    format: "esm",
+    codeSplitting: false,
+    paths: (id) => (id === "trivium/client" ? entry : id),
+  });
+  await writeFile(join(folder, `${name}.js`), output[0].code);
+}
+
+function started(command: string, args: readonly string[], cwd: string): Program {
+  const child = spawn(command, args, {
+    cwd,
+    stdio: ["pipe", "pipe", "pipe"],
+    // Many times what a program needs: one that hangs must not keep the tests for ever.
+    timeout: 50_000,
+    killSignal: "SIGKILL",
+    env: { ...process.env, NO_COLOR: "1" },
+  });
+  const first = Promise.withResolvers<string>();
+  const printed = collected(child.stdout, (all) => {
+    if (all.includes("\n")) first.resolve(all.slice(0, all.indexOf("\n")));
+  });
+  const complaints = collected(child.stderr);
+  const end = once(child, "close").then(([code]: (number | null)[]) => {
+    first.reject(new Error(`the program ended with ${code}: ${complaints()}`));
+    return { printed: printed(), complaints: complaints(), code: code ?? null };
+  });
+  // Whoever waits for the end alone does not ask for the first line.
+  first.promise.catch(() => {});
+  return { firstLine: first.promise, end, leave: () => child.stdin.end() };
+}
+
+function collected(stream: Readable, heard: (all: string) => void = () => {}): () => string {
+  let all = "";
+  stream.setEncoding("utf8").on("data", (piece: string) => {
+    all += piece;
+    heard(all);
+  });
+  return () => all;
+}

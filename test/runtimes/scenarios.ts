@@ -1,0 +1,122 @@
+import { Client, type ConnectOptions, type StreamItem } from "trivium/client";
+import { addressPolicy } from "../../src/binding/address-policy.js";
+import { createNodeFetch } from "../../src/binding/node-fetch.js";
+import type { Target } from "../browser/scenarios.js";
+
+// What a runtime other than a browser does with the client; the browser's scenarios run there too.
+
+/** Where things are. */
+export interface Places extends Target {
+  /** An agent that has room for one stream at a time. */
+  readonly narrow: string;
+  /** An agent over TLS, which asks for a certificate. */
+  readonly secure: string;
+  /** An agent with an API key in its card, whose answers lead to another origin. */
+  readonly leading: string;
+  /** PEM: the certificate of the agent over TLS, which may be shown to it too. */
+  readonly cert: string;
+  readonly key: string;
+}
+
+const numberOf = ({ response: { payload } }: StreamItem): string => {
+  const content = payload.case === "artifactUpdate" ? payload.value.artifact?.parts[0]?.content : undefined;
+  return content?.case === "text" ? content.value : "";
+};
+
+/** How a call is told of. What is bundled here has an error class of its own. */
+function namesOf(error: unknown): unknown {
+  if (!(error instanceof Error)) return String(error);
+  return "code" in error && typeof error.code === "string" ? { code: error.code, message: error.message } : error.name;
+}
+
+async function failing(work: () => Promise<unknown>): Promise<unknown> {
+  try {
+    await work();
+    return "no error";
+  } catch (error) {
+    return namesOf(error);
+  }
+}
+
+/**
+ * Reads a stream that has more to come up to the third number, ends it there, and says how that was heard. Another stream
+ * has room when the connection of the first is gone, while the process lives.
+ */
+async function endedEarly(agent: string, client: Client, end: () => unknown, signal?: AbortSignal): Promise<unknown> {
+  const heard = await failing(async () => {
+    for await (const item of client.stream("count 4, wait at 3", { signal })) {
+      if (numberOf(item) === "3" && (await end()) === "break") break;
+    }
+  });
+  await using other = await Client.connect(agent, { retry: false });
+  let full = 0;
+  for (;;) {
+    const refused = await failing(async () => {
+      for await (const item of other.stream("count 1")) if (numberOf(item) === "1") return;
+    });
+    if (refused === "no error") return { heard, roomAgain: true };
+    full += 1;
+    if (full === 200) return { heard, refused };
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function said(address: string, options: ConnectOptions): Promise<unknown> {
+  await using client = await Client.connect(address, { retry: false, ...options });
+  const answer = await client.send("who");
+  const content = answer.$typeName === "lf.a2a.v1.Message" ? answer.parts[0]?.content : undefined;
+  return { said: content?.value, binding: client.connection?.binding };
+}
+
+export const runtimeScenarios = {
+  async leaveAStream({ narrow }) {
+    await using client = await Client.connect(narrow);
+    return await endedEarly(narrow, client, () => "break");
+  },
+
+  async abortAStream({ narrow }) {
+    await using client = await Client.connect(narrow);
+    const leaving = new AbortController();
+    return await endedEarly(narrow, client, () => leaving.abort(), leaving.signal);
+  },
+
+  async closeTheClient({ narrow }) {
+    const client = await Client.connect(narrow);
+    return await endedEarly(narrow, client, () => client.close());
+  },
+
+  /** A secret goes to the agent, and not to where it leads. */
+  async secrets({ leading }) {
+    await using client = await Client.connect(leading, { retry: false, credentials: { key: "hush-hush" } });
+    return { card: client.card.name, error: await failing(() => client.send("go")) };
+  },
+
+  async certificates({ secure, cert, key }) {
+    const tls = { ca: cert, cert, key };
+    return {
+      jsonRpc: await said(secure, { prefer: ["JSONRPC"], tls }),
+      grpc: await said(secure, { prefer: ["GRPC"], tls }),
+      unknown: await failing(() => said(secure, { retry: false })),
+      unshown: await failing(() => said(secure, { retry: false, tls: { ca: cert } })),
+    };
+  },
+
+  /** A card may not lead where it must not, and names are held against what they stand for. */
+  async addresses({ agent }) {
+    const { port } = new URL(agent);
+    const named = `http://made-up.example:${port}/.well-known/agent-card.json`;
+    const lookup = async (): Promise<readonly string[]> => ["127.0.0.1"];
+    await using client = await Client.connect(agent, { allowPrivate: false, retry: false });
+    const open = createNodeFetch({ lookup, policy: addressPolicy(["made-up.example"], "allow") });
+    const strict = createNodeFetch({ lookup, policy: addressPolicy("public", "allow") });
+    try {
+      return {
+        interface: await failing(() => client.send("who")),
+        allowed: (await open(named)).status,
+        forbidden: await failing(() => strict(named)),
+      };
+    } finally {
+      await Promise.all([open.close(), strict.close()]);
+    }
+  },
+} satisfies Record<string, (places: Places) => Promise<unknown>>;

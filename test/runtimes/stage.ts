@@ -1,0 +1,98 @@
+import { createServer } from "node:http";
+import { A2AError, type Server, serve } from "trivium";
+import { apiKey } from "../auth/sources.js";
+import { startRelay } from "../browser/relay.js";
+import { type CardServer, cardServer } from "../client/support/card-server.js";
+import { cardOf, interfaceAt } from "../client/support/cards.js";
+import { serveHttp } from "../support/http-agent.js";
+import { localTls } from "../support/tls.js";
+import { answers } from "./agent.js";
+import type { Places } from "./scenarios.js";
+
+/** All that the scenarios call. */
+export interface Stage extends AsyncDisposable {
+  readonly places: Places;
+  /** Requests that a redirect has led to another origin. */
+  readonly ledAway: CardServer["asked"];
+  /** Secrets that came to the agent which leads away. */
+  secrets(): readonly unknown[];
+  /** Before each scenario. */
+  reset(): void;
+}
+
+export async function startStage(): Promise<Stage> {
+  await using stack = new AsyncDisposableStack();
+  let goOn = Promise.withResolvers<void>();
+  const card = { name: "Counter", description: "Counts, shouts and refuses", version: "1.0.0" };
+  const agent = answers((_, signal) => {
+    signal.addEventListener("abort", () => goOn.resolve());
+    return goOn.promise;
+  });
+  const started = async (server: Promise<Server>): Promise<Server> => stack.use(await server);
+  const open = await started(
+    serve({
+      card,
+      agent,
+      port: 0,
+      drainMs: 0,
+      bindings: ["json-rpc", "http-json", "grpc", "connect"],
+      authenticate({ header }) {
+        if (header("authorization") === undefined) return { owner: header("x-api-key") ?? "anybody" };
+        throw new A2AError("unauthenticated", "a token is needed", { challenge: 'Bearer realm="counter"' });
+      },
+    }),
+  );
+  const tls = { ...localTls, ca: localTls.cert, requestCert: true, rejectUnauthorized: true };
+  const secure = await started(serve({ card, agent, port: 0, drainMs: 0, tls }));
+  const narrow = await started(serve({ card, agent, port: 0, drainMs: 0, limits: { streamsPerProcess: 1 } }));
+  const relay = stack.use(await startRelay(Number(new URL(open.url).port)));
+  const ask = stack.use(
+    await serveHttp(
+      createServer((_, response) => {
+        relay.break();
+        goOn.resolve();
+        response.end();
+      }),
+    ),
+  );
+  const { leading, elsewhere } = await leadingAway(stack);
+  stack.defer(() => goOn.resolve());
+  const kept = stack.move();
+  return {
+    places: {
+      agent: relay.url,
+      ask: `${ask.url}/`,
+      narrow: narrow.url,
+      // Bun and Deno let grpc-js call no address over TLS, but a name.
+      secure: secure.url.replace("127.0.0.1", "localhost"),
+      leading: leading.url,
+      ...localTls,
+    },
+    ledAway: elsewhere.asked,
+    secrets: () => leading.asked.map(({ headers }) => headers["x-api-key"]).filter((secret) => secret !== undefined),
+    reset() {
+      goOn = Promise.withResolvers();
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** A server whose card lies with another, to which its answers lead too. */
+async function leadingAway(
+  stack: AsyncDisposableStack,
+): Promise<Readonly<Record<"leading" | "elsewhere", CardServer>>> {
+  const cards: Record<string, object> = {};
+  const elsewhere = stack.use(await cardServer(cards));
+  const leading = stack.use(
+    await cardServer({
+      "/.well-known/agent-card.json": (_, response) =>
+        response.writeHead(302, { location: `${elsewhere.url}/card.json` }).end(),
+      "/json-rpc": (_, response) => response.writeHead(307, { location: `${elsewhere.url}/json-rpc` }).end(),
+    }),
+  );
+  cards["/card.json"] = cardOf([interfaceAt("JSONRPC", leading.url)], {
+    securitySchemes: { key: apiKey("header", "x-api-key") },
+    securityRequirements: [{ schemes: { key: { list: [] } } }],
+  });
+  return { leading, elsewhere };
+}
