@@ -1,16 +1,18 @@
 import { isOrphan } from "./claim-turn.js";
-import type { StoredTask } from "./ports.js";
+import type { Head, StoredTask } from "./ports.js";
 import type { Runtime } from "./runtime.js";
 import { freeGivenUp } from "./send-hold.js";
 import { isAnswer } from "./store-failure.js";
 import { takeOver } from "./take-over.js";
 import { wakeDue } from "./wake.js";
 
-const orphansAtOnce = 100;
+/** How many orphans are asked for at once. */
+const orphanPage = 100;
 
 /**
- * This process's claim on the tasks it runs: one row in the store, renewed by a heartbeat. Along with it tasks are taken
- * over that nobody works on any more, so that none stays at work with nobody behind it, and parked ones are woken.
+ * This process's claim on the tasks it runs: one row in the store, renewed by a heartbeat, whatever else is slow. Along
+ * with it tasks are taken over that nobody works on any more, so that none stays at work with nobody behind it, and
+ * parked ones are woken.
  */
 export interface Instance {
   stop(): Promise<void>;
@@ -18,21 +20,31 @@ export interface Instance {
 
 export function startInstance(runtime: Runtime): Instance {
   const { clock, limits, store, instance, lease, logger } = runtime;
+  const orphans: OrphanSweep = { behind: undefined, stopped: false };
   let cancel = (): void => {};
-  let stopped = false;
   let beating: Promise<void> = Promise.resolve();
+  let sweeping: Promise<void> | undefined;
 
   const beat = async (): Promise<void> => {
     try {
       await lease.renew();
-      await sweepOrphans(runtime);
+      sweeping ??= sweep();
+    } catch (error) {
+      logger.warn({ error }, "the heartbeat failed");
+    }
+    if (!orphans.stopped) cancel = clock.after(limits.heartbeatMs, next);
+  };
+  const sweep = async (): Promise<void> => {
+    try {
+      await sweepOrphans(runtime, orphans);
       await sweepLost(runtime);
       await wakeDue(runtime);
       await freeGivenUp(runtime);
     } catch (error) {
-      logger.warn({ error }, "the heartbeat failed");
+      logger.warn({ error }, "tasks that nobody works on could not be looked after: the next heartbeat tries again");
+    } finally {
+      sweeping = undefined;
     }
-    if (!stopped) cancel = clock.after(limits.heartbeatMs, next);
   };
   const next = (): void => {
     beating = beat();
@@ -40,10 +52,11 @@ export function startInstance(runtime: Runtime): Instance {
   next();
   return {
     async stop() {
-      stopped = true;
+      orphans.stopped = true;
       cancel();
       await beating;
       cancel();
+      await sweeping;
       await store
         .retire(instance)
         .catch((error: unknown) => logger.warn({ error }, "the instance could not be retired"));
@@ -51,12 +64,25 @@ export function startInstance(runtime: Runtime): Instance {
   };
 }
 
-// Tasks whose holder has expired.
-async function sweepOrphans(runtime: Runtime): Promise<void> {
-  for (const head of await runtime.store.orphans(orphansAtOnce)) {
-    const stored = await runtime.store.read(head.scope, head.id);
-    if (stored !== undefined) await takeOrphan(runtime, stored);
+interface OrphanSweep {
+  /** Key of the task at which the last sweep has failed. */
+  behind: number | undefined;
+  stopped: boolean;
+}
+
+// Tasks whose holder has expired. One that cannot be taken over holds up the others once: then they are behind it.
+async function sweepOrphans(runtime: Runtime, sweep: OrphanSweep): Promise<void> {
+  const { store } = runtime;
+  for (let heads: readonly Head[] | undefined; heads === undefined || heads.length === orphanPage; ) {
+    heads = await store.orphans(orphanPage, sweep.behind);
+    for (const { key, scope, id } of heads) {
+      if (sweep.stopped) return;
+      sweep.behind = key;
+      const stored = await store.read(scope, id);
+      if (stored !== undefined) await takeOrphan(runtime, stored);
+    }
   }
+  sweep.behind = undefined;
 }
 
 // One for which there is no room here is left to others, or to the next time.

@@ -292,8 +292,8 @@ export interface TaskStore {
   renew(instance: string, ttlMs: number): Promise<void>;
   /** Ends an instance at once. */
   retire(instance: string): Promise<void>;
-  /** Heads whose holder has expired, at most `limit`. */
-  orphans(limit: number): Promise<readonly Head[]>;
+  /** Heads whose holder has expired, the lowest key first, at most `limit`. `after`: those with a higher key than this. */
+  orphans(limit: number, after?: number): Promise<readonly Head[]>;
   /**
    * Heads of parked tasks whose time has come by the store's clock, the earliest first, of one time the lower key, at most
    * `limit`. `after`: those behind this place.

@@ -50,7 +50,7 @@ export function guardStore(store: TaskStore, logger: Logger): TaskStore {
     withdraw: (key, entryId) => store.withdraw(key, entryId).catch(fail),
     renew: (instance, ttlMs) => store.renew(instance, ttlMs).catch(fail),
     retire: (instance) => store.retire(instance).catch(fail),
-    orphans: (limit) => store.orphans(limit).catch(fail),
+    orphans: (limit, after) => store.orphans(limit, after).catch(fail),
     due: (limit, after) => store.due(limit, after).catch(fail),
     beginSend: (send) => store.beginSend(send).catch(fail),
     readSend: (scope, messageId) => store.readSend(scope, messageId).catch(fail),

@@ -28,6 +28,23 @@ describe.each(allBindings)("over %s", (binding) => {
     return await itemsOf(way.client.stream("go"));
   }
 
+  it("gets the events in their order when it asks for all of them at once, also over a break", async () => {
+    const [first] = await finished();
+    if (first === undefined) throw new Error("no event");
+    for (const after of [200, 400, 600, 100_000]) {
+      await using way = await served.way(binding, [cut("response", after, "reset"), { kind: "pass" }], options);
+      const stream = way.client.subscribeToTask({ id: idOf(first) }, { after: first.id });
+      const items = stream[Symbol.asyncIterator]();
+      const told: string[] = [];
+      const steps = [...sixLines, "and one more"].map(async () => {
+        const step = await items.next();
+        told.push(step.done === true ? "end" : lineOf(step.value));
+      });
+      await Promise.all(steps);
+      expect(told).toEqual([...sixLines.slice(1), "end", "end"]);
+    }
+  });
+
   it("gets what came behind it, from every place", async () => {
     const items = await finished();
     expect(items.map(lineOf)).toEqual(sixLines);

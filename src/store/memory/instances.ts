@@ -51,17 +51,15 @@ export class Instances {
     entry.holder = holder;
   }
 
-  orphans(limit: number): TaskEntry[] {
+  /** Those of holders that do not live, the lowest key first. */
+  orphans(limit: number, after = 0): TaskEntry[] {
     const now = this.#clock.now();
     const found: TaskEntry[] = [];
-    for (const holder of this.#holders.values()) {
-      if (now < holder.expiresAt) continue;
-      for (const entry of holder.held) {
-        if (found.length >= limit) return found;
-        found.push(entry);
-      }
+    for (const { expiresAt, held } of this.#holders.values()) {
+      if (now < expiresAt) continue;
+      for (const entry of held) if (entry.key > after) found.push(entry);
     }
-    return found;
+    return found.sort((a, b) => a.key - b.key).slice(0, limit);
   }
 
   clear(): void {

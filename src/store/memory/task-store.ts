@@ -145,10 +145,10 @@ class MemoryTaskStore implements TaskStore {
     this.#instances.retire(instance);
   }
 
-  async orphans(limit: number): Promise<readonly Head[]> {
+  async orphans(limit: number, after?: number): Promise<readonly Head[]> {
     this.#assertOpen();
     const now = this.#clock.now();
-    return this.#instances.orphans(limit).map((entry) => entry.head(now));
+    return this.#instances.orphans(limit, after).map((entry) => entry.head(now));
   }
 
   async due(limit: number, after?: DuePlace): Promise<readonly Head[]> {

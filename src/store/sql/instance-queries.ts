@@ -44,16 +44,18 @@ interface Limit {
 }
 
 /** Tasks whose holder does not live. Each holder is looked at once, however many tasks it has. */
-export const orphaned = compiled((place, { limit }: Params<Limit>) =>
+export const orphaned = compiled((place, { limit, after }: Params<Limit & { readonly after: number }>) =>
   selectHeads(place)
     .innerJoin(holders("trivium_tasks").as("h"), "h.name", "t.holder")
     .where("t.holder", "<>", sql.lit(""))
     .where(isOver(place, "h.name"))
+    .where("t.key", ">", after)
+    .orderBy("t.key")
     .limit(limit),
 );
 
-export async function orphans(place: Place, limit: number): Promise<readonly Head[]> {
-  return (await orphaned.all(place, { limit })).map(headFrom);
+export async function orphans(place: Place, limit: number, after = 0): Promise<readonly Head[]> {
+  return (await orphaned.all(place, { limit, after })).map(headFrom);
 }
 
 /** Parked tasks whose time has come. */

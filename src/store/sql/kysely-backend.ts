@@ -39,7 +39,7 @@ export function createKyselyBackend({ db, dialect, hot }: KyselyBackendOptions):
     withdraw: (key, entryId) => inbox.withdrawEntry(place, key, entryId),
     renew: (instance, ttlMs) => instances.renewInstance(place, instance, ttlMs),
     retire: (instance) => instances.retireInstance(place, instance),
-    orphans: (limit) => instances.orphans(place, limit),
+    orphans: (limit, after) => instances.orphans(place, limit, after),
     due: (limit, after) => instances.dueTasks(place, limit, after),
     beginSend: (send) => sends.beginSend(place, send),
     readSend: (scope, messageId) => sends.readSend(place, scope, messageId),

@@ -109,7 +109,7 @@ export interface Backend {
   withdraw(key: number, entryId: string): Promise<boolean>;
   renew(instance: string, ttlMs: number): Promise<void>;
   retire(instance: string): Promise<void>;
-  orphans(limit: number): Promise<readonly Head[]>;
+  orphans(limit: number, after?: number): Promise<readonly Head[]>;
   due(limit: number, after?: DuePlace): Promise<readonly Head[]>;
   beginSend(send: NewSend): Promise<SendRecordRow>;
   readSend(scope: Scope, messageId: string): Promise<SendRecordRow | undefined>;

@@ -76,7 +76,7 @@ function taskCalls({ ask }: Gate): TaskCalls {
       const { tasks, total, more } = await ask((backend) => backend.list(scope, query));
       return { tasks: tasks.map(storedFromRow), total, more };
     },
-    orphans: (limit) => ask((backend) => backend.orphans(limit)),
+    orphans: (limit, after) => ask((backend) => backend.orphans(limit, after)),
     due: (limit, after) => ask((backend) => backend.due(limit, after)),
   };
 }

@@ -107,6 +107,21 @@ function orphanTests({ describe, it }: Suite, make: MakeTaskStore): void {
       }),
     );
     it(
+      "come in the order of their keys, and behind one of them when it is named",
+      withStore(make, async (store) => {
+        const keys: number[] = [];
+        for (const holder of ["one", "two", "one", "three", "two"])
+          keys.push((await store.create(newTask({ holder }))).key);
+        const found = async (limit: number, after?: number) =>
+          (await store.orphans(limit, after)).map(({ key }) => key);
+        assert.deepEqual(await found(10), keys);
+        assert.deepEqual(await found(2, keys[1]), keys.slice(2, 4));
+        assert.deepEqual(await found(10, keys[4]), []);
+        await store.renew("one", long);
+        assert.deepEqual(await found(10, keys[0]), [keys[1], keys[3], keys[4]]);
+      }),
+    );
+    it(
       "are no longer orphans when claimed by a live holder, or ended",
       withStore(make, async (store) => {
         await store.renew("there", long);

@@ -20,6 +20,35 @@ it("brings every event in order, however many are ready at once", async () => {
   expect(seen).toEqual(Array.from({ length: 3000 }, (_, number) => statusItem(number).response));
 });
 
+it("answers steps in the order in which they are asked for", async () => {
+  const told = Promise.withResolvers<void>();
+  await using agent = await grpcAgent(
+    serviceOf({
+      async *sendStreamingMessage() {
+        for (let number = 0; number < 3; number++) yield statusItem(number);
+        await told.promise;
+        yield* [statusItem(3), statusItem(4)];
+        throw new A2AError("unsupportedOperation", "that was all");
+      },
+    }),
+  );
+  const items = agent.client.sendStreamingMessage(hello, {})[Symbol.asyncIterator]();
+  const answers: unknown[] = [];
+  const ask = (count: number): Promise<unknown>[] =>
+    Array.from({ length: count }, () =>
+      items.next().then(
+        ({ value }) => answers.push(value?.response ?? "end"),
+        (error: A2AError) => answers.push(error.code),
+      ),
+    );
+  await Promise.all(ask(2));
+  const later = ask(6);
+  told.resolve();
+  await Promise.all(later);
+  const events = Array.from({ length: 5 }, (_, number) => statusItem(number).response);
+  expect(answers).toEqual([...events, "unsupportedOperation", "end", "end"]);
+});
+
 it("ends a stream without events", async () => {
   await using agent = await grpcAgent(serviceOf({ async *sendStreamingMessage() {} }));
   expect(await itemsOf(agent.client.sendStreamingMessage(hello, {}))).toEqual([]);
@@ -88,6 +117,7 @@ it.each(["return", "abort", "deadline"] as const)(
     const left = Promise.withResolvers<unknown>();
     await using agent = await grpcAgent(
       serviceOf({
+        sendMessage: async (request) => echo(request),
         sendStreamingMessage(_, { signal }) {
           signal.addEventListener("abort", () => left.resolve(signal.reason));
           return stream();
@@ -95,7 +125,9 @@ it.each(["return", "abort", "deadline"] as const)(
       }),
     );
     const controller = new AbortController();
-    const timeoutMs = how === "deadline" ? 100 : undefined;
+    // The connection stands, so that the time is for the call alone.
+    await agent.client.sendMessage(hello, {});
+    const timeoutMs = how === "deadline" ? 300 : undefined;
     const reading = (async () => {
       for await (const _ of agent.client.sendStreamingMessage(hello, { signal: controller.signal, timeoutMs })) {
         if (how === "return") return "returned";
