@@ -23,6 +23,9 @@ export interface StreamCall {
   readonly options: CallOptions;
 }
 
+type Step = IteratorResult<StreamItem, undefined>;
+
+const done: Step = { done: true, value: undefined };
 const firstPauseMs = 100;
 /** A connection that stood so long was sound, whether or not it had something to tell. */
 const soundMs = 30_000;
@@ -37,10 +40,18 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   readonly #view: TaskView;
   readonly #left = new AbortController();
   readonly #resumption: Resumption;
-  readonly #items: AsyncGenerator<StreamItem, undefined, undefined>;
+  #phase: "new" | "open" | "over" = "new";
+  /** Events that came when the connection was made, and where more come from. */
+  #ready: StreamItem[] = [];
+  #rest: AsyncIterator<StreamItem, unknown> | undefined;
+  /** It is the first connection that is read. */
+  #isFirst = true;
   #breaks = 0;
   /** When the connection was asked for. */
   #since: number;
+  /** Somebody is being answered; who else asks meanwhile waits for that. */
+  #isAsked = false;
+  readonly #waiting: (() => void)[] = [];
 
   constructor(options: LastingStreamOptions, call: StreamCall) {
     this.#options = options;
@@ -55,45 +66,119 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     const goesOn = toTheEnd || (streaming !== false && isOfKnownTask(request as SendMessageRequest));
     this.#view = new TaskView({ toTheEnd, goesOn, numbers });
     this.#resumption = new Resumption(options, { operation, request, allowance, signal, left }, this.#view);
-    this.#items = this.#read();
   }
 
   [Symbol.asyncIterator](): this {
     return this;
   }
 
-  next(): Promise<IteratorResult<StreamItem, undefined>> {
-    return this.#items.next();
+  next(): Promise<Step> {
+    return this.#isAsked ? this.#inTurn(this.#ask) : this.#ask();
   }
 
   /** Leaves the stream, also while it waits for an event, and frees its connection. */
-  return(): Promise<IteratorResult<StreamItem, undefined>> {
+  return(): Promise<Step> {
     this.#left.abort();
-    return this.#items.return(undefined);
+    const finish = (): Promise<Step> => Promise.resolve(this.#finish());
+    return this.#isAsked ? this.#inTurn(finish) : finish();
   }
 
-  // One generator, without another one inside: each costs every event some.
-  async *#read(): AsyncGenerator<StreamItem, undefined, undefined> {
-    let source = await this.#resumption.begin().catch(this.#unlessLeft);
-    for (let isFirst = true; source !== undefined; isFirst = false) {
-      const { ready, rest } = source;
-      let failure: unknown;
-      try {
-        for (const item of ready) yield this.#seen(item);
-        // Where the stream ends is up to the agent, unless it is asked for something else now than in the beginning.
-        while (isFirst || !this.#view.isDone) {
-          const step = await rest.next();
-          if (step.done !== true) yield this.#seen(numbered(step.value));
-          else if (this.#isOver()) return;
-          else throw new A2AError("unavailable", "the agent ended the stream before the task");
-        }
-      } catch (error) {
-        failure = this.#breakOf(error);
-      } finally {
-        rest.return?.().then(undefined, ignore);
-      }
-      source = failure === undefined ? undefined : await this.#recover(failure).catch(this.#unlessLeft);
+  #inTurn(ask: () => Promise<Step>): Promise<Step> {
+    return new Promise((resolve) => this.#waiting.push(() => resolve(ask())));
+  }
+
+  // By hand and not as a generator, which costs each event half as much again: a connection that stands is asked at once,
+  // and its answer looked at in one step.
+  readonly #ask = (): Promise<Step> => {
+    this.#isAsked = true;
+    const rest = this.#rest;
+    if (rest === undefined || this.#ready.length > 0 || this.#isRead()) return this.#otherwise();
+    return rest.next().then(this.#took, this.#broke);
+  };
+
+  readonly #took = (next: IteratorResult<StreamItem, unknown>): Step | Promise<Step> => {
+    try {
+      const step = this.#stepOf(next);
+      this.#answered();
+      return step;
+    } catch (error) {
+      return this.#broke(error);
     }
+  };
+
+  readonly #broke = (error: unknown): Promise<Step> => this.#otherwise({ error });
+
+  #answered(): void {
+    this.#isAsked = false;
+    while (!this.#isAsked && this.#waiting.length > 0) this.#waiting.shift()?.();
+  }
+
+  /** What is not simply the next event of a connection that stands. */
+  async #otherwise(broken?: { readonly error: unknown }): Promise<Step> {
+    try {
+      if (this.#phase === "new") await this.#begin();
+      for (let last = broken; ; ) {
+        if (last !== undefined) await this.#change(last.error);
+        try {
+          return await this.#read();
+        } catch (error) {
+          last = { error };
+        }
+      }
+    } catch (error) {
+      this.#finish();
+      throw error;
+    } finally {
+      this.#answered();
+    }
+  }
+
+  async #begin(): Promise<void> {
+    this.#phase = "open";
+    this.#enter(await this.#resumption.begin().catch(this.#unlessLeft));
+  }
+
+  /** Goes over to another connection, unless nothing more is to come. Throws what it cannot go on behind. */
+  async #change(error: unknown): Promise<void> {
+    this.#leave();
+    this.#isFirst = false;
+    const failure = this.#breakOf(error);
+    if (failure !== undefined) this.#enter(await this.#recover(failure).catch(this.#unlessLeft));
+  }
+
+  #enter(source: Source | undefined): void {
+    this.#ready = [...(source?.ready ?? [])];
+    this.#rest = source?.rest;
+  }
+
+  #leave(): void {
+    this.#rest?.return?.().then(undefined, ignore);
+    this.#enter(undefined);
+  }
+
+  async #read(): Promise<Step> {
+    const item = this.#ready.shift();
+    if (item !== undefined) return { done: false, value: this.#seen(item) };
+    if (this.#rest === undefined || this.#isRead()) return this.#finish();
+    return this.#stepOf(await this.#rest.next());
+  }
+
+  /** Throws when the agent has ended the stream too soon. */
+  #stepOf(next: IteratorResult<StreamItem, unknown>): Step {
+    if (next.done !== true) return { done: false, value: this.#seen(numbered(next.value)) };
+    if (this.#isOver()) return this.#finish();
+    throw new A2AError("unavailable", "the agent ended the stream before the task");
+  }
+
+  #finish(): Step {
+    this.#phase = "over";
+    this.#leave();
+    return done;
+  }
+
+  // Where the first connection ends is up to the agent; the later ones are asked for something else than in the beginning.
+  #isRead(): boolean {
+    return !this.#isFirst && this.#view.isDone;
   }
 
   readonly #unlessLeft = (error: unknown): undefined => {

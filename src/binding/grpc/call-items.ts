@@ -1,10 +1,10 @@
-import type { ClientReadableStream } from "@grpc/grpc-js";
 import type { StreamItem } from "../../protocol/operations.js";
+import type { CallListener, OpenCall } from "./stream-call.js";
 
 /** What the items of a streaming call come from. */
 export interface ItemSource {
   /** Makes the call. `undefined`: the reader has left before. */
-  open(): Promise<ClientReadableStream<Uint8Array> | undefined>;
+  open(listener: CallListener): Promise<OpenCall | undefined>;
   /** The items of one message, none or several. Throws for what is no such message. */
   read(message: Uint8Array): readonly StreamItem[];
   /** True when nothing more is to come, though the peer may leave its end open. */
@@ -12,7 +12,7 @@ export interface ItemSource {
   /** Called once when the items are over, however that came. */
   ended(): void;
   /** What a failure of the call means. */
-  failure(error: unknown, call: ClientReadableStream<Uint8Array>): unknown;
+  failure(error: unknown, call: OpenCall): unknown;
 }
 
 type Step = IteratorResult<StreamItem, undefined>;
@@ -22,8 +22,8 @@ interface Waiter {
 }
 
 const done: Step = { done: true, value: undefined };
-/** Items that may wait for their reader before the call is paused. */
-const highWater = 16;
+/** Items that may wait for their reader before no more are asked for. */
+const highWater = 32;
 
 // By hand and not as a generator over the call: that costs each event three times as much.
 
@@ -32,8 +32,10 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
   readonly #source: ItemSource;
   readonly #ready: StreamItem[] = [];
   readonly #waiters: Waiter[] = [];
-  #call: ClientReadableStream<Uint8Array> | undefined;
+  #call: OpenCall | undefined;
   #phase: "new" | "open" | "over" = "new";
+  /** The reader is waited for. */
+  #rests = false;
   /** Told once, behind the items that came before it. */
   #failure: { readonly error: unknown } | undefined;
 
@@ -48,7 +50,7 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
   next(): Promise<Step> {
     const item = this.#ready.shift();
     if (item !== undefined) {
-      if (this.#ready.length === 0) this.#call?.resume();
+      if (this.#rests && this.#ready.length === 0) this.#ask();
       return Promise.resolve({ done: false, value: item });
     }
     if (this.#phase === "over") return this.#end();
@@ -68,24 +70,19 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
   }
 
   async #begin(): Promise<void> {
-    const call = await this.#source.open();
+    const call = await this.#source.open({ onMessage: this.#take, onEnd: this.#ended });
     if (call === undefined) {
       this.#finish();
       return;
     }
     this.#call = call;
-    if (this.#phase === "over") {
-      call.on("error", ignore);
-      call.cancel();
-      return;
-    }
-    call.on("data", this.#take);
-    call.on("end", () => this.#finish());
-    call.on("error", (error) => {
-      // What came before it may wait in the call.
-      for (let message = call.read(); message !== null; message = call.read()) this.#take(message);
-      this.#fail(this.#source.failure(error, call));
-    });
+    if (this.#phase === "over") call.cancel();
+    else this.#ask();
+  }
+
+  #ask(): void {
+    this.#rests = false;
+    this.#call?.read();
   }
 
   readonly #take = (message: Uint8Array): void => {
@@ -101,7 +98,13 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
       return;
     }
     if (this.#source.isOver()) this.#finish();
-    else if (this.#ready.length >= highWater) this.#call?.pause();
+    else if (this.#ready.length < highWater) this.#call?.read();
+    else this.#rests = true;
+  };
+
+  readonly #ended = (error: unknown, call: OpenCall): void => {
+    if (error === undefined) this.#finish();
+    else this.#fail(this.#source.failure(error, call));
   };
 
   #fail(error: unknown): void {
@@ -125,5 +128,3 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
     return failure === undefined ? Promise.resolve(done) : Promise.reject(failure.error);
   }
 }
-
-function ignore(): void {}

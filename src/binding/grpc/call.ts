@@ -1,5 +1,6 @@
-import { type Message as AnyMessage, type DescMessage, toBinary } from "@bufbuild/protobuf";
+import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
 import { Metadata, ServerInterceptingCall, type ServerInterceptingCallInterface, status } from "@grpc/grpc-js";
+import { writeBinary, writeBuffer } from "../../protocol/binary-writer.js";
 import type { OpenContext, Principal } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { invokeStream, invokeUnary, type StreamItem } from "../../protocol/operations.js";
@@ -120,7 +121,7 @@ export class GrpcCall extends ServerInterceptingCall {
 
   #reply(request: AnyMessage, reply: AnyMessage): void {
     const { face, operation, descriptor } = this.#method;
-    const bytes = toBinary(descriptor.output, face.writeReply(operation, reply, request));
+    const bytes = writeBuffer(descriptor.output, face.writeReply(operation, reply, request));
     this.#send(bytes, ignore);
   }
 
@@ -193,13 +194,13 @@ export class GrpcCall extends ServerInterceptingCall {
   }
 }
 
-// However many streams read an event, it is encoded once.
+// However many streams read an event, it is encoded once; as long as that is kept, it must not hold a pool of Node's.
 const encoded = new WeakMap<AnyMessage, Uint8Array>();
 
 function bytesOf(schema: DescMessage, event: AnyMessage): Uint8Array {
   const known = encoded.get(event);
   if (known !== undefined) return known;
-  const bytes = toBinary(schema, event);
+  const bytes = writeBinary(schema, event);
   encoded.set(event, bytes);
   return bytes;
 }

@@ -1,6 +1,7 @@
-import { type Message as AnyMessage, type DescMessage, toBinary } from "@bufbuild/protobuf";
+import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
 import { type Client, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { readBinary } from "../../protocol/binary-reader.js";
+import { writeBuffer } from "../../protocol/binary-writer.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
@@ -14,7 +15,8 @@ import { credentialsOf } from "./address.js";
 import { callFailure } from "./call-failure.js";
 import { CallItems } from "./call-items.js";
 import { Line } from "./line.js";
-import { asBuffer, decodeOptions, methodsOf, type RpcMethod, same } from "./method.js";
+import { decodeOptions, methodsOf, type RpcMethod, same } from "./method.js";
+import { callStreaming } from "./stream-call.js";
 
 export interface GrpcTransportOptions {
   /** `host:port`, or a URL; `https` and `grpcs` mean TLS, and port 443 when none is named. */
@@ -113,7 +115,7 @@ function callStream(
   let end: { readonly method: CalledMethod; readonly client: Client; readonly reader: StreamReader<AnyMessage> };
   let cancel = (): void => {};
   return new CallItems({
-    async open() {
+    async open(listener) {
       const method = find();
       const { face, operation, path, descriptor, metadata } = method;
       signal?.throwIfAborted();
@@ -122,7 +124,7 @@ function callStream(
       const client = await clientOf(method, options, left.signal).catch(unlessLeft(left.signal));
       if (client === undefined) return undefined;
       end = { method, client, reader: face.readStream(operation, request) };
-      const call = client.makeServerStreamRequest(path, same, same, wire, metadata(options), limits);
+      const call = callStreaming(client, { path, message: wire, metadata: metadata(options), ...limits }, listener);
       cancel = () => call.cancel();
       signal?.addEventListener("abort", cancel, { once: true });
       return call;
@@ -163,7 +165,7 @@ function unlessLeft(left: AbortSignal): (error: unknown) => undefined {
 }
 
 function encode(schema: DescMessage, message: AnyMessage): Buffer {
-  return asBuffer(toBinary(schema, message));
+  return writeBuffer(schema, message);
 }
 
 function decodeReply(schema: DescMessage, bytes: Uint8Array | undefined): AnyMessage {
