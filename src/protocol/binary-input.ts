@@ -82,10 +82,10 @@ export class Input {
 const recentTexts: (string | undefined)[] = new Array(256).fill(undefined);
 const recentMaxLength = 64;
 
-/** Whether a text is what the bytes say, for texts of ASCII; of others it does not know. */
+/** Whether a text is what the bytes say, for texts of ASCII; of others it does not know. Ids differ at their ends. */
 function isText(text: string, bytes: Buffer, start: number, end: number): boolean {
   if (text.length !== end - start) return false;
-  for (let index = 0; index < text.length; index++) {
+  for (let index = text.length - 1; index >= 0; index--) {
     const byte = bytes[start + index];
     if (byte !== text.charCodeAt(index) || byte > 0x7f) return false;
   }
