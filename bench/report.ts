@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { cpus, totalmem } from "node:os";
-import type { Figures, Row, Side } from "./row.ts";
+import type { Figures, Row } from "./row.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** One line of the table and of the results file. */
@@ -19,7 +19,7 @@ export function tableHead(): string {
 
 export function tableLine({ row, figures, verdicts, error }: Result): string {
   const cells = [row.name, row.unit, ...(["floor", "ours", "peer"] as const).map((side) => figure(figures[side]))];
-  const ratios = [ratio(figures, "floor"), ratio(figures, "peer")].map((value) => figure(value));
+  const ratios = [figures.over?.floor, figures.over?.peer].map((value) => figure(value));
   return columns([...cells, ...ratios], error ? `failed: ${error}` : verdicts.map(summary).join("; "));
 }
 
@@ -46,13 +46,13 @@ export async function writeResults(folder: URL, results: readonly Result[], opti
 }
 
 function resultJson({ row, figures, verdicts, error }: Result): object {
-  const ratios = { floor: ratio(figures, "floor"), peer: ratio(figures, "peer") };
+  const { over, ...best } = figures;
   return {
     name: row.name,
     unit: row.unit,
     what: row.what,
-    ...figures,
-    ratio: ratios,
+    ...best,
+    ratio: over,
     budget: verdicts,
     verdict: error === undefined ? overall(verdicts) : "failed",
     ...(error === undefined ? {} : { error }),
@@ -62,11 +62,6 @@ function resultJson({ row, figures, verdicts, error }: Result): object {
 function overall(verdicts: readonly Verdict[]): Verdict["verdict"] {
   if (verdicts.some(({ verdict }) => verdict === "missed")) return "missed";
   return verdicts.some(({ verdict }) => verdict === "not measured") ? "not measured" : "ok";
-}
-
-function ratio(figures: Figures, side: Side): number | undefined {
-  const base = figures[side];
-  return figures.ours === undefined || base === undefined || base === 0 ? undefined : figures.ours / base;
 }
 
 function summary({ budget, measured, verdict }: Verdict): string {

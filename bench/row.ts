@@ -24,7 +24,10 @@ export interface Row {
   readonly maxRounds?: Readonly<Partial<Record<Side, number>>>;
 }
 
-export type Figures = Readonly<Partial<Record<Side, number>>>;
+/** The best of each side, and what ours is as a multiple of another side. */
+export interface Figures extends Readonly<Partial<Record<Side, number>>> {
+  readonly over?: Readonly<Partial<Record<Side, number>>>;
+}
 
 /** How much to do: `--quick` divides the work of a round, never what is checked. */
 export interface Effort {

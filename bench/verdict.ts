@@ -11,16 +11,21 @@ export interface Verdict {
 export function judge(row: Row, figures: Figures, others: ReadonlyMap<string, Figures>): readonly Verdict[] {
   return row.budgets.map((budget) => {
     const text = describe(budget, row.unit);
-    const base = baseOf(budget, figures, others);
-    if (figures.ours === undefined || base === undefined) return { budget: text, verdict: "not measured" };
-    const measured = figures.ours / base;
+    const measured = measuredFor(budget, figures, others);
+    if (measured === undefined) return { budget: text, verdict: "not measured" };
     return { budget: text, measured, verdict: measured <= budget.atMost ? "ok" : "missed" };
   });
 }
 
-function baseOf(budget: Budget, figures: Figures, others: ReadonlyMap<string, Figures>): number | undefined {
-  if (budget.of === "unit") return 1;
-  return budget.of === "row" ? others.get(budget.row)?.ours : figures[budget.of];
+function measuredFor(
+  budget: Budget,
+  { ours, over }: Figures,
+  others: ReadonlyMap<string, Figures>,
+): number | undefined {
+  if (budget.of === "unit") return ours;
+  if (budget.of !== "row") return over?.[budget.of];
+  const other = others.get(budget.row)?.ours;
+  return ours === undefined || other === undefined ? undefined : ours / other;
 }
 
 function describe(budget: Budget, unit: string): string {
