@@ -130,7 +130,8 @@ async function fly(options: HotPathOptions, round: Round, results: Map<number, L
   for (const [place, birth] of round.births) {
     const row = born.get(birth.row.id);
     if (row === undefined) refused.push([place, birth.row]);
-    else results.set(place, bornHead(birth.row, { key: row.key, incarnation: birth.incarnation, holderLive: row.live }));
+    else
+      results.set(place, bornHead(birth.row, { key: row.key, incarnation: birth.incarnation, holderLive: row.live }));
   }
   if (refused.length > 0) await sayWhy(options, refused, results);
   return again;
