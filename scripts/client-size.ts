@@ -8,7 +8,7 @@ import { type OutputChunk, rolldown } from "rolldown";
 const budgetBytes = 45_000;
 
 /** Modules that load on demand. */
-const onDemand = [/\/binding\/connect\//, /\/auth\/oauth\//, /\/version\/v0\./];
+const onDemand = [/\/binding\/connect\//, /\/auth\/oauth\//, /\/version\/v0\./, /\/client\/difference\./];
 const nodePackages = /^(?:node:|@grpc\/|undici\b|ipaddr\.js\b)/;
 const nodeModules = /\/node_modules\/(?:@grpc\/|undici\/|ipaddr\.js\/)/;
 const nodeGlobals = ["process", "Buffer", "global", "require", "setImmediate", "__dirname", "__filename"];

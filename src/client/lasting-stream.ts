@@ -40,7 +40,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   readonly #view: TaskView;
   readonly #left = new AbortController();
   readonly #resumption: Resumption;
-  #phase: "new" | "open" | "over" = "new";
+  #isNew = true;
   /** Events that came when the connection was made, and where more come from. */
   #ready: StreamItem[] = [];
   #rest: AsyncIterator<StreamItem, unknown> | undefined;
@@ -116,7 +116,10 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   /** What is not simply the next event of a connection that stands. */
   async #otherwise(broken?: { readonly error: unknown }): Promise<Step> {
     try {
-      if (this.#phase === "new") await this.#begin();
+      if (this.#isNew) {
+        this.#isNew = false;
+        this.#enter(await this.#resumption.begin().catch(this.#unlessLeft));
+      }
       for (let last = broken; ; ) {
         if (last !== undefined) await this.#change(last.error);
         try {
@@ -131,11 +134,6 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     } finally {
       this.#answered();
     }
-  }
-
-  async #begin(): Promise<void> {
-    this.#phase = "open";
-    this.#enter(await this.#resumption.begin().catch(this.#unlessLeft));
   }
 
   /** Goes over to another connection, unless nothing more is to come. Throws what it cannot go on behind. */
@@ -171,7 +169,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   }
 
   #finish(): Step {
-    this.#phase = "over";
+    this.#isNew = false;
     this.#leave();
     return done;
   }

@@ -82,7 +82,7 @@ export class Resumption {
   /** What comes behind the last event: told by the agent, or found out by comparing. */
   async resume(): Promise<Source> {
     const source = this.#options.streaming === false ? undefined : await this.#subscribe();
-    return source ?? { ready: this.#view.missed(await this.#readTask(), undefined), rest: this.#poll() };
+    return source ?? { ready: await this.#view.missed(await this.#readTask(), undefined), rest: this.#poll() };
   }
 
   /** Waits, though not beyond the time of the call. Rejects when the caller gives up. */
@@ -115,7 +115,7 @@ export class Resumption {
     const { ready, rest } = source;
     const [first] = ready;
     if (first?.response.payload.case === "task") {
-      return { ready: this.#view.missed(first.response.payload.value, first.id), rest };
+      return { ready: await this.#view.missed(first.response.payload.value, first.id), rest };
     }
     if (lastId !== undefined) {
       if (first !== undefined) return source;
@@ -192,7 +192,7 @@ export class Resumption {
       pauseMs = Math.min(pauseMs * 1.5, pollMs * 10)
     ) {
       await this.pause(pauseMs);
-      yield* view.missed(await this.#readTask(), undefined);
+      yield* await view.missed(await this.#readTask(), undefined);
     }
   }
 }

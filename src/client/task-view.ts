@@ -3,7 +3,6 @@ import { applyEvent, copyTask, emptyTask } from "../protocol/fold.js";
 import { type StreamResponse, type Task, TaskState } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
 import { isTerminal } from "../protocol/states.js";
-import { differenceOf } from "./difference.js";
 
 export interface TaskViewOptions {
   /** The reader follows the task to its end, and not only until it asks for input. */
@@ -71,9 +70,9 @@ export class TaskView {
   }
 
   /** What the reader has missed, now that the task turns out to be this. `id`: that of the snapshot. */
-  missed(task: Task, id: string | undefined): readonly StreamItem[] {
+  async missed(task: Task, id: string | undefined): Promise<readonly StreamItem[]> {
     const snapshot = taskItem(task, id);
-    const events = this.#task === undefined ? undefined : differenceOf(this.#task, task);
+    const events = this.#task === undefined ? undefined : await differenceOf(this.#task, task);
     this.#keep(snapshot);
     return events?.map((response) => ({ response, recovered: "difference" })) ?? [{ ...snapshot, recovered: "resync" }];
   }
@@ -105,4 +104,10 @@ export function taskItem(task: Task, id?: string): StreamItem {
 export function numbered(item: StreamItem): StreamItem {
   const id = eventIdOf(item.response);
   return id === undefined ? item : { ...item, id: item.id ?? id, response: withoutEventId(item.response) };
+}
+
+/** Few streams ever need it. Where it cannot be loaded the whole task is given instead. */
+async function differenceOf(known: Task, now: Task): Promise<readonly StreamResponse[] | undefined> {
+  const loaded = await import("./difference.js").catch(() => undefined);
+  return loaded?.differenceOf(known, now);
 }
