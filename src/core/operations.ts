@@ -1,8 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
-import type { Scope, ServerContext } from "../protocol/context.js";
+import type { CallAddress, Principal, Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
+import type { AgentCard } from "../protocol/model.js";
 import { type Capability, type OperationName, type Operations, operationOf } from "../protocol/operations.js";
 import { createPartCheck } from "./accept-parts.js";
 import { cancelTask } from "./cancel.js";
@@ -11,7 +12,6 @@ import { type CalledOperations, withTaskNames } from "./named-tasks.js";
 import type { PushService } from "./ports.js";
 import { createPushConfig, deletePushConfig, getPushConfig, inlinePush, listPushConfigs } from "./push-config.js";
 import { readTask } from "./read-task.js";
-import type { RequestHandlerOptions } from "./request-handler.js";
 import type { Runtime } from "./runtime.js";
 import { type SendCall, type SendPolicy, sendMessage } from "./send.js";
 import { isOnce, sendMessageOnce, sendStreamingMessageOnce } from "./send-once.js";
@@ -25,10 +25,24 @@ type ScopeOf = (context: ServerContext, request: { readonly tenant: string }) =>
 /** Throws for an operation that the agent does not declare. */
 type Gate = (name: OperationName) => void;
 
+/** What the operations declare and refuse. */
+export interface OperationOptions {
+  /** Default: true. */
+  readonly streaming?: boolean | undefined;
+  /** Without it there are no push notifications. */
+  readonly push?: PushService | undefined;
+  /** Media types that the card's author has named; default: whatever comes. */
+  readonly inputModes?: readonly string[] | undefined;
+  /** Tenants that exist. Default: none but the one without a name. */
+  readonly tenants?: readonly string[] | undefined;
+  /** Declares the extended card; gives `undefined` when there is none for this caller. */
+  readonly extendedCard?: ((principal: Principal, caller?: CallAddress) => Promise<AgentCard | undefined>) | undefined;
+}
+
 /** The eleven operations over a runtime, for as much as the options declare. */
-export function createOperations(runtime: Runtime, options: RequestHandlerOptions): Operations<ServerContext> {
+export function createOperations(runtime: Runtime, options: OperationOptions): Operations<ServerContext> {
   const { extendedCard, streaming = true } = options;
-  const push = options.push === undefined ? undefined : guardPush(options.push, options.logger);
+  const push = options.push === undefined ? undefined : guardPush(options.push, runtime.logger);
   const scopeOf = createScopes(options.tenants);
   const gate = createCapabilityGate({
     streaming,

@@ -1,7 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { CallAddress, Principal, Scope, ServerContext } from "../protocol/context.js";
+import type { Principal, Scope, ServerContext } from "../protocol/context.js";
 import type { Logger } from "../protocol/logger.js";
-import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
 import type { Agent } from "./agent.js";
 import { createAlarm } from "./alarm.js";
@@ -10,15 +9,15 @@ import { newId } from "./ids.js";
 import { startInstance } from "./instance.js";
 import { createLease } from "./lease.js";
 import { type CoreLimits, defaultCoreLimits } from "./limits.js";
-import { createOperations } from "./operations.js";
-import type { Clock, PushService, QueuedSend, Signals, Store, TaskStore } from "./ports.js";
+import { createOperations, type OperationOptions } from "./operations.js";
+import type { Clock, QueuedSend, Signals, Store, TaskStore } from "./ports.js";
 import { createTurnCounter, type Runtime, shuttingDown } from "./runtime.js";
 import { guardStore } from "./store-failure.js";
 import { TurnRun } from "./turn-run.js";
 import { wakeDue, wakeTask } from "./wake.js";
 import { createWatch } from "./watch.js";
 
-export interface RequestHandlerOptions {
+export interface RequestHandlerOptions extends OperationOptions {
   readonly agent: Agent;
   /** A turn whose process has gone is run again, by whichever process finds it. Default: false, its task fails. */
   readonly restartable?: boolean | undefined;
@@ -31,16 +30,6 @@ export interface RequestHandlerOptions {
   /** Name of this process in the store. Default: a new one. */
   readonly instance?: string | undefined;
   readonly limits?: Partial<CoreLimits> | undefined;
-  /** Default: true. */
-  readonly streaming?: boolean | undefined;
-  /** Without it there are no push notifications. */
-  readonly push?: PushService | undefined;
-  /** Media types that the card's author has named; default: whatever comes. */
-  readonly inputModes?: readonly string[] | undefined;
-  /** Tenants that exist. Default: none but the one without a name. */
-  readonly tenants?: readonly string[] | undefined;
-  /** Declares the extended card; gives `undefined` when there is none for this caller. */
-  readonly extendedCard?: ((principal: Principal, caller?: CallAddress) => Promise<AgentCard | undefined>) | undefined;
 }
 
 /** The request handler of one agent: its eleven operations, and its end. */

@@ -1,35 +1,14 @@
 import { setImmediate } from "node:timers/promises";
-import type { Clock, LogRecord, PushRegistration, PushStore, TaskStore } from "../core/ports.js";
-import type { Logger } from "../protocol/logger.js";
+import type { LogRecord, PushRegistration } from "../core/ports.js";
 import type { StreamResponse, Task } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
-import type { PushFace } from "../version/codec.js";
 import { type AskStore, createAskStore } from "./ask-store.js";
-import type { CallWebhook } from "./call.js";
-import { Delivery } from "./delivery.js";
+import { type CourierDeps, Delivery } from "./delivery.js";
 import { joinChunks, pageRecords } from "./join-chunks.js";
 import { LazyCursor } from "./lazy-cursor.js";
-import type { PushLimits } from "./limits.js";
 import { type ChunkRun, type Due, type Plan, planArtifacts, planEvents } from "./plan.js";
-import type { Slots } from "./slots.js";
 import { TaskReplay } from "./task-replay.js";
 import { unlessAborted } from "./unless-aborted.js";
-
-/** What all couriers of a process share. A configuration is delivered by the process that holds it. */
-export interface CourierDeps {
-  readonly store: PushStore;
-  readonly tasks: TaskStore;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly limits: PushLimits;
-  readonly slots: Slots;
-  readonly call: CallWebhook;
-  /** What the version of a webhook tells it. */
-  readonly faceOf: (registration: PushRegistration) => PushFace;
-  readonly everyEvent: boolean;
-  /** Only what this instance holds is delivered. `undefined`: whatever is there. */
-  readonly instance: string | undefined;
-}
 
 class Stopped extends Error {}
 

@@ -1,5 +1,6 @@
 import type { PushRegistration } from "../core/ports.js";
-import { Courier, type CourierDeps } from "./courier.js";
+import { Courier } from "./courier.js";
+import type { CourierDeps } from "./delivery.js";
 
 /** The couriers of a process: one for each configuration of a task that has not ended. */
 export interface Couriers {

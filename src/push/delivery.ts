@@ -1,12 +1,30 @@
-import type { PushRegistration } from "../core/ports.js";
+import type { Clock, PushRegistration, PushStore, TaskStore } from "../core/ports.js";
+import type { Logger } from "../protocol/logger.js";
 import type { StreamResponse } from "../protocol/model.js";
 import type { PushFace } from "../version/codec.js";
 import type { AskStore } from "./ask-store.js";
 import { attemptOften } from "./attempts.js";
-import type { CallOutcome } from "./call.js";
-import type { CourierDeps } from "./courier.js";
+import type { CallOutcome, CallWebhook } from "./call.js";
 import { type Letter, writeLetter } from "./letter.js";
+import type { PushLimits } from "./limits.js";
 import { pause } from "./pause.js";
+import type { Slots } from "./slots.js";
+
+/** What all couriers of a process share. A configuration is delivered by the process that holds it. */
+export interface CourierDeps {
+  readonly store: PushStore;
+  readonly tasks: TaskStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: PushLimits;
+  readonly slots: Slots;
+  readonly call: CallWebhook;
+  /** What the version of a webhook tells it. */
+  readonly faceOf: (registration: PushRegistration) => PushFace;
+  readonly everyEvent: boolean;
+  /** Only what this instance holds is delivered. `undefined`: whatever is there. */
+  readonly instance: string | undefined;
+}
 
 interface DeliveryWays {
   readonly ask: AskStore;
