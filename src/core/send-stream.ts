@@ -1,5 +1,5 @@
 import { copyTask, emptyTask } from "../protocol/fold.js";
-import type { Message } from "../protocol/model.js";
+import type { Message, Task } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
 import { TurnAborted } from "./agent.js";
 import { type Delivery, deliver } from "./claim.js";
@@ -74,30 +74,60 @@ function firstSnapshot(
   resolve: (from: StreamStart | Promise<StreamStart>) => void,
   reject: (error: unknown) => void,
 ): RecordObserver {
-  const { runtime, request } = call;
   const { see } = createSendGate(start.entry, "stream", true);
-  const restart = (): Promise<StreamStart> => again(call, live.id, see);
   const task = emptyTask(live.id, live.contextId);
   const observer: RecordObserver = {
     record(record) {
       applyRecord(task, record);
       if (record.kind !== "event") return;
       live.observers.delete(observer);
-      const { idPrefix, key } = live;
-      const reader = new RecordReader(runtime, live.id, key, record.seq);
-      const shown = copyTask(task, { historyLength: request.configuration?.historyLength });
-      resolve({ items: [snapshotItem(shown, idPrefix, record.seq)], reader, idPrefix, see, restart });
+      resolve(behindFirst(call, live, { task, seq: record.seq, see }));
     },
     left: () => {
-      if (live.failure === undefined || live.failure instanceof TurnAborted) resolve(restart());
+      if (live.failure === undefined || live.failure instanceof TurnAborted) resolve(fromFirst(call, live.id, see));
       else reject(publicFailure(live.failure));
     },
   };
   return observer;
 }
 
-// The stream of a send from now on: another process has taken the task over before anything of it was heard of here, or
-// the log has gone before it was read.
+interface FirstEvent {
+  /** The task up to its first event. */
+  readonly task: Task;
+  readonly seq: number;
+  readonly see: SendGate["see"];
+}
+
+function behindFirst(
+  call: SendCall,
+  { id, key, idPrefix }: Pick<LiveTask, "id" | "key" | "idPrefix">,
+  { task, seq, see }: FirstEvent,
+): StreamStart {
+  const { runtime, request } = call;
+  const shown = copyTask(task, { historyLength: request.configuration?.historyLength });
+  const reader = new RecordReader(runtime, id, key, seq);
+  return { items: [snapshotItem(shown, idPrefix, seq)], reader, idPrefix, see, restart: () => again(call, id, see) };
+}
+
+/** With the first event of a task its beginning is stored: what stands before it is little. */
+const beginning = 8;
+
+// Another process has taken the task over before anything of it was heard of here. The answer may stand in its log already,
+// and more behind that, which is no part of the stream.
+async function fromFirst(call: SendCall, id: string, see: SendGate["see"]): Promise<StreamStart> {
+  const { runtime, request, scope } = call;
+  const now = await readStoredTask(runtime, scope, id);
+  checkTaken(now.task, request);
+  const page = await runtime.store.recordsAfter(now.key, 0, beginning);
+  const records = typeof page === "object" ? page.records : [];
+  const first = records.findIndex(({ kind }) => kind === "event");
+  if (first < 0) return again(call, id, see);
+  const task = emptyTask(id, now.task.contextId);
+  for (const record of records.slice(0, first + 1)) applyRecord(task, record);
+  return behindFirst(call, now, { task, seq: first + 1, see });
+}
+
+// The stream of a send from now on: the log has gone before it was read.
 export async function again(
   { runtime, request, scope }: SendCall,
   id: string,
