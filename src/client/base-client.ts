@@ -183,7 +183,7 @@ function callerOf(parts: ClientParts): Caller {
   return {
     async unary(operation, request, options) {
       const call = prepare(operation, request, options);
-      return attempt.unary(operation, call.request, call.options);
+      return await attempt.unary(operation, call.request, call.options);
     },
     stream(operation, request, options) {
       const streaming = access.card.capabilities?.streaming;

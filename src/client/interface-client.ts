@@ -45,7 +45,8 @@ export class InterfaceClient implements Attempt {
   readonly name: InterfaceName;
   readonly isGuess: boolean;
   readonly #options: InterfaceClientOptions;
-  #transport: Promise<Transport> | undefined;
+  #connecting: Promise<Transport> | undefined;
+  #transport: Transport | undefined;
   #isClosed = false;
 
   constructor(options: InterfaceClientOptions) {
@@ -55,14 +56,15 @@ export class InterfaceClient implements Attempt {
   }
 
   async unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
-    const transport = await this.#connected();
+    const transport = this.#transport ?? (await this.#connected());
     const addressed = this.#addressed(request);
     const bounded = transport.close === undefined ? options : this.#untilClosed(options);
-    return this.#allowed(bounded, (granted) => invokeUnary(transport, operation, addressed, granted));
+    // Awaited, since a promise that is returned takes two more turns.
+    return await this.#allowed(bounded, (granted) => invokeUnary(transport, operation, addressed, granted));
   }
 
   async open(operation: Operation, request: AnyMessage, options: CallOptions, left: AbortSignal): Promise<OpenStream> {
-    const transport = await this.#connected();
+    const transport = this.#transport ?? (await this.#connected());
     const addressed = this.#addressed(request);
     return this.#allowed(this.#extended(options), (granted) =>
       openStream(invokeStream(transport, operation, addressed, granted), left),
@@ -72,17 +74,20 @@ export class InterfaceClient implements Attempt {
   /** Frees the connection; streams that are open may go on. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const transport = await this.#transport?.catch(() => undefined);
+    this.#transport = undefined;
+    const transport = await this.#connecting?.catch(() => undefined);
     await transport?.close?.();
   }
 
   async #connected(): Promise<Transport> {
     if (this.#isClosed) throw new ConnectionError(`${this.name.url} is called no longer`, { written: false });
-    this.#transport ??= Promise.resolve().then(this.#options.connect);
+    this.#connecting ??= Promise.resolve().then(this.#options.connect);
     try {
-      return await this.#transport;
+      const transport = await this.#connecting;
+      if (!this.#isClosed) this.#transport = transport;
+      return transport;
     } catch (cause) {
-      this.#transport = undefined;
+      this.#connecting = undefined;
       if (cause instanceof A2AError) throw cause;
       throw new ConnectionError(`cannot reach ${this.name.url}`, { cause, written: false });
     }
@@ -110,10 +115,18 @@ export class InterfaceClient implements Attempt {
     return { ...options, extensions: [...new Set([...(options.extensions ?? []), ...streamExtensions])] };
   }
 
-  async #allowed<T>(options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
-    const { credentials, headers } = this.#options;
+  #allowed<T>(options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
+    const { credentials } = this.#options;
+    return credentials === undefined ? call(options) : this.#withCredentials(credentials, options, call);
+  }
+
+  async #withCredentials<T>(
+    credentials: CredentialSource,
+    options: CallOptions,
+    call: (options: CallOptions) => Promise<T>,
+  ): Promise<T> {
+    const { headers } = this.#options;
     const granted = (credential: Credential | undefined): CallOptions => withCredential(options, credential, headers);
-    if (credentials === undefined) return call(options);
     const credential = await credentials.get(options.signal).catch(unobtainable);
     this.#checkPlace(credential);
     try {

@@ -4,9 +4,8 @@ import { A2AError } from "../protocol/errors.js";
 import {
   type Message,
   Role,
-  type SendMessageConfigurationSchema,
+  SendMessageConfigurationSchema,
   type SendMessageRequest,
-  SendMessageRequestSchema,
   type SendMessageResponse,
   type Task,
 } from "../protocol/model.js";
@@ -32,19 +31,20 @@ export interface SendOptions extends CallOptions {
 /** The request that brings a content to an agent. */
 export function sendRequest(content: Content, options: SendOptions): SendMessageRequest {
   const { task, contextId, messageId, referenceTaskIds = [], metadata, configuration, tenant = "" } = options;
-  return create(SendMessageRequestSchema, {
-    tenant,
-    message: {
-      messageId: messageId ?? "",
-      role: Role.USER,
-      taskId: task?.id ?? "",
-      contextId: task?.contextId ?? contextId ?? "",
-      parts: partsOf(content),
-      referenceTaskIds: [...referenceTaskIds],
-      ...(metadata === undefined ? {} : { metadata }),
-    },
-    ...(configuration === undefined ? {} : { configuration }),
-  });
+  const message: Message = {
+    $typeName: "lf.a2a.v1.Message",
+    messageId: messageId ?? randomUuid(),
+    role: Role.USER,
+    taskId: task?.id ?? "",
+    contextId: task?.contextId ?? contextId ?? "",
+    parts: partsOf(content),
+    extensions: [],
+    referenceTaskIds: [...referenceTaskIds],
+  };
+  if (metadata !== undefined) message.metadata = metadata;
+  const request: SendMessageRequest = { $typeName: "lf.a2a.v1.SendMessageRequest", tenant, message };
+  if (configuration !== undefined) request.configuration = create(SendMessageConfigurationSchema, configuration);
+  return request;
 }
 
 /** A send with the members that a message must have and its sender has left out: its id, and its role. */

@@ -1,11 +1,11 @@
-import { type Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { type ChannelInterface, type StatusObject, status } from "@grpc/grpc-js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import { errorFromStatus } from "./errors.js";
 import type { RpcMethod } from "./method.js";
 
-/** A call that grpc-js has ended with an error. */
+/** A call that has ended with a status other than OK. */
 export interface FailedCall {
-  readonly client: Client;
+  readonly channel: ChannelInterface;
   readonly method: RpcMethod;
   /** As the user wrote it. */
   readonly address: string;
@@ -13,35 +13,30 @@ export interface FailedCall {
   readonly peer: string;
 }
 
-/** What a failure of grpc-js means: a `ConnectionError` when no agent has said it, else what the agent's status says. */
-export function callFailure(error: unknown, call: FailedCall): unknown {
-  if (!isStatus(error)) return error;
+/** What the status of a failed call means: a `ConnectionError` when no agent has said it, else what the agent says by it. */
+export function callFailure(outcome: StatusObject, call: FailedCall): A2AError {
   // What was given to a connection has its address as peer; before that it is the target, or nothing.
-  const isTaken = call.peer !== call.client.getChannel().getTarget() && call.peer !== "unknown";
-  if (!isTaken && unmade.has(error.code)) {
-    return new ConnectionError(`cannot reach ${call.address}: ${reasonOf(error.details)}`, { written: false });
+  const isTaken = call.peer !== call.channel.getTarget() && call.peer !== "unknown";
+  if (!isTaken && unmade.has(outcome.code)) {
+    return new ConnectionError(`cannot reach ${call.address}: ${reasonOf(outcome.details)}`, { written: false });
   }
-  if (isTaken && isBreak(error)) {
-    const written = error.details !== refused;
-    return new ConnectionError(`the connection to ${call.address} broke: ${error.details}`, { written });
+  if (isTaken && isBreak(outcome)) {
+    const written = outcome.details !== refused;
+    return new ConnectionError(`the connection to ${call.address} broke: ${outcome.details}`, { written });
   }
-  return errorOfAnswer(error, call.method);
+  return errorOfAnswer(outcome, call.method);
 }
 
 /** An HTTP answer of a server that speaks no gRPC is marked as such. */
-function errorOfAnswer(error: ServiceError, method: RpcMethod): A2AError {
-  const given = errorFromStatus(error, method);
+function errorOfAnswer(outcome: StatusObject, method: RpcMethod): A2AError {
+  const given = errorFromStatus(outcome, method);
   // Said by grpc-js itself; also of an answer that is no gRPC at all, whose first bytes read as a length.
-  if (given.code === "resourceExhausted" && /^Received message larger than max \(/.test(error.details)) {
-    return new A2AError("contentTooLarge", "the agent's answer is over the limit, or no message", { cause: error });
+  if (given.code === "resourceExhausted" && /^Received message larger than max \(/.test(outcome.details)) {
+    return new A2AError("contentTooLarge", "the agent's answer is over the limit, or no message", { cause: outcome });
   }
-  const [, httpStatus] = /^Received HTTP status code (\d{3})$/.exec(error.details) ?? [];
+  const [, httpStatus] = /^Received HTTP status code (\d{3})$/.exec(outcome.details) ?? [];
   if (httpStatus === undefined) return given;
   return new A2AError(given.code, `the agent answered with HTTP status ${httpStatus}`, { metadata: { httpStatus } });
-}
-
-function isStatus(error: unknown): error is ServiceError {
-  return error instanceof Error && "metadata" in error && error.metadata instanceof Metadata;
 }
 
 /** Statuses of calls for which there was no connection. */
@@ -54,7 +49,7 @@ const refused = "Stream refused by server";
 const breaks = /^(?:Connection dropped|Call cancelled|Stream refused by server|Received RST_STREAM .*|\w+ E[A-Z]+)$/s;
 const brokenStatuses: ReadonlySet<number> = new Set([status.CANCELLED, status.INTERNAL, status.UNAVAILABLE]);
 
-function isBreak({ code, details, metadata }: ServiceError): boolean {
+function isBreak({ code, details, metadata }: StatusObject): boolean {
   return brokenStatuses.has(code) && breaks.test(details) && Object.keys(metadata.getMap()).length === 0;
 }
 

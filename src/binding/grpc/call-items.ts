@@ -1,5 +1,6 @@
+import type { StatusObject } from "@grpc/grpc-js";
 import type { StreamItem } from "../../protocol/operations.js";
-import type { CallListener, OpenCall } from "./stream-call.js";
+import type { CallListener, OpenCall } from "./open-call.js";
 
 /** What the items of a streaming call come from. */
 export interface ItemSource {
@@ -12,7 +13,7 @@ export interface ItemSource {
   /** Called once when the items are over, however that came. */
   ended(): void;
   /** What a failure of the call means. */
-  failure(error: unknown, call: OpenCall): unknown;
+  failure(outcome: StatusObject): unknown;
 }
 
 type Step = IteratorResult<StreamItem, undefined>;
@@ -102,9 +103,9 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
     else this.#rests = true;
   };
 
-  readonly #ended = (error: unknown, call: OpenCall): void => {
-    if (error === undefined) this.#finish();
-    else this.#fail(this.#source.failure(error, call));
+  readonly #ended = (failure: StatusObject | undefined): void => {
+    if (failure === undefined) this.#finish();
+    else this.#fail(this.#source.failure(failure));
   };
 
   #fail(error: unknown): void {

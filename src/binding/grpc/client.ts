@@ -1,5 +1,5 @@
 import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
-import { type Client, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { type ChannelInterface, Metadata, type StatusObject } from "@grpc/grpc-js";
 import { readBinary } from "../../protocol/binary-reader.js";
 import { writeBuffer } from "../../protocol/binary-writer.js";
 import type { CallOptions } from "../../protocol/context.js";
@@ -15,8 +15,8 @@ import { credentialsOf } from "./address.js";
 import { callFailure } from "./call-failure.js";
 import { CallItems } from "./call-items.js";
 import { Line } from "./line.js";
-import { decodeOptions, methodsOf, type RpcMethod, same } from "./method.js";
-import { callStreaming } from "./stream-call.js";
+import { decodeOptions, methodsOf, type RpcMethod } from "./method.js";
+import { type OpenCall, openCall } from "./open-call.js";
 
 export interface GrpcTransportOptions {
   /** `host:port`, or a URL; `https` and `grpcs` mean TLS, and port 443 when none is named. */
@@ -50,7 +50,7 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
     policy,
     lookup,
   } = options;
-  const channel = {
+  const settings = {
     "grpc.max_receive_message_length": replyMaxBytes,
     "grpc.enable_channelz": 0,
     "grpc.service_config_disable_resolution": 1,
@@ -58,7 +58,7 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
     "grpc.use_local_subchannel_pool": 1,
   };
   const credentials = credentialsOf(address, tls);
-  const line = new Line({ address, credentials, channel, connectTimeoutMs, policy, lookup });
+  const line = new Line({ address, credentials, settings, connectTimeoutMs, policy, lookup });
   const metadata = metadataWriter(options);
   const shared = { line, address, metadata };
   const methods = new Map(methodsOf(face).map((method) => [method.operation, { ...method, ...shared }]));
@@ -68,7 +68,7 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
     throw missingIn(face, operation, "gRPC");
   };
   const calls = createTransport({
-    unary: async (operation, request, options) => callUnary(methodOf(operation), request, options),
+    unary: (operation, request, options) => callUnary(() => methodOf(operation), request, options),
     stream: (operation, request, options) => callStream(() => methodOf(operation), request, options),
   });
   return { ...(face.call?.(calls) ?? calls), close: () => line.close() };
@@ -81,26 +81,33 @@ interface CalledMethod extends RpcMethod {
   readonly metadata: (options: CallOptions) => Metadata;
 }
 
-async function callUnary(method: CalledMethod, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
-  const { face, operation, path, descriptor, metadata } = method;
+async function callUnary(find: () => CalledMethod, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
+  const method = find();
+  const { face, operation, descriptor, line } = method;
   const { signal } = options;
   signal?.throwIfAborted();
-  const wire = encode(descriptor.input, face.writeRequest(operation, request));
-  const limits = limitsOf(options);
-  const client = await clientOf(method, options);
-  return new Promise((resolve, reject) => {
-    const answered = (error: ServiceError | null, reply?: Uint8Array): void => {
-      signal?.removeEventListener("abort", cancel);
-      try {
-        if (error !== null) throw failureOf(error, { method, client, call });
-        resolve(face.readReply(operation, decodeReply(descriptor.output, reply), request));
-      } catch (failure) {
-        reject(signal?.aborted === true ? signal.reason : failure);
-      }
-    };
-    const call = client.makeUnaryRequest(path, same, same, wire, metadata(options), limits, answered);
-    const cancel = (): void => call.cancel();
-    signal?.addEventListener("abort", cancel, { once: true });
+  const sent = sentBy(method, request, options);
+  const taken = line.take();
+  const channel = taken instanceof Promise ? await within(options, taken) : taken;
+  // Awaited, since a promise that is returned takes two more turns.
+  return await new Promise<AnyMessage>((resolve, reject) => {
+    let reply: Uint8Array | undefined;
+    const call = openCall(channel, sent, {
+      onMessage(message) {
+        reply = message;
+      },
+      onEnd(failure) {
+        signal?.removeEventListener("abort", call.cancel);
+        try {
+          if (failure !== undefined) throw failureOf(failure, { method, channel, call });
+          resolve(face.readReply(operation, decodeReply(descriptor.output, reply), request));
+        } catch (error) {
+          reject(signal?.aborted === true ? signal.reason : error);
+        }
+      },
+    });
+    call.read();
+    signal?.addEventListener("abort", call.cancel, { once: true });
   });
 }
 
@@ -112,45 +119,51 @@ function callStream(
 ): AsyncIterableIterator<StreamItem, undefined, undefined> {
   const { signal } = options;
   const left = new AbortController();
-  let end: { readonly method: CalledMethod; readonly client: Client; readonly reader: StreamReader<AnyMessage> };
-  let cancel = (): void => {};
+  let end: CallEnd & { readonly reader: StreamReader<AnyMessage> };
   return new CallItems({
     async open(listener) {
       const method = find();
-      const { face, operation, path, descriptor, metadata } = method;
       signal?.throwIfAborted();
-      const wire = encode(descriptor.input, face.writeRequest(operation, request));
-      const limits = limitsOf(options);
-      const client = await clientOf(method, options, left.signal).catch(unlessLeft(left.signal));
-      if (client === undefined) return undefined;
-      end = { method, client, reader: face.readStream(operation, request) };
-      const call = callStreaming(client, { path, message: wire, metadata: metadata(options), ...limits }, listener);
-      cancel = () => call.cancel();
-      signal?.addEventListener("abort", cancel, { once: true });
+      const sent = sentBy(method, request, options);
+      const taken = method.line.take();
+      const waits = taken instanceof Promise;
+      const channel = waits ? await within(options, taken, left.signal).catch(unlessLeft(left.signal)) : taken;
+      if (channel === undefined) return undefined;
+      const call = openCall(channel, sent, listener);
+      end = { method, channel, call, reader: method.face.readStream(method.operation, request) };
+      signal?.addEventListener("abort", call.cancel, { once: true });
       return call;
     },
     read: (message) => end.reader.read(decodeReply(end.method.descriptor.output, message)),
     isOver: () => end.reader.isOver === true,
     ended() {
       left.abort();
-      signal?.removeEventListener("abort", cancel);
+      if (end !== undefined) signal?.removeEventListener("abort", end.call.cancel);
     },
-    failure: (error, call) => (signal?.aborted === true ? signal.reason : failureOf(error, { ...end, call })),
+    failure: (outcome) => (signal?.aborted === true ? signal.reason : failureOf(outcome, end)),
   });
 }
 
-/** The client of a line that stands, at once; else when it stands, unless the call is over before. */
-function clientOf({ line }: CalledMethod, options: CallOptions, left?: AbortSignal): Promise<Client> {
-  const client = line.take();
-  if (!(client instanceof Promise)) return Promise.resolve(client);
-  const { signal, timeoutMs } = options;
+/** What a call sends, but for the time that connecting takes: its deadline runs from now on. */
+function sentBy(
+  { face, operation, path, descriptor, metadata }: CalledMethod,
+  request: AnyMessage,
+  options: CallOptions,
+) {
+  const message = writeBuffer(descriptor.input, face.writeRequest(operation, request));
+  const { timeoutMs = Number.POSITIVE_INFINITY } = options;
+  return { path, message, metadata: metadata(options), deadline: Date.now() + timeoutMs };
+}
+
+/** What is waited for, unless the call is over before. */
+function within<T>({ signal, timeoutMs }: CallOptions, wait: Promise<T>, left?: AbortSignal): Promise<T> {
   const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   const over = AbortSignal.any([signal, left, deadline].filter((each) => each !== undefined));
   return new Promise((resolve, reject) => {
     const leave = (): void => reject(deadline?.aborted === true ? deadlineExceeded(timeoutMs) : over.reason);
     if (over.aborted) leave();
     over.addEventListener("abort", leave, { once: true });
-    client.then(resolve, reject).finally(() => over.removeEventListener("abort", leave));
+    wait.then(resolve, reject).finally(() => over.removeEventListener("abort", leave));
   });
 }
 
@@ -164,32 +177,26 @@ function unlessLeft(left: AbortSignal): (error: unknown) => undefined {
   };
 }
 
-function encode(schema: DescMessage, message: AnyMessage): Buffer {
-  return writeBuffer(schema, message);
-}
-
 function decodeReply(schema: DescMessage, bytes: Uint8Array | undefined): AnyMessage {
+  if (bytes === undefined) throw new A2AError("invalidAgentResponse", "the agent ended the call without a reply");
   try {
-    return readBinary(schema, bytes ?? new Uint8Array(0), decodeOptions);
+    return readBinary(schema, bytes, decodeOptions);
   } catch (cause) {
     throw new A2AError("invalidAgentResponse", `the reply is no ${schema.typeName} message`, { cause });
   }
 }
 
-function limitsOf({ timeoutMs }: CallOptions): { deadline?: number } {
-  return timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
-}
-
-interface FailedCall {
+/** A call, and what it went out on. */
+interface CallEnd {
   readonly method: CalledMethod;
-  readonly client: Client;
-  readonly call: { getPeer(): string };
+  readonly channel: ChannelInterface;
+  readonly call: OpenCall;
 }
 
-function failureOf(error: unknown, { method, client, call }: FailedCall): unknown {
+function failureOf(outcome: StatusObject, { method, channel, call }: CallEnd): A2AError {
   const { line, address } = method;
-  const failure = callFailure(error, { client, method, address, peer: call.getPeer() });
-  if (failure instanceof ConnectionError && !failure.written) line.drop(client);
+  const failure = callFailure(outcome, { channel, method, address, peer: call.getPeer() });
+  if (failure instanceof ConnectionError && !failure.written) line.drop(channel);
   return failure;
 }
 

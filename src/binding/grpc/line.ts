@@ -1,4 +1,10 @@
-import { type ChannelCredentials, type ChannelOptions, Client, connectivityState } from "@grpc/grpc-js";
+import {
+  Channel,
+  type ChannelCredentials,
+  type ChannelInterface,
+  type ChannelOptions,
+  connectivityState,
+} from "@grpc/grpc-js";
 import { ConnectionError } from "../../protocol/errors.js";
 import type { AddressPolicy, Lookup } from "../address-policy.js";
 import { allowedDials, type Dial, targetOf } from "./address.js";
@@ -7,7 +13,7 @@ import { type OwnSockets, ownSockets } from "./own-sockets.js";
 export interface LineOptions {
   readonly address: string;
   readonly credentials: ChannelCredentials;
-  readonly channel: ChannelOptions;
+  readonly settings: ChannelOptions;
   readonly connectTimeoutMs: number;
   readonly policy?: AddressPolicy | undefined;
   readonly lookup?: Lookup | undefined;
@@ -16,8 +22,8 @@ export interface LineOptions {
 /** The connection to one agent: made when a call needs it, and again when it was lost. */
 export class Line {
   readonly #options: LineOptions;
-  #client: Client | undefined;
-  #dialing: Promise<Client> | undefined;
+  #channel: ChannelInterface | undefined;
+  #dialing: Promise<ChannelInterface> | undefined;
   #sockets: OwnSockets | undefined;
   #closed = false;
 
@@ -26,31 +32,32 @@ export class Line {
   }
 
   /**
-   * The client to call with; a promise when there is no connection yet. Rejects with a `ConnectionError` when none comes
-   * about in time. When it is refused, calls of the client fail at once and say why.
+   * The channel to call on; a promise when there is no connection yet. Rejects with a `ConnectionError` when none comes
+   * about in time. When it is refused, calls on the channel fail at once and say why.
    */
-  take(): Client | Promise<Client> {
-    if (this.#client !== undefined && stateOf(this.#client) === connectivityState.READY) return this.#client;
+  take(): ChannelInterface | Promise<ChannelInterface> {
+    const channel = this.#channel;
+    if (channel?.getConnectivityState(false) === connectivityState.READY) return channel;
     this.#dialing ??= this.#dial().finally(() => {
       this.#dialing = undefined;
     });
     return this.#dialing;
   }
 
-  /** Gives up a client that came to no connection. */
-  drop(client: Client): void {
-    if (this.#client === client) this.#client = undefined;
-    client.close();
+  /** Gives up a channel that came to no connection. */
+  drop(channel: ChannelInterface): void {
+    if (this.#channel === channel) this.#channel = undefined;
+    channel.close();
   }
 
   /** Calls under way go on; attempts to connect do not. */
   close(): void {
     this.#closed = true;
     this.#sockets?.destroy();
-    this.#client?.close();
+    this.#channel?.close();
   }
 
-  async #dial(): Promise<Client> {
+  async #dial(): Promise<ChannelInterface> {
     const until = Date.now() + this.#options.connectTimeoutMs;
     const sockets = ownSockets();
     this.#sockets = sockets;
@@ -58,13 +65,13 @@ export class Line {
       const dials = await this.#dials(until);
       for (const [index, dial] of dials.entries()) {
         const left = dials.length - index;
-        const client = this.#open(dial);
+        const channel = this.#open(dial);
         const share = Date.now() + (until - Date.now()) / left;
-        const state = await sockets.run(() => settled(client, share));
+        const state = await sockets.run(() => settled(channel, share));
         if (this.#closed) throw closedError();
-        if (state === connectivityState.READY || (left === 1 && state !== undefined)) return client;
+        if (state === connectivityState.READY || (left === 1 && state !== undefined)) return channel;
         sockets.destroy();
-        this.drop(client);
+        this.drop(channel);
       }
       throw this.#unreachable();
     } finally {
@@ -83,11 +90,11 @@ export class Line {
     return before(until, dials, () => this.#unreachable());
   }
 
-  #open({ target, options }: Dial): Client {
+  #open({ target, options }: Dial): ChannelInterface {
     if (this.#closed) throw closedError();
-    this.#client?.close();
-    this.#client = new Client(target, this.#options.credentials, { ...this.#options.channel, ...options });
-    return this.#client;
+    this.#channel?.close();
+    this.#channel = new Channel(target, this.#options.credentials, { ...this.#options.settings, ...options });
+    return this.#channel;
   }
 
   #unreachable(): ConnectionError {
@@ -106,13 +113,8 @@ function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-function stateOf(client: Client): connectivityState {
-  return client.getChannel().getConnectivityState(false);
-}
-
 /** The state that connecting ends in; `undefined` when it has not ended in time. */
-function settled(client: Client, until: number): Promise<connectivityState | undefined> {
-  const channel = client.getChannel();
+function settled(channel: ChannelInterface, until: number): Promise<connectivityState | undefined> {
   return new Promise((resolve) => {
     const look = (): void => {
       const state = channel.getConnectivityState(false);
