@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
+import { fixedPort } from "../support/fixed-port.js";
 
 /** One run of the agent, as the server's process wrote it down: it began, or it knows that its task is stored. */
 export interface Run {
@@ -53,7 +53,7 @@ export interface MortalServer extends AsyncDisposable {
 const program = fileURLToPath(new URL("server-program.ts", import.meta.url));
 
 export async function mortalServer(options: MortalOptions): Promise<MortalServer> {
-  const port = await portForGood();
+  const port = await fixedPort();
   let child: ChildProcess | undefined;
   let killed = false;
   let lives = 0;
@@ -111,19 +111,4 @@ export async function mortalServer(options: MortalOptions): Promise<MortalServer
 
 function runOf(line: string): Run {
   return JSON.parse(line) as Run;
-}
-
-// Below the range from which systems take ports for outgoing connections: nobody else gets it while the server is down,
-// nor does a caller that tries to connect reach itself.
-async function portForGood(): Promise<number> {
-  for (let tries = 0; tries < 50; tries++) {
-    const port = 20_000 + Math.floor(Math.random() * 10_000);
-    const server = createServer();
-    const free = await new Promise<boolean>((resolve) => {
-      server.once("error", () => resolve(false));
-      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-    });
-    if (free) return port;
-  }
-  throw new Error("no port between 20000 and 30000 is free");
 }

@@ -1,11 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, chownSync, constants, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import pg from "pg";
+// With the name that Node knows it by: the benchmarks run this file as it is.
+import { fixedPort } from "./fixed-port.ts";
 
 /** How a server is stopped: once its clients have gone, after their transactions were rolled back, or as by a crash. */
 export type StopMode = "smart" | "fast" | "immediate";
@@ -147,7 +148,7 @@ class Server implements PostgresServer {
   /** Starts the server and waits until it takes connections; false when it has ended before. */
   async #tryStart(): Promise<boolean> {
     const { bin, folder, data, user, settings } = this.#place;
-    if (!this.#started) this.#port = await freePort();
+    if (!this.#started) this.#port = await fixedPort();
     const all = { listen_addresses: "127.0.0.1", port: `${this.#port}`, unix_socket_directories: "", ...settings };
     const options = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     const child = spawn(join(bin, "postgres"), ["-D", data, ...options], {
@@ -172,7 +173,7 @@ class Server implements PostgresServer {
   }
 
   async #answers(child: ChildProcess): Promise<boolean> {
-    while (child.exitCode === null) {
+    while (child.exitCode === null && child.signalCode === null) {
       try {
         await this.query("select 1");
         return true;
@@ -242,14 +243,4 @@ function isProgram(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error(`no port but ${address}`);
-  server.close();
-  await once(server, "close");
-  return address.port;
 }
