@@ -47,6 +47,7 @@ export default defineConfig({
     hookTimeout: 90_000,
     expect: { poll: { timeout: 30_000 } },
     maxWorkers: "100%",
+    isolate: false,
     sequence: { sequencer: LongestFirst },
   },
 });
