@@ -15,6 +15,7 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 90_000,
     expect: { poll: { timeout: 30_000 } },
+    isolate: false,
     maxWorkers: "100%",
   },
 });
