@@ -9,6 +9,8 @@ export interface Alarm {
   at(time: number): void;
   /** Where the last look at what is due has stopped, when it has not come to the end. */
   behind: DuePlace | undefined;
+  /** It rings no more, and what it has rung for is left to others. */
+  readonly closed: boolean;
   close(): void;
 }
 
@@ -44,6 +46,9 @@ export function createAlarm(clock: Clock, ring: () => Promise<void>): Alarm {
   };
   return {
     behind: undefined,
+    get closed() {
+      return closed;
+    },
     at(time) {
       if (closed || times.length >= maxTimes || times.includes(time)) return;
       const index = times.findIndex((later) => later < time);

@@ -15,12 +15,15 @@ const orphanPage = 100;
  * parked ones are woken.
  */
 export interface Instance {
+  /** Starts nothing of its own accord any more; what it has it keeps. */
+  rest(): void;
   stop(): Promise<void>;
 }
 
 export function startInstance(runtime: Runtime): Instance {
-  const { clock, limits, store, instance, lease, logger } = runtime;
+  const { clock, limits, store, instance, lease, logger, turns } = runtime;
   const orphans: OrphanSweep = { behind: undefined, stopped: false };
+  let stopped = false;
   let cancel = (): void => {};
   let beating: Promise<void> = Promise.resolve();
   let sweeping: Promise<void> | undefined;
@@ -28,13 +31,14 @@ export function startInstance(runtime: Runtime): Instance {
   const beat = async (): Promise<void> => {
     try {
       await lease.renew();
-      sweeping ??= sweep();
+      if (!orphans.stopped) sweeping ??= sweep();
     } catch (error) {
       logger.warn({ error }, "the heartbeat failed");
     }
-    if (!orphans.stopped) cancel = clock.after(limits.heartbeatMs, next);
+    if (!stopped) cancel = clock.after(limits.heartbeatMs, next);
   };
   const sweep = async (): Promise<void> => {
+    const swept = turns.expect();
     try {
       await sweepOrphans(runtime, orphans);
       await sweepLost(runtime);
@@ -44,15 +48,21 @@ export function startInstance(runtime: Runtime): Instance {
       logger.warn({ error }, "tasks that nobody works on could not be looked after: the next heartbeat tries again");
     } finally {
       sweeping = undefined;
+      swept();
     }
   };
   const next = (): void => {
     beating = beat();
   };
   next();
+  const rest = (): void => {
+    orphans.stopped = true;
+  };
   return {
+    rest,
     async stop() {
-      orphans.stopped = true;
+      rest();
+      stopped = true;
       cancel();
       await beating;
       cancel();

@@ -13,7 +13,7 @@ import type { PushService } from "./ports.js";
 import { createPushConfig, deletePushConfig, getPushConfig, inlinePush, listPushConfigs } from "./push-config.js";
 import { readTask } from "./read-task.js";
 import type { Runtime } from "./runtime.js";
-import { type SendCall, type SendPolicy, sendMessage } from "./send.js";
+import { type SendCall, type SendPolicy, sendMessage, whileExpected } from "./send.js";
 import { isOnce, sendMessageOnce, sendStreamingMessageOnce } from "./send-once.js";
 import { sendStreamingMessage } from "./send-stream.js";
 import { guardPushStore } from "./store-failure.js";
@@ -104,7 +104,7 @@ function sendOperations(
   return {
     sendMessage: async (request, context, name) => {
       const call = sendCall(request, context, name);
-      return isOnce(call) ? sendMessageOnce(call) : sendMessage(call);
+      return whileExpected(call, isOnce(call) ? sendMessageOnce : sendMessage);
     },
     sendStreamingMessage: (request, context, name) => {
       gate("sendStreamingMessage");

@@ -61,6 +61,9 @@ export function createRequestHandler(options: RequestHandlerOptions): HostedHand
     async drain(ms) {
       // Who follows a task goes on at another process that has it, and need not wait for the end of this one.
       if (options.store.shared === true) for (const stream of runtime.subscriptions) stream.dismiss(shuttingDown());
+      // A turn that nobody has asked for now would only be cut short.
+      runtime.alarm.close();
+      instance.rest();
       await within(runtime.clock, ms, runtime.turns.idle());
       await endTurns(runtime);
     },
@@ -120,10 +123,15 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
   return runtime;
 }
 
-function ring(runtime: Runtime): Promise<void> {
-  return wakeDue(runtime).catch((error: unknown) => {
+async function ring(runtime: Runtime): Promise<void> {
+  const woken = runtime.turns.expect();
+  try {
+    await wakeDue(runtime);
+  } catch (error) {
     runtime.logger.warn({ error }, "parked tasks could not be woken: the next heartbeat tries again");
-  });
+  } finally {
+    woken();
+  }
 }
 
 /** True for a send whose caller needs a task from the start. */

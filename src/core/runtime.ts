@@ -36,11 +36,13 @@ export interface TurnCounter {
   readonly running: ReadonlySet<TurnRun>;
   /** Throws `resourceExhausted` or, while draining, `unavailable` when no turn may be started now. */
   check(scope: Scope): void;
+  /** A turn may be about to start, which counts as one that runs until the function that it gives is called. */
+  expect(): () => void;
   enter(turn: TurnRun): void;
   leave(turn: TurnRun): void;
   /** Tells all turns to stop, and from now on each that is started. */
   drain(): void;
-  /** Resolves when none is left. */
+  /** Resolves when none is left, and none expected. */
   idle(): Promise<void>;
 }
 
@@ -51,7 +53,12 @@ export function createTurnCounter(limits: {
   const running = new Set<TurnRun>();
   const owners = new Map<string, number>();
   const waiters: (() => void)[] = [];
+  let expected = 0;
   let draining = false;
+  const isIdle = (): boolean => running.size === 0 && expected === 0;
+  const settle = (): void => {
+    if (isIdle()) for (const resolve of waiters.splice(0)) resolve();
+  };
   return {
     running,
     check(scope) {
@@ -59,6 +66,16 @@ export function createTurnCounter(limits: {
       const own = owners.get(ownerKey(scope)) ?? 0;
       if (own >= limits.turnsPerOwner) throw exhausted("of this caller", limits.turnsPerOwner);
       if (running.size >= limits.turnsPerProcess) throw exhausted("of the process", limits.turnsPerProcess);
+    },
+    expect() {
+      expected += 1;
+      let here = true;
+      return () => {
+        if (!here) return;
+        here = false;
+        expected -= 1;
+        settle();
+      };
     },
     enter(turn) {
       running.add(turn);
@@ -72,14 +89,13 @@ export function createTurnCounter(limits: {
       const left = (owners.get(key) ?? 1) - 1;
       if (left === 0) owners.delete(key);
       else owners.set(key, left);
-      if (running.size > 0) return;
-      for (const resolve of waiters.splice(0)) resolve();
+      settle();
     },
     drain() {
       draining = true;
       for (const turn of [...running]) turn.abort("Draining");
     },
-    idle: () => (running.size === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
+    idle: () => (isIdle() ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
   };
 }
 

@@ -8,7 +8,7 @@ import { eventIdMarker } from "./event-id.js";
 import type { NewSend, SendRecord, StoredTask } from "./ports.js";
 import { isPlaced } from "./read-task.js";
 import type { Runtime } from "./runtime.js";
-import { onceKept, openSend, registerOf, type SendCall, sendDelivered, sendNew } from "./send.js";
+import { onceKept, openSend, registerOf, type SendCall, sendDelivered, sendNew, whileExpected } from "./send.js";
 import { answerAgain, type ReachedTask, streamAgain } from "./send-again.js";
 import { digestOfSend } from "./send-digest.js";
 import { giveUpSend, noteTask, SendHold } from "./send-hold.js";
@@ -16,7 +16,7 @@ import { attach, streamDelivered, streamNew } from "./send-stream.js";
 import { messageResponse } from "./send-wait.js";
 import { isAnswer, publicFailure } from "./store-failure.js";
 import { TaskBell } from "./task-bell.js";
-import { messageItem, TaskStream } from "./task-stream.js";
+import { messageItem, type StreamStart, TaskStream } from "./task-stream.js";
 import type { TurnStart } from "./turn-start.js";
 
 // Sends under the idempotent-send extension: the first one with a message id does what any send does, with a record of it
@@ -48,24 +48,26 @@ export async function sendMessageOnce(call: SendCall): Promise<SendMessageRespon
 
 /** SendStreamingMessage under the extension. */
 export function sendStreamingMessageOnce(call: SendCall): AsyncIterable<StreamItem> {
-  return new TaskStream(async () => {
-    const attached = await attach(call);
-    if (attached !== undefined) return attached;
-    const found = await find(call);
-    if (found.kind === "reply") return { items: [messageItem(found.message)] };
-    if (found.kind === "task") return pushKept(call, found, (task) => streamAgain(call, task));
-    const held = { ...call, hold: found.hold };
-    return tryOut(found.hold, async () => {
-      const { start } = found;
-      const register = await registerOf(held, start.entry);
-      if (found.hold.record.seq === 0) return onceKept(register, streamNew(held, start, register));
-      const delivery = await bring(held, found);
-      if (delivery === "placed") {
-        return pushKept(call, await knownTask(call, found.hold.record), (task) => streamAgain(call, task));
-      }
-      return onceKept(register, Promise.resolve(streamDelivered(held, start, delivery, register)));
-    });
-  }, eventIdMarker(call.context));
+  return new TaskStream(() => whileExpected(call, openOnce), eventIdMarker(call.context));
+}
+
+async function openOnce(call: SendCall): Promise<StreamStart> {
+  const attached = await attach(call);
+  if (attached !== undefined) return attached;
+  const found = await find(call);
+  if (found.kind === "reply") return { items: [messageItem(found.message)] };
+  if (found.kind === "task") return pushKept(call, found, (task) => streamAgain(call, task));
+  const held = { ...call, hold: found.hold };
+  return tryOut(found.hold, async () => {
+    const { start } = found;
+    const register = await registerOf(held, start.entry);
+    if (found.hold.record.seq === 0) return onceKept(register, streamNew(held, start, register));
+    const delivery = await bring(held, found);
+    if (delivery === "placed") {
+      return pushKept(call, await knownTask(call, found.hold.record), (task) => streamAgain(call, task));
+    }
+    return onceKept(register, Promise.resolve(streamDelivered(held, start, delivery, register)));
+  });
 }
 
 /** What a send finds under its message id: a reply, a task, or nothing, so that it is this one's to do. */
@@ -139,8 +141,10 @@ async function waitForOutcome(call: SendCall, start: TurnStart, first: SendRecor
     for (let record: SendRecord | undefined = first; record !== undefined; ) {
       const found = await outcomeOf(call, record);
       if (found !== undefined) return found;
-      if (record.live || runtime.sending.has(record.entry)) await bell.next();
-      else if (await take(runtime, record)) return mine(runtime, start, record);
+      if (record.live || runtime.sending.has(record.entry)) {
+        call.arrived?.();
+        await bell.next();
+      } else if (await take(runtime, record)) return mine(runtime, start, record);
       record = await runtime.store.readSend(record.scope, record.messageId);
     }
     return undefined;

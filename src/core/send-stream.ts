@@ -17,6 +17,7 @@ import {
   registerOf,
   type SendCall,
   startNew,
+  whileExpected,
 } from "./send.js";
 import { createSendGate, type SendGate } from "./send-gate.js";
 import { publicFailure } from "./store-failure.js";
@@ -29,17 +30,19 @@ import type { TurnStart } from "./turn-start.js";
  * comes back with the id of an event goes on behind it and starts nothing.
  */
 export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> {
-  return new TaskStream(async () => {
-    const attached = await attach(call);
-    if (attached !== undefined) return attached;
-    const start = openSend(call);
-    const register = await registerOf(call, start.entry);
-    const from =
-      start.send.message.taskId === ""
-        ? streamNew(call, start, register)
-        : streamDelivered(call, start, await deliver(call.runtime, start), register);
-    return onceKept(register, Promise.resolve(from));
-  }, eventIdMarker(call.context));
+  return new TaskStream(() => whileExpected(call, open), eventIdMarker(call.context));
+}
+
+async function open(call: SendCall): Promise<StreamStart> {
+  const attached = await attach(call);
+  if (attached !== undefined) return attached;
+  const start = openSend(call);
+  const register = await registerOf(call, start.entry);
+  const from =
+    start.send.message.taskId === ""
+      ? streamNew(call, start, register)
+      : streamDelivered(call, start, await deliver(call.runtime, start), register);
+  return onceKept(register, Promise.resolve(from));
 }
 
 /** The stream of a message that has reached its task. */

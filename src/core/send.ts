@@ -47,6 +47,18 @@ export interface SendCall {
   readonly name?: string | undefined;
   /** Set for a send that shall be done once and is in the hands of this process. */
   readonly hold?: SendHold | undefined;
+  /** Told when no turn of this process is to come of the send any more, as far as that is known. */
+  readonly arrived?: (() => void) | undefined;
+}
+
+/** Brings a message to its turn: the process waits for that, and for the turn, before it goes. */
+export async function whileExpected<T>(call: SendCall, bring: (call: SendCall) => Promise<T>): Promise<T> {
+  const arrived = call.runtime.turns.expect();
+  try {
+    return await bring({ ...call, arrived });
+  } finally {
+    arrived();
+  }
 }
 
 /** SendMessage (spec 3.1.1): answers at the first stop behind the message, or as soon as there is a task when told so. */
@@ -118,10 +130,11 @@ async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<
 
 // Reads the log until the send is answered, or its caller has gone. The message stays with the task in any case.
 export async function follow(
-  { runtime, policy, request, context, scope }: SendCall,
+  { runtime, policy, request, context, scope, arrived }: SendCall,
   reader: RecordReader,
   gate: SendGate,
 ): Promise<SendMessageResponse> {
+  arrived?.();
   const leave = (): void => reader.close();
   if (context.signal.aborted) leave();
   context.signal.addEventListener("abort", leave, { once: true });

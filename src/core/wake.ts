@@ -56,7 +56,7 @@ export async function wakeDue(runtime: Runtime): Promise<void> {
     for (let pages = 0; pages < duePages; pages++) {
       const heads = await store.due(duePage, behind);
       for (const head of heads) {
-        if (isFull(runtime)) return;
+        if (alarm.closed || isFull(runtime)) return;
         // Before it is tried: a task that cannot be read holds up the others once, and then they are behind it.
         behind = placeOf(head);
         await wakeParked(runtime, head, refused);
