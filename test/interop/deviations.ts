@@ -12,6 +12,8 @@ export interface Deviation {
   /** The error that comes, in place of a result or of another error; `undefined`: none comes. */
   readonly code: ErrorCode | undefined;
   readonly because: string;
+  /** It is so a moment after what came before was answered, and is tried until it is. */
+  readonly late?: true;
 }
 
 export const deviations: readonly Deviation[] = [
@@ -39,12 +41,21 @@ export const deviations: readonly Deviation[] = [
     name: "subscribes to a finished task",
     code: "taskNotFound",
     because: "it knows only the tasks that run",
+    late: true,
   },
   {
     sdk: "Go",
     name: "subscribes to a task that waits for an answer",
     code: "taskNotFound",
     because: "it knows only the tasks that run, and a task that waits is not run",
+    late: true,
+  },
+  {
+    sdk: "Go",
+    name: "cancels a task that waits for an answer",
+    code: undefined,
+    because: "it cancels none whose last turn it has not put away",
+    late: true,
   },
   {
     sdk: "Go",
