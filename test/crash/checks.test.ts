@@ -65,10 +65,11 @@ async function lie(scene: Scene): Promise<void> {
 
 const itemsOf = ({ seen }: KnownTask) => seen[0]?.items ?? [];
 
-// All runs are those of another process, and the last one that was stored has begun once more.
+// All runs are those of another process, and the last one of a message whose task was stored has begun once more.
 async function runElsewhere(runs: string): Promise<void> {
   const text = (await readFile(runs, "utf8")).replaceAll(/"life":\d+/g, '"life":1');
   await writeFile(runs, text);
-  const stored = text.split("\n").findLast((line) => line.includes('"stored"')) ?? "";
+  const isStored = (line: string) => line.includes('"kind":"stored"') && line.includes('"cause":"message"');
+  const stored = text.split("\n").findLast(isStored) ?? "";
   await appendFile(runs, `${stored.replace('"stored"', '"begun"').replace('"life":1', '"life":2')}\n`);
 }
