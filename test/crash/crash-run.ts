@@ -40,7 +40,7 @@ const killsPerRound = 8;
 const callersPerBinding = 2;
 const checksAtOnce = 6;
 /** Answers and events that a process gives at most before it is killed, and how long it may take for them. */
-const killAfter = 300;
+const killAfter = 200;
 const killAfterMs = 3000;
 
 /** Kills a server under load again and again, and holds it to all that it has said. */

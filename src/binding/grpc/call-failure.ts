@@ -32,7 +32,8 @@ function errorOfAnswer(outcome: StatusObject, method: RpcMethod): A2AError {
   const given = errorFromStatus(outcome, method);
   // Said by grpc-js itself; also of an answer that is no gRPC at all, whose first bytes read as a length.
   if (given.code === "resourceExhausted" && /^Received message larger than max \(/.test(outcome.details)) {
-    return new A2AError("contentTooLarge", "the agent's answer is over the limit, or no message", { cause: outcome });
+    const cause = new Error(outcome.details);
+    return new A2AError("contentTooLarge", "the agent's answer is over the limit, or no message", { cause });
   }
   const [, httpStatus] = /^Received HTTP status code (\d{3})$/.exec(outcome.details) ?? [];
   if (httpStatus === undefined) return given;

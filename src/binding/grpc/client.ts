@@ -16,7 +16,7 @@ import { callFailure } from "./call-failure.js";
 import { CallItems } from "./call-items.js";
 import { Line } from "./line.js";
 import { decodeOptions, methodsOf, type RpcMethod } from "./method.js";
-import { type OpenCall, openCall } from "./open-call.js";
+import { type CallRequest, type OpenCall, openCall } from "./open-call.js";
 
 export interface GrpcTransportOptions {
   /** `host:port`, or a URL; `https` and `grpcs` mean TLS, and port 443 when none is named. */
@@ -144,12 +144,12 @@ function callStream(
   });
 }
 
-/** What a call sends, but for the time that connecting takes: its deadline runs from now on. */
+/** What a call sends. Its deadline runs from here: the time for connecting counts. */
 function sentBy(
   { face, operation, path, descriptor, metadata }: CalledMethod,
   request: AnyMessage,
   options: CallOptions,
-) {
+): CallRequest {
   const message = writeBuffer(descriptor.input, face.writeRequest(operation, request));
   const { timeoutMs = Number.POSITIVE_INFINITY } = options;
   return { path, message, metadata: metadata(options), deadline: Date.now() + timeoutMs };
