@@ -49,8 +49,6 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     // A file leaves behind what it found: those of one worker share their modules, which saves half of the time.
     isolate: false,
-    // Else a machine with much memory lets garbage pile up.
-    execArgv: ["--max-old-space-size=1024"],
     // Much of it is waiting.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
