@@ -61,7 +61,7 @@ export function createRequestHandler(options: RequestHandlerOptions): HostedHand
     async drain(ms) {
       // Who follows a task goes on at another process that has it, and need not wait for the end of this one.
       if (options.store.shared === true) for (const stream of runtime.subscriptions) stream.dismiss(shuttingDown());
-      // A turn that nobody has asked for now would only be cut short.
+      // A turn that no caller waits for would only be cut short.
       runtime.alarm.close();
       instance.rest();
       await within(runtime.clock, ms, runtime.turns.idle());
