@@ -3,7 +3,7 @@ export type { Transport } from "./binding/transport.js";
 export { CardError } from "./card/check.js";
 export type { CardOptions, ExtensionOptions, ProviderOptions, SkillOptions } from "./card/options.js";
 export type { ClientOperations } from "./client/base-client.js";
-export { type CardCache, createCardCache } from "./client/card-cache.js";
+export { type CardCache, createCardCache } from "./client/card/card-cache.js";
 export { collect } from "./client/collect.js";
 export type { AgentAddress, ConnectOptions } from "./client/connect.js";
 export { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./client/connection.js";
@@ -15,7 +15,7 @@ export type { SendOptions } from "./client/send.js";
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./client/transports.js";
 export { type AbortKind, type Agent, type AgentResult, type Turn, TurnAborted } from "./core/agent.js";
 export type { Clock, PushStore, Signals, Store, TaskStore } from "./core/ports.js";
-export { merge } from "./core/run-agent.js";
+export { merge } from "./core/turn/run-agent.js";
 export { type Gateway, gateway } from "./gateway/gateway.js";
 export type { GatewayOptions, UpstreamOptions } from "./gateway/options.js";
 export type { Binding, CallOptions, Entrance, Principal } from "./protocol/context.js";
@@ -62,9 +62,9 @@ export {
 export type { OperationName, Operations, StreamItem } from "./protocol/operations.js";
 export { type Content, data, file, fileOf, type PartOptions, text } from "./protocol/parts.js";
 export { type StreamTextOptions, streamText } from "./protocol/stream-text.js";
+export type { Authenticate, Caller } from "./server/admission.js";
 export { createAgent, type HostedAgent, type HostTasks, type MountedAgent, type TaskOwner } from "./server/agent.js";
-export type { Authenticate, Caller } from "./server/door.js";
-export type { InProcessAgent } from "./server/doorway.js";
+export type { InProcessAgent } from "./server/host.js";
 export { defaultLimits, type Limits } from "./server/limits.js";
 export type {
   AgentOptions,
@@ -77,4 +77,5 @@ export type {
 export { type AgentServer, type Server, serve } from "./server/serve.js";
 export { memoryPushStore } from "./store/memory/push-store.js";
 export { memoryTaskStore } from "./store/memory/task-store.js";
-export type { FileBytes, VersionName } from "./version/versions.js";
+export type { FileBytes } from "./version/options.js";
+export type { VersionName } from "./version/versions.js";

@@ -73,6 +73,22 @@ const samples: readonly {
     found: ["src/core/c.ts:1"],
   },
   {
+    rule: "rooms form no circle",
+    files: {
+      "src/core/a/x.ts": 'import type { Y } from "../b/y.js";\nimport { z } from "./z.js";',
+      "src/core/a/z.ts": 'import { x } from "./x.js";',
+      "src/core/b/y.ts": 'import { c } from "../c.js";',
+      "src/core/c.ts": 'import { d } from "./d.js";\nimport type { Z } from "./a/z.js";',
+      "src/core/d.ts": 'import { c } from "./c.js";',
+    },
+    found: ["src/core/c.ts:2"],
+  },
+  {
+    rule: "folders fit into a head",
+    files: Object.fromEntries([...Array(26).keys()].map((number) => [`src/core/f${number}.ts`, ""])),
+    found: ["src/core:1"],
+  },
+  {
     rule: "versions are named in their room",
     files: {
       "src/core/a.ts":
@@ -89,8 +105,15 @@ const samples: readonly {
   },
   {
     rule: "folders are flat and names alike",
-    files: { "src/a/b/c.ts": "", "src/a/b/c/d.ts": "", "src/a/camelCase.ts": "", "src/a/v1.0/e-f.ts": "" },
-    found: ["src/a/b/c/d.ts:1", "src/a/camelCase.ts:1"],
+    files: {
+      "src/a/b/c.ts": "",
+      "src/a/b/c/d.ts": "",
+      "src/a/camelCase.ts": "",
+      "src/a/v1.0/e-f.ts": "",
+      "src/protocol/codec/json/g.ts": "",
+      "src/protocol/codec/json/h/i.ts": "",
+    },
+    found: ["src/a/b/c/d.ts:1", "src/a/camelCase.ts:1", "src/protocol/codec/json/h/i.ts:1"],
   },
   {
     rule: "no console",

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../protocol/dynamic.js";
+import { isJsonObject } from "../protocol/codec/outline/dynamic.js";
 import { bindingTable } from "./mounts.js";
 
 /** Bindings that the protocol itself defines. Two of them at one address cannot both be meant. */

@@ -1,4 +1,4 @@
-import type { HttpRequest } from "../binding/http.js";
+import type { HttpRequest } from "../binding/http/http.js";
 
 /** What a cache keeps beside a reply, to ask whether it has changed (RFC 9110, 8.8). */
 export interface Validators {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { HttpEndpoint, HttpReply } from "../binding/http.js";
+import type { HttpEndpoint, HttpReply } from "../binding/http/http.js";
 import type { AgentCard } from "../protocol/model.js";
 import { parseVersion, versionParameter } from "../protocol/service-parameters.js";
 import type { Version } from "../version/codec.js";

@@ -1,4 +1,4 @@
-import type { HttpEndpoint } from "../binding/http.js";
+import type { HttpEndpoint } from "../binding/http/http.js";
 import type { Principal } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";

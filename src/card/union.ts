@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject, setOwn } from "../protocol/dynamic.js";
+import { isJsonObject, setOwn } from "../protocol/codec/outline/dynamic.js";
 
 /**
  * One card that readers of several versions understand, made of the pure card of each, the newest first. Every version

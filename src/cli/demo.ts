@@ -1,17 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { understood } from "./caller.js";
+import { type DemoFlags, logLevels } from "./demo/flags.js";
 import { type StorePlace, storePlace } from "./store-place.js";
 
-/** What `trivium demo` was asked for. */
-export interface DemoFlags {
-  readonly port: number;
-  readonly host: string;
-  readonly anonymous: boolean;
-  readonly store: string;
-  readonly logLevel: (typeof logLevels)[number];
-}
-
-const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 const defaultPort = 41241;
 /** Below the folder in which the command is started. */
 const defaultStore = ".trivium/tasks.db";

@@ -28,10 +28,10 @@ import type { AgentAccess } from "./agent-access.js";
 import { collect } from "./collect.js";
 import { lists } from "./compose.js";
 import type { Connection } from "./connection.js";
-import { LastingStream } from "./lasting-stream.js";
 import type { ClientLimits, Interceptor } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
 import { answerOf, completed, type SendOptions, sendRequest } from "./send.js";
+import { LastingStream } from "./stream/lasting-stream.js";
 import { allowanceOf, type ClientClock, pause } from "./timing.js";
 
 type Methods = (typeof A2AService)["method"];

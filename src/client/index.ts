@@ -19,7 +19,7 @@ export {
 export type { OperationName, Operations, StreamItem } from "../protocol/operations.js";
 export { type Content, data, file, fileOf, type PartOptions, text } from "../protocol/parts.js";
 export type { ClientOperations } from "./base-client.js";
-export { type CardCache, createCardCache } from "./card-cache.js";
+export { type CardCache, createCardCache } from "./card/card-cache.js";
 export { collect } from "./collect.js";
 export type { AgentAddress, ConnectOptions } from "./connect.js";
 export { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./connection.js";

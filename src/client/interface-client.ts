@@ -1,8 +1,8 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type { Credential, CredentialSource } from "../auth/credentials.js";
 import type { Transport } from "../binding/transport.js";
+import { dynamic } from "../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../protocol/context.js";
-import { dynamic } from "../protocol/dynamic.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import { invokeStream, invokeUnary, type Operation, type StreamItem } from "../protocol/operations.js";
 import { CredentialsError, type InterfaceName, NotCalledError } from "./connection.js";

@@ -1,6 +1,6 @@
-import { clientPolicy } from "../binding/address-policy.js";
-import { createNodeFetch } from "../binding/node-fetch.js";
-import { createCardCache } from "./card-cache.js";
+import { clientPolicy } from "../binding/fetch/address-policy.js";
+import { createNodeFetch } from "../binding/fetch/node-fetch.js";
+import { createCardCache } from "./card/card-cache.js";
 import { type ClientFactory, clientFactory } from "./connect.js";
 import type { NetworkOptions, Platform } from "./platform.js";
 import { faceOf, named, type TransportFactory, webTransports } from "./transports.js";

@@ -1,8 +1,9 @@
 import type { CredentialOptions, CredentialProvider } from "../auth/options.js";
-import type { ClientTls } from "../binding/client-tls.js";
+import type { ClientTls } from "../binding/fetch/client-tls.js";
 import type { Caller } from "../binding/transport.js";
-import type { FileBytes, VersionName } from "../version/versions.js";
-import type { CardCache } from "./card-cache.js";
+import type { FileBytes } from "../version/options.js";
+import type { VersionName } from "../version/versions.js";
+import type { CardCache } from "./card/card-cache.js";
 import type { Connection } from "./connection.js";
 import type { RetryOptions } from "./retrying.js";
 import type { ClientClock } from "./timing.js";

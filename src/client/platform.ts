@@ -1,7 +1,7 @@
-import type { AddressPolicy } from "../binding/address-policy.js";
-import type { ClientTls } from "../binding/client-tls.js";
+import type { AddressPolicy } from "../binding/fetch/address-policy.js";
+import type { ClientTls } from "../binding/fetch/client-tls.js";
 import type { Fetch } from "../protocol/fetch.js";
-import type { CardCache } from "./card-cache.js";
+import type { CardCache } from "./card/card-cache.js";
 import type { TransportFactory } from "./transports.js";
 import type { KnownVersions } from "./versions.js";
 

@@ -1,5 +1,5 @@
-import type { AddressPolicy } from "../binding/address-policy.js";
-import type { ClientTls } from "../binding/client-tls.js";
+import type { AddressPolicy } from "../binding/fetch/address-policy.js";
+import type { ClientTls } from "../binding/fetch/client-tls.js";
 import { createHttpJsonTransport } from "../binding/http-json/client.js";
 import { createJsonRpcTransport } from "../binding/json-rpc/client.js";
 import type { Transport } from "../binding/transport.js";

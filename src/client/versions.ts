@@ -1,6 +1,7 @@
 import type { Version } from "../version/codec.js";
+import type { FileBytes } from "../version/options.js";
 import { v1 } from "../version/v1.0/v1.js";
-import { type FileBytes, type VersionEntry, versionTable } from "../version/versions.js";
+import { type VersionEntry, versionTable } from "../version/versions.js";
 
 /** The versions that a client knows. */
 export interface KnownVersions {

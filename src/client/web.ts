@@ -1,4 +1,4 @@
-import { createCardCache } from "./card-cache.js";
+import { createCardCache } from "./card/card-cache.js";
 import { type Client as AnyClient, type ClientFactory, clientFactory } from "./connect.js";
 import type { Platform } from "./platform.js";
 import { faceOf, named, type TransportFactory, webTransports } from "./transports.js";

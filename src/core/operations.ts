@@ -5,19 +5,19 @@ import { A2AError, invalidParams } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import { type Capability, type OperationName, type Operations, operationOf } from "../protocol/operations.js";
-import { createPartCheck } from "./accept-parts.js";
-import { cancelTask } from "./cancel.js";
-import { listTasks } from "./list-tasks.js";
 import { type CalledOperations, withTaskNames } from "./named-tasks.js";
+import { cancelTask } from "./ownership/cancel.js";
 import type { PushService } from "./ports.js";
 import { createPushConfig, deletePushConfig, getPushConfig, inlinePush, listPushConfigs } from "./push-config.js";
-import { readTask } from "./read-task.js";
+import { listTasks } from "./read/list-tasks.js";
+import { readTask } from "./read/read-task.js";
+import { subscribeToTask } from "./read/subscribe.js";
 import type { Runtime } from "./runtime.js";
-import { type SendCall, type SendPolicy, sendMessage, whileExpected } from "./send.js";
-import { isOnce, sendMessageOnce, sendStreamingMessageOnce } from "./send-once.js";
-import { sendStreamingMessage } from "./send-stream.js";
+import { createPartCheck } from "./send/accept-parts.js";
+import { isOnce, sendMessageOnce, sendStreamingMessageOnce } from "./send/idempotent-send.js";
+import { type SendCall, type SendPolicy, sendMessage, whileExpected } from "./send/send.js";
+import { sendStreamingMessage } from "./send/stream.js";
 import { guardPushStore } from "./store-failure.js";
-import { subscribeToTask } from "./subscribe.js";
 
 /** Whose tasks a request is about. Throws when its tenant is none of the caller's. */
 type ScopeOf = (context: ServerContext, request: { readonly tenant: string }) => Scope;

@@ -6,15 +6,16 @@ import type { Agent } from "./agent.js";
 import { createAlarm } from "./alarm.js";
 import { within } from "./clock.js";
 import { newId } from "./ids.js";
-import { startInstance } from "./instance.js";
 import { createLease } from "./lease.js";
 import { type CoreLimits, defaultCoreLimits } from "./limits.js";
 import { createOperations, type OperationOptions } from "./operations.js";
+import { startInstance } from "./ownership/instance.js";
+import { wakeDue, wakeTask } from "./ownership/wake.js";
 import type { Clock, QueuedSend, Signals, Store, TaskStore } from "./ports.js";
-import { createTurnCounter, type Runtime, shuttingDown } from "./runtime.js";
+import type { Runtime } from "./runtime.js";
 import { guardStore } from "./store-failure.js";
-import { TurnRun } from "./turn-run.js";
-import { wakeDue, wakeTask } from "./wake.js";
+import { TurnRun } from "./turn/run.js";
+import { createTurnCounter, shuttingDown } from "./turn-counter.js";
 import { createWatch } from "./watch.js";
 
 export interface RequestHandlerOptions extends OperationOptions {

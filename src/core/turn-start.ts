@@ -2,8 +2,8 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { Principal, Scope } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
-import type { LiveTask } from "./live-task.js";
 import type { QueuedSend, TurnCause } from "./ports.js";
+import type { LiveTask } from "./task/live-task.js";
 
 /** What a turn is started with. */
 export interface TurnStart {

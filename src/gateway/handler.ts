@@ -1,8 +1,8 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { within } from "../core/clock.js";
 import type { Clock } from "../core/ports.js";
+import { dynamic } from "../protocol/codec/outline/dynamic.js";
 import type { CallOptions, Principal, ServerContext } from "../protocol/context.js";
-import { dynamic } from "../protocol/dynamic.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
 import { resumeExtension } from "../protocol/extensions.js";
 import type { SendMessageRequest } from "../protocol/model.js";

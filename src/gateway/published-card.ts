@@ -1,4 +1,4 @@
-import type { HttpEndpoint } from "../binding/http.js";
+import type { HttpEndpoint } from "../binding/http/http.js";
 import { placeCard } from "../card/build.js";
 import { assertNone, audienceProblems, interfaceProblems } from "../card/check.js";
 import { cardEndpoint } from "../card/endpoint.js";

@@ -6,7 +6,7 @@ import { A2AError } from "../protocol/errors.js";
 import { silentLogger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
-import { type Backend, composeAround, type Doorway } from "../server/doorway.js";
+import { type Backend, composeAround, type Doorway } from "../server/host.js";
 import { listenTo } from "../server/serve.js";
 import type { PushFace } from "../version/codec.js";
 import { versionTable } from "../version/versions.js";

@@ -1,6 +1,6 @@
 import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { httpOption } from "./codec/outline/outline.js";
 import type { Operation } from "./operations.js";
-import { httpOption } from "./outline.js";
 
 // The routes of HTTP+JSON, read from the `google.api.http` options of the service (spec 1.3).
 

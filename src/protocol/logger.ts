@@ -10,3 +10,13 @@ const nothing = (): void => {};
 
 /** A logger that says nothing. */
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+/** A logger that adds the same fields to everything it is told. */
+export function withFields(logger: Logger, fields: object): Logger {
+  return {
+    debug: (more, message) => logger.debug({ ...fields, ...more }, message),
+    info: (more, message) => logger.info({ ...fields, ...more }, message),
+    warn: (more, message) => logger.warn({ ...fields, ...more }, message),
+    error: (more, message) => logger.error({ ...fields, ...more }, message),
+  };
+}

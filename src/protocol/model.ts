@@ -23,7 +23,7 @@ import type {
   TaskStatus,
   TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { fileFromOutlines } from "./outline.js";
+import { fileFromOutlines } from "./codec/outline/outline.js";
 
 export type {
   AgentCapabilities,

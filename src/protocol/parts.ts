@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type FreeJsonCheck, valueFromJson } from "./json-struct.js";
+import { type FreeJsonCheck, valueFromJson } from "./codec/json/struct.js";
 import type { Part } from "./model.js";
 import { violationText } from "./violations.js";
 

@@ -1,5 +1,5 @@
-import { ForbiddenAddressError } from "../binding/address-policy.js";
-import type { NodeFetch } from "../binding/node-fetch.js";
+import { ForbiddenAddressError } from "../binding/fetch/address-policy.js";
+import type { NodeFetch } from "../binding/fetch/node-fetch.js";
 import type { Clock } from "../core/ports.js";
 import type { TaskPushNotificationConfig } from "../protocol/model.js";
 import type { Letter } from "./letter.js";

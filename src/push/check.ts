@@ -1,4 +1,4 @@
-import type { AddressPolicy } from "../binding/address-policy.js";
+import type { AddressPolicy } from "../binding/fetch/address-policy.js";
 import type { FieldViolation } from "../protocol/errors.js";
 import type { TaskPushNotificationConfig } from "../protocol/model.js";
 

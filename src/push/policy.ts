@@ -1,4 +1,4 @@
-import { type AddressPolicy, type AllowedAddresses, addressPolicy } from "../binding/address-policy.js";
+import { type AddressPolicy, type AllowedAddresses, addressPolicy } from "../binding/fetch/address-policy.js";
 
 /** Addresses that webhooks may have: the internet, this machine, or a list of host names and CIDR blocks. */
 export type PushAllow = AllowedAddresses;

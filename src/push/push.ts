@@ -1,5 +1,5 @@
-import type { Lookup } from "../binding/address-policy.js";
-import { createNodeFetch, type NodeFetch } from "../binding/node-fetch.js";
+import type { Lookup } from "../binding/fetch/address-policy.js";
+import { createNodeFetch, type NodeFetch } from "../binding/fetch/node-fetch.js";
 import type { Clock, PushRegistration, PushService, PushStore, Signals, TaskStore } from "../core/ports.js";
 import type { Logger } from "../protocol/logger.js";
 import type { PushFace, Version } from "../version/codec.js";

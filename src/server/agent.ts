@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Middleware } from "koa";
-import { fetchHandler } from "../binding/fetch-handler.js";
-import { type NodeListener, nodeListener } from "../binding/node-listener.js";
+import { fetchHandler } from "../binding/http/fetch-handler.js";
+import { type NodeListener, nodeListener } from "../binding/http/node-listener.js";
 import { namedInputModes } from "../card/build.js";
 import { allExtensions } from "../card/own-extensions.js";
 import { publishCard } from "../card/publish.js";
@@ -13,7 +13,7 @@ import { createPush } from "../push/push.js";
 import { processSignals } from "../signals/in-process.js";
 import { memoryPushStore } from "../store/memory/push-store.js";
 import { memoryTaskStore } from "../store/memory/task-store.js";
-import { anonymous } from "./door.js";
+import { anonymous } from "./admission.js";
 import {
   type Backend,
   bindingsOf,
@@ -21,10 +21,10 @@ import {
   composeAround,
   type Doorway,
   type InProcessAgent,
-} from "./doorway.js";
+} from "./host.js";
 import type { AgentOptions } from "./options.js";
 
-export type { InProcessAgent } from "./doorway.js";
+export type { InProcessAgent } from "./host.js";
 
 /** Whose a task is. */
 export interface TaskOwner {

@@ -1,9 +1,9 @@
-import { cors } from "../binding/cors.js";
-import type { HttpEndpoint, HttpRequest } from "../binding/http.js";
+import { cors } from "../binding/http/cors.js";
+import type { HttpEndpoint, HttpRequest } from "../binding/http/http.js";
+import { mount } from "../binding/http/mount.js";
 import { httpJsonEndpoint } from "../binding/http-json/server.js";
 import { extendedCardEndpoint } from "../binding/json-rpc/extended-card.js";
 import { jsonRpcEndpoint } from "../binding/json-rpc/server.js";
-import { mount } from "../binding/mount.js";
 import type { Service } from "../binding/service.js";
 import { bindingTable } from "../card/mounts.js";
 import type { Binding } from "../protocol/context.js";

@@ -1,10 +1,10 @@
 import { Readable } from "node:stream";
 import type { Context, Middleware } from "koa";
-import { bodyTimeoutDefaultMs } from "../binding/body-error.js";
-import type { HttpEndpoint, HttpReply } from "../binding/http.js";
-import { mount } from "../binding/mount.js";
-import { parsedBodyOf } from "../binding/node-body.js";
-import { NodeRequest } from "../binding/node-request.js";
+import { bodyTimeoutDefaultMs } from "../binding/http/body-error.js";
+import type { HttpEndpoint, HttpReply } from "../binding/http/http.js";
+import { mount } from "../binding/http/mount.js";
+import { parsedBodyOf } from "../binding/http/node-body.js";
+import { NodeRequest } from "../binding/http/node-request.js";
 
 export interface KoaMiddlewareOptions {
   /** Path that the endpoint is mounted at, within what the app already cut off. Default: `/`. */

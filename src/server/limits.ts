@@ -1,4 +1,4 @@
-import { defaultListenerLimits, type ListenerLimits } from "../binding/connection.js";
+import { defaultListenerLimits, type ListenerLimits } from "../binding/listen/connection.js";
 import type { BindingLimits } from "../binding/service.js";
 import { type CoreLimits, defaultCoreLimits } from "../core/limits.js";
 import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";

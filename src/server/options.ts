@@ -1,5 +1,5 @@
 import type { TlsOptions } from "node:tls";
-import type { CorsOptions } from "../binding/cors.js";
+import type { CorsOptions } from "../binding/http/cors.js";
 import type { CardOptions } from "../card/options.js";
 import type { TrustProxy } from "../card/proxy.js";
 import type { Agent } from "../core/agent.js";
@@ -7,8 +7,9 @@ import type { Clock, PushStore, Signals, Store } from "../core/ports.js";
 import type { Binding } from "../protocol/context.js";
 import type { Logger } from "../protocol/logger.js";
 import type { PushAllow } from "../push/policy.js";
-import type { FileBytes, VersionName } from "../version/versions.js";
-import type { Authenticate } from "./door.js";
+import type { FileBytes } from "../version/options.js";
+import type { VersionName } from "../version/versions.js";
+import type { Authenticate } from "./admission.js";
 import type { Limits } from "./limits.js";
 
 /** How an agent is reached and guarded, whatever answers its calls. */

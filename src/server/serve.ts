@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
-import type { RequestListener } from "../binding/connection.js";
-import { createListener, type Listener } from "../binding/listener.js";
-import { nodeListener } from "../binding/node-listener.js";
+import { nodeListener } from "../binding/http/node-listener.js";
+import type { RequestListener } from "../binding/listen/connection.js";
+import { createListener, type Listener } from "../binding/listen/listener.js";
 import type { Listening } from "../card/urls.js";
 import { composeAgent, type HostedAgent, hostTasks } from "./agent.js";
-import type { ComposedAgent, InProcessAgent } from "./doorway.js";
 import { createFallback } from "./fallback.js";
+import type { ComposedAgent, InProcessAgent } from "./host.js";
 import type { DoorwayOptions, ListenOptions, ServeOptions } from "./options.js";
 
 /** A server that listens. */

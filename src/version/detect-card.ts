@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../protocol/dynamic.js";
+import { isJsonObject } from "../protocol/codec/outline/dynamic.js";
 import { parseVersion } from "../protocol/service-parameters.js";
 import type { VersionName } from "./versions.js";
 

@@ -1,19 +1,10 @@
 import type { Binding } from "../protocol/context.js";
-import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
+import { defaultValidationLimits } from "../protocol/validation-limits.js";
 import type { Version } from "./codec.js";
+import type { VersionOptions } from "./options.js";
 
 /** A version of the protocol, `Major.Minor`. */
 export type VersionName = "1.0" | "0.3" | "0.2" | "0.1";
-
-/** How the bytes of a file stand in the binary form of a version in which peers disagree on it. */
-export type FileBytes = "base64" | "raw";
-
-export interface VersionOptions {
-  /** What a request may hold. */
-  readonly limits?: ValidationLimits | undefined;
-  /** Form of file bytes towards a peer that has not shown its own. Default: `"base64"`. */
-  readonly fileBytes?: FileBytes | undefined;
-}
 
 /** One row of the table of versions. The code of a version is loaded when somebody speaks it. */
 export interface VersionEntry {

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, request } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { HttpEndpoint } from "../../src/binding/http.js";
-import { nodeListener } from "../../src/binding/node-listener.js";
+import type { HttpEndpoint } from "../../src/binding/http/http.js";
+import { nodeListener } from "../../src/binding/http/node-listener.js";
 
 export interface Answer {
   readonly status: number | undefined;

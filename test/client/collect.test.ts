@@ -5,7 +5,7 @@ import { emptyTask } from "../../src/protocol/fold.js";
 import type { Message, StreamResponse, Task } from "../../src/protocol/model.js";
 import type { StreamItem } from "../../src/protocol/operations.js";
 import { historyOf, stateOf, textIn } from "../support/say.js";
-import { chunk, messageEvent, status, taskEvent } from "./lasting-events.js";
+import { chunk, messageEvent, status, taskEvent } from "./stream/lasting-events.js";
 
 const task = (): Task => emptyTask("t", "c");
 

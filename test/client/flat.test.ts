@@ -12,7 +12,7 @@ import { serviceOf } from "../support/echo-service.js";
 import { grpcAgent } from "../support/grpc-agent.js";
 import { httpAgent } from "../support/http-agent.js";
 import { turns } from "../support/turns.js";
-import { chunk, status, taskEvent } from "./lasting-events.js";
+import { chunk, status, taskEvent } from "./stream/lasting-events.js";
 
 // A long stream takes no more memory than a short one, and an agent is not read faster than its events are taken.
 

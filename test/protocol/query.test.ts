@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AgentSkillSchema, ListTasksRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { readJson } from "../../src/protocol/codec/json/reader.js";
 import { A2AError } from "../../src/protocol/errors.js";
-import { readJson } from "../../src/protocol/json-reader.js";
 import { operationOf } from "../../src/protocol/operations.js";
 import { queryFromJson, queryToJson } from "../../src/protocol/query.js";
 import { v1 } from "../../src/version/v1.0/v1.js";

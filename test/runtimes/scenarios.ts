@@ -1,6 +1,6 @@
 import { Client, type ConnectOptions, type StreamItem } from "trivium/client";
-import { addressPolicy } from "../../src/binding/address-policy.js";
-import { createNodeFetch } from "../../src/binding/node-fetch.js";
+import { addressPolicy } from "../../src/binding/fetch/address-policy.js";
+import { createNodeFetch } from "../../src/binding/fetch/node-fetch.js";
 import type { Target } from "../browser/scenarios.js";
 
 // What a runtime other than a browser does with the client; the browser's scenarios run there too.

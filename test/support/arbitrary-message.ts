@@ -7,7 +7,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import fc from "fast-check";
-import { valueFromJson } from "../../src/protocol/json-struct.js";
+import { valueFromJson } from "../../src/protocol/codec/json/struct.js";
 
 // Random messages of any type, by its descriptor. They are valid ProtoJSON, not necessarily valid requests.
 

@@ -23,11 +23,11 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   store: [...ports, "gen"],
   signals: ports,
   // Webhooks are called as a client calls agents.
-  push: [...ports, "version", "binding/address-policy.ts", "binding/node-fetch.ts"],
+  push: [...ports, "version", "binding/fetch/address-policy.ts", "binding/fetch/node-fetch.ts"],
   auth: vocabulary,
   telemetry: vocabulary,
   // The card is an endpoint of the HTTP seam.
-  card: ["protocol", "version", "binding/http.ts"],
+  card: ["protocol", "version", "binding/http/http.ts"],
   binding: ["protocol", "version"],
   "binding/grpc": ["gen", "protocol", "version", "binding"],
   server: left,
@@ -43,7 +43,7 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
 const packageHomes = [
   { packages: /^(?:@grpc\/|grpc-)/, home: "src/binding/grpc/" },
   { packages: /^@connectrpc\//, home: "src/binding/connect/" },
-  { packages: /^undici(?:\/|$)/, home: "src/binding/node-fetch.ts" },
+  { packages: /^undici(?:\/|$)/, home: "src/binding/fetch/node-fetch.ts" },
   { packages: /^(?:@koa\/|koa\b)/, home: "src/server/" },
   { packages: /^(?:kysely|pg|pg-.*|node:sqlite)(?:\/|$)/, home: /^src\/store\/(?:sql|sqlite|postgres)\// },
   { packages: /^(?:@nats-io\/|nats(?:\/|$))/, home: "src/signals/" },
@@ -53,7 +53,10 @@ const packageHomes = [
 const protocolVersion = /^v?(?:1\.0|0\.[123](?:\.\d+)?)$/;
 
 const maxLines = 400;
+/** A room may have rooms of its own when its files would not fit into one folder. */
 const maxDepth = 2;
+const deepRooms: ReadonlySet<string> = new Set(["protocol/codec", "version/v0.3"]);
+const maxFiles = 25;
 const fileName = /^[a-z0-9]+(?:[-.][a-z0-9]+)*\.ts$/;
 
 /** Every rule about the source as a whole. */
@@ -61,6 +64,7 @@ export const rules = {
   "imports point to the left": arrows,
   "packages stay in their room": packages,
   "no cycle of imports": cycles,
+  "rooms form no circle": circles,
   "versions are named in their room": perLine(
     ({ path }) => !path.startsWith("src/version/"),
     ({ strings, bareLines }) =>
@@ -73,13 +77,15 @@ export const rules = {
     () => true,
     ({ lines }) => (lines.length - 1 > maxLines ? [{ line: maxLines + 1, rule: `more than ${maxLines} lines` }] : []),
   ),
+  "folders fit into a head": crowds,
   "folders are flat and names alike": perLine(
     () => true,
     ({ path }) => {
       const [, ...folders] = path.split("/");
       const name = folders.pop() ?? "";
       const said = [];
-      if (folders.length > maxDepth) said.push({ line: 1, rule: `deeper than ${maxDepth} folders` });
+      const depth = deepRooms.has(folders.slice(0, 2).join("/")) ? maxDepth + 1 : maxDepth;
+      if (folders.length > depth) said.push({ line: 1, rule: `deeper than ${depth} folders` });
       if (!fileName.test(name)) said.push({ line: 1, rule: `${name} is not kebab-case` });
       return said;
     },
@@ -152,6 +158,54 @@ function cycles(files: readonly SourceFile[]): Breach[] {
   };
   for (const { path } of files) visit(path, []);
   return found;
+}
+
+/** Circles between the rooms of one room, types included. A file that lies directly in a room counts as one. */
+function circles(files: readonly SourceFile[]): Breach[] {
+  const arrows = new Map<string, Map<string, Omit<Breach, "rule">>>();
+  for (const { path, imports } of files) {
+    for (const { line, specifier } of imports) {
+      if (!specifier.startsWith(".")) continue;
+      const [from, to] = roomsApart(path, resolveImport(path, specifier));
+      if (from === undefined || to === undefined) continue;
+      const out = arrows.get(from) ?? new Map<string, Omit<Breach, "rule">>();
+      if (!out.has(to)) out.set(to, { path, line });
+      arrows.set(from, out);
+    }
+  }
+  return closingArrows(arrows);
+}
+
+/** The two rooms, next to each other, that an arrow between two files joins. Nothing for files of the same room. */
+function roomsApart(from: string, to: string): readonly [] | readonly [string, string] {
+  const [left, right] = [from.split("/"), to.split("/")];
+  const apart = left.findIndex((part, index) => part !== right[index]);
+  const isFile = apart === left.length - 1 && apart === right.length - 1;
+  if (isFile || apart < 0) return [];
+  return [left.slice(0, apart + 1).join("/"), right.slice(0, apart + 1).join("/")];
+}
+
+function closingArrows(arrows: ReadonlyMap<string, ReadonlyMap<string, Omit<Breach, "rule">>>): Breach[] {
+  const done = new Set<string>();
+  const found: Breach[] = [];
+  const visit = (room: string, trail: readonly string[]): void => {
+    if (done.has(room)) return;
+    for (const [target, arrow] of arrows.get(room) ?? []) {
+      const start = [...trail, room].indexOf(target);
+      if (start < 0) visit(target, [...trail, room]);
+      else found.push({ ...arrow, rule: `closes a circle: ${[...trail, room].slice(start).join(" → ")} → ${target}` });
+    }
+    done.add(room);
+  };
+  for (const room of arrows.keys()) visit(room, []);
+  return found;
+}
+
+function crowds(files: readonly SourceFile[]): Breach[] {
+  const folders = Map.groupBy(files, ({ path }) => posix.dirname(path));
+  return [...folders].flatMap(([folder, { length }]) =>
+    length > maxFiles ? [{ path: folder, line: 1, rule: `${length} files: more than ${maxFiles}` }] : [],
+  );
 }
 
 function resolveImport(from: string, specifier: string): string {

@@ -1,8 +1,8 @@
 import { type Client, type ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { createConnectEndpoint } from "../../src/binding/connect/endpoint.js";
-import { createListener } from "../../src/binding/listener.js";
-import { nodeListener } from "../../src/binding/node-listener.js";
+import { nodeListener } from "../../src/binding/http/node-listener.js";
+import { createListener } from "../../src/binding/listen/listener.js";
 import type { Service } from "../../src/binding/service.js";
 import { A2AService } from "../../src/protocol/model.js";
 import { face } from "./grpc-agent.js";

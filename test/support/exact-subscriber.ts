@@ -1,6 +1,6 @@
-import { parseEventId } from "../../src/core/event-id.js";
-import { applyRecord } from "../../src/core/fold.js";
 import type { LogRecord, TaskStore } from "../../src/core/ports.js";
+import { parseEventId } from "../../src/core/task/event-id.js";
+import { applyRecord } from "../../src/core/task/fold.js";
 import type { Scope } from "../../src/protocol/context.js";
 import { emptyTask } from "../../src/protocol/fold.js";
 import type { StreamItem } from "../../src/protocol/operations.js";

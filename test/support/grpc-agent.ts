@@ -1,9 +1,9 @@
-import type { RequestListener } from "../../src/binding/connection.js";
-import { defaultListenerLimits, type ListenerLimits } from "../../src/binding/connection.js";
 import { createGrpcTransport, type GrpcTransport } from "../../src/binding/grpc/client.js";
 import { createGrpcEngine } from "../../src/binding/grpc/listener.js";
 import { createGrpcServer, type GrpcServer } from "../../src/binding/grpc/server.js";
-import { createListener, type Listener, type ListenerOptions } from "../../src/binding/listener.js";
+import type { RequestListener } from "../../src/binding/listen/connection.js";
+import { defaultListenerLimits, type ListenerLimits } from "../../src/binding/listen/connection.js";
+import { createListener, type Listener, type ListenerOptions } from "../../src/binding/listen/listener.js";
 import type { Service } from "../../src/binding/service.js";
 import { silentLogger } from "../../src/protocol/logger.js";
 import { v1 } from "../../src/version/v1.0/v1.js";

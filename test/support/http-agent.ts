@@ -1,13 +1,13 @@
 import { createServer, type IncomingHttpHeaders, request as nodeRequest, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { connect } from "node:net";
-import type { HttpEndpoint } from "../../src/binding/http.js";
+import type { HttpEndpoint } from "../../src/binding/http/http.js";
+import { anyOf, mount } from "../../src/binding/http/mount.js";
+import { type NodeListenerOptions, nodeListener } from "../../src/binding/http/node-listener.js";
 import { createHttpJsonTransport } from "../../src/binding/http-json/client.js";
 import { httpJsonEndpoint } from "../../src/binding/http-json/server.js";
 import { createJsonRpcTransport } from "../../src/binding/json-rpc/client.js";
 import { jsonRpcEndpoint } from "../../src/binding/json-rpc/server.js";
-import { anyOf, mount } from "../../src/binding/mount.js";
-import { type NodeListenerOptions, nodeListener } from "../../src/binding/node-listener.js";
 import type { Service } from "../../src/binding/service.js";
 import type { CallOptions } from "../../src/protocol/context.js";
 import type { Operations } from "../../src/protocol/operations.js";

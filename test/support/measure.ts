@@ -1,4 +1,4 @@
-import type { HttpEndpoint } from "../../src/binding/http.js";
+import type { HttpEndpoint } from "../../src/binding/http/http.js";
 import { A2AError } from "../../src/protocol/errors.js";
 
 export const maxBytes = 100_000;

@@ -9,7 +9,7 @@ import {
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { expect } from "vitest";
 import { errorFromStatusBytes } from "../../src/binding/grpc/details.js";
-import { isJsonObject } from "../../src/protocol/dynamic.js";
+import { isJsonObject } from "../../src/protocol/codec/outline/dynamic.js";
 import { errorTable } from "../../src/protocol/errors.js";
 import type { Operation } from "../../src/protocol/operations.js";
 import { frame, type RawAnswer, rawSession } from "./grpc-raw.js";

@@ -1,5 +1,5 @@
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
-import { isJsonObject, isRequired, setOwn } from "../../src/protocol/dynamic.js";
+import { isJsonObject, isRequired, setOwn } from "../../src/protocol/codec/outline/dynamic.js";
 
 // Requests that are wrong in one place, made from the descriptors: every field of every request, with everything that can
 // be wrong with a field of its kind.

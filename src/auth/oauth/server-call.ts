@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Fetch, FetchInit, HttpAnswer } from "../../protocol/fetch.js";
 import { mayCarry } from "../may-carry.js";

@@ -1,13 +1,13 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { bytesFromBase64 } from "../../protocol/base64.js";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
 import type { HttpAnswer } from "../../protocol/fetch.js";
 import { grpcStatusNames } from "../../protocol/grpc-status.js";
+import { errorFromHttpStatus, parseOrNothing, readText, withAnswerHeaders } from "../fetch/answer.js";
+import type { Incoming } from "../fetch/call.js";
 import { errorFromStatusBytes } from "../grpc/details.js";
-import { errorFromHttpStatus, parseOrNothing, readText, withAnswerHeaders } from "../http-answer.js";
-import type { Incoming } from "../http-caller.js";
 
 // The errors of Connect and gRPC-Web, the reading end: by the reason in their details, else by their code.
 

@@ -6,8 +6,8 @@ import { invokeStream, invokeUnary } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import { openContext } from "../grpc/admission.js";
 import type { RpcMethod } from "../grpc/method.js";
-import type { HttpRequest } from "../http.js";
-import { expectedBytes, handlerFor } from "../http-door.js";
+import { expectedBytes, handlerFor } from "../http/call.js";
+import type { HttpRequest } from "../http/http.js";
 import type { Service } from "../service.js";
 import { errorToConnect } from "./errors.js";
 

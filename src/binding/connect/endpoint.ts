@@ -4,7 +4,7 @@ import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/conn
 import { compressionGzip } from "@connectrpc/connect-node";
 import type { GrpcFace } from "../../version/codec.js";
 import { decodeOptions, methodsOf, type RpcMethod } from "../grpc/method.js";
-import type { HttpEndpoint, HttpReply, HttpRequest } from "../http.js";
+import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import type { BindingLimits, Service } from "../service.js";
 import { ConnectCall } from "./call.js";
 

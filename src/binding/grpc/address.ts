@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import { type ChannelCredentials, type ChannelOptions, credentials } from "@grpc/grpc-js";
-import { type AddressPolicy, allowedAddresses, ForbiddenAddressError, type Lookup } from "../address-policy.js";
-import type { ClientTls } from "../client-tls.js";
+import { type AddressPolicy, allowedAddresses, ForbiddenAddressError, type Lookup } from "../fetch/address-policy.js";
+import type { ClientTls } from "../fetch/client-tls.js";
 
 const schemes = /^(https?|grpcs?):\/\//i;
 

@@ -1,6 +1,6 @@
 import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
 import { Metadata, ServerInterceptingCall, type ServerInterceptingCallInterface, status } from "@grpc/grpc-js";
-import { writeBinary, writeBuffer } from "../../protocol/binary-writer.js";
+import { writeBinary, writeBuffer } from "../../protocol/codec/binary/writer.js";
 import type { OpenContext, Principal } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { invokeStream, invokeUnary, type StreamItem } from "../../protocol/operations.js";

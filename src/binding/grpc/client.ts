@@ -1,20 +1,20 @@
 import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
 import { type ChannelInterface, Metadata, type StatusObject } from "@grpc/grpc-js";
-import { readBinary } from "../../protocol/binary-reader.js";
-import { writeBuffer } from "../../protocol/binary-writer.js";
+import { readBinary } from "../../protocol/codec/binary/reader.js";
+import { writeBuffer } from "../../protocol/codec/binary/writer.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
 import { formatExtensions, versionParameter } from "../../protocol/service-parameters.js";
 import type { GrpcFace, StreamReader } from "../../version/codec.js";
-import type { AddressPolicy, Lookup } from "../address-policy.js";
-import type { ClientTls } from "../client-tls.js";
-import { connectTimeoutDefaultMs } from "../node-fetch.js";
+import type { AddressPolicy, Lookup } from "../fetch/address-policy.js";
+import type { ClientTls } from "../fetch/client-tls.js";
+import { connectTimeoutDefaultMs } from "../fetch/node-fetch.js";
 import { createTransport, missingIn } from "../transport.js";
 import { credentialsOf } from "./address.js";
 import { callFailure } from "./call-failure.js";
 import { CallItems } from "./call-items.js";
-import { Line } from "./line.js";
+import { Line } from "./channel-manager.js";
 import { decodeOptions, methodsOf, type RpcMethod } from "./method.js";
 import { type CallRequest, type OpenCall, openCall } from "./open-call.js";
 

@@ -1,9 +1,9 @@
 import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { ServerCredentials } from "@grpc/grpc-js";
 import type { Logger } from "../../protocol/logger.js";
-import type { ListenerLimits, RequestListener } from "../connection.js";
-import { refuseHttp } from "../http1-engine.js";
-import { goAway, type Http2Engine, keepSessions } from "../http2-engine.js";
+import type { ListenerLimits, RequestListener } from "../listen/connection.js";
+import { refuseHttp } from "../listen/http1-engine.js";
+import { goAway, type Http2Engine, keepSessions } from "../listen/http2-engine.js";
 import type { GrpcServer } from "./server.js";
 
 // The one file that knows how gRPC and HTTP share a connection. grpc-js owns the HTTP/2 server and has no public hook

@@ -1,6 +1,6 @@
 import type { Message as AnyMessage, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { Metadata } from "@grpc/grpc-js";
-import { readBinary } from "../../protocol/binary-reader.js";
+import { readBinary } from "../../protocol/codec/binary/reader.js";
 import type { ServerContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation, Operations } from "../../protocol/operations.js";

@@ -1,6 +1,6 @@
 import { Server, ServerInterceptingCall } from "@grpc/grpc-js";
 import type { GrpcFace } from "../../version/codec.js";
-import { handlerFor } from "../http-door.js";
+import { handlerFor } from "../http/call.js";
 import type { Service } from "../service.js";
 import { GrpcCall } from "./call.js";
 import { createHealth } from "./health.js";

@@ -3,8 +3,6 @@ import { A2AError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { HttpJsonFace } from "../../version/codec.js";
 import { facesFor, versionsOf } from "../../version/detect.js";
-import { formatEvent } from "../event-stream.js";
-import type { HttpEndpoint, HttpReply, HttpRequest } from "../http.js";
 import {
   authenticate,
   callUnary,
@@ -18,8 +16,10 @@ import {
   streamReply,
   versionOf,
   withExtensions,
-} from "../http-door.js";
-import { assertJson, replyTypeOf } from "../media-type.js";
+} from "../http/call.js";
+import { formatEvent } from "../http/event-stream.js";
+import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
+import { assertJson, replyTypeOf } from "../http/media-type.js";
 import type { Service } from "../service.js";
 import { readBodyRequest, readQueryRequest } from "./request.js";
 import { createRouter, type RouteMatch, type Router } from "./router.js";

@@ -1,9 +1,10 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
-import { isJsonObject } from "../../protocol/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
 import type { JsonRpcFace } from "../../version/codec.js";
+import { leavable } from "../cancelable.js";
 import {
   errorFromHttpStatus,
   isEventStream,
@@ -13,16 +14,15 @@ import {
   readText,
   withAnswerHeaders,
   withStatus,
-} from "../http-answer.js";
+} from "../fetch/answer.js";
 import {
   createSender,
   type HttpTransportOptions,
   type Incoming,
   replyMaxDefault,
   type SendHttp,
-} from "../http-caller.js";
-import { leavable } from "../leavable.js";
-import { eventStreamType, jsonMediaType } from "../media-type.js";
+} from "../fetch/call.js";
+import { eventStreamType, jsonMediaType } from "../http/media-type.js";
 import { createTransport, missingIn } from "../transport.js";
 
 export interface JsonRpcTransportOptions extends HttpTransportOptions {

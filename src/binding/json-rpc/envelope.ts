@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
-import { parseJson } from "../http-door.js";
+import { parseJson } from "../http/call.js";
 
 /** A request of JSON-RPC 2.0. */
 export interface RpcRequest {

@@ -2,9 +2,9 @@ import { create } from "@bufbuild/protobuf";
 import { A2AError } from "../../protocol/errors.js";
 import { operationOf } from "../../protocol/operations.js";
 import type { JsonRpcFace } from "../../version/codec.js";
-import type { HttpEndpoint, HttpReply, HttpRequest } from "../http.js";
-import { authenticate, callUnary, errorHeaders, extensionsOf, httpStatusOf } from "../http-door.js";
-import { jsonMediaType } from "../media-type.js";
+import { authenticate, callUnary, errorHeaders, extensionsOf, httpStatusOf } from "../http/call.js";
+import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
+import { jsonMediaType } from "../http/media-type.js";
 import type { JsonRpcOptions } from "./server.js";
 
 const operation = operationOf("getExtendedAgentCard");

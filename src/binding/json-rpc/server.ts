@@ -3,8 +3,6 @@ import { A2AError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcFace } from "../../version/codec.js";
 import { facesFor, versionsOf } from "../../version/detect.js";
-import { eventStreamHeaders, formatEvent } from "../event-stream.js";
-import type { HttpEndpoint, HttpReply, HttpRequest } from "../http.js";
 import {
   authenticate,
   callUnary,
@@ -17,8 +15,10 @@ import {
   streamReply,
   versionOf,
   withExtensions,
-} from "../http-door.js";
-import { assertJson, jsonMediaType, wantsEventStream } from "../media-type.js";
+} from "../http/call.js";
+import { eventStreamHeaders, formatEvent } from "../http/event-stream.js";
+import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
+import { assertJson, jsonMediaType, wantsEventStream } from "../http/media-type.js";
 import type { Service } from "../service.js";
 import { assertWhole, noId, type RpcRequest, readRpcRequest } from "./envelope.js";
 

@@ -1,5 +1,5 @@
+import { valueToJson } from "../../protocol/codec/json/struct.js";
 import { A2AError } from "../../protocol/errors.js";
-import { valueToJson } from "../../protocol/json-struct.js";
 import type { Part } from "../../protocol/model.js";
 import { mediaTypeOf, supportedMediaTypes } from "./report.js";
 

@@ -1,11 +1,11 @@
 import { type Logger, pino } from "pino";
 import type { ServeOptions } from "../../server/options.js";
 import { isLoopback, type Server, serve } from "../../server/serve.js";
-import type { DemoFlags } from "../demo.js";
 import { packageVersion } from "../package-version.js";
 import { openStorage, type StorePlace } from "../store-place.js";
 import { textAnalyst } from "./agent.js";
 import { analystCard } from "./card.js";
+import type { DemoFlags } from "./flags.js";
 import { greeting } from "./greeting.js";
 
 /** Serves the demo agent, and prints what to try. Throws an error with one sentence for people. */

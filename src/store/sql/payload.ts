@@ -19,7 +19,7 @@ import type {
   SentOutcome,
   TurnCause,
 } from "../../core/ports.js";
-import { writeBinary } from "../../protocol/binary-writer.js";
+import { writeBinary } from "../../protocol/codec/binary/writer.js";
 import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import { type Task, TaskPushNotificationConfigSchema, TaskSchema } from "../../protocol/model.js";
 import type { InboxRow, LogRow, Payload, PushRow, SendOutcomeRow, SnapshotRow } from "./rows.js";

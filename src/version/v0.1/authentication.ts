@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 
 // Security as 0.1 says it: names of schemes, any one of which will do, and a text, mostly JSON, with what else there is
 // to know that is no secret. The schemes of later versions stand here in the flat form of 0.3.

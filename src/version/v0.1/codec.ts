@@ -1,7 +1,8 @@
 import { type Message as AnyMessage, create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { validate } from "../../protocol/check/validate.js";
+import { readJson } from "../../protocol/codec/json/reader.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { type FieldViolation, invalidParams, taskNotFound } from "../../protocol/errors.js";
-import { readJson } from "../../protocol/json-reader.js";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "../../protocol/model.js";
 import {
   type Operation,
@@ -12,7 +13,6 @@ import {
   type RequestOf,
 } from "../../protocol/operations.js";
 import { randomUuid } from "../../protocol/uuid.js";
-import { validate } from "../../protocol/validate.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import { mergeViolations } from "../../protocol/violations.js";
 import type { OperationCodec } from "../codec.js";

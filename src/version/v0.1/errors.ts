@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { errorFromDetails } from "../../protocol/error-details.js";
 import { type A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { messageIdOf } from "../v0.3/kind-message-id.js";
+import { messageIdOf } from "../v0.3/json/message-id.js";
 
 /**
  * Gives ids to the messages of a task, which have none in 0.1. They are the same each time the task is read, and a message

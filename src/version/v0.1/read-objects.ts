@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { addViolation, mustBe, underIndex, underMember, type Violations } from "../../protocol/violations.js";
 import { isoTime } from "../v0.3/iso-time.js";
-import { dataFlag } from "../v0.3/kind-words.js";
+import { dataFlag } from "../v0.3/json/words.js";
 import { fileFlag, roleNames, stateNames } from "./words.js";
 
 // Objects of 0.1 → the JSON of 1.0. Nothing throws here, and what is wrong stays where it is, for the reader of 1.0's JSON

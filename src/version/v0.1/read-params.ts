@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { OperationName } from "../../protocol/operations.js";
 import { addViolation, mustBe, underMember } from "../../protocol/violations.js";
 import { liftMessage, pick, type Reading } from "./read-objects.js";

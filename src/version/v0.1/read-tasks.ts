@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { createMessageIds } from "./message-ids.js";
 import { liftMessage, liftParts, liftStatus, pick, type Reading } from "./read-objects.js";
 

@@ -1,8 +1,8 @@
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { readJson } from "../../protocol/codec/json/reader.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
 import { lastOf } from "../../protocol/fold.js";
-import { readJson } from "../../protocol/json-reader.js";
 import {
   type GetTaskRequest,
   type ListTaskPushNotificationConfigsRequest,

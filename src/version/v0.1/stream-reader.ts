@@ -1,7 +1,7 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
-import { dynamic, isJsonObject } from "../../protocol/dynamic.js";
+import { readJson } from "../../protocol/codec/json/reader.js";
+import { dynamic, isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
-import { readJson } from "../../protocol/json-reader.js";
 import { type SendMessageRequest, type StreamResponse, StreamResponseSchema, TaskState } from "../../protocol/model.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";

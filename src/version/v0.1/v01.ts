@@ -1,9 +1,9 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { type Operation, type OperationName, operationOf } from "../../protocol/operations.js";
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import type { JsonRpcFace, Version } from "../codec.js";
-import type { VersionOptions } from "../versions.js";
+import type { VersionOptions } from "../options.js";
 import { callOldest } from "./calls.js";
 import { readCard, writeCard } from "./card.js";
 import { oldestCodecs } from "./codec.js";

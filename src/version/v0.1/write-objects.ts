@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { base64FromBytes } from "../../protocol/base64.js";
-import { isJsonObject } from "../../protocol/dynamic.js";
-import { valueToJson } from "../../protocol/json-struct.js";
+import { valueToJson } from "../../protocol/codec/json/struct.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import {
   type Artifact,
   type Message,
@@ -13,7 +13,7 @@ import {
   type TaskStatus,
 } from "../../protocol/model.js";
 import { formatTimestamp } from "../../protocol/timestamp.js";
-import { dataFlag } from "../v0.3/kind-words.js";
+import { dataFlag } from "../v0.3/json/words.js";
 import { fileFlag, wordOfState } from "./words.js";
 
 // The model → objects of 0.1. What these have no room for is left out: ids of messages, what they refer to, extensions,

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { AgentCard } from "../../protocol/model.js";
 import { flatCard, objectsOf, readFlatCard } from "../v0.3/card.js";
 import { interfacesOf } from "../v0.3/card-interfaces.js";

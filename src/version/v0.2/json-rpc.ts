@@ -3,8 +3,8 @@ import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { JsonRpcFace } from "../codec.js";
 import { callOld } from "../v0.3/call.js";
 import { jsonRpcFromError } from "../v0.3/errors.js";
+import type { CardForm } from "../v0.3/json/card.js";
 import { methodTable, jsonRpcFace as newerFace, taskMethods } from "../v0.3/json-rpc.js";
-import type { CardForm } from "../v0.3/kind-card.js";
 import { callOlder } from "./call.js";
 
 const extendedCard = "agent/authenticatedExtendedCard";

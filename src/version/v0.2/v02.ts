@@ -1,7 +1,7 @@
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import type { Version } from "../codec.js";
+import type { VersionOptions } from "../options.js";
 import { pushFace } from "../v0.3/push.js";
-import type { VersionOptions } from "../versions.js";
 import { readCard, writeCard } from "./card.js";
 import { jsonRpcFace } from "./json-rpc.js";
 

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { readJson } from "../../protocol/codec/json/reader.js";
+import { writeJson } from "../../protocol/codec/json/writer.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError, type FieldViolation } from "../../protocol/errors.js";
-import { readJson } from "../../protocol/json-reader.js";
-import { writeJson } from "../../protocol/json-writer.js";
 import { type AgentCard, AgentCardSchema } from "../../protocol/model.js";
 import { parseVersion } from "../../protocol/service-parameters.js";
 import { mustBe, violationText } from "../../protocol/violations.js";

@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { errorFromDetails } from "../../protocol/error-details.js";
 import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import { violationText } from "../../protocol/violations.js";
-import { oldViolation } from "./kind-paths.js";
+import { oldViolation } from "./json/paths.js";
 
 // Errors of 0.3. Over JSON-RPC they have no `data`: of its two Go clients one cannot decode a list there and the other no
 // object, and both then lose the whole error. So the text has to say what `data` would.

@@ -3,14 +3,14 @@ import { type A2AError, type ErrorCode, invalidParams } from "../../protocol/err
 import type { Operation } from "../../protocol/operations.js";
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import type { GrpcFace } from "../codec.js";
-import type { VersionOptions } from "../versions.js";
+import type { VersionOptions } from "../options.js";
 import { callOld } from "./call.js";
 import { errorClassOf, errorOfClass } from "./errors.js";
-import { A2AService, type WireStreamResponse } from "./proto-model.js";
-import { finishReply, replyOf, requestOf, requestReading, rpcs, wrongIn } from "./proto-operations.js";
-import { Peers } from "./proto-peers.js";
-import { closingReader, closingWriter, eventEncoder } from "./proto-stream.js";
-import { readEvent, writeEvent } from "./proto-task.js";
+import { A2AService, type WireStreamResponse } from "./proto/model.js";
+import { finishReply, replyOf, requestOf, requestReading, rpcs, wrongIn } from "./proto/operations.js";
+import { Peers } from "./proto/peers.js";
+import { closingReader, closingWriter, eventEncoder } from "./proto/stream.js";
+import { readEvent, writeEvent } from "./proto/task.js";
 import { serveOld } from "./serve.js";
 
 const encodeEvent = eventEncoder(writeEvent, true);

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject, setOwn } from "../../protocol/dynamic.js";
+import { isJsonObject, setOwn } from "../../protocol/codec/outline/dynamic.js";
 import { invalidParams } from "../../protocol/errors.js";
 import type { StreamResponse } from "../../protocol/model.js";
 import { type Operation, operationOf } from "../../protocol/operations.js";
@@ -8,15 +8,15 @@ import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import { mustBe } from "../../protocol/violations.js";
 import type { HttpJsonFace, OperationCodec } from "../codec.js";
 import { encodeOnce } from "../encode-once.js";
-import type { VersionOptions } from "../versions.js";
+import type { VersionOptions } from "../options.js";
 import { callOld } from "./call.js";
-import { kindCodecs } from "./kind-codec.js";
-import { readEvent } from "./kind-reply.js";
-import { kindOfEvent } from "./kind-write.js";
-import { errorFromEvent, errorFromHttp, httpBodyFromError } from "./proto-http-errors.js";
-import { queryJson } from "./proto-json-requests.js";
-import { plainRoutes } from "./proto-routes.js";
-import { closingReader, closingWriter } from "./proto-stream.js";
+import { kindCodecs } from "./json/codec.js";
+import { readEvent } from "./json/reply.js";
+import { kindOfEvent } from "./json/write.js";
+import { errorFromEvent, errorFromHttp, httpBodyFromError } from "./proto/http-errors.js";
+import { queryJson } from "./proto/json-requests.js";
+import { plainRoutes } from "./proto/routes.js";
+import { closingReader, closingWriter } from "./proto/stream.js";
 import { serveOld } from "./serve.js";
 
 // HTTP+JSON of 0.3 as the Go SDK from 2.0 on understands it: the paths of 1.0, and on them the JSON that 0.3 has over

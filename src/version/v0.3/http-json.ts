@@ -1,24 +1,24 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
+import { readJson } from "../../protocol/codec/json/reader.js";
+import { writeJson } from "../../protocol/codec/json/writer.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
-import { readJson } from "../../protocol/json-reader.js";
-import { writeJson } from "../../protocol/json-writer.js";
 import type { Operations } from "../../protocol/operations.js";
 import { queryFromJson } from "../../protocol/query.js";
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import { violationText } from "../../protocol/violations.js";
 import type { HttpJsonFace } from "../codec.js";
-import type { VersionOptions } from "../versions.js";
+import type { VersionOptions } from "../options.js";
 import { callOld } from "./call.js";
 import { snakeFace } from "./http-json-snake.js";
-import { errorFromEvent, errorFromHttp, httpBodyFromError } from "./proto-http-errors.js";
-import { mendState, protoJsonCodecs } from "./proto-json.js";
-import { queryJson } from "./proto-json-requests.js";
-import { StreamResponseSchema } from "./proto-model.js";
-import { Peers } from "./proto-peers.js";
-import { routes } from "./proto-routes.js";
-import { closingReader, closingWriter, eventEncoder, type ReadEvent } from "./proto-stream.js";
-import { readEvent, writeEvent } from "./proto-task.js";
+import { errorFromEvent, errorFromHttp, httpBodyFromError } from "./proto/http-errors.js";
+import { mendState, protoJsonCodecs } from "./proto/json.js";
+import { queryJson } from "./proto/json-requests.js";
+import { StreamResponseSchema } from "./proto/model.js";
+import { Peers } from "./proto/peers.js";
+import { routes } from "./proto/routes.js";
+import { closingReader, closingWriter, eventEncoder, type ReadEvent } from "./proto/stream.js";
+import { readEvent, writeEvent } from "./proto/task.js";
 import { serveOld } from "./serve.js";
 
 const encodeEvent = eventEncoder(

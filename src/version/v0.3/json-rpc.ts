@@ -3,9 +3,9 @@ import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { JsonRpcFace } from "../codec.js";
 import { callOld } from "./call.js";
 import { errorFromJsonRpc, jsonRpcFromError } from "./errors.js";
-import type { CardForm } from "./kind-card.js";
-import { kindCodecs } from "./kind-codec.js";
-import { kindStreamReader, kindStreamWriter } from "./kind-stream.js";
+import type { CardForm } from "./json/card.js";
+import { kindCodecs } from "./json/codec.js";
+import { kindStreamReader, kindStreamWriter } from "./json/stream.js";
 import { serveOld } from "./serve.js";
 
 /** Method names that 0.2 has too. */

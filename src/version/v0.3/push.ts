@@ -1,5 +1,5 @@
 import type { PushFace } from "../codec.js";
-import { kindText } from "./kind-stream.js";
+import { kindText } from "./json/stream.js";
 
 /** Webhooks of 0.2 and 0.3 are sent the whole task, bare: that is all that receivers in the field read. */
 export const pushFace: PushFace = {

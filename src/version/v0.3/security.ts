@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject, setOwn } from "../../protocol/dynamic.js";
+import { isJsonObject, setOwn } from "../../protocol/codec/outline/dynamic.js";
 
 // Security in cards up to 0.3: a scheme says its kind in `type`, where 1.0 has a member for each kind; an OAuth scheme has
 // several flows, where 1.0 has one; and a requirement lists scopes without the wrappers. Both forms are JSON here.

@@ -1,6 +1,6 @@
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import type { Version } from "../codec.js";
-import type { VersionOptions } from "../versions.js";
+import type { VersionOptions } from "../options.js";
 import { readCard, writeCard } from "./card.js";
 import { grpcFace } from "./grpc.js";
 import { httpJsonFaces } from "./http-json.js";

@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { validate } from "../../protocol/check/validate.js";
+import { readJson } from "../../protocol/codec/json/reader.js";
+import { writeJson } from "../../protocol/codec/json/writer.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError, type FieldViolation } from "../../protocol/errors.js";
-import { readJson } from "../../protocol/json-reader.js";
-import { writeJson } from "../../protocol/json-writer.js";
 import { type AgentCard, AgentCardSchema } from "../../protocol/model.js";
-import { validate } from "../../protocol/validate.js";
 import { mergeViolations, mustBe, violationText } from "../../protocol/violations.js";
 
 /** The card as 1.0 has it: the JSON form of its message (spec 4.4, 5.7). */

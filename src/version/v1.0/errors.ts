@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { detailsFromError, errorFromDetails } from "../../protocol/error-details.js";
 import { type A2AError, type ErrorCode, errorCodeFromReason, errorTable } from "../../protocol/errors.js";
 import { grpcStatusNames } from "../../protocol/grpc-status.js";

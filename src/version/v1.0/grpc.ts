@@ -1,8 +1,8 @@
 import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
+import { validate } from "../../protocol/check/validate.js";
 import { invalidParams } from "../../protocol/errors.js";
 import { A2AService, ListTasksRequestSchema, type StreamResponse } from "../../protocol/model.js";
 import { operations } from "../../protocol/operations.js";
-import { validate } from "../../protocol/validate.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { GrpcFace, StreamReader, StreamWriter } from "../codec.js";
 

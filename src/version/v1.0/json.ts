@@ -1,11 +1,11 @@
 import type { Message as AnyMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { dynamic, isJsonObject, type OneofValue } from "../../protocol/dynamic.js";
+import { validate } from "../../protocol/check/validate.js";
+import { readJson } from "../../protocol/codec/json/reader.js";
+import { writeJson } from "../../protocol/codec/json/writer.js";
+import { dynamic, isJsonObject, type OneofValue } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError, invalidParams } from "../../protocol/errors.js";
-import { readJson } from "../../protocol/json-reader.js";
-import { writeJson } from "../../protocol/json-writer.js";
 import { StreamResponseSchema } from "../../protocol/model.js";
 import { type Operation, type OperationName, operations } from "../../protocol/operations.js";
-import { validate } from "../../protocol/validate.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import { mergeViolations, violationText } from "../../protocol/violations.js";
 import type { OperationCodec, StreamReader, StreamWriter } from "../codec.js";

@@ -1,5 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/dynamic.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { httpRoutes, sortRoutes } from "../../protocol/http-rules.js";
 import { operations } from "../../protocol/operations.js";
 import { queryFromJson, queryToJson } from "../../protocol/query.js";

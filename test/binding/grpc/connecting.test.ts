@@ -3,7 +3,7 @@ import type { TlsOptions } from "node:tls";
 import { promisify } from "node:util";
 import { Server, ServerCredentials, type sendUnaryData } from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
-import { addressPolicy, clientPolicy } from "../../../src/binding/address-policy.js";
+import { addressPolicy, clientPolicy } from "../../../src/binding/fetch/address-policy.js";
 import { createGrpcTransport, type GrpcTransportOptions } from "../../../src/binding/grpc/client.js";
 import { ConnectionError } from "../../../src/protocol/errors.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";

@@ -1,10 +1,10 @@
 import { connect as http2Connect } from "node:http2";
 import { expect, it } from "vitest";
-import { defaultListenerLimits, type RequestListener } from "../../../src/binding/connection.js";
 import { createGrpcTransport } from "../../../src/binding/grpc/client.js";
 import { createGrpcEngine } from "../../../src/binding/grpc/listener.js";
 import { createGrpcServer } from "../../../src/binding/grpc/server.js";
-import { createListener } from "../../../src/binding/listener.js";
+import { defaultListenerLimits, type RequestListener } from "../../../src/binding/listen/connection.js";
+import { createListener } from "../../../src/binding/listen/listener.js";
 import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
 import { face, grpcAgent } from "../../support/grpc-agent.js";
 import { frame, rawSession } from "../../support/grpc-raw.js";

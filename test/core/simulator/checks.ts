@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { toBinary } from "@bufbuild/protobuf";
-import { foldStored } from "../../../src/core/fold.js";
+import { foldStored } from "../../../src/core/task/fold.js";
 import { TaskSchema, TaskState } from "../../../src/protocol/model.js";
 import { isInterrupted, isTerminal } from "../../../src/protocol/states.js";
 import type { TaskHistory } from "./journal.js";

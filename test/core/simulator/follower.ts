@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { toBinary } from "@bufbuild/protobuf";
-import { parseEventId } from "../../../src/core/event-id.js";
+import { parseEventId } from "../../../src/core/task/event-id.js";
 import { StreamResponseSchema, TaskState } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { isInterrupted, isStop, isTerminal } from "../../../src/protocol/states.js";

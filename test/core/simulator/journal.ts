@@ -1,5 +1,5 @@
-import { applyRecord } from "../../../src/core/fold.js";
 import type { Append, Head, LogRecord, NewTask } from "../../../src/core/ports.js";
+import { applyRecord } from "../../../src/core/task/fold.js";
 import { emptyTask } from "../../../src/protocol/fold.js";
 import { type Task, type TaskArtifactUpdateEvent, TaskState } from "../../../src/protocol/model.js";
 import { isInterrupted, isTerminal } from "../../../src/protocol/states.js";

@@ -1,4 +1,4 @@
-import { foldStored } from "../../../src/core/fold.js";
+import { foldStored } from "../../../src/core/task/fold.js";
 import { TaskState } from "../../../src/protocol/model.js";
 import { isInterrupted, isTerminal } from "../../../src/protocol/states.js";
 import { storedLog } from "../../support/exact-subscriber.js";

@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { reply } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { setOwn } from "../../../src/protocol/dynamic.js";
+import { setOwn } from "../../../src/protocol/codec/outline/dynamic.js";
 import { operationOf, operations } from "../../../src/protocol/operations.js";
 import { frame, rawSession } from "../../support/grpc-raw.js";
 import { httpEnds } from "../../support/http-ends.js";

@@ -1,7 +1,7 @@
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
-import { valueFromJson } from "../../../src/protocol/json-struct.js";
+import { valueFromJson } from "../../../src/protocol/codec/json/struct.js";
 import {
   type Artifact,
   ArtifactSchema,

@@ -12,7 +12,7 @@ import { A2AError, type ErrorCode, errorCodes, errorTable } from "../../../src/p
 import { TaskState } from "../../../src/protocol/model.js";
 import { operationOf, operations } from "../../../src/protocol/operations.js";
 import { grpcFace } from "../../../src/version/v0.3/grpc.js";
-import { rpcs } from "../../../src/version/v0.3/proto-operations.js";
+import { rpcs } from "../../../src/version/v0.3/proto/operations.js";
 import { arbitraryMessage } from "../../support/arbitrary-message.js";
 import { statusItem } from "../../support/echo-service.js";
 import { frame, rawSession } from "../../support/grpc-raw.js";

@@ -3,8 +3,8 @@ import { getOption } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { file_a2a_v1_a2a } from "../../../gen/a2a/v1/a2a_pb.js";
 import { http } from "../../../gen/google/api/annotations_pb.js";
-import { rpcs } from "../../../src/version/v0.3/proto-operations.js";
-import { routes } from "../../../src/version/v0.3/proto-routes.js";
+import { rpcs } from "../../../src/version/v0.3/proto/operations.js";
+import { routes } from "../../../src/version/v0.3/proto/routes.js";
 import { messageOf, type Rest, startRest } from "./proto-served.js";
 
 const hook = { url: "http://127.0.0.1:9/hook", authentication: { schemes: ["Bearer"] } };

@@ -1,0 +1,196 @@
+import { lookup as dnsLookup } from "node:dns/promises";
+import ipaddr, { type IPv4, type IPv6 } from "ipaddr.js";
+import { ConnectionError } from "../../protocol/errors.js";
+
+// Which addresses this process connects to: webhooks, agents, and whatever else a URL from outside names.
+
+/** Addresses that may be called: the internet, this machine, or a list of host names and CIDR blocks. */
+export type AllowedAddresses = "public" | "loopback" | readonly string[];
+
+/** `ask`: the name does not tell, its addresses decide. */
+export type HostVerdict = "allowed" | "forbidden" | "ask";
+
+/** Which hosts may be called. Hosts are as `URL.hostname` spells them. */
+export interface AddressPolicy {
+  /** What may be called, and which option says so: for error messages. */
+  readonly words: string;
+  host(host: string): HostVerdict;
+  /** Whether a host may be called at an address that its name stands for. */
+  address(address: string): boolean;
+}
+
+/** The addresses of a host name. Rejects when it has none. */
+export type Lookup = (name: string) => Promise<readonly string[]>;
+
+/** The addresses that the system knows of a name. */
+export const systemLookup: Lookup = async (name) =>
+  (await dnsLookup(name, { all: true })).map(({ address }) => address);
+
+/** A host that was not called, since the policy keeps away from it. Names the host as the URL does, and no address. */
+export class ForbiddenAddressError extends ConnectionError {
+  constructor(host: string, { words }: AddressPolicy) {
+    super(`${host} may not be called, only ${words}`, { written: false });
+    this.name = "ForbiddenAddressError";
+  }
+}
+
+/**
+ * The addresses to connect to for a host. Each has passed the policy, so whoever connects to them alone cannot be led
+ * elsewhere by a second answer. Throws `ForbiddenAddressError` when one of them may not be called, or there is none.
+ */
+export async function allowedAddresses(
+  host: string,
+  policy: AddressPolicy,
+  lookup: Lookup = systemLookup,
+): Promise<readonly string[]> {
+  const verdict = policy.host(host);
+  if (verdict === "forbidden") throw new ForbiddenAddressError(host, policy);
+  const name = nameOf(host);
+  if (ipaddr.isValid(name)) return [name];
+  const addresses = await lookup(name);
+  if (addresses.length > 0 && (verdict === "allowed" || addresses.every(policy.address))) return addresses;
+  throw new ForbiddenAddressError(host, policy);
+}
+
+/** Makes the policy of an option, which its errors name. Throws a `TypeError` for one that says nothing clear. */
+export function addressPolicy(allow: AllowedAddresses, option: string): AddressPolicy {
+  return policyOf(ruleOf(allow, option), option);
+}
+
+export interface ClientPolicyOptions {
+  /**
+   * `true`: agents may be at any address; `false`: only on the internet. Default: on the internet, at the address
+   * that the card came from when the caller named one, and on this machine when it came from there or was brought along.
+   */
+  readonly allowPrivate?: boolean | undefined;
+  /** The host that the card was read from, as the caller named it; `undefined`: the caller has brought the card along. */
+  readonly cardHost: string | undefined;
+}
+
+/** The policy of a client: a card may send it to other addresses than its own, but not into the network behind it. */
+export function clientPolicy({ allowPrivate, cardHost }: ClientPolicyOptions): AddressPolicy {
+  if (allowPrivate !== undefined) return policyOf(allowPrivate ? anyRule : publicRule, "allowPrivate");
+  const policy = policyOf(cardHost === undefined || isLoopback(cardHost) ? nearRule : publicRule, "allowPrivate");
+  // An address that the caller has named is called. A name may stand for another address the next time.
+  const own = cardHost === undefined ? "" : nameOf(cardHost);
+  if (!ipaddr.isValid(own)) return policy;
+  return { ...policy, host: (host) => (nameOf(host) === own ? "allowed" : policy.host(host)) };
+}
+
+/** Whether a host, as `URL.hostname` spells it, is this machine. */
+export function isLoopback(host: string): boolean {
+  const name = nameOf(host);
+  return ipaddr.isValid(name) ? loopbackRule.address(ipaddr.process(name)) : isLocalName(name);
+}
+
+type Address = IPv4 | IPv6;
+type Block = readonly [Address, number];
+
+/** What one form of an option says of names and of addresses. */
+interface Rule {
+  readonly words: string;
+  readonly name: (name: string) => HostVerdict;
+  readonly address: (address: Address) => boolean;
+}
+
+function policyOf(rule: Rule, option: string): AddressPolicy {
+  const address = (text: string): boolean => ipaddr.isValid(text) && rule.address(ipaddr.process(text));
+  return {
+    words: `${rule.words} (${option})`,
+    host(host) {
+      const name = nameOf(host);
+      if (!ipaddr.isValid(name)) return rule.name(name);
+      return address(name) ? "allowed" : "forbidden";
+    },
+    address,
+  };
+}
+
+function ruleOf(allow: AllowedAddresses, option: string): Rule {
+  if (allow === "public") return publicRule;
+  if (allow === "loopback") return loopbackRule;
+  if (Array.isArray(allow) && allow.length > 0) return listRule(allow, option);
+  throw new TypeError(`${option} must be "public", "loopback", or a list of host names and CIDR blocks`);
+}
+
+// Everything with a purpose of its own is left out: private and shared networks, tunnels that lead back into them, tests.
+const publicRule: Rule = {
+  words: "addresses of the internet",
+  name: (name) => (isLocalName(name) ? "forbidden" : "ask"),
+  address: (address) => address.range() === "unicast" && (address.kind() === "ipv4" || inBlock(address, globalUnicast)),
+};
+
+const globalUnicast: Block = ipaddr.parseCIDR("2000::/3");
+
+const loopbackRule: Rule = {
+  words: "addresses of this machine",
+  name: () => "ask",
+  address: (address) => address.range() === "loopback",
+};
+
+const nearRule: Rule = {
+  words: "addresses of the internet and of this machine",
+  name: () => "ask",
+  address: (address) => publicRule.address(address) || loopbackRule.address(address),
+};
+
+const anyRule: Rule = { words: "any address", name: () => "allowed", address: () => true };
+
+// A name that is listed is trusted with whatever addresses it has: that is how one's own network is let in.
+function listRule(entries: readonly string[], option: string): Rule {
+  const blocks = entries.map((entry) => blockOf(entry, option)).filter((block) => block !== undefined);
+  const names = entries.filter((entry) => blockOf(entry, option) === undefined).map((name) => patternOf(name, option));
+  const exact = new Set(names.filter((name) => !name.startsWith("*.")));
+  const endings = names.filter((name) => name.startsWith("*.")).map((name) => name.slice(1));
+  return {
+    words: "what is listed",
+    name(name) {
+      if (exact.has(name) || endings.some((ending) => name.endsWith(ending))) return "allowed";
+      return blocks.length === 0 ? "forbidden" : "ask";
+    },
+    address: (address) => blocks.some((block) => inBlock(address, block)),
+  };
+}
+
+function blockOf(entry: string, option: string): Block | undefined {
+  if (typeof entry !== "string") throw unclear(String(entry), option);
+  const [address = "", bits] = entry.split("/");
+  if (!ipaddr.IPv6.isValid(address) && !ipaddr.IPv4.isValidFourPartDecimal(address)) return undefined;
+  if (bits !== undefined && !ipaddr.isValidCIDR(entry)) throw unclear(entry, option);
+  if (bits !== undefined) return ipaddr.parseCIDR(entry);
+  const parsed = ipaddr.process(address);
+  return [parsed, parsed.kind() === "ipv4" ? 32 : 128];
+}
+
+const namePattern = /^(?:\*\.)?[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*\.?$/u;
+
+// As a URL spells it, so that it can be compared: lower case, other scripts in their ASCII form.
+function patternOf(entry: string, option: string): string {
+  const wildcard = entry.startsWith("*.") ? "*." : "";
+  const spelt = `http://${entry.slice(wildcard.length)}`;
+  if (entry === "public" || entry === "loopback" || !namePattern.test(entry) || !URL.canParse(spelt)) {
+    throw unclear(entry, option);
+  }
+  const name = nameOf(new URL(spelt).hostname);
+  if (ipaddr.isValid(name)) throw unclear(entry, option);
+  return wildcard + name;
+}
+
+function unclear(entry: string, option: string): TypeError {
+  return new TypeError(
+    `${option}: "${entry}" is no host name such as "hooks.example.org" or "*.example.org", and no CIDR block such as "10.1.0.0/16"`,
+  );
+}
+
+function inBlock(address: Address, [network, bits]: Block): boolean {
+  return address.kind() === network.kind() && address.match(network, bits);
+}
+
+function isLocalName(name: string): boolean {
+  return name === "localhost" || name.endsWith(".localhost");
+}
+
+// Without the brackets of IPv6 and without the dot that may end a name.
+function nameOf(host: string): string {
+  return host.startsWith("[") ? host.slice(1, -1) : host.replace(/\.$/, "");
+}

@@ -1,0 +1,112 @@
+import type { CallOptions } from "../../protocol/context.js";
+import { A2AError } from "../../protocol/errors.js";
+import type { Fetch, FetchInit, HttpAnswer } from "../../protocol/fetch.js";
+import { formatExtensions, versionParameter } from "../../protocol/service-parameters.js";
+import type { JsonRpcFace } from "../../version/codec.js";
+import { fetchFailure } from "./failure.js";
+
+// What the client ends of the two JSON bindings have in common: one call of `fetch`, and what its failures mean.
+
+export interface HttpTransportOptions {
+  /** URL of the interface, as the agent card names it. */
+  readonly url: string;
+  /** Default: the runtime's own. */
+  readonly fetch?: Fetch | undefined;
+  /** Headers for every call. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Largest reply that is read, in bytes. Default: 32 MiB. */
+  readonly replyMaxBytes?: number | undefined;
+  /** Largest event of a stream, in characters. Default: 32 Mi. */
+  readonly eventMaxLength?: number | undefined;
+}
+
+export const replyMaxDefault = 32 * 1024 * 1024;
+
+export interface OutgoingCall {
+  readonly method: string;
+  readonly url: string;
+  readonly accept: string;
+  readonly contentType?: string | undefined;
+  readonly body?: string | undefined;
+  readonly options: CallOptions;
+  /** Aborts when the reader of a stream leaves it. */
+  readonly left?: AbortSignal | undefined;
+}
+
+/** An answer whose body has not been read. */
+export interface Incoming {
+  readonly response: HttpAnswer;
+  /** What a failure of reading on means: the caller's own abort as it is, else an error that says what happened. */
+  failure(cause: unknown): unknown;
+}
+
+export type SendHttp = (call: OutgoingCall) => Promise<Incoming>;
+
+/** What a face says of the calls that go through it. */
+type Speaker = Pick<JsonRpcFace, "declares" | "extensionsName">;
+
+/** Makes the function that sends the calls of one version to one interface. */
+export function createSender(options: HttpTransportOptions, face: Speaker): SendHttp {
+  const { fetch: send = (input, init) => fetch(input, init) } = options;
+  const { declares } = face;
+  const base = { ...lowerCased(options.headers), ...(declares === undefined ? {} : { [versionParameter]: declares }) };
+  const extensionsName = face.extensionsName.toLowerCase();
+  return async (call) => {
+    const { method, url, body } = call;
+    const deadline = call.options.timeoutMs === undefined ? undefined : AbortSignal.timeout(call.options.timeoutMs);
+    const signal = anySignal([call.options.signal, call.left, deadline]);
+    const failureOf = (cause: unknown, what: string): unknown =>
+      cutShort(call, deadline, cause) ?? fetchFailure({ what, cause, begun: true });
+    const failure = (cause: unknown): unknown => failureOf(cause, `the answer of ${url} broke off`);
+    const init: FetchInit = {
+      method,
+      headers: headersOf(base, call, extensionsName),
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
+    };
+    try {
+      return { response: await send(withQuery(url, call.options.query), init), failure };
+    } catch (cause) {
+      throw failureOf(cause, `cannot reach ${url}`);
+    }
+  };
+}
+
+function headersOf(
+  base: Readonly<Record<string, string>>,
+  call: OutgoingCall,
+  extensionsName: string,
+): Record<string, string> {
+  const { options, accept, contentType } = call;
+  const headers: Record<string, string> = { ...base, ...lowerCased(options.headers), accept };
+  if (contentType !== undefined) headers["content-type"] = contentType;
+  if (options.extensions !== undefined && options.extensions.length > 0) {
+    headers[extensionsName] = formatExtensions(options.extensions);
+  }
+  if (options.after !== undefined) headers["last-event-id"] = options.after;
+  return headers;
+}
+
+function withQuery(url: string, query: CallOptions["query"]): string {
+  if (query === undefined) return url;
+  return `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams(query)}`;
+}
+
+function lowerCased(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  if (headers === undefined) return {};
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function anySignal(signals: readonly (AbortSignal | undefined)[]): AbortSignal | undefined {
+  const given = signals.filter((signal) => signal !== undefined);
+  // A signal of the call's own: one that outlives it would gather the listeners of every call.
+  return given.length === 0 ? undefined : AbortSignal.any(given);
+}
+
+/** What ended a call from our side, if anything did: an error that says so itself, its caller, or its deadline. */
+function cutShort({ options }: OutgoingCall, deadline: AbortSignal | undefined, cause: unknown): unknown {
+  if (options.signal?.aborted === true) return options.signal.reason;
+  if (cause instanceof A2AError) return cause;
+  if (deadline?.aborted !== true) return undefined;
+  return new A2AError("deadlineExceeded", `no answer within ${options.timeoutMs} ms`, { cause });
+}

@@ -1,0 +1,88 @@
+import { A2AError, ConnectionError } from "../../protocol/errors.js";
+
+// What it means that `fetch` has failed: was the request sent, and is it the answer that was too large.
+
+export interface FetchFailure {
+  /** What could not be done: `cannot reach http://…`. */
+  readonly what: string;
+  readonly cause: unknown;
+  /** False when it is known that the request has not left. */
+  readonly begun: boolean;
+}
+
+/** The error of a call that `fetch` has failed to make, or whose answer broke off. */
+export function fetchFailure({ what, cause, begun }: FetchFailure): A2AError {
+  for (const error of chainOf(cause)) {
+    if (error instanceof A2AError) return error;
+    if (headerOverflows.has(codeOf(error))) {
+      return new A2AError("contentTooLarge", "the headers of the agent's answer are over the limit", { cause });
+    }
+  }
+  const written = begun && !chainOf(cause).some(isUnsent);
+  return new ConnectionError(what, { cause, written });
+}
+
+const headerOverflows: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_OVERFLOW", "HPE_HEADER_OVERFLOW"]);
+
+/** What fails before a connection stands, as Node and its `fetch` call it. */
+const unconnected: ReadonlySet<unknown> = new Set([
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EAI_FAIL",
+  "EAI_NODATA",
+  "EAI_NONAME",
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "EHOSTDOWN",
+  "ENETUNREACH",
+  "ENETDOWN",
+  "EADDRNOTAVAIL",
+  "UND_ERR_CONNECT_TIMEOUT",
+  // The certificate of the server, which is looked at before anything is sent.
+  "CERT_CHAIN_TOO_LONG",
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "CERT_REJECTED",
+  "CERT_REVOKED",
+  "CERT_SIGNATURE_FAILURE",
+  "CERT_UNTRUSTED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "ERR_TLS_CERT_ALTNAME_FORMAT",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "ERR_TLS_HANDSHAKE_TIMEOUT",
+  "HOSTNAME_MISMATCH",
+  "INVALID_CA",
+  "INVALID_PURPOSE",
+  "PATH_LENGTH_EXCEEDED",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
+/** How a server breaks off a handshake: over its terms, or over the client's certificate, without having read a request. */
+const refusedHandshake =
+  /^ERR_SSL_(?:SSLV3|TLSV1|TLSV13)_(?:ALERT_)?(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|INSUFFICIENT_SECURITY|UNRECOGNIZED_NAME|NO_APPLICATION_PROTOCOL|UNKNOWN_CA|ACCESS_DENIED|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+)$/;
+
+function isUnsent(error: Error): boolean {
+  const code = codeOf(error);
+  if (unconnected.has(code) || (typeof code === "string" && refusedHandshake.test(code))) return true;
+  return "socket" in error && isUntouched(error.socket);
+}
+
+/** Whether what undici tells of a socket says that nothing went through it. */
+function isUntouched(socket: unknown): boolean {
+  return typeof socket === "object" && socket !== null && "bytesWritten" in socket && socket.bytesWritten === 0;
+}
+
+function codeOf(error: Error): unknown {
+  return "code" in error ? error.code : undefined;
+}
+
+const longestChain = 8;
+
+function chainOf(cause: unknown): readonly Error[] {
+  const chain: Error[] = [];
+  for (let error = cause; error instanceof Error && chain.length < longestChain; error = error.cause) chain.push(error);
+  return chain;
+}

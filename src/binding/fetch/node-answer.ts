@@ -1,0 +1,118 @@
+import type { Readable, Transform } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import type { AnswerBody, AnswerReader, HttpAnswer } from "../../protocol/fetch.js";
+
+// An answer of undici's, read as one of `fetch`. Making a `Response` of it would cost several times as much as all else.
+
+/** An answer as undici gives it. */
+export interface RawAnswer {
+  readonly statusCode: number;
+  /** By their lower-case names. */
+  readonly headers: { readonly [name: string]: string | string[] | undefined };
+  readonly body: Readable & { text(): Promise<string> };
+}
+
+const decoders: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ["gzip", createGunzip],
+  ["x-gzip", createGunzip],
+  ["deflate", createInflate],
+  ["br", createBrotliDecompress],
+]);
+/** Nobody who means well packs a body more often; each layer costs memory. */
+const encodingsMax = 3;
+
+export class NodeAnswer implements HttpAnswer {
+  readonly status: number;
+  readonly headers: HttpAnswer["headers"];
+  readonly #data: RawAnswer;
+  #stream: Readable | undefined;
+
+  constructor(data: RawAnswer) {
+    this.status = data.statusCode;
+    this.headers = new NodeHeaders(data.headers);
+    this.#data = data;
+    // Whoever reads it hears of its errors; one that comes when nobody does has nobody to tell.
+    data.body.on("error", ignore);
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  get body(): AnswerBody {
+    return new NodeBody(this.#decoded());
+  }
+
+  async text(): Promise<string> {
+    const stream = this.#decoded();
+    if (stream === this.#data.body) return this.#data.body.text();
+    const pieces: Buffer[] = [];
+    for await (const piece of stream) pieces.push(piece);
+    return Buffer.concat(pieces).toString();
+  }
+
+  #decoded(): Readable {
+    this.#stream ??= decode(this.#data.body, this.headers.get("content-encoding"));
+    return this.#stream;
+  }
+}
+
+/** Undoes the encodings of a body; one that is not known is left to whoever reads it. */
+function decode(body: Readable, encoding: string | null): Readable {
+  let stream = body;
+  const names = (encoding ?? "").toLowerCase().split(",").reverse();
+  if (names.length > encodingsMax) return stream;
+  for (const name of names) {
+    const create = decoders.get(name.trim());
+    if (create === undefined) return stream;
+    const decoder = create();
+    decoder.on("error", ignore);
+    stream.on("error", (error) => decoder.destroy(error));
+    decoder.on("close", () => body.destroy());
+    stream = stream.pipe(decoder);
+  }
+  return stream;
+}
+
+class NodeHeaders {
+  readonly #headers: RawAnswer["headers"];
+
+  constructor(headers: RawAnswer["headers"]) {
+    this.#headers = headers;
+  }
+
+  get(name: string): string | null {
+    const value = this.#headers[name.toLowerCase()];
+    return Array.isArray(value) ? value.join(", ") : (value ?? null);
+  }
+
+  has(name: string): boolean {
+    return this.#headers[name.toLowerCase()] !== undefined;
+  }
+}
+
+class NodeBody implements AnswerBody, AnswerReader {
+  readonly #stream: Readable;
+  #iterator: AsyncIterator<Uint8Array> | undefined;
+
+  constructor(stream: Readable) {
+    this.#stream = stream;
+  }
+
+  getReader(): AnswerReader {
+    return this;
+  }
+
+  async read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }> {
+    this.#iterator ??= this.#stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+    const { done = false, value } = await this.#iterator.next();
+    // As bytes and nothing more: what is made of them by reference must not be a `Buffer`.
+    return done ? { done } : { done, value: new Uint8Array(value.buffer, value.byteOffset, value.byteLength) };
+  }
+
+  async cancel(): Promise<void> {
+    this.#stream.destroy();
+  }
+}
+
+function ignore(): void {}

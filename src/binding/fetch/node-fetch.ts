@@ -1,0 +1,212 @@
+import { isIP, type LookupFunction } from "node:net";
+import type { Agent, buildConnector, Dispatcher } from "undici";
+import { ConnectionError } from "../../protocol/errors.js";
+import type { Fetch, FetchInit, HttpAnswer } from "../../protocol/fetch.js";
+import { type AddressPolicy, allowedAddresses, ForbiddenAddressError, type Lookup } from "./address-policy.js";
+import type { ClientTls } from "./client-tls.js";
+import { fetchFailure } from "./failure.js";
+import { NodeAnswer } from "./node-answer.js";
+import { followRedirects, type Hop, refuseRedirect } from "./redirects.js";
+
+export interface NodeFetchOptions {
+  /** Which addresses may be connected to. Default: any. */
+  readonly policy?: AddressPolicy | undefined;
+  /** How names become addresses; used with a policy only. Default: as the system does it. */
+  readonly lookup?: Lookup | undefined;
+  /** Time for name, connection and TLS handshake together. Default: 5 s. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** Certificates. Our own is shown to the origin that a call names, and to none that it is redirected to. */
+  readonly tls?: ClientTls | undefined;
+}
+
+/**
+ * What `fetch` does, in Node, on connections of its own and at a fraction of its cost. What has failed is a
+ * `ConnectionError` that says whether the request was sent, or an `A2AError` when the answer cannot be taken. Nothing
+ * limits how long an answer takes but the caller's signal.
+ */
+export type NodeFetch = Fetch & {
+  /** Breaks off what is under way and closes all connections. */
+  close(): Promise<void>;
+};
+
+export const connectTimeoutDefaultMs = 5000;
+
+/** Makes a `fetch` that connects to no address that its policy forbids, whatever names stand for and redirects say. */
+export function createNodeFetch(options: NodeFetchOptions = {}): NodeFetch {
+  let network: Promise<Network> | undefined;
+  let closed = false;
+  const call: Fetch = async (url, init = {}) => {
+    if (closed) throw new ConnectionError("the connections are closed", { written: false });
+    init.signal?.throwIfAborted();
+    network ??= openNetwork(options);
+    const { send } = await network;
+    const exchange = (hop: Hop): Promise<HttpAnswer> => send(hop, init);
+    const { method = "GET", headers = {}, redirect } = init;
+    const first: Hop = { url: new URL(url), method, headers, abroad: false };
+    if (redirect === "manual") return exchange(first);
+    return redirect === "error" ? refuseRedirect(await exchange(first)) : followRedirects(first, exchange);
+  };
+  const close = async (): Promise<void> => {
+    closed = true;
+    await (await network)?.close();
+  };
+  return Object.assign(call, { close });
+}
+
+interface Network {
+  /** One request and its answer, whatever it says. */
+  send(hop: Hop, init: FetchInit): Promise<HttpAnswer>;
+  close(): Promise<void>;
+}
+
+const formType = "application/x-www-form-urlencoded;charset=UTF-8";
+
+// Loaded when it is first needed: a server without webhooks starts without it.
+async function openNetwork(options: NodeFetchOptions): Promise<Network> {
+  // Bun has a stand-in for `undici` that knows no policy, no certificates and no end; the file itself is the package.
+  const undici = await import("undici/index.js");
+  const { ca, cert, key } = options.tls ?? {};
+  const waiting = createTally();
+  const closing = new AbortController();
+  const open = (tls: ClientTls): Agent => {
+    const connector = connectorOf(undici.buildConnector, options, { ...tls, signal: closing.signal });
+    const connect = whenWanted(connector, (origin) => waiting.has(origin));
+    // How long an agent may be silent is up to the deadline of the call.
+    return new undici.Agent({ connect, headersTimeout: 0, bodyTimeout: 0 });
+  };
+  const own = open({ ca, cert, key });
+  const foreign = cert === undefined ? own : open({ ca });
+  const Attempt = attemptOn(undici.Dispatcher);
+  return {
+    async send({ url, method, headers, abroad }, { body, signal }) {
+      const stopWaiting = waiting.add(url.origin);
+      const attempt = new Attempt(abroad ? foreign : own, stopWaiting);
+      const form = body instanceof URLSearchParams;
+      const request = {
+        method: method as Dispatcher.HttpMethod,
+        headers: form ? { "content-type": formType, ...headers } : headers,
+        body: form ? body.toString() : (body ?? null),
+        signal,
+        dispatcher: attempt,
+      };
+      try {
+        return new NodeAnswer(await undici.request(url, request));
+      } catch (cause) {
+        if (signal?.aborted === true || !(cause instanceof Error)) throw cause;
+        throw fetchFailure({ what: `cannot reach ${url.origin}${url.pathname}`, cause, begun: attempt.begun });
+      } finally {
+        stopWaiting();
+      }
+    },
+    async close() {
+      const destroyed = Promise.all([own.destroy(), foreign.destroy()]);
+      // undici leaves alone what still connects.
+      closing.abort();
+      await destroyed;
+    },
+  };
+}
+
+/** Hands on one request, and sees whether a connection has taken it. */
+interface Attempt extends Dispatcher {
+  readonly begun: boolean;
+}
+
+function attemptOn(base: typeof Dispatcher): new (agent: Agent, taken: () => void) => Attempt {
+  return class extends base {
+    begun = false;
+    readonly #agent: Agent;
+    readonly #taken: () => void;
+
+    constructor(agent: Agent, taken: () => void) {
+      super();
+      this.#agent = agent;
+      this.#taken = taken;
+    }
+
+    override dispatch(request: Agent.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+      const { onConnect } = handler;
+      // Called when the request is about to be written.
+      this.begun = onConnect === undefined;
+      handler.onConnect = (abort): void => {
+        this.begun = true;
+        this.#taken();
+        onConnect?.call(handler, abort);
+      };
+      return this.#agent.dispatch(request, handler);
+    }
+  };
+}
+
+/** How often something is held now. */
+interface Tally {
+  /** Holds it until what is returned is called. */
+  add(name: string): () => void;
+  has(name: string): boolean;
+}
+
+function createTally(): Tally {
+  const counts = new Map<string, number>();
+  const change = (name: string, by: number): void => {
+    const count = (counts.get(name) ?? 0) + by;
+    if (count === 0) counts.delete(name);
+    else counts.set(name, count);
+  };
+  return {
+    add(name) {
+      change(name, 1);
+      let held = true;
+      return () => {
+        if (held) change(name, -1);
+        held = false;
+      };
+    },
+    has: (name) => counts.has(name),
+  };
+}
+
+/** Opens no connection that no request waits for: undici would replace that of each answer which is broken off. */
+function whenWanted(
+  connect: buildConnector.connector,
+  isWanted: (origin: string) => boolean,
+): buildConnector.connector {
+  return (options, callback) => {
+    if (isWanted(`${options.protocol}//${options.host}`)) connect(options, callback);
+    else callback(new Error("nobody waits for the connection"), null);
+  };
+}
+
+/** Connects as the policy allows. Addresses are judged and connected to in one step, so that nothing can change between. */
+function connectorOf(
+  build: typeof buildConnector,
+  { policy, lookup, connectTimeoutMs = connectTimeoutDefaultMs }: NodeFetchOptions,
+  { ca, cert, key, signal }: ClientTls & { readonly signal: AbortSignal },
+): buildConnector.connector {
+  const judged = policy === undefined ? {} : { lookup: judgingLookup(policy, lookup) };
+  const connect = build({ timeout: connectTimeoutMs, ...judged, signal, ca, cert, key });
+  return (options, callback) => {
+    const { hostname } = options;
+    // No lookup is asked for an address.
+    if (policy !== undefined && isIP(hostname) !== 0 && policy.host(hostname) !== "allowed") {
+      callback(new ForbiddenAddressError(hostname, policy), null);
+      return;
+    }
+    connect(options, callback);
+  };
+}
+
+function judgingLookup(policy: AddressPolicy, lookup: Lookup | undefined): LookupFunction {
+  return (host, { all }, callback) => {
+    allowedAddresses(host, policy, lookup).then(
+      (addresses) => {
+        const [first = ""] = addresses;
+        if (all !== true) return callback(null, first, isIP(first));
+        callback(
+          null,
+          addresses.map((address) => ({ address, family: isIP(address) })),
+        );
+      },
+      (error: Error) => callback(error, []),
+    );
+  };
+}

@@ -1,0 +1,73 @@
+import { A2AError } from "../../protocol/errors.js";
+import type { HttpAnswer } from "../../protocol/fetch.js";
+import { isLoopback } from "./address-policy.js";
+
+// Redirects, followed by hand: what a request carries is not shown to an origin that it was not meant for.
+
+/** A request that can be sent again. */
+export interface Hop {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  /** It was led away from the origin that the caller named. */
+  readonly abroad: boolean;
+}
+
+const redirectMax = 5;
+const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+
+/**
+ * Sends a request and follows where it is led: five times at most; GET and HEAD anywhere, others only by 307 and 308 within
+ * their origin. Elsewhere it goes without the headers that may say who is asking. A redirect that is not followed is the
+ * answer; one that leads in circles, to plain text or to no place at all throws.
+ */
+export async function followRedirects(first: Hop, send: (hop: Hop) => Promise<HttpAnswer>): Promise<HttpAnswer> {
+  let hop = first;
+  for (let count = 0; ; count++) {
+    const response = await send(hop);
+    const next = nextHop(hop, response);
+    if (next === undefined) return response;
+    response.body?.cancel().then(undefined, ignore);
+    if (next instanceof A2AError) throw next;
+    if (count === redirectMax) throw astray(response, `more than ${redirectMax} redirects`);
+    hop = next;
+  }
+}
+
+/** An answer to somebody who wants to be led nowhere. */
+export function refuseRedirect(answer: HttpAnswer): HttpAnswer {
+  if (!redirectStatuses.has(answer.status)) return answer;
+  answer.body?.cancel().then(undefined, ignore);
+  throw astray(answer, "a redirect, which is not followed here");
+}
+
+function nextHop({ url, method, headers, abroad }: Hop, response: HttpAnswer): Hop | A2AError | undefined {
+  const location = response.headers.get("location");
+  if (location === null || !redirectStatuses.has(response.status)) return undefined;
+  const target = URL.parse(location, url.href);
+  const leaves = target?.origin !== url.origin;
+  if (!safeMethods.has(method) && (leaves || response.status < 307)) return undefined;
+  if (target === null || !/^https?:$/.test(target.protocol) || target.username !== "" || target.password !== "") {
+    return astray(response, "a redirect to what is no HTTP address");
+  }
+  if (url.protocol === "https:" && target.protocol === "http:" && !isLoopback(target.hostname)) {
+    return astray(response, `a redirect from TLS to plain text at ${target.host}`);
+  }
+  return { url: target, method, headers: leaves ? publicHeaders(headers) : headers, abroad: abroad || leaves };
+}
+
+/** Headers that say what is asked, and not by whom. */
+const harmless = /^(?:accept|content-type|a2a-.+)$/i;
+
+function publicHeaders(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => harmless.test(name)));
+}
+
+function astray({ status }: HttpAnswer, what: string): A2AError {
+  return new A2AError("invalidAgentResponse", `the agent answered with ${what}`, {
+    metadata: { httpStatus: String(status) },
+  });
+}
+
+function ignore(): void {}

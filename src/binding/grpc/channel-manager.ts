@@ -1,0 +1,138 @@
+import {
+  Channel,
+  type ChannelCredentials,
+  type ChannelInterface,
+  type ChannelOptions,
+  connectivityState,
+} from "@grpc/grpc-js";
+import { ConnectionError } from "../../protocol/errors.js";
+import type { AddressPolicy, Lookup } from "../fetch/address-policy.js";
+import { allowedDials, type Dial, targetOf } from "./address.js";
+import { type OwnSockets, ownSockets } from "./own-sockets.js";
+
+export interface LineOptions {
+  readonly address: string;
+  readonly credentials: ChannelCredentials;
+  readonly settings: ChannelOptions;
+  readonly connectTimeoutMs: number;
+  readonly policy?: AddressPolicy | undefined;
+  readonly lookup?: Lookup | undefined;
+}
+
+/** The connection to one agent: made when a call needs it, and again when it was lost. */
+export class Line {
+  readonly #options: LineOptions;
+  #channel: ChannelInterface | undefined;
+  #dialing: Promise<ChannelInterface> | undefined;
+  #sockets: OwnSockets | undefined;
+  #closed = false;
+
+  constructor(options: LineOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The channel to call on; a promise when there is no connection yet. Rejects with a `ConnectionError` when none comes
+   * about in time. When it is refused, calls on the channel fail at once and say why.
+   */
+  take(): ChannelInterface | Promise<ChannelInterface> {
+    const channel = this.#channel;
+    if (channel?.getConnectivityState(false) === connectivityState.READY) return channel;
+    this.#dialing ??= this.#dial().finally(() => {
+      this.#dialing = undefined;
+    });
+    return this.#dialing;
+  }
+
+  /** Gives up a channel that came to no connection. */
+  drop(channel: ChannelInterface): void {
+    if (this.#channel === channel) this.#channel = undefined;
+    channel.close();
+  }
+
+  /** Calls under way go on; attempts to connect do not. */
+  close(): void {
+    this.#closed = true;
+    this.#sockets?.destroy();
+    this.#channel?.close();
+  }
+
+  async #dial(): Promise<ChannelInterface> {
+    const until = Date.now() + this.#options.connectTimeoutMs;
+    const sockets = ownSockets();
+    this.#sockets = sockets;
+    try {
+      const dials = await this.#dials(until);
+      for (const [index, dial] of dials.entries()) {
+        const left = dials.length - index;
+        const channel = this.#open(dial);
+        const share = Date.now() + (until - Date.now()) / left;
+        const state = await sockets.run(() => settled(channel, share));
+        if (this.#closed) throw closedError();
+        if (state === connectivityState.READY || (left === 1 && state !== undefined)) return channel;
+        sockets.destroy();
+        this.drop(channel);
+      }
+      throw this.#unreachable();
+    } finally {
+      sockets.forget();
+      this.#sockets = undefined;
+    }
+  }
+
+  async #dials(until: number): Promise<readonly Dial[]> {
+    const { address, policy, lookup } = this.#options;
+    if (policy === undefined) return [{ target: targetOf(address), options: {} }];
+    const dials = allowedDials(address, policy, lookup).catch((cause: unknown) => {
+      if (cause instanceof ConnectionError) throw cause;
+      throw new ConnectionError(`cannot reach ${address}: ${reasonOf(cause)}`, { cause, written: false });
+    });
+    return before(until, dials, () => this.#unreachable());
+  }
+
+  #open({ target, options }: Dial): ChannelInterface {
+    if (this.#closed) throw closedError();
+    this.#channel?.close();
+    this.#channel = new Channel(target, this.#options.credentials, { ...this.#options.settings, ...options });
+    return this.#channel;
+  }
+
+  #unreachable(): ConnectionError {
+    const { address, connectTimeoutMs } = this.#options;
+    return new ConnectionError(`cannot reach ${address}: no connection within ${connectTimeoutMs} ms`, {
+      written: false,
+    });
+  }
+}
+
+function closedError(): ConnectionError {
+  return new ConnectionError("the connection is closed", { written: false });
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+/** The state that connecting ends in; `undefined` when it has not ended in time. */
+function settled(channel: ChannelInterface, until: number): Promise<connectivityState | undefined> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      const state = channel.getConnectivityState(false);
+      if (state !== connectivityState.IDLE && state !== connectivityState.CONNECTING) return resolve(state);
+      // A closed channel must not be asked to connect: it would.
+      channel.getConnectivityState(true);
+      channel.watchConnectivityState(state, until, (late) => (late === undefined ? look() : resolve(undefined)));
+    };
+    look();
+  });
+}
+
+async function before<T>(until: number, wait: Promise<T>, late: () => Error): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(late()), until - Date.now());
+  try {
+    return await Promise.race([wait, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

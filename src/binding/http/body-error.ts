@@ -1,0 +1,19 @@
+import { A2AError } from "../../protocol/errors.js";
+
+// What can be wrong with the arrival of a body, said alike by every adapter.
+
+export const bodyTimeoutDefaultMs = 30_000;
+
+export function bodyTooLarge(maxBytes: number): A2AError {
+  return new A2AError("contentTooLarge", `the request body is over the limit of ${maxBytes} bytes`, {
+    metadata: { maxBytes: String(maxBytes) },
+  });
+}
+
+export function bodyTimedOut(timeoutMs: number): A2AError {
+  return new A2AError("requestTimeout", `the request body did not arrive within ${timeoutMs} ms`);
+}
+
+export function bodyCutOff(cause?: unknown): A2AError {
+  return new A2AError("invalidRequest", "the request body was cut off", { cause });
+}

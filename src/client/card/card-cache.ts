@@ -1,0 +1,33 @@
+import type { AgentCard } from "../../protocol/model.js";
+
+/** A card as it was fetched. */
+export interface CachedCard {
+  readonly card: AgentCard;
+  readonly etag: string;
+}
+
+/** Agent cards by their URLs. The agent is asked each time whether its card is still the same (spec 8.6). */
+export interface CardCache {
+  get(url: string): CachedCard | undefined;
+  set(url: string, cached: CachedCard): void;
+}
+
+/** A cache of so many cards; the one that was not used for the longest time goes first. */
+export function createCardCache(maxCards = 100): CardCache {
+  const cards = new Map<string, CachedCard>();
+  return {
+    get(url) {
+      const cached = cards.get(url);
+      if (cached !== undefined && cards.delete(url)) cards.set(url, cached);
+      return cached;
+    },
+    set(url, cached) {
+      cards.delete(url);
+      cards.set(url, cached);
+      for (const oldest of cards.keys()) {
+        if (cards.size <= maxCards) break;
+        cards.delete(oldest);
+      }
+    },
+  };
+}

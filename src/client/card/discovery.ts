@@ -1,0 +1,108 @@
+import { parseAnswer, readText } from "../../binding/fetch/answer.js";
+import { A2AError, ConnectionError } from "../../protocol/errors.js";
+import type { Fetch } from "../../protocol/fetch.js";
+import type { AgentCard } from "../../protocol/model.js";
+import type { CardCache } from "./card-cache.js";
+import type { ReadCard } from "./read-card.js";
+
+export interface DiscoveryOptions {
+  readonly fetch: Fetch;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly readCard: ReadCard;
+  readonly cache: CardCache | undefined;
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A card, and where it was found. */
+export interface FoundCard {
+  readonly card: AgentCard;
+  readonly url: string;
+}
+
+const wellKnown = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
+
+/**
+ * URLs at which the card of an agent may be: the URL itself when it ends in `.json`, else the well-known paths below it,
+ * and those of its origin (spec 8.2). Throws a `TypeError` for what is no HTTP URL, or holds a password.
+ */
+export function cardUrls(agent: string | URL): readonly string[] {
+  const url = URL.parse(String(agent));
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new TypeError(`the agent must be an http or https URL, not ${JSON.stringify(String(agent).slice(0, 80))}`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new TypeError(`the URL of the agent at ${url.host} must not hold credentials`);
+  }
+  url.hash = "";
+  if (url.pathname.endsWith(".json")) return [url.href];
+  const base = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  return [...new Set([base, url.origin].flatMap((place) => wellKnown.map((path) => `${place}${path}`)))];
+}
+
+/** Fetches the card of an agent from the first URL that has one. Throws what the URLs say when none has. */
+export async function findCard(urls: readonly string[], options: DiscoveryOptions): Promise<FoundCard> {
+  const problems: string[] = [];
+  const wrong: A2AError[] = [];
+  const limit = limitOf(options);
+  for (const url of urls) {
+    try {
+      const found = await fetchCard(url, options, limit);
+      if (typeof found !== "number") return { card: found, url };
+      problems.push(`${url} answered with HTTP status ${found}`);
+    } catch (error) {
+      if (!(error instanceof A2AError) || error.code !== "invalidAgentResponse") throw error;
+      wrong.push(error);
+      problems.push(`${url}: ${error.message}`);
+    }
+  }
+  // A card with faults says more than a page that is no card.
+  const worst = wrong.find(({ violations }) => violations.length > 0) ?? wrong[0];
+  throw new A2AError(worst?.code ?? "unavailable", `no agent card: ${problems.join("; ")}`, {
+    cause: worst,
+    violations: worst?.violations,
+  });
+}
+
+/** Fetches a card, or gives the HTTP status of a URL that has none. */
+async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLimit): Promise<AgentCard | number> {
+  const { cache, maxBytes, readCard } = options;
+  const cached = cache?.get(url);
+  const headers: Record<string, string> = { accept: "application/json", ...options.headers };
+  if (cached !== undefined) headers["if-none-match"] = cached.etag;
+  const failure = (cause: unknown): unknown => limit.failure(url, cause);
+  try {
+    const response = await options.fetch(url, { headers, signal: limit.signal });
+    if (response.ok) {
+      const card = await readCard(parseAnswer(await readText({ response, failure }, maxBytes)));
+      const etag = response.headers.get("etag");
+      if (etag !== null) cache?.set(url, { card, etag });
+      return card;
+    }
+    await response.body?.cancel();
+    return response.status === 304 && cached !== undefined ? cached.card : response.status;
+  } catch (cause) {
+    throw failure(cause);
+  }
+}
+
+/** What ends the search for a card. */
+interface SearchLimit {
+  readonly signal: AbortSignal;
+  failure(url: string, cause: unknown): unknown;
+}
+
+function limitOf({ signal, timeoutMs }: DiscoveryOptions): SearchLimit {
+  const late = AbortSignal.timeout(timeoutMs);
+  return {
+    signal: signal === undefined ? late : AbortSignal.any([signal, late]),
+    failure(url, cause) {
+      if (cause instanceof A2AError) return cause;
+      if (signal?.aborted === true) return signal.reason;
+      if (late.aborted)
+        return new A2AError("deadlineExceeded", `${url} gave no card within ${timeoutMs} ms`, { cause });
+      return new ConnectionError(`cannot fetch the agent card from ${url}`, { cause, written: true });
+    },
+  };
+}

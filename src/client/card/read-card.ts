@@ -1,0 +1,23 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
+import type { AgentCard } from "../../protocol/model.js";
+import { v1 } from "../../version/v1.0/v1.js";
+import type { KnownVersions } from "../versions.js";
+
+export type ReadCard = (json: JsonValue | undefined) => Promise<AgentCard>;
+
+/** Reads cards of every version. Throws `invalidAgentResponse` for what is no card of any. */
+export function cardReader(versions: Pick<KnownVersions, "load">): ReadCard {
+  return async (json) => {
+    if (isJsonObject(json) && hasOlderForm(json)) {
+      const { readOlderCard } = await import("./read-older-card.js");
+      return readOlderCard(json, versions);
+    }
+    return v1.readCard(json);
+  };
+}
+
+// The place of an agent, or a version of the whole card: cards of today have neither.
+function hasOlderForm(json: { readonly [member: string]: JsonValue | undefined }): boolean {
+  return ["url", "protocolVersion", "additionalInterfaces"].some((name) => (json[name] ?? undefined) !== undefined);
+}

@@ -1,0 +1,35 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { AgentCard } from "../../protocol/model.js";
+import { cardReaders } from "../../version/detect-card.js";
+import type { KnownVersions } from "../versions.js";
+
+/** Reads a card that has members of an older form, by the versions that it is of. */
+export async function readOlderCard(json: JsonObject, { load }: Pick<KnownVersions, "load">): Promise<AgentCard> {
+  const { first, further } = cardReaders(json);
+  const card = (await load(first)).readCard(json);
+  if (further === undefined) return card;
+  return completed(card, (await load(further)).readCard(json));
+}
+
+/** A card with what it says in its older form alone: mostly what a caller has to show. */
+function completed(card: AgentCard, older: AgentCard): AgentCard {
+  const { capabilities, securityRequirements } = card;
+  const schemes = Object.entries(older.securitySchemes).filter(
+    ([name]) => card.securitySchemes[name]?.scheme.case === undefined,
+  );
+  const extendedAgentCard = capabilities?.extendedAgentCard ?? older.capabilities?.extendedAgentCard;
+  return {
+    ...card,
+    securitySchemes: { ...card.securitySchemes, ...Object.fromEntries(schemes) },
+    securityRequirements: securityRequirements.length > 0 ? securityRequirements : older.securityRequirements,
+    ...(capabilities === undefined || extendedAgentCard === undefined
+      ? {}
+      : { capabilities: { ...capabilities, extendedAgentCard } }),
+    skills: card.skills.map((skill) => {
+      const same = older.skills.find(({ id }) => id === skill.id);
+      return skill.securityRequirements.length > 0 || same === undefined
+        ? skill
+        : { ...skill, securityRequirements: same.securityRequirements };
+    }),
+  };
+}

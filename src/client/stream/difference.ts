@@ -1,0 +1,123 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { appendChunk } from "../../protocol/artifact-chunks.js";
+import { isSameMessage } from "../../protocol/check/same-message.js";
+import { emptyTask } from "../../protocol/fold.js";
+import { type Artifact, type Part, Role, type StreamResponse, type Task } from "../../protocol/model.js";
+
+/**
+ * The events that lead from one state of a task to a later one: what its artifacts have more, and its status when that is
+ * another. `undefined` when there is no such way: something was replaced or taken away, or something was said in between
+ * that no event could tell.
+ */
+export function differenceOf(known: Task, now: Task): readonly StreamResponse[] | undefined {
+  if (known.id !== now.id || known.artifacts.length > now.artifacts.length || wasSaid(known, now)) return undefined;
+  const events: StreamResponse[] = [];
+  for (const [index, artifact] of now.artifacts.entries()) {
+    const before = known.artifacts[index];
+    const parts = before === undefined ? artifact.parts : moreOf(before, artifact);
+    if (parts === undefined) return undefined;
+    const append = before !== undefined;
+    if (!append || parts.length > 0) events.push(artifactEvent(now, { ...artifact, parts }, append));
+  }
+  const metadata = addedTo(known.metadata, now.metadata);
+  if (metadata === undefined || (known.status !== undefined && now.status === undefined)) return undefined;
+  if (hasMembers(metadata) || isOtherStatus(known, now)) events.push(statusEvent(now, metadata));
+  return events;
+}
+
+/** Whether the agent has said something in between that is in neither the status nor an artifact any more. */
+function wasSaid(known: Task, now: Task): boolean {
+  const heard = new Set(known.history.map(({ messageId }) => messageId));
+  // Some agents keep the message of the status in the history as well.
+  for (const { status } of [known, now]) heard.add(status?.message?.messageId ?? "");
+  return now.history.some(({ role, messageId }) => role === Role.AGENT && !heard.has(messageId));
+}
+
+/** The parts that an artifact has more than before; `undefined` when these and its metadata do not make it what it is. */
+function moreOf(before: Artifact, now: Artifact): Part[] | undefined {
+  const metadata = addedTo(before.metadata, now.metadata);
+  const isSame = isSameMessage(headOf(before), headOf(now));
+  if (metadata === undefined || !isSame) return undefined;
+  const parts = addedParts(joined(before), joined(now));
+  // Metadata travels with parts only.
+  return parts?.length === 0 && hasMembers(metadata) ? undefined : parts;
+}
+
+function headOf({ metadata: _, ...artifact }: Artifact): Artifact {
+  return { ...artifact, parts: [] };
+}
+
+// Agents keep chunks of text as they came, or joined: joined they can be compared.
+function joined({ metadata: _, ...artifact }: Artifact): readonly Part[] {
+  const whole: Artifact = { ...artifact, parts: [] };
+  appendChunk(whole, artifact);
+  return whole.parts;
+}
+
+function addedParts(before: readonly Part[], now: readonly Part[]): Part[] | undefined {
+  const last = before.length - 1;
+  for (const [index, part] of before.entries()) {
+    const other = now[index];
+    if (other === undefined) return undefined;
+    if (isSameMessage(part, other)) continue;
+    const rest = index === last ? restOf(part, other) : undefined;
+    return rest === undefined ? undefined : [rest, ...now.slice(before.length)];
+  }
+  return now.slice(before.length);
+}
+
+/** The text by which a part has grown, as a chunk that makes it grow so. */
+function restOf(before: Part, now: Part): Part | undefined {
+  if (before.content.case !== "text" || now.content.case !== "text") return undefined;
+  const { value } = before.content;
+  if (!now.content.value.startsWith(value)) return undefined;
+  const rest: Part = { ...now, content: { case: "text", value: now.content.value.slice(value.length) } };
+  const [whole] = joined({ ...bare, parts: [before, rest] });
+  return whole !== undefined && isSameMessage(whole, now) ? rest : undefined;
+}
+
+const bare: Artifact = {
+  $typeName: "lf.a2a.v1.Artifact",
+  artifactId: "",
+  name: "",
+  description: "",
+  parts: [],
+  extensions: [],
+};
+
+function isOtherStatus(known: Task, now: Task): boolean {
+  return !isSameMessage(statusOf(known), statusOf(now));
+}
+
+function statusOf({ status }: Task): Task {
+  return { ...emptyTask("", ""), ...(status === undefined ? {} : { status }) };
+}
+
+/** Members that are new or have another value; `undefined` when one was taken away. */
+function addedTo(before: JsonObject = {}, now: JsonObject = {}): JsonObject | undefined {
+  if (Object.keys(before).some((key) => !Object.hasOwn(now, key))) return undefined;
+  const added = Object.entries(now).filter(
+    ([key, value]) => !Object.hasOwn(before, key) || JSON.stringify(before[key]) !== JSON.stringify(value),
+  );
+  return Object.fromEntries(added);
+}
+
+function hasMembers(metadata: JsonObject): boolean {
+  return Object.keys(metadata).length > 0;
+}
+
+function artifactEvent({ id, contextId }: Task, artifact: Artifact, append: boolean): StreamResponse {
+  const event = { $typeName: "lf.a2a.v1.TaskArtifactUpdateEvent" as const, taskId: id, contextId };
+  const value = { ...event, artifact, append, lastChunk: false };
+  return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "artifactUpdate", value } };
+}
+
+function statusEvent({ id, contextId, status }: Task, metadata: JsonObject): StreamResponse {
+  const event = { $typeName: "lf.a2a.v1.TaskStatusUpdateEvent" as const, taskId: id, contextId };
+  const value = {
+    ...event,
+    ...(status === undefined ? {} : { status }),
+    ...(hasMembers(metadata) ? { metadata } : {}),
+  };
+  return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "statusUpdate", value } };
+}

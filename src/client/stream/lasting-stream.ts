@@ -1,0 +1,234 @@
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import type { CallOptions } from "../../protocol/context.js";
+import { A2AError } from "../../protocol/errors.js";
+import type { SendMessageRequest } from "../../protocol/model.js";
+import type { Operation, StreamItem } from "../../protocol/operations.js";
+import { isStop } from "../../protocol/states.js";
+import { isCut } from "../failures.js";
+import { allowanceOf } from "../timing.js";
+import { Resumption, type ResumptionOptions, type Source, subscribeToTask } from "./resumption.js";
+import { numbered, TaskView } from "./task-view.js";
+
+export interface LastingStreamOptions extends ResumptionOptions {
+  /** Breaks in a row, without an event or a quiet half minute between them, after which the stream fails. */
+  readonly maxBreaks: number;
+  /** Whether the agent goes on behind the id of an event; of another one the ids mean nothing. Default: true. */
+  readonly numbers?: boolean | undefined;
+}
+
+/** One streaming call. */
+export interface StreamCall {
+  readonly operation: Operation;
+  readonly request: AnyMessage;
+  readonly options: CallOptions;
+}
+
+type Step = IteratorResult<StreamItem, undefined>;
+
+const done: Step = { done: true, value: undefined };
+const firstPauseMs = 100;
+/** A connection that stood so long was sound, whether or not it had something to tell. */
+const soundMs = 30_000;
+
+/**
+ * A stream that goes on when its connection breaks: behind the last event where the agent numbers them, else from a
+ * snapshot of the task, else by asking for the task again and again (design 7.5).
+ */
+export class LastingStream implements AsyncIterableIterator<StreamItem, undefined> {
+  readonly #options: LastingStreamOptions;
+  readonly #call: StreamCall;
+  readonly #view: TaskView;
+  readonly #left = new AbortController();
+  readonly #resumption: Resumption;
+  #isNew = true;
+  /** Events that came when the connection was made, and where more come from. */
+  #ready: StreamItem[] = [];
+  #rest: AsyncIterator<StreamItem, unknown> | undefined;
+  /** It is the first connection that is read. */
+  #isFirst = true;
+  #breaks = 0;
+  /** When the connection was asked for. */
+  #since: number;
+  /** Somebody is being answered; who else asks meanwhile waits for that. */
+  #isAsked = false;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(options: LastingStreamOptions, call: StreamCall) {
+    this.#options = options;
+    this.#call = call;
+    this.#since = options.clock.now();
+    const { operation, request } = call;
+    const left = this.#left.signal;
+    const signal = call.options.signal === undefined ? left : AbortSignal.any([call.options.signal, left]);
+    const allowance = allowanceOf(call.options, options.clock);
+    const { numbers = true, streaming } = options;
+    const toTheEnd = operation === subscribeToTask;
+    const goesOn = toTheEnd || (streaming !== false && isOfKnownTask(request as SendMessageRequest));
+    this.#view = new TaskView({ toTheEnd, goesOn, numbers });
+    this.#resumption = new Resumption(options, { operation, request, allowance, signal, left }, this.#view);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<Step> {
+    return this.#isAsked ? this.#inTurn(this.#ask) : this.#ask();
+  }
+
+  /** Leaves the stream, also while it waits for an event, and frees its connection. */
+  return(): Promise<Step> {
+    this.#left.abort();
+    const finish = (): Promise<Step> => Promise.resolve(this.#finish());
+    return this.#isAsked ? this.#inTurn(finish) : finish();
+  }
+
+  #inTurn(ask: () => Promise<Step>): Promise<Step> {
+    return new Promise((resolve) => this.#waiting.push(() => resolve(ask())));
+  }
+
+  // By hand and not as a generator, which costs each event half as much again: a connection that stands is asked at once,
+  // and its answer looked at in one step.
+  readonly #ask = (): Promise<Step> => {
+    this.#isAsked = true;
+    const rest = this.#rest;
+    if (rest === undefined || this.#ready.length > 0 || this.#isRead()) return this.#otherwise();
+    return rest.next().then(this.#took, this.#broke);
+  };
+
+  readonly #took = (next: IteratorResult<StreamItem, unknown>): Step | Promise<Step> => {
+    try {
+      const step = this.#stepOf(next);
+      this.#answered();
+      return step;
+    } catch (error) {
+      return this.#broke(error);
+    }
+  };
+
+  readonly #broke = (error: unknown): Promise<Step> => this.#otherwise({ error });
+
+  #answered(): void {
+    this.#isAsked = false;
+    while (!this.#isAsked && this.#waiting.length > 0) this.#waiting.shift()?.();
+  }
+
+  /** What is not simply the next event of a connection that stands. */
+  async #otherwise(broken?: { readonly error: unknown }): Promise<Step> {
+    try {
+      if (this.#isNew) {
+        this.#isNew = false;
+        this.#enter(await this.#resumption.begin().catch(this.#unlessLeft));
+      }
+      for (let last = broken; ; ) {
+        if (last !== undefined) await this.#change(last.error);
+        try {
+          return await this.#read();
+        } catch (error) {
+          last = { error };
+        }
+      }
+    } catch (error) {
+      this.#finish();
+      throw error;
+    } finally {
+      this.#answered();
+    }
+  }
+
+  /** Goes over to another connection, unless nothing more is to come. Throws what it cannot go on behind. */
+  async #change(error: unknown): Promise<void> {
+    this.#leave();
+    this.#isFirst = false;
+    const failure = this.#breakOf(error);
+    if (failure !== undefined) this.#enter(await this.#recover(failure).catch(this.#unlessLeft));
+  }
+
+  #enter(source: Source | undefined): void {
+    this.#ready = [...(source?.ready ?? [])];
+    this.#rest = source?.rest;
+  }
+
+  #leave(): void {
+    this.#rest?.return?.().then(undefined, ignore);
+    this.#enter(undefined);
+  }
+
+  async #read(): Promise<Step> {
+    const item = this.#ready.shift();
+    if (item !== undefined) return { done: false, value: this.#seen(item) };
+    if (this.#rest === undefined || this.#isRead()) return this.#finish();
+    return this.#stepOf(await this.#rest.next());
+  }
+
+  /** Throws when the agent has ended the stream too soon. */
+  #stepOf(next: IteratorResult<StreamItem, unknown>): Step {
+    if (next.done !== true) return { done: false, value: this.#seen(numbered(next.value)) };
+    if (this.#isOver()) return this.#finish();
+    throw new A2AError("unavailable", "the agent ended the stream before the task");
+  }
+
+  #finish(): Step {
+    this.#isNew = false;
+    this.#leave();
+    return done;
+  }
+
+  // Where the first connection ends is up to the agent; the later ones are asked for something else than in the beginning.
+  #isRead(): boolean {
+    return !this.#isFirst && this.#view.isDone;
+  }
+
+  readonly #unlessLeft = (error: unknown): undefined => {
+    if (!this.#left.signal.aborted) throw error;
+  };
+
+  /** The error to go on behind; `undefined` when nothing more was to come. */
+  #breakOf(error: unknown): unknown {
+    if (this.#left.signal.aborted) return undefined;
+    if (this.#isAborted()) throw error;
+    // What the agent says is heard, also behind the end of the task: that it did not take a message before that.
+    if (!isCut(error)) throw error;
+    return this.#view.isDone ? undefined : error;
+  }
+
+  #seen(item: StreamItem): StreamItem {
+    this.#breaks = 0;
+    this.#view.see(item);
+    return item;
+  }
+
+  /** Nothing more is to come, now that the agent has ended the stream. */
+  #isOver(): boolean {
+    const { taskId, state, isDone, isLost } = this.#view;
+    return taskId === "" || isStop(state) || isDone || isLost;
+  }
+
+  #isAborted(): boolean {
+    return this.#call.options.signal?.aborted === true;
+  }
+
+  async #recover(failure: unknown): Promise<Source> {
+    const { clock, maxBreaks } = this.#options;
+    for (let error = failure; ; ) {
+      if (clock.now() - this.#since >= soundMs) this.#breaks = 0;
+      this.#breaks++;
+      if (this.#view.taskId === "" || this.#breaks > maxBreaks) throw error;
+      try {
+        // The first time at once: most breaks are of a single connection.
+        if (this.#breaks > 1) await this.#resumption.pause(firstPauseMs * 2 ** (this.#breaks - 2));
+        this.#since = clock.now();
+        return await this.#resumption.resume();
+      } catch (again) {
+        if (this.#isAborted() || !isCut(again)) throw again;
+        error = again;
+      }
+    }
+  }
+}
+
+function isOfKnownTask({ message }: SendMessageRequest): boolean {
+  return message !== undefined && message.taskId !== "";
+}
+
+function ignore(): void {}

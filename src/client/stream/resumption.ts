@@ -1,0 +1,218 @@
+import { type Message as AnyMessage, create } from "@bufbuild/protobuf";
+import { dynamic } from "../../protocol/codec/outline/dynamic.js";
+import type { CallOptions } from "../../protocol/context.js";
+import { A2AError, ConnectionError } from "../../protocol/errors.js";
+import {
+  GetTaskRequestSchema,
+  SendMessageConfigurationSchema,
+  type SendMessageRequest,
+  type SendMessageResponse,
+  SubscribeToTaskRequestSchema,
+  type Task,
+} from "../../protocol/model.js";
+import { type Operation, operationOf, type StreamItem } from "../../protocol/operations.js";
+import { isCut } from "../failures.js";
+import type { Attempt, OpenStream } from "../interface-client.js";
+import { type Allowance, type ClientClock, pause } from "../timing.js";
+import { numbered, type TaskView, taskItem } from "./task-view.js";
+
+const sendMessage = operationOf("sendMessage");
+const getTask = operationOf("getTask");
+export const subscribeToTask = operationOf("subscribeToTask");
+
+/** How a stream goes on: events that are there already, and where more come from. */
+export interface Source {
+  readonly ready: readonly StreamItem[];
+  readonly rest: AsyncIterator<StreamItem, unknown>;
+}
+
+export interface ResumptionOptions {
+  readonly attempt: Attempt;
+  readonly clock: ClientClock;
+  /** False for an agent that cannot stream: it is asked for the task again and again. Unsaid: it is tried. */
+  readonly streaming: boolean | undefined;
+  /** The first pause between two questions for a task, in milliseconds; the later ones grow to ten times it. */
+  readonly pollMs: number;
+  /** How long the first event of a subscription may take. Default: without a limit. */
+  readonly snapshotTimeoutMs?: number | undefined;
+}
+
+export interface ResumptionCall {
+  readonly operation: Operation;
+  readonly request: AnyMessage;
+  readonly allowance: Allowance;
+  /** Aborts when the caller gives up, whichever way. */
+  readonly signal: AbortSignal;
+  /** Aborts when the reader leaves. */
+  readonly left: AbortSignal;
+}
+
+/** The ways to open a stream, and to go on with it after a break. */
+export class Resumption {
+  readonly #options: ResumptionOptions;
+  readonly #call: ResumptionCall;
+  readonly #view: TaskView;
+
+  constructor(options: ResumptionOptions, call: ResumptionCall, view: TaskView) {
+    this.#options = options;
+    this.#call = call;
+    this.#view = view;
+  }
+
+  /** The stream as it was asked for. */
+  async begin(): Promise<Source> {
+    const { operation, request } = this.#call;
+    const subscribes = operation === subscribeToTask;
+    const { streaming } = this.#options;
+    if (streaming !== false) {
+      const { after } = this.#next();
+      const source = await this.#open(operation, request, after).catch((error: unknown) => {
+        if (streaming === true || subscribes || !isUnable(error)) throw error;
+      });
+      if (source === undefined) return { ready: [await this.#send()], rest: this.#poll() };
+      // Behind the last event of a task there is nothing.
+      if (after !== undefined || (subscribes ? beginsWithTask(source) : source.ready.length > 0)) return source;
+      if (!subscribes) throw new ConnectionError("the agent ended the stream without an event", { written: true });
+      if (source.ready.length > 0) return this.#unlessPartial(source);
+    }
+    const first = subscribes ? taskItem(await this.#readTask()) : await this.#send();
+    return { ready: [first], rest: this.#poll() };
+  }
+
+  /** What comes behind the last event: told by the agent, or found out by comparing. */
+  async resume(): Promise<Source> {
+    const source = this.#options.streaming === false ? undefined : await this.#subscribe();
+    return source ?? { ready: await this.#view.missed(await this.#readTask(), undefined), rest: this.#poll() };
+  }
+
+  /** Waits, though not beyond the time of the call. Rejects when the caller gives up. */
+  pause(ms: number): Promise<void> {
+    const { allowance, signal } = this.#call;
+    return pause(this.#options.clock, Math.min(ms, allowance.left()), [signal]);
+  }
+
+  // Some agents tell subscribers of what comes next and not of what is. Where they can be asked for the task it is followed
+  // by asking: which of the events that are told are in it already cannot be known.
+  async #unlessPartial(source: Source): Promise<Source> {
+    try {
+      const task = await this.#readTask().catch(unlessRefused);
+      if (task === undefined) return source;
+      source.rest.return?.().then(undefined, ignore);
+      return { ready: [taskItem(task)], rest: this.#poll() };
+    } catch (error) {
+      source.rest.return?.().then(undefined, ignore);
+      throw error;
+    }
+  }
+
+  // A subscription begins with the task, unless it goes on behind an event. What one that does neither has left out cannot
+  // be known, so it is not used.
+  async #subscribe(): Promise<Source | undefined> {
+    const { taskId: id, lastId } = this.#view;
+    const request = this.#addressed(create(SubscribeToTaskRequestSchema, { id }));
+    const source = await this.#open(subscribeToTask, request, lastId).catch(unlessRefused);
+    if (source === undefined) return undefined;
+    const { ready, rest } = source;
+    const [first] = ready;
+    if (first?.response.payload.case === "task") {
+      return { ready: await this.#view.missed(first.response.payload.value, first.id), rest };
+    }
+    if (lastId !== undefined) {
+      if (first !== undefined) return source;
+      throw new A2AError("unavailable", "the agent ended the stream before the task");
+    }
+    rest.return?.().then(undefined, ignore);
+    return undefined;
+  }
+
+  async #open(operation: Operation, request: AnyMessage, after: string | undefined): Promise<Source> {
+    const options = { ...this.#next(), after };
+    const opened = (left: AbortSignal) => this.#options.attempt.open(operation, request, options, left);
+    const { snapshotTimeoutMs: limitMs = Number.POSITIVE_INFINITY } = this.#options;
+    const isLimited = operation === subscribeToTask && after === undefined && Number.isFinite(limitMs);
+    const stream = isLimited ? await this.#unlessSilent(limitMs, opened) : await opened(this.#call.left);
+    const { first, rest } = stream ?? silence;
+    return { ready: first.done === true ? [] : [numbered(first.value)], rest };
+  }
+
+  // A subscription begins with the task at once. Some agents say nothing until something happens, which may be never.
+  async #unlessSilent(
+    limitMs: number,
+    open: (left: AbortSignal) => Promise<OpenStream>,
+  ): Promise<OpenStream | undefined> {
+    const giveUp = new AbortController();
+    const opened = open(AbortSignal.any([this.#call.left, giveUp.signal]));
+    let cancel = (): void => {};
+    const silent = new Promise<undefined>((resolve) => {
+      cancel = this.#options.clock.after(limitMs, () => resolve(undefined));
+    });
+    const stream = await Promise.race([opened, silent]).finally(() => cancel());
+    if (stream !== undefined) return stream;
+    giveUp.abort();
+    opened.then(({ rest }) => rest.return?.()).then(undefined, ignore);
+    return undefined;
+  }
+
+  // A message to an agent that cannot stream: it answers with the task at once, and the task is followed from there.
+  async #send(): Promise<StreamItem> {
+    const request = this.#call.request as SendMessageRequest;
+    const configuration = {
+      ...(request.configuration ?? create(SendMessageConfigurationSchema)),
+      returnImmediately: true,
+    };
+    const sent = { ...request, configuration };
+    const { payload } = (await this.#unary(sendMessage, sent)) as SendMessageResponse;
+    return { response: { $typeName: "lf.a2a.v1.StreamResponse", payload } };
+  }
+
+  async #readTask(): Promise<Task> {
+    const id = this.#view.taskId || String(dynamic(this.#call.request)["id"]);
+    return (await this.#unary(getTask, this.#addressed(create(GetTaskRequestSchema, { id })))) as Task;
+  }
+
+  #unary(operation: Operation, request: AnyMessage): Promise<AnyMessage> {
+    return this.#options.attempt.unary(operation, request, { ...this.#next(), after: undefined });
+  }
+
+  #next(): CallOptions {
+    return { ...this.#call.allowance.next(), signal: this.#call.signal };
+  }
+
+  #addressed<T extends { tenant: string }>(request: T): T {
+    const tenant = dynamic(this.#call.request)["tenant"];
+    return typeof tenant === "string" ? { ...request, tenant } : request;
+  }
+
+  async *#poll(): AsyncGenerator<StreamItem, void, undefined> {
+    const { pollMs } = this.#options;
+    const view = this.#view;
+    for (
+      let pauseMs = pollMs;
+      view.taskId !== "" && !view.isDone && !view.isLost;
+      pauseMs = Math.min(pauseMs * 1.5, pollMs * 10)
+    ) {
+      await this.pause(pauseMs);
+      yield* await view.missed(await this.#readTask(), undefined);
+    }
+  }
+}
+
+const over = { done: true, value: undefined } as const;
+const silence: OpenStream = { first: over, rest: { next: async () => over } };
+
+function beginsWithTask({ ready: [first] }: Source): boolean {
+  return first?.response.payload.case === "task";
+}
+
+/** An agent that is there and gives no subscription, whatever it calls that, may still tell of the task. */
+function unlessRefused(error: unknown): undefined {
+  const isRefusal = error instanceof A2AError && !isCut(error) && error.code !== "deadlineExceeded";
+  if (!isRefusal) throw error;
+}
+
+/** What an agent that cannot stream says to a stream: that it has done nothing. */
+function isUnable(error: unknown): boolean {
+  return error instanceof A2AError && (error.code === "unsupportedOperation" || error.code === "methodNotFound");
+}
+
+function ignore(): void {}

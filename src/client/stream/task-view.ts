@@ -1,0 +1,113 @@
+import { eventIdOf, withoutEventId } from "../../protocol/extensions.js";
+import { applyEvent, copyTask, emptyTask } from "../../protocol/fold.js";
+import { type StreamResponse, type Task, TaskState } from "../../protocol/model.js";
+import type { StreamItem } from "../../protocol/operations.js";
+import { isTerminal } from "../../protocol/states.js";
+
+export interface TaskViewOptions {
+  /** The reader follows the task to its end, and not only until it asks for input. */
+  readonly toTheEnd: boolean;
+  /** The task was there before the stream, whose first event may therefore tell of an old state. */
+  readonly goesOn: boolean;
+  /** The agent goes on behind the id of an event. */
+  readonly numbers: boolean;
+}
+
+/**
+ * What the reader of a stream has heard of its task, so that it can go on after a break. Of an agent that numbers its
+ * events the last number is enough; of others the task itself is kept, to be compared with what it has become.
+ */
+export class TaskView {
+  taskId = "";
+  /** Id of the last event. */
+  lastId: string | undefined;
+  state: TaskState = TaskState.UNSPECIFIED;
+  /** A message was the answer: there is no task. */
+  answered = false;
+  readonly #options: TaskViewOptions;
+  #contextId = "";
+  #isStated = false;
+  /** The state was come to in this stream. */
+  #hasMoved: boolean;
+  /** What was heard, added up; `undefined` before the first event, and when some of it was not kept. */
+  #task: Task | undefined;
+  #isKept = true;
+
+  constructor(options: TaskViewOptions) {
+    this.#options = options;
+    this.#hasMoved = !options.goesOn;
+  }
+
+  /** Nothing more is to come: a message was all, the task has ended, or it has asked for input since the stream began. */
+  get isDone(): boolean {
+    if (this.answered || isTerminal(this.state)) return true;
+    return !this.#options.toTheEnd && this.#hasMoved && this.state === TaskState.INPUT_REQUIRED;
+  }
+
+  /** The agent itself does not know how the task is, or says it in a word that nobody knows: it may never say more. */
+  get isLost(): boolean {
+    return this.#isStated && this.state === TaskState.UNSPECIFIED;
+  }
+
+  /** Takes note of an event on its way to the reader. */
+  see(item: StreamItem): void {
+    const { payload } = item.response;
+    if (payload.case === undefined) return;
+    if (payload.case === "message") {
+      this.answered = true;
+      return;
+    }
+    const isFirst = this.taskId === "";
+    this.taskId = (payload.case === "task" ? payload.value.id : payload.value.taskId) || this.taskId;
+    this.#contextId = payload.value.contextId || this.#contextId;
+    if (payload.case !== "artifactUpdate" && payload.value.status !== undefined) {
+      this.state = payload.value.status.state;
+      this.#isStated = true;
+      this.#hasMoved ||= !isFirst || payload.case === "statusUpdate";
+    }
+    // What was recovered was kept when it was found out.
+    if (item.recovered === undefined) this.#keep(item);
+  }
+
+  /** What the reader has missed, now that the task turns out to be this. `id`: that of the snapshot. */
+  async missed(task: Task, id: string | undefined): Promise<readonly StreamItem[]> {
+    const snapshot = taskItem(task, id);
+    const events = this.#task === undefined ? undefined : await differenceOf(this.#task, task);
+    this.#keep(snapshot);
+    return events?.map((response) => ({ response, recovered: "difference" })) ?? [{ ...snapshot, recovered: "resync" }];
+  }
+
+  // An agent that numbers some of its events only is taken for one that numbers none.
+  #keep({ response, id }: StreamItem): void {
+    const { payload } = response;
+    this.lastId = this.#options.numbers ? id : undefined;
+    if (this.lastId !== undefined) {
+      this.#task = undefined;
+      this.#isKept = false;
+    } else if (payload.case === "task") {
+      this.#task = copyTask(payload.value);
+      this.#isKept = true;
+    } else if (this.#isKept) {
+      this.#task ??= emptyTask(this.taskId, this.#contextId);
+      applyEvent(this.#task, response);
+    }
+  }
+}
+
+/** A task as an event. */
+export function taskItem(task: Task, id?: string): StreamItem {
+  const response: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } };
+  return { response, id };
+}
+
+/** An item with its event id where it belongs, also when the event brought it along in its metadata. */
+export function numbered(item: StreamItem): StreamItem {
+  const id = eventIdOf(item.response);
+  return id === undefined ? item : { ...item, id: item.id ?? id, response: withoutEventId(item.response) };
+}
+
+/** Few streams ever need it. Where it cannot be loaded the whole task is given instead. */
+async function differenceOf(known: Task, now: Task): Promise<readonly StreamResponse[] | undefined> {
+  const loaded = await import("./difference.js").catch(() => undefined);
+  return loaded?.differenceOf(known, now);
+}

@@ -1,0 +1,59 @@
+import type { Scope } from "../../protocol/context.js";
+import { A2AError, taskNotFound } from "../../protocol/errors.js";
+import { type CancelTaskRequest, type Task, TaskState } from "../../protocol/model.js";
+import { isTerminal } from "../../protocol/states.js";
+import type { Head } from "../ports.js";
+import { readStoredTask } from "../read/read-task.js";
+import { RecordReader } from "../read/record-reader.js";
+import type { Runtime } from "../runtime.js";
+import { stateOf } from "../task/record-state.js";
+import { endNow, isOrphan } from "./claim-turn.js";
+import { takeOver } from "./take-over.js";
+
+const maxTries = 20;
+
+/**
+ * CancelTask (spec 3.1.5): answers with the task at its terminal state, whichever that is. A task that nobody runs is
+ * canceled by the receiver's own write. Throws `taskNotCancelable` for a task that had ended before.
+ */
+export async function cancelTask(runtime: Runtime, request: CancelTaskRequest, scope: Scope): Promise<Task> {
+  const { id } = request;
+  for (let tries = 0; tries < maxTries; tries++) {
+    const stored = await runtime.store.read(scope, id);
+    if (stored === undefined) throw taskNotFound(id);
+    const { head } = stored;
+    if (isTerminal(head.state)) {
+      if (tries > 0) break;
+      throw new A2AError("taskNotCancelable", "the task has ended already", { metadata: { taskId: id } });
+    }
+    const isLost = isOrphan(runtime, stored);
+    // A turn that would run again is not started for its cancel.
+    if (isLost && !runtime.restartable) await takeOver(runtime, stored);
+    else if (isLost || head.holder === "") {
+      if (await endNow(runtime, stored, TaskState.CANCELED)) break;
+    } else if (await askHolder(runtime, head)) break;
+  }
+  return (await readStoredTask(runtime, scope, id)).task;
+}
+
+// Leaves a cancel in the inbox and waits for the end. False when the task was held by nobody any more.
+async function askHolder(runtime: Runtime, head: Head): Promise<boolean> {
+  const { store, signals, clock, limits } = runtime;
+  const reader = new RecordReader(runtime, head.id, head.key, head.seq);
+  // A holder that has gone shows by its expiry, and a lost hint by the next poll.
+  const stop = clock.after(limits.graceMs + 2 * limits.pollMs, () => reader.close());
+  try {
+    const result = await store.put(head.key, { id: runtime.newId(), kind: "cancel" }, limits.inboxMaxMessages);
+    if (result === "idle") return false;
+    if (result === "stored") signals.publish({ kind: "inbox", taskId: head.id });
+    for (;;) {
+      const records = await reader.next();
+      if (typeof records === "string") return true;
+      const states = records.map(stateOf).filter((state) => state !== undefined);
+      if (states.some(isTerminal)) return true;
+    }
+  } finally {
+    stop();
+    reader.close();
+  }
+}

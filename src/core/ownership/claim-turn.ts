@@ -1,0 +1,72 @@
+import { reply } from "../../protocol/events.js";
+import type { TaskState } from "../../protocol/model.js";
+import { isTerminal } from "../../protocol/states.js";
+import type { StoredTask } from "../ports.js";
+import type { Runtime } from "../runtime.js";
+import { publicFailure } from "../store-failure.js";
+import { LiveTask } from "../task/live-task.js";
+import { statusUpdate } from "../task/normalize.js";
+import type { Draft } from "../task/write-batch.js";
+
+/** What a claim writes, and the ordinal of the turn that it starts. */
+export interface TurnClaim {
+  readonly turn: number;
+  readonly drafts: readonly Draft[];
+  readonly bytes: number;
+  /** Ids of inbox entries that the turn takes. */
+  readonly takes?: readonly string[] | undefined;
+}
+
+/**
+ * Claims a task that nobody runs, in the write that starts its turn. `refused`: somebody was faster; `busy`: another claim
+ * of this process was under way, and has ended.
+ */
+export async function claimTurn(
+  runtime: Runtime,
+  live: LiveTask,
+  { turn, drafts, bytes, takes }: TurnClaim,
+): Promise<"claimed" | "refused" | "busy"> {
+  const { claiming } = runtime;
+  // One claim of a task at a time in this process: while it is under way nobody can tell whether the task is held.
+  const underWay = claiming.get(live.id);
+  if (underWay !== undefined) {
+    await underWay;
+    return "busy";
+  }
+  const claimed = live.exclusive(drafts, bytes, { claim: { turn }, takes });
+  claiming.set(live.id, claimed.then(noop, noop));
+  try {
+    if ((await claimed) !== "stored") return "refused";
+  } catch (error) {
+    throw publicFailure(error);
+  } finally {
+    claiming.delete(live.id);
+  }
+  runtime.live.set(live.id, live);
+  return "claimed";
+}
+
+/** True when nobody works on a task that is held: its holder has expired, or is this process and has given it up. */
+export function isOrphan(runtime: Runtime, { head }: Pick<StoredTask, "head">): boolean {
+  if (head.holder === "" || isTerminal(head.state)) return false;
+  if (head.holder !== runtime.instance) return !head.holderLive;
+  return !runtime.claiming.has(head.id) && runtime.live.get(head.id)?.closed !== false;
+}
+
+/** Ends a task that nobody runs, in one write that claims and ends it. False when somebody was faster. */
+export async function endNow(runtime: Runtime, stored: StoredTask, state: TaskState, text?: string): Promise<boolean> {
+  const live = new LiveTask(runtime, stored);
+  const identity = { taskId: live.id, contextId: live.contextId, newId: runtime.newId, artifactId: () => "" };
+  const event = statusUpdate(state, identity, text === undefined ? undefined : reply(text));
+  try {
+    const result = await live.exclusive([{ kind: "event", event }, { kind: "turnEnded" }], 256, {
+      claim: { turn: live.turn },
+      end: { inboxPut: live.inboxPut },
+    });
+    return result === "stored";
+  } catch (error) {
+    throw publicFailure(error);
+  }
+}
+
+const noop = (): void => {};

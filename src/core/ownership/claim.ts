@@ -1,0 +1,154 @@
+import type { Scope } from "../../protocol/context.js";
+import { A2AError, invalidParams, taskNotFound } from "../../protocol/errors.js";
+import type { Task } from "../../protocol/model.js";
+import { isTerminal } from "../../protocol/states.js";
+import type { InboxEntry, PutFence, StoredTask } from "../ports.js";
+import { isPlaced } from "../read/read-task.js";
+import type { Runtime } from "../runtime.js";
+import { foldStored } from "../task/fold.js";
+import { LiveTask } from "../task/live-task.js";
+import { messageDraft, withoutPush } from "../task/message-record.js";
+import { sizeOfSend } from "../task/size.js";
+import type { TurnStart } from "../turn-start.js";
+import { claimTurn, isOrphan } from "./claim-turn.js";
+import { takeOver } from "./take-over.js";
+
+/** How a message reaches a task that exists: its own turn was started here, or it waits for the turn that runs. */
+export type Delivery =
+  | { readonly kind: "claimed"; readonly live: LiveTask; readonly start: () => void }
+  /** `before`: the task as it was before the message was put; whoever follows from there misses nothing. */
+  | { readonly kind: "queued"; readonly before: StoredTask };
+
+const maxTries = 20;
+
+/** Brings a message to its task: claims it when nobody runs it, else puts the message into its inbox. */
+export async function deliver(runtime: Runtime, start: TurnStart): Promise<Delivery> {
+  for (let tries = 0; tries < maxTries; tries++) {
+    const stored = await readSettled(runtime, start.scope, start.send.message.taskId);
+    checkOpen(stored, start);
+    const delivery =
+      stored.head.holder === "" ? await claim(runtime, start, stored) : await enqueue(runtime, start, stored);
+    if (delivery !== undefined) return delivery;
+  }
+  throw contended();
+}
+
+/** What is known of a message that is brought to its task once, by whichever of several tries. */
+export interface OncePlace {
+  /** Number of the last record before any of the tries. */
+  readonly after: number;
+  /** The task as it was before the first try began; `undefined` in a later try. */
+  readonly before: StoredTask | undefined;
+}
+
+/**
+ * The same for a message that somebody else may be bringing as well: `placed` when it is there already. The message is
+ * looked for behind a read of the task, and whatever is written then is fenced by what was read.
+ */
+export async function deliverOnce(
+  runtime: Runtime,
+  start: TurnStart,
+  { after, before }: OncePlace,
+): Promise<Delivery | "placed"> {
+  const { scope, entry, send } = start;
+  // Nobody can have brought it before its record was made.
+  let stored = before !== undefined && !isOrphan(runtime, before) ? before : undefined;
+  for (let tries = 0; tries < maxTries; tries++) {
+    if (stored === undefined) {
+      stored = await readSettled(runtime, scope, send.message.taskId);
+      if (await isPlaced(runtime, { key: stored.head.key, after, entry })) return "placed";
+    }
+    checkOpen(stored, start);
+    const { holder, epoch, inboxPut } = stored.head;
+    const delivery =
+      holder === "" ? await claim(runtime, start, stored) : await enqueue(runtime, start, stored, { epoch, inboxPut });
+    if (delivery !== undefined) return delivery;
+    stored = undefined;
+  }
+  throw contended();
+}
+
+function contended(): A2AError {
+  return new A2AError("unavailable", "the task is contended, try again", { retryAfterMs: 1000 });
+}
+
+// A task as it is stored; one whose holder has expired is taken over first.
+async function readSettled(runtime: Runtime, scope: Scope, taskId: string): Promise<StoredTask> {
+  let stored = await runtime.store.read(scope, taskId);
+  if (stored !== undefined && isOrphan(runtime, stored)) {
+    await takeOver(runtime, stored);
+    stored = await runtime.store.read(scope, taskId);
+  }
+  if (stored === undefined) throw taskNotFound(taskId);
+  return stored;
+}
+
+// Throws unless the task may still take the message.
+function checkOpen({ head }: StoredTask, { send }: TurnStart): void {
+  const { taskId, contextId } = send.message;
+  if (isTerminal(head.state)) {
+    throw new A2AError("unsupportedOperation", "the task has ended: start a new one in its context", {
+      metadata: { taskId },
+    });
+  }
+  if (contextId !== "" && contextId !== head.contextId) {
+    throw invalidParams({ field: "message.contextId", description: "is not the context of the task" });
+  }
+}
+
+async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Promise<Delivery | undefined> {
+  const live = new LiveTask(runtime, stored);
+  checkHistory(runtime, live.task);
+  runtime.turns.check(start.scope);
+  const turn = live.turn + 1;
+  const { cause, attempt, entry, send } = start;
+  const claimed = await claimTurn(runtime, live, {
+    turn,
+    drafts: [{ kind: "turnStarted", turn, attempt, cause }, messageDraft(live, entry, send)],
+    bytes: sizeOfSend(send),
+  });
+  if (claimed === "busy") return undefined;
+  if (claimed === "refused") return arrived(runtime, start, stored);
+  return { kind: "claimed", live, start: () => runtime.startTurn(start, { live }) };
+}
+
+// A claim is refused as well when it had arrived long ago, its answer was lost, and another process has ended the turn
+// since. Then its message stands in the log, or in the history of a task whose log has gone.
+async function arrived(runtime: Runtime, start: TurnStart, before: StoredTask): Promise<Delivery | undefined> {
+  const { key, seq } = before.head;
+  const page = await runtime.store.recordsAfter(key, seq, 2);
+  if (page === "compacted") return { kind: "queued", before };
+  const ours = page?.records.some((record) => record.kind === "message" && record.entry === start.entry);
+  return ours === true ? { kind: "queued", before } : undefined;
+}
+
+async function enqueue(
+  runtime: Runtime,
+  start: TurnStart,
+  stored: StoredTask,
+  fence?: PutFence,
+): Promise<Delivery | undefined> {
+  const { key, id } = stored.head;
+  checkHistory(runtime, foldStored(stored));
+  const entry: InboxEntry = { id: start.entry, kind: "message", send: withoutPush(start.send) };
+  const live = runtime.live.get(id);
+  live?.sentBy(entry.id, start.principal);
+  const result = await runtime.store.put(key, entry, runtime.limits.inboxMaxMessages, fence);
+  if (result !== "stored") live?.forgetSender(entry.id);
+  if (result === "full") {
+    const { inboxMaxMessages } = runtime.limits;
+    throw new A2AError("resourceExhausted", `${inboxMaxMessages} messages wait for the task already`, {
+      retryAfterMs: 1000,
+    });
+  }
+  if (result !== "stored") return undefined;
+  runtime.signals.publish({ kind: "inbox", taskId: id });
+  return { kind: "queued", before: stored };
+}
+
+function checkHistory(runtime: Runtime, { history, status }: Task): void {
+  const { historyMaxMessages } = runtime.limits;
+  // A message in the status goes to the history when the caller's is taken.
+  if (history.length + (status?.message === undefined ? 0 : 1) < historyMaxMessages) return;
+  throw new A2AError("resourceExhausted", `the history of the task is at the limit of ${historyMaxMessages} messages`);
+}

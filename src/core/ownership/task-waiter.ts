@@ -1,0 +1,66 @@
+import type { Runtime } from "../runtime.js";
+import { shuttingDown } from "../turn-counter.js";
+import type { Watcher } from "../watch.js";
+
+/**
+ * Rings when a task may have moved, also one that does not exist yet, and once a poll in any case, since hints may be
+ * lost. What rings while nobody listens is heard by the next who does.
+ */
+export class TaskBell implements Watcher {
+  readonly taskId: string;
+  readonly key: undefined;
+  readonly #runtime: Runtime;
+  readonly #signal: AbortSignal;
+  #rung = false;
+  #failure: { readonly reason: unknown } | undefined;
+  #hear: (() => void) | undefined;
+
+  /** `signal`: of the caller, who may leave. */
+  constructor(runtime: Runtime, taskId: string, signal: AbortSignal) {
+    this.#runtime = runtime;
+    this.taskId = taskId;
+    this.#signal = signal;
+    if (signal.aborted) this.#leave();
+    else signal.addEventListener("abort", this.#leave, { once: true });
+    runtime.watch.add(this);
+  }
+
+  /** Resolves when it rings. Rejects when the caller has left, or the process stops. */
+  async next(): Promise<void> {
+    if (!this.#rung && this.#failure === undefined) {
+      const heard = new Promise<void>((resolve) => {
+        this.#hear = resolve;
+      });
+      const cancel = this.#runtime.clock.after(this.#runtime.limits.pollMs, () => this.wake());
+      await heard;
+      cancel();
+    }
+    this.#rung = false;
+    if (this.#failure !== undefined) throw this.#failure.reason;
+  }
+
+  wake(): void {
+    this.#rung = true;
+    this.#hear?.();
+  }
+
+  check(): void {
+    this.wake();
+  }
+
+  close(): void {
+    this.#fail(shuttingDown());
+  }
+
+  stop(): void {
+    this.#signal.removeEventListener("abort", this.#leave);
+    this.#runtime.watch.delete(this);
+  }
+
+  readonly #leave = (): void => this.#fail(this.#signal.reason);
+
+  #fail(reason: unknown): void {
+    this.#failure ??= { reason };
+    this.wake();
+  }
+}

@@ -1,0 +1,121 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { conformJson } from "../../protocol/check/conform.js";
+import type { Scope } from "../../protocol/context.js";
+import { A2AError, taskNotFound } from "../../protocol/errors.js";
+import { isTerminal } from "../../protocol/states.js";
+import type { DuePlace, Head, StoredTask } from "../ports.js";
+import type { Runtime } from "../runtime.js";
+import { isAnswer } from "../store-failure.js";
+import { LiveTask, tooLarge } from "../task/live-task.js";
+import { recordBytes, sizeOfJson } from "../task/size.js";
+import { readOrigin } from "../turn/origin.js";
+import { claimTurn, isOrphan } from "./claim-turn.js";
+import { takeOver } from "./take-over.js";
+
+const maxTries = 20;
+/** How many due tasks are asked for at once, and how often in a row: the rest is for the next time. */
+const duePage = 100;
+const duePages = 100;
+
+/**
+ * Starts the next turn of a task: now when nobody runs it, else when the turn that runs has ended without ending the task.
+ * False for a task that has ended. Throws `taskNotFound`.
+ */
+export async function wakeTask(runtime: Runtime, scope: Scope, id: string, data?: JsonValue): Promise<boolean> {
+  const wake = checkedData(runtime, data);
+  for (let tries = 0; tries < maxTries; tries++) {
+    const stored = await runtime.store.read(scope, id);
+    if (stored === undefined) throw taskNotFound(id);
+    const { head } = stored;
+    if (isTerminal(head.state)) return false;
+    if (isOrphan(runtime, stored)) {
+      await takeOver(runtime, stored);
+      continue;
+    }
+    if (head.holder === "") {
+      if (await startWoken(runtime, stored, wake)) return true;
+      continue;
+    }
+    const { inboxMaxMessages } = runtime.limits;
+    const result = await runtime.store.put(head.key, { id: runtime.newId(), kind: "wake", wake }, inboxMaxMessages);
+    if (result === "stored") runtime.signals.publish({ kind: "inbox", taskId: id });
+    if (result === "stored" || result === "ended") return result === "stored";
+  }
+  throw new A2AError("unavailable", "the task is contended, try again", { retryAfterMs: 1000 });
+}
+
+/**
+ * Starts turns of parked tasks whose time has come. Those for which there is no room wait for the next time, and hold up
+ * nobody behind them.
+ */
+export async function wakeDue(runtime: Runtime): Promise<void> {
+  const { alarm, store } = runtime;
+  const refused = new Set<string>();
+  let { behind } = alarm;
+  try {
+    for (let pages = 0; pages < duePages; pages++) {
+      const heads = await store.due(duePage, behind);
+      for (const head of heads) {
+        if (alarm.closed || isFull(runtime)) return;
+        // Before it is tried: a task that cannot be read holds up the others once, and then they are behind it.
+        behind = placeOf(head);
+        await wakeParked(runtime, head, refused);
+      }
+      if (heads.length < duePage) {
+        behind = undefined;
+        return;
+      }
+    }
+  } finally {
+    alarm.behind = behind;
+  }
+}
+
+async function wakeParked(runtime: Runtime, { scope, id, wakeAt }: Head, refused: Set<string>): Promise<void> {
+  const owner = `${scope.tenant}\n${scope.owner}`;
+  if (refused.has(owner)) return;
+  try {
+    runtime.turns.check(scope);
+    const stored = await runtime.store.read(scope, id);
+    if (stored === undefined || stored.head.holder !== "" || stored.head.wakeAt !== wakeAt) return;
+    await startWoken(runtime, stored, undefined);
+  } catch (error) {
+    if (!isAnswer(error)) throw error;
+    refused.add(owner);
+  }
+}
+
+function isFull({ turns, limits }: Runtime): boolean {
+  return turns.running.size >= limits.turnsPerProcess;
+}
+
+function placeOf({ wakeAt, key }: Head): DuePlace | undefined {
+  return wakeAt === undefined ? undefined : { wakeAt, key };
+}
+
+// As it will be stored: a copy, in which nothing is that JSON does not know.
+function checkedData({ limits }: Runtime, data: JsonValue | undefined): JsonValue | undefined {
+  if (data === undefined) return undefined;
+  const text: string | undefined = JSON.stringify(data);
+  if (text === undefined) throw new TypeError(`the data of a wake must be JSON, not ${typeof data}`);
+  if (text.length > limits.eventMaxBytes) throw tooLarge("the data of a wake", limits.eventMaxBytes);
+  const copy: JsonValue = JSON.parse(text);
+  return conformJson({ data: copy }, "wake", 0).data;
+}
+
+async function startWoken(runtime: Runtime, stored: StoredTask, wake: JsonValue | undefined): Promise<boolean> {
+  const { scope } = stored.head;
+  const { messageSeq: message, entry, send } = await readOrigin(runtime, stored);
+  runtime.turns.check(scope);
+  const live = new LiveTask(runtime, stored);
+  const turn = live.turn + 1;
+  const claimed = await claimTurn(runtime, live, {
+    turn,
+    drafts: [{ kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message }],
+    bytes: recordBytes + sizeOfJson(wake),
+  });
+  if (claimed !== "claimed") return false;
+  const principal = { ...scope };
+  runtime.startTurn({ cause: "wake", attempt: 1, principal, scope, entry, send, wake }, { live });
+  return true;
+}

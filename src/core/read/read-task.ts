@@ -1,0 +1,92 @@
+import type { Scope } from "../../protocol/context.js";
+import { taskNotFound } from "../../protocol/errors.js";
+import { type CopyOptions, copyTask } from "../../protocol/fold.js";
+import type { Task, TaskState } from "../../protocol/model.js";
+import type { Runtime } from "../runtime.js";
+import { eventIdPrefix } from "../task/event-id.js";
+import { foldStored } from "../task/fold.js";
+
+/** A task as it is stored now, and the position of that state in its log. */
+export interface TaskNow {
+  readonly id: string;
+  readonly key: number;
+  readonly seq: number;
+  readonly state: TaskState;
+  readonly idPrefix: string;
+  readonly incarnation: string;
+  /** A copy for the caller. Made in the same step in which the task was read. */
+  readonly task: Task;
+}
+
+export interface ReadOptions extends CopyOptions {
+  /** A position that the caller has seen already. */
+  readonly from?: number | undefined;
+}
+
+/** Reads a task: from the turn of this process, else from the store. Throws `taskNotFound` (spec 3.1.3). */
+export async function readTask(runtime: Runtime, scope: Scope, id: string, options?: ReadOptions): Promise<TaskNow> {
+  const live = runtime.live.get(id);
+  const fresh = live?.closed === false && live.stored >= (options?.from ?? 0);
+  if (fresh && live.key !== undefined && sameScope(live.scope, scope)) {
+    const { key, stored: seq, idPrefix, incarnation } = live;
+    const task = copyTask(live.task, options);
+    return { id, key, seq, state: task.status?.state ?? live.state, idPrefix, incarnation, task };
+  }
+  return readStoredTask(runtime, scope, id, options);
+}
+
+/** The same from the store alone: what the turn of this process knows is older when another has taken the task over. */
+export async function readStoredTask(
+  runtime: Runtime,
+  scope: Scope,
+  id: string,
+  options?: CopyOptions,
+): Promise<TaskNow> {
+  const stored = await runtime.store.read(scope, id);
+  if (stored === undefined) throw taskNotFound(id);
+  const { key, seq, state, incarnation } = stored.head;
+  return {
+    id,
+    key,
+    seq,
+    state,
+    idPrefix: eventIdPrefix(id, incarnation),
+    incarnation,
+    task: foldStored(stored, options),
+  };
+}
+
+/** A message that a send has brought to its task, by the id of that send, wherever behind `after` it may be. */
+export interface Placed {
+  readonly key: number;
+  readonly after: number;
+  readonly entry: string;
+}
+
+const pageRecords = 256;
+
+/**
+ * Whether a message waits in the inbox of its task, or was taken. Also true when the log has gone: then the task has
+ * ended, and its history tells.
+ */
+export async function isPlaced(runtime: Runtime, placed: Placed): Promise<boolean> {
+  // The inbox first: what leaves it meanwhile is found in the log.
+  const { entries } = await runtime.store.inbox(placed.key);
+  return entries.some(({ id }) => id === placed.entry) || isTaken(runtime, placed);
+}
+
+/** Whether a message was taken, as far as the log tells. */
+export async function isTaken({ store }: Runtime, { key, after, entry }: Placed): Promise<boolean> {
+  for (let position = after; ; ) {
+    const page = await store.recordsAfter(key, position, pageRecords);
+    if (page === "compacted") return true;
+    const last = page?.records.at(-1);
+    if (page === undefined || last === undefined) return false;
+    if (page.records.some((record) => record.kind === "message" && record.entry === entry)) return true;
+    position = last.seq;
+  }
+}
+
+function sameScope(left: Scope, right: Scope): boolean {
+  return left.owner === right.owner && left.tenant === right.tenant;
+}

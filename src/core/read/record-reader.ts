@@ -1,0 +1,120 @@
+import { TaskState } from "../../protocol/model.js";
+import type { StreamItem } from "../../protocol/operations.js";
+import { isInterrupted, isTerminal } from "../../protocol/states.js";
+import type { Head, LogRecord } from "../ports.js";
+import type { Runtime } from "../runtime.js";
+import { streamItem } from "../task/recent-items.js";
+import type { Watcher } from "../watch.js";
+
+const pageRecords = 256;
+
+/**
+ * What a reader gets: the next records, or why there are none. `idle`: everything was read, and no turn runs the task or
+ * it waits for input.
+ */
+export type ReadResult = readonly LogRecord[] | "ended" | "compacted" | "idle" | "closed";
+
+/**
+ * A position in the log of one task, and a wake-up. Reads from the tail of the turn that runs in this process, else from
+ * the store; however slow it is, it misses nothing and holds nobody up.
+ */
+export class RecordReader implements Watcher {
+  readonly taskId: string;
+  key: number | undefined;
+  /** Number of the last record that was read. */
+  position: number;
+  readonly #runtime: Runtime;
+  #dirty = false;
+  #closed = false;
+  #wakeUp: (() => void) | undefined;
+
+  constructor(runtime: Runtime, taskId: string, key: number | undefined, position: number) {
+    this.#runtime = runtime;
+    this.taskId = taskId;
+    this.key = key;
+    this.position = position;
+    runtime.watch.add(this);
+  }
+
+  wake(): void {
+    this.#dirty = true;
+    this.#wakeUp?.();
+  }
+
+  check(head: Head): void {
+    if (head.seq > this.position) this.wake();
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#runtime.watch.delete(this);
+    this.#wakeUp?.();
+  }
+
+  /**
+   * The next records, one or more; waits for them. `ended` when the task is terminal and all was read, `closed` when the
+   * reader was closed and there is nothing more to read. With `untilIdle` it does not wait for a task that is idle.
+   */
+  async next(untilIdle = false): Promise<ReadResult> {
+    for (;;) {
+      this.#dirty = false;
+      const near = this.#fromTail();
+      if (near !== undefined && near.length > 0) return this.#advance(near);
+      if (near === undefined) {
+        const far = await this.#fromStore(untilIdle);
+        if (far !== undefined) return far;
+      } else if (untilIdle && this.#isAsking()) return "idle";
+      if (this.#closed) return "closed";
+      if (!this.#dirty) await this.#wait();
+    }
+  }
+
+  /** The stream item of a record that was just read. */
+  itemOf(record: LogRecord & { readonly kind: "event" }, idPrefix: string): StreamItem {
+    return this.#runtime.live.get(this.taskId)?.recent.of(record, idPrefix) ?? streamItem(record, idPrefix);
+  }
+
+  // Empty: up to date with the turn of this process. `undefined`: the store has to be asked.
+  #fromTail(): readonly LogRecord[] | undefined {
+    const live = this.#runtime.live.get(this.taskId);
+    if (live === undefined) return undefined;
+    this.key ??= live.key;
+    if (live.stored > this.position) return live.tail.after(this.position);
+    // Of a task that it does not write any more, or has lost without knowing, this process knows nothing new.
+    return live.closed || live.stored < this.position ? undefined : [];
+  }
+
+  async #fromStore(untilIdle: boolean): Promise<ReadResult | undefined> {
+    if (this.key === undefined) return undefined;
+    const page = await this.#runtime.store.recordsAfter(this.key, this.position, pageRecords);
+    if (page === undefined) return "ended";
+    if (page === "compacted") return "compacted";
+    if (page.records.length > 0) return this.#advance(page.records);
+    if (isTerminal(page.head.state)) return "ended";
+    return untilIdle && isIdle(page.head) ? "idle" : undefined;
+  }
+
+  #isAsking(): boolean {
+    return this.#runtime.live.get(this.taskId)?.task.status?.state === TaskState.INPUT_REQUIRED;
+  }
+
+  #advance(records: readonly LogRecord[]): readonly LogRecord[] {
+    this.position = records.at(-1)?.seq ?? this.position;
+    return records;
+  }
+
+  #wait(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wakeUp = () => {
+        this.#wakeUp = undefined;
+        resolve();
+      };
+    });
+  }
+}
+
+// A task that is at work with nobody behind it is parked, and goes on.
+function isIdle({ holder, state }: Head): boolean {
+  return state === TaskState.INPUT_REQUIRED || (holder === "" && isInterrupted(state));
+}

@@ -1,0 +1,92 @@
+import type { Scope, ServerContext } from "../../protocol/context.js";
+import { A2AError, taskNotFound } from "../../protocol/errors.js";
+import type { SubscribeToTaskRequest } from "../../protocol/model.js";
+import type { StreamItem } from "../../protocol/operations.js";
+import { isTerminal } from "../../protocol/states.js";
+import type { Head } from "../ports.js";
+import type { Runtime } from "../runtime.js";
+import { type EventPosition, eventIdMarker, eventIdPrefix, parseEventId } from "../task/event-id.js";
+import { stateOf } from "../task/record-state.js";
+import { readStoredTask, readTask } from "./read-task.js";
+import { RecordReader } from "./record-reader.js";
+import { type StreamStart, snapshotItem, TaskStream } from "./task-stream.js";
+
+/**
+ * SubscribeToTask (spec 3.1.6): the task, then every event until it ends. With the id of an event that the caller has
+ * seen there is no snapshot but all that came after it, also on a finished task.
+ */
+export function subscribeToTask(
+  runtime: Runtime,
+  request: SubscribeToTaskRequest,
+  context: ServerContext,
+  scope: Scope,
+): AsyncIterable<StreamItem> {
+  const { subscriptions } = runtime;
+  const stream = new TaskStream(async () => {
+    // Not before: one that nobody reads never ends.
+    subscriptions.add(stream);
+    const head = await runtime.store.head(scope, request.id);
+    if (head === undefined) throw taskNotFound(request.id);
+    if (context.after === undefined && isTerminal(head.state)) {
+      throw new A2AError("unsupportedOperation", "the task has ended: there is nothing to subscribe to", {
+        metadata: { taskId: request.id },
+      });
+    }
+    const after = context.after === undefined ? undefined : parseEventId(context.after);
+    return streamFrom(runtime, scope, head, { after, see: untilTerminal });
+  }, eventIdMarker(context));
+  stream.onEnd = () => subscriptions.delete(stream);
+  return stream;
+}
+
+export interface StreamFromOptions {
+  readonly see: StreamStart["see"];
+  readonly untilIdle?: boolean | undefined;
+  readonly historyLength?: number | undefined;
+  /** The log has gone, as it does some time after the end of a task. */
+  readonly compacted?: boolean | undefined;
+}
+
+/**
+ * A stream from a position, or from a fresh snapshot when there is no such position: it is of another task or
+ * incarnation, beyond the head, or compacted away. Never an error, never a wait.
+ */
+export function streamFrom(
+  runtime: Runtime,
+  scope: Scope,
+  head: Head,
+  { after, ...options }: StreamFromOptions & { readonly after: EventPosition | undefined },
+): StreamStart | Promise<StreamStart> {
+  if (after === undefined || !isPositionIn(after, head)) return streamFromNow(runtime, scope, head.id, options);
+  const { see, untilIdle } = options;
+  const restart = (): Promise<StreamStart> => streamFromNow(runtime, scope, head.id, { ...options, compacted: true });
+  const idPrefix = eventIdPrefix(head.id, head.incarnation);
+  const reader = new RecordReader(runtime, head.id, head.key, after.seq);
+  return { items: [], reader, idPrefix, see, untilIdle, restart };
+}
+
+/** A stream that begins with the task as it is now: also one whose log went before it was read. */
+export async function streamFromNow(
+  runtime: Runtime,
+  scope: Scope,
+  id: string,
+  options: StreamFromOptions,
+): Promise<StreamStart> {
+  const { see, untilIdle, historyLength, compacted } = options;
+  const read = compacted === true ? readStoredTask : readTask;
+  const { key, idPrefix, seq, state, task } = await read(runtime, scope, id, { historyLength });
+  const items = [snapshotItem(task, idPrefix, seq)];
+  if (isTerminal(state)) return { items };
+  const reader = new RecordReader(runtime, id, key, seq);
+  const restart = (): Promise<StreamStart> => streamFromNow(runtime, scope, id, { ...options, compacted: true });
+  return { items, reader, idPrefix, see, untilIdle, restart };
+}
+
+function isPositionIn({ taskId, incarnation, seq }: EventPosition, head: Head): boolean {
+  return taskId === head.id && incarnation === head.incarnation && seq <= head.seq;
+}
+
+const untilTerminal: StreamStart["see"] = (record) => {
+  const state = stateOf(record);
+  return state !== undefined && isTerminal(state) ? "answer" : undefined;
+};

@@ -1,0 +1,165 @@
+import type { A2AError } from "../../protocol/errors.js";
+import type { Message, StreamResponse, Task } from "../../protocol/model.js";
+import type { StreamItem } from "../../protocol/operations.js";
+import type { LogRecord } from "../ports.js";
+import { eventId } from "../task/event-id.js";
+import type { ReadResult, RecordReader } from "./record-reader.js";
+
+/** Whether a record ends what follows the log: with an answer, or with an error. */
+export type Verdict = "answer" | { readonly error: A2AError } | undefined;
+
+/** Where a stream begins. */
+export interface StreamStart {
+  /** What is there at once: a message, or the snapshot. */
+  readonly items: readonly StreamItem[];
+  /** Shown with the first event that follows, unless an error comes first. */
+  readonly held?: StreamItem | undefined;
+  /** `undefined` when the items are all. */
+  readonly reader?: RecordReader | undefined;
+  readonly idPrefix?: string | undefined;
+  /** Says after each record whether the stream ends with it. */
+  readonly see?: ((record: LogRecord) => Verdict) | undefined;
+  /** Ends when everything was read and nobody runs the task. */
+  readonly untilIdle?: boolean | undefined;
+  /** Begins anew when the log no longer reaches back to the reader. */
+  readonly restart?: (() => Promise<StreamStart>) | undefined;
+}
+
+/**
+ * The events of one task as a stream: an iterator with a buffer of what was read in one go, so that a reader that keeps up
+ * pays for one wake-up and not for one per event. Ends quietly when it is left.
+ */
+export class TaskStream implements AsyncIterableIterator<StreamItem> {
+  #start: (() => Promise<StreamStart>) | undefined;
+  readonly #mark: ((item: StreamItem) => StreamItem) | undefined;
+  #from: StreamStart | undefined;
+  #held: StreamItem | undefined;
+  readonly #buffer: StreamItem[] = [];
+  /** Told when nothing more will be read; perhaps more than once. */
+  onEnd: (() => void) | undefined;
+  #index = 0;
+  #ended = false;
+  #failure: { readonly error: unknown } | undefined;
+
+  /** `mark`: what each item is shown as. Default: as it is. */
+  constructor(start: () => Promise<StreamStart>, mark?: ((item: StreamItem) => StreamItem) | undefined) {
+    this.#start = start;
+    this.#mark = mark;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<StreamItem, undefined>> {
+    const ready = this.#shift();
+    return ready === undefined ? this.#read() : Promise.resolve({ done: false, value: ready });
+  }
+
+  async return(): Promise<IteratorResult<StreamItem, undefined>> {
+    this.#finish();
+    return { done: true, value: undefined };
+  }
+
+  /** Ends the stream for a reader who can go on elsewhere. One that has not begun fails: its reader has no place to go on from. */
+  dismiss(error: unknown): void {
+    if (this.#from === undefined && !this.#ended) this.#failure = { error };
+    this.#finish();
+  }
+
+  async #read(): Promise<IteratorResult<StreamItem, undefined>> {
+    try {
+      for (;;) {
+        const ready = this.#shift();
+        if (ready !== undefined) return { done: false, value: ready };
+        if (this.#failure !== undefined) throw this.#failure.error;
+        if (this.#ended) return { done: true, value: undefined };
+        if (this.#start !== undefined) {
+          await this.#open(this.#start);
+          continue;
+        }
+        const result = await this.#from?.reader?.next(this.#from.untilIdle);
+        if (result === "compacted") await this.#openAgain();
+        else if (!this.#ended) this.#take(result ?? "ended");
+      }
+    } catch (error) {
+      this.#failure = undefined;
+      this.#finish();
+      throw error;
+    }
+  }
+
+  // A stream that waits for its next event keeps nothing of the last one.
+  #shift(): StreamItem | undefined {
+    const item = this.#buffer[this.#index++];
+    if (this.#index >= this.#buffer.length) {
+      this.#buffer.length = 0;
+      this.#index = 0;
+    }
+    return item === undefined || this.#mark === undefined ? item : this.#mark(item);
+  }
+
+  async #open(start: () => Promise<StreamStart>): Promise<void> {
+    this.#start = undefined;
+    this.#begin(await start());
+  }
+
+  async #openAgain(): Promise<void> {
+    this.#from?.reader?.close();
+    const restart = this.#from?.restart;
+    if (restart === undefined) this.#finish();
+    else await this.#open(restart);
+  }
+
+  #begin(from: StreamStart): void {
+    // Left while it was being opened: nothing may stay behind.
+    if (this.#ended) return from.reader?.close();
+    this.#from = { ...from, items: [], held: undefined };
+    this.#held = from.held;
+    this.#buffer.push(...from.items);
+    if (from.reader === undefined) this.#ended = true;
+  }
+
+  #take(result: Exclude<ReadResult, "compacted">): void {
+    if (typeof result === "string") {
+      this.#showHeld();
+      return this.#finish();
+    }
+    for (const record of result) {
+      const verdict = this.#from?.see?.(record);
+      if (record.kind === "event") {
+        this.#showHeld();
+        const item = this.#from?.reader?.itemOf(record, this.#from.idPrefix ?? "");
+        if (item !== undefined) this.#buffer.push(item);
+      }
+      if (verdict === undefined) continue;
+      if (verdict !== "answer") this.#failure = verdict;
+      else this.#showHeld();
+      return this.#finish();
+    }
+  }
+
+  #showHeld(): void {
+    if (this.#held === undefined) return;
+    this.#buffer.push(this.#held);
+    this.#held = undefined;
+  }
+
+  #finish(): void {
+    this.#ended = true;
+    this.#held = undefined;
+    this.#from?.reader?.close();
+    this.onEnd?.();
+  }
+}
+
+/** The stream item of a snapshot: its id is that of the last record folded in. */
+export function snapshotItem(task: Task, idPrefix: string, seq: number): StreamItem {
+  const response: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } };
+  return { response, id: eventId(idPrefix, seq) };
+}
+
+/** The stream item of a message: it has no id, since there is nothing to come back to. */
+export function messageItem(message: Message): StreamItem {
+  return { response: { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "message", value: message } } };
+}

@@ -1,0 +1,27 @@
+import { createHash } from "node:crypto";
+import type { JsonValue } from "@bufbuild/protobuf";
+import { writeJson } from "../../protocol/codec/json/writer.js";
+import { type SendMessageRequest, SendMessageRequestSchema } from "../../protocol/model.js";
+
+/**
+ * What tells whether two sends say the same: a SHA-256 over the JSON form of message, configuration and metadata, with
+ * the keys of every object in order, so that it is the same by whichever binding and in whichever order they came. The
+ * tenant is left out: it belongs to the scope.
+ */
+export function digestOfSend(request: SendMessageRequest): string {
+  const content: SendMessageRequest = { ...request, tenant: "" };
+  const json = writeJson(SendMessageRequestSchema, content);
+  // Older versions always send one, though it may say nothing.
+  if (Object.keys(json["configuration"] ?? {}).length === 0) delete json["configuration"];
+  return createHash("sha256")
+    .update(JSON.stringify(inOrder(json)))
+    .digest("hex");
+}
+
+// Objects become lists too: an object would put keys that look like numbers first, and lose `__proto__`.
+function inOrder(value: JsonValue): JsonValue {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return ["list", ...value.map(inOrder)];
+  const members = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return ["object", ...members.flatMap(([key, each]) => [key, inOrder(each)])];
+}

@@ -1,0 +1,66 @@
+import { A2AError } from "../../protocol/errors.js";
+import { type StreamResponse, TaskState } from "../../protocol/model.js";
+import { isStop, isTerminal } from "../../protocol/states.js";
+import type { LogRecord } from "../ports.js";
+import type { Verdict } from "../read/task-stream.js";
+import { stateOf } from "../task/record-state.js";
+
+/**
+ * When a send is answered: `stop`: at the first terminal or interrupted state behind its message; `stream`: the same, but
+ * not at AUTH_REQUIRED while the turn lives; `created`: when the task is there; `taken`: when a turn has taken the message.
+ */
+export type SendMode = "stop" | "stream" | "created" | "taken";
+
+/** Follows the records of a task on behalf of one send and says when it is answered. */
+export interface SendGate {
+  see(record: LogRecord): Verdict;
+}
+
+/** `armed`: the message of the send was taken already. */
+export function createSendGate(entry: string, mode: SendMode, armed = false): SendGate {
+  let taken = armed;
+  // Whether the turn that runs was started for, or has taken, the message of the send: its error is told to that alone.
+  let isOwn = armed;
+  return {
+    see(record) {
+      switch (record.kind) {
+        case "message":
+          if (record.entry !== entry) return undefined;
+          taken = true;
+          isOwn = true;
+          return mode === "taken" ? "answer" : undefined;
+        case "turnEnded":
+          return taken && (isOwn || record.error === undefined) ? verdictOf(record) : undefined;
+        case "turnStarted":
+          if (record.cause !== "restart") isOwn = false;
+          return undefined;
+        case "event":
+          return seeEvent(record, taken, mode);
+        default:
+          return undefined;
+      }
+    },
+  };
+}
+
+function seeEvent(record: LogRecord & { readonly kind: "event" }, taken: boolean, mode: SendMode): Verdict {
+  const state = stateOf(record);
+  if (!taken)
+    return state !== undefined && isTerminal(state) ? { error: endedFirst(taskIdOf(record.event)) } : undefined;
+  if (mode === "created") return "answer";
+  if (state === undefined || !isStop(state)) return undefined;
+  return mode === "stream" && state === TaskState.AUTH_REQUIRED ? undefined : "answer";
+}
+
+function taskIdOf({ payload }: StreamResponse): string {
+  return payload.case === "statusUpdate" ? payload.value.taskId : "";
+}
+
+function verdictOf({ error }: LogRecord & { readonly kind: "turnEnded" }): Verdict {
+  return error === undefined ? "answer" : { error: new A2AError(error.code, error.message, error) };
+}
+
+/** The answer of a message that a task did not take any more. */
+export function endedFirst(taskId: string): A2AError {
+  return new A2AError("unsupportedOperation", "the task ended before it took the message", { metadata: { taskId } });
+}

@@ -1,0 +1,226 @@
+import { A2AError, invalidParams, taskNotFound } from "../../protocol/errors.js";
+import { idempotentSendExtension } from "../../protocol/extensions.js";
+import type { Message, SendMessageRequest, SendMessageResponse } from "../../protocol/model.js";
+import type { StreamItem } from "../../protocol/operations.js";
+import { isTerminal } from "../../protocol/states.js";
+import { giveUpSend } from "../ownership/abandoned-sends.js";
+import { deliverOnce } from "../ownership/claim.js";
+import { TaskBell } from "../ownership/task-waiter.js";
+import type { NewSend, SendRecord, StoredTask } from "../ports.js";
+import { isPlaced } from "../read/read-task.js";
+import { messageItem, type StreamStart, TaskStream } from "../read/task-stream.js";
+import type { Runtime } from "../runtime.js";
+import { isAnswer, publicFailure } from "../store-failure.js";
+import { eventIdMarker } from "../task/event-id.js";
+import type { TurnStart } from "../turn-start.js";
+import { digestOfSend } from "./digest.js";
+import { noteTask, SendHold } from "./idempotency-claim.js";
+import { answerAgain, type ReachedTask, streamAgain } from "./repeat.js";
+import { onceKept, openSend, registerOf, type SendCall, sendDelivered, sendNew, whileExpected } from "./send.js";
+import { attach, streamDelivered, streamNew } from "./stream.js";
+import { messageResponse } from "./wait.js";
+
+// Sends under the idempotent-send extension: the first one with a message id does what any send does, with a record of it
+// in the store; every other one attaches to what that came to.
+
+/** True for a send whose caller wants it done once. */
+export function isOnce({ context, request }: SendCall): boolean {
+  const { extensions } = context;
+  return extensions.length > 0 && extensions.includes(idempotentSendExtension) && request.message?.messageId !== "";
+}
+
+/** SendMessage under the extension. */
+export async function sendMessageOnce(call: SendCall): Promise<SendMessageResponse> {
+  const found = await find(call);
+  if (found.kind === "reply") return messageResponse(found.message);
+  if (found.kind === "task") return pushKept(call, found, (task) => answerAgain(call, task));
+  const held = { ...call, hold: found.hold };
+  return tryOut(found.hold, async () => {
+    const { start } = found;
+    const register = await registerOf(held, start.entry);
+    if (found.hold.record.seq === 0) return onceKept(register, sendNew(held, start, register));
+    const delivery = await bring(held, found);
+    if (delivery === "placed") {
+      return pushKept(call, await knownTask(call, found.hold.record), (task) => answerAgain(call, task));
+    }
+    return onceKept(register, sendDelivered(held, start, delivery, register));
+  });
+}
+
+/** SendStreamingMessage under the extension. */
+export function sendStreamingMessageOnce(call: SendCall): AsyncIterable<StreamItem> {
+  return new TaskStream(() => whileExpected(call, openOnce), eventIdMarker(call.context));
+}
+
+async function openOnce(call: SendCall): Promise<StreamStart> {
+  const attached = await attach(call);
+  if (attached !== undefined) return attached;
+  const found = await find(call);
+  if (found.kind === "reply") return { items: [messageItem(found.message)] };
+  if (found.kind === "task") return pushKept(call, found, (task) => streamAgain(call, task));
+  const held = { ...call, hold: found.hold };
+  return tryOut(found.hold, async () => {
+    const { start } = found;
+    const register = await registerOf(held, start.entry);
+    if (found.hold.record.seq === 0) return onceKept(register, streamNew(held, start, register));
+    const delivery = await bring(held, found);
+    if (delivery === "placed") {
+      return pushKept(call, await knownTask(call, found.hold.record), (task) => streamAgain(call, task));
+    }
+    return onceKept(register, Promise.resolve(streamDelivered(held, start, delivery, register)));
+  });
+}
+
+/** What a send finds under its message id: a reply, a task, or nothing, so that it is this one's to do. */
+type Found = { readonly kind: "reply"; readonly message: Message } | (ReachedTask & { readonly kind: "task" }) | Mine;
+
+interface Mine {
+  readonly kind: "mine";
+  readonly hold: SendHold;
+  readonly start: TurnStart;
+  /** The task before its record was made. */
+  readonly before: StoredTask | undefined;
+}
+
+async function find(call: SendCall): Promise<Found> {
+  const { runtime, scope } = call;
+  const start = openSend(call);
+  const { messageId, taskId } = start.send.message;
+  const digest = digestOfSend(asSent(call));
+  for (;;) {
+    const before = taskId === "" ? undefined : await runtime.store.read(scope, taskId);
+    if (taskId !== "" && before === undefined) throw taskNotFound(taskId);
+    const { entry } = start;
+    const record = await begin(runtime, {
+      scope,
+      messageId,
+      digest,
+      entry,
+      taskId: taskId === "" ? runtime.newId() : taskId,
+      seq: before?.head.seq ?? 0,
+      instance: runtime.instance,
+    });
+    if (record.entry === entry) return { kind: "mine", hold: new SendHold(runtime, record).enter(), start, before };
+    if (record.digest !== digest) {
+      throw invalidParams({ field: "message.messageId", description: "was sent before with another content" });
+    }
+    const found = await waitForOutcome(call, start, record);
+    if (found !== undefined) return found;
+  }
+}
+
+// As the caller wrote it: a name, whether there is a task for it yet or not.
+function asSent({ request, name }: SendCall): SendMessageRequest {
+  const { message } = request;
+  return name === undefined || message === undefined ? request : { ...request, message: { ...message, taskId: name } };
+}
+
+async function begin(runtime: Runtime, send: NewSend): Promise<SendRecord> {
+  await holdLease(runtime);
+  try {
+    return await runtime.store.beginSend(send);
+  } catch (error) {
+    // It may be there all the same.
+    if (!isAnswer(error)) giveUpSend(runtime, { ...send, attempt: 1 });
+    throw error;
+  }
+}
+
+// A record that names a process which the store does not know, or no more, would be taken over at once.
+async function holdLease({ lease }: Runtime): Promise<void> {
+  await lease.hold()?.catch((error: unknown) => {
+    throw publicFailure(error);
+  });
+}
+
+// Waits while another send with this message id has come to nothing yet, and takes its place when its process has gone.
+// `undefined`: that one was refused, so this one is the first.
+async function waitForOutcome(call: SendCall, start: TurnStart, first: SendRecord): Promise<Found | undefined> {
+  const { runtime, context } = call;
+  const bell = new TaskBell(runtime, first.taskId, context.signal);
+  try {
+    for (let record: SendRecord | undefined = first; record !== undefined; ) {
+      const found = await outcomeOf(call, record);
+      if (found !== undefined) return found;
+      if (record.live || runtime.sending.has(record.entry)) {
+        call.arrived?.();
+        await bell.next();
+      } else if (await take(runtime, record)) return mine(runtime, start, record);
+      record = await runtime.store.readSend(record.scope, record.messageId);
+    }
+    return undefined;
+  } finally {
+    bell.stop();
+  }
+}
+
+async function outcomeOf({ runtime }: SendCall, record: SendRecord): Promise<Found | undefined> {
+  const { outcome, scope, taskId, seq: after, entry } = record;
+  if (outcome?.kind === "reply") return { kind: "reply", message: outcome.message };
+  const head = await runtime.store.head(scope, taskId);
+  // A task that has ended takes nothing more: what it has not taken, it has refused.
+  const isKnown = after === 0 || (head !== undefined && isTerminal(head.state));
+  if (head !== undefined && (isKnown || (await isPlaced(runtime, { key: head.key, after, entry })))) {
+    if (outcome === undefined) noteTask(runtime, record);
+    return { kind: "task", sent: record, head };
+  }
+  if (head !== undefined && outcome?.kind === "task") {
+    // The message was taken back, by somebody who has not written that down.
+    await runtime.store.forgetSend(record);
+    return undefined;
+  }
+  if (outcome?.kind === "error") throw new A2AError(outcome.error.code, outcome.error.message, outcome.error);
+  if (outcome?.kind === "task") throw taskNotFound(taskId);
+  return undefined;
+}
+
+async function take(runtime: Runtime, record: SendRecord): Promise<boolean> {
+  runtime.turns.check(record.scope);
+  await holdLease(runtime);
+  try {
+    return await runtime.store.takeSend(record, runtime.instance);
+  } catch (error) {
+    if (!isAnswer(error)) giveUpSend(runtime, { ...record, attempt: record.attempt + 1 });
+    throw error;
+  }
+}
+
+function mine(runtime: Runtime, start: TurnStart, { entry, attempt, ...record }: SendRecord): Mine {
+  const hold = new SendHold(runtime, { ...record, entry, attempt: attempt + 1 }).enter();
+  // The agent may have run before only where the turn was to make the task.
+  const again = record.seq === 0 ? attempt + 1 : 1;
+  // By the name of a task the first try may have meant to make it, and another one is there by now; or the other way round.
+  const message = { ...start.send.message, taskId: record.seq === 0 ? "" : record.taskId };
+  const send = { ...start.send, message };
+  return { kind: "mine", hold, start: { ...start, entry, send, attempt: again }, before: undefined };
+}
+
+async function bring({ runtime }: SendCall, { hold, start, before }: Mine) {
+  const delivery = await deliverOnce(runtime, start, { after: hold.record.seq, before });
+  hold.reached();
+  return delivery;
+}
+
+async function knownTask({ runtime, scope }: SendCall, sent: SendHold["record"]): Promise<ReachedTask> {
+  const head = await runtime.store.head(scope, sent.taskId);
+  if (head === undefined) throw taskNotFound(sent.taskId);
+  return { sent, head };
+}
+
+async function tryOut<T>(hold: SendHold, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    await hold.failed(error);
+    throw error;
+  }
+}
+
+// The first try may have ended between the task and its push configuration.
+async function pushKept<T>(call: SendCall, task: ReachedTask, answer: (task: ReachedTask) => Promise<T>): Promise<T> {
+  const { sent, head } = task;
+  const register = await registerOf(call, sent.entry);
+  register?.({ key: head.key, id: head.id, seq: sent.seq, again: true });
+  await register?.kept();
+  return answer(task);
+}

@@ -1,0 +1,72 @@
+import type { A2AError } from "../../protocol/errors.js";
+import { copyTask } from "../../protocol/fold.js";
+import type { Message, SendMessageResponse, Task } from "../../protocol/model.js";
+import { TurnAborted } from "../agent.js";
+import type { LogRecord } from "../ports.js";
+import { publicFailure } from "../store-failure.js";
+import type { LiveTask, RecordObserver } from "../task/live-task.js";
+import type { Opening } from "../turn-start.js";
+import type { SendGate } from "./gate.js";
+
+/** What became of a send whose turn ran in this process; the live task when that turn has ended or gone without an answer. */
+export type SendOutcome = SendMessageResponse | { readonly live: LiveTask };
+
+/** Waits for the answer of one send, in the moment it is stored. */
+export class SendWait implements Opening, RecordObserver {
+  readonly outcome: Promise<SendOutcome>;
+  readonly #gate: SendGate;
+  readonly #historyLength: number | undefined;
+  #live: LiveTask | undefined;
+  #resolve: (outcome: SendOutcome) => void = () => {};
+  #reject: (error: unknown) => void = () => {};
+
+  constructor(gate: SendGate, historyLength: number | undefined) {
+    this.#gate = gate;
+    this.#historyLength = historyLength;
+    this.outcome = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  reply(message: Message): void {
+    this.#resolve(messageResponse(message));
+  }
+
+  failed(error: A2AError): void {
+    this.#reject(error);
+  }
+
+  live(task: LiveTask): void {
+    this.#live = task;
+    task.observers.add(this);
+  }
+
+  record(record: LogRecord, task: Task): void {
+    const verdict = this.#gate.see(record);
+    if (verdict === undefined) return;
+    this.close();
+    if (verdict === "answer") this.#resolve(taskResponse(copyTask(task, { historyLength: this.#historyLength })));
+    else this.#reject(verdict.error);
+  }
+
+  left(): void {
+    const live = this.#live;
+    // Parked, or run elsewhere: the log goes on.
+    if (live !== undefined && (live.failure === undefined || live.failure instanceof TurnAborted))
+      this.#resolve({ live });
+    else this.#reject(publicFailure(live?.failure));
+  }
+
+  close(): void {
+    this.#live?.observers.delete(this);
+  }
+}
+
+export function taskResponse(task: Task): SendMessageResponse {
+  return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "task", value: task } };
+}
+
+export function messageResponse(message: Message): SendMessageResponse {
+  return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "message", value: message } };
+}

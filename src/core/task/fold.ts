@@ -1,0 +1,26 @@
+import { applyEvent, type CopyOptions, copyTask, emptyTask, lastOf, settleStatusMessage } from "../../protocol/fold.js";
+import type { Task } from "../../protocol/model.js";
+import type { LogRecord, StoredTask } from "../ports.js";
+
+// The fold of the log: messages and events, as the protocol folds them.
+
+/** Adds one record to the task, in place. Parts and messages are shared with the record, never changed. */
+export function applyRecord(task: Task, record: LogRecord): void {
+  if (record.kind === "message") {
+    settleStatusMessage(task);
+    task.history.push(record.message);
+    return;
+  }
+  if (record.kind === "event") applyEvent(task, record.event);
+}
+
+/** The task that a stored snapshot and its records add up to: a fresh object. */
+export function foldStored(stored: StoredTask, options?: CopyOptions): Task {
+  const { head, snapshot, records } = stored;
+  if (records.length === 0 && snapshot !== undefined) return copyTask(snapshot.task, options);
+  const task = snapshot === undefined ? emptyTask(head.id, head.contextId) : copyTask(snapshot.task);
+  for (const record of records) applyRecord(task, record);
+  if (options?.artifacts === false) task.artifacts = [];
+  task.history = lastOf(task.history, options?.historyLength);
+  return task;
+}

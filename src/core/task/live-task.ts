@@ -1,0 +1,317 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { Principal, Scope } from "../../protocol/context.js";
+import { A2AError } from "../../protocol/errors.js";
+import { copyTask, emptyTask } from "../../protocol/fold.js";
+import { type Task, TaskState } from "../../protocol/model.js";
+import { isTerminal } from "../../protocol/states.js";
+import { TurnAborted } from "../agent.js";
+import type { AppendResult, LogRecord, StoredTask } from "../ports.js";
+import { eventIdPrefix } from "./event-id.js";
+import { applyRecord, foldStored } from "./fold.js";
+import type { LiveTaskDeps } from "./live-task-deps.js";
+import { createRecentItems, type RecentItems } from "./recent-items.js";
+import { createTail, type Tail } from "./tail.js";
+import { TaskSize } from "./task-size.js";
+import { attempt, type Outcome, retry, type Write } from "./write.js";
+import { type Draft, type Extras, type Flight, landing, loneFlight, openFlight } from "./write-batch.js";
+
+/** Somebody in this process who follows a live task record by record, in the moment it is stored. */
+export interface RecordObserver {
+  /** `task` is the fold up to and with the record; it goes on changing. */
+  record(record: LogRecord, task: Task): void;
+  /** This process does not run the task any more: its turn has ended, or was taken over. */
+  left(): void;
+}
+
+/**
+ * A task that a turn of this process runs: the only writer of its log. Records are numbered when they go to the store
+ * and folded, shown and counted when the store has them: persist, then publish.
+ */
+export class LiveTask {
+  readonly id: string;
+  readonly contextId: string;
+  readonly scope: Scope;
+  readonly version: string;
+  /** What its caller calls it. Known while it is being made. */
+  readonly name: string | undefined;
+  /** The fold of what is stored. */
+  readonly task: Task;
+  readonly tail: Tail = createTail();
+  readonly recent: RecentItems = createRecentItems();
+  readonly observers = new Set<RecordObserver>();
+  key: number | undefined;
+  incarnation = "";
+  idPrefix = "";
+  epoch = 0;
+  /** Number of the last stored record. */
+  stored = 0;
+  inboxPut = 0;
+  turn = 0;
+  /** Number of the record with the message that has started the turn. */
+  messageSeq = 0;
+  /** Until when the task was parked before the turn. */
+  wakeAt: number | undefined;
+  /** State of the last status that was accepted, stored or not. */
+  state: TaskState = TaskState.UNSPECIFIED;
+  /** Set when this process does not write the task any more. */
+  closed = false;
+  /** Why, when it was not the end of the turn. */
+  failure: unknown;
+  /** Told once when it is closed. */
+  onClose: (() => void) | undefined;
+  /** Who sent what waits in the inbox: a stored send knows its scope only. */
+  #senders: Map<string, Principal> | undefined;
+  readonly #deps: LiveTaskDeps;
+  readonly #pending: Flight[] = [];
+  #flying = false;
+  #waiters: (() => void)[] = [];
+  readonly #size = new TaskSize();
+  #statusTime = 0;
+
+  constructor(
+    deps: LiveTaskDeps,
+    born: Pick<LiveTask, "id" | "contextId" | "scope" | "version" | "name"> | StoredTask,
+  ) {
+    this.#deps = deps;
+    if ("head" in born) {
+      const { head } = born;
+      ({ id: this.id, contextId: this.contextId, scope: this.scope, version: this.version } = head);
+      ({ key: this.key, epoch: this.epoch, seq: this.stored, inboxPut: this.inboxPut, turn: this.turn } = head);
+      this.task = foldStored(born);
+      this.state = head.state;
+      this.wakeAt = head.wakeAt;
+      this.#statusTime = head.statusTime;
+      this.#size.resume(born, this.task);
+      this.#identify(head.incarnation);
+      return;
+    }
+    ({ id: this.id, contextId: this.contextId, scope: this.scope, version: this.version } = born);
+    this.name = born.name;
+    this.task = emptyTask(this.id, this.contextId);
+  }
+
+  /** Accepts records, which travel in one write: at once when nothing is in flight, else with the next flight. */
+  add(drafts: readonly Draft[], bytes: number): void {
+    this.#accept(drafts, bytes);
+    this.#kick();
+  }
+
+  /** The same for what has to be stored before the turn goes on; the promise resolves then. */
+  addStored(drafts: readonly Draft[], bytes: number, extras?: Extras): Promise<void> {
+    const flight = this.#accept(drafts, bytes);
+    if (extras !== undefined) flight.extras = { ...flight.extras, ...extras };
+    const stored = landing(flight);
+    this.#kick();
+    // Only a write that ends a turn can be refused by its inbox, and that is one of its own.
+    return stored.then(noop);
+  }
+
+  /** A write of its own, behind everything accepted so far; the caller learns whether it was refused. */
+  exclusive(drafts: readonly Draft[], bytes: number, extras: Extras): Promise<AppendResult> {
+    if (this.closed) return Promise.reject(this.failure ?? new TurnAborted("OwnershipLost"));
+    const flight = loneFlight(drafts, bytes, extras);
+    this.#pending.push(flight);
+    const result = landing(flight);
+    this.#kick();
+    return result;
+  }
+
+  /** Counts the content of an event, which may be less than before when it replaces some. False when it is too much. */
+  grow(bytes: number): boolean {
+    return this.#size.grow(bytes, this.#deps.limits.taskMaxBytes);
+  }
+
+  /** Remembers who sent what is put into the inbox. */
+  sentBy(entry: string, principal: Principal): void {
+    this.#senders ??= new Map();
+    this.#senders.set(entry, principal);
+  }
+
+  senderOf(entry: string): Principal | undefined {
+    return this.#senders?.get(entry);
+  }
+
+  forgetSender(entry: string): void {
+    this.#senders?.delete(entry);
+  }
+
+  /** Resolves when everything accepted so far is stored. */
+  async flushed(): Promise<void> {
+    while (this.#flying) await this.#nextLanding();
+    if (this.failure !== undefined) throw this.failure;
+  }
+
+  /** `undefined` while there is room to be ahead of the store, else a promise of it. */
+  room(): Promise<void> | undefined {
+    const last = this.#pending.at(-1);
+    if (last === undefined) return undefined;
+    const { batchMaxEvents, batchMaxBytes } = this.#deps.limits;
+    const full = last.drafts.length >= batchMaxEvents || last.bytes >= batchMaxBytes || this.#pending.length > 2;
+    return full ? this.#nextLanding() : undefined;
+  }
+
+  /** Gives the task up without a word to the store: somebody else writes it, or the store is gone. */
+  abandon(reason: unknown): void {
+    if (this.closed) return;
+    this.failure = reason;
+    if (!(reason instanceof TurnAborted)) this.#lose();
+    this.#close();
+    this.#deps.watch.moved(this.id);
+  }
+
+  #lose(): void {
+    this.#deps.lost.set(this.id, { scope: this.scope, since: this.#deps.clock.now() });
+  }
+
+  #accept(drafts: readonly Draft[], bytes: number): Flight {
+    if (this.closed) throw this.failure ?? new TurnAborted("OwnershipLost");
+    let flight = this.#pending.at(-1);
+    if (flight === undefined || flight.alone) {
+      flight = openFlight();
+      this.#pending.push(flight);
+    }
+    for (const draft of drafts) flight.drafts.push(draft);
+    flight.bytes += bytes;
+    return flight;
+  }
+
+  // At the end of the tick: what the agent says without waiting for anything in between travels in one write.
+  #kick(): void {
+    if (this.#flying) return;
+    this.#flying = true;
+    process.nextTick(() => void this.#fly());
+  }
+
+  // One flight after the other. The common case awaits the store and nothing else.
+  async #fly(): Promise<void> {
+    for (;;) {
+      const flight = this.closed ? undefined : this.#pending.shift();
+      if (flight === undefined) break;
+      const write = this.#number(flight);
+      try {
+        this.#land(flight, write, await this.#write(write));
+      } catch (error) {
+        flight.landed?.reject(error);
+        this.abandon(error);
+      }
+      this.#wake();
+    }
+    this.#flying = false;
+    this.#wake();
+  }
+
+  #write(write: Write): Promise<Outcome> {
+    return attempt(this.#deps, write).catch((error: unknown) => retry(this.#deps, write, error));
+  }
+
+  #number({ drafts, bytes, extras }: Flight): Write {
+    let { stored: seq } = this;
+    const records: LogRecord[] = [];
+    for (const draft of drafts) records.push(Object.assign(draft, { seq: ++seq }) as LogRecord);
+    const status = this.#stamp(records);
+    const snapshot = this.#snapshot(
+      records,
+      bytes,
+      extras?.end !== undefined && status !== undefined && isTerminal(status.state),
+    );
+    return {
+      task: this,
+      fence: { key: this.key, epoch: this.epoch, seq: this.stored },
+      holder: this.#deps.instance,
+      claim: extras?.claim,
+      body: { records, bytes, status, end: extras?.end, takes: extras?.takes, snapshot },
+    };
+  }
+
+  #land(flight: Flight, { body, claim }: Write, { result, head }: Outcome): void {
+    if (head !== undefined) {
+      this.key = head.key;
+      this.#identify(head.incarnation);
+    }
+    if (result === "fenced" || (result === "inboxMoved" && !flight.alone)) {
+      const lost = new TurnAborted("OwnershipLost");
+      // A task that another try of this process has made, with nobody behind it.
+      if (head?.holder === this.#deps.instance) this.#lose();
+      if (flight.alone) flight.landed?.resolve(result);
+      else flight.landed?.reject(lost);
+      return this.abandon(lost);
+    }
+    if (result === "stored") {
+      if (head !== undefined) {
+        this.epoch = head.epoch;
+        this.turn = head.turn;
+      } else if (claim !== undefined) {
+        this.epoch++;
+        this.turn = claim.turn;
+      }
+      this.#publish(body.records, body.bytes, body.end !== undefined);
+    }
+    flight.landed?.resolve(result);
+  }
+
+  // Sets the time of each status: now, but never before the last one. Gives the last status of the write.
+  #stamp(records: readonly LogRecord[]): Write["body"]["status"] {
+    let last: Write["body"]["status"];
+    for (const record of records) {
+      if (record.kind !== "event" || record.event.payload.case !== "statusUpdate") continue;
+      const { status } = record.event.payload.value;
+      if (status === undefined) continue;
+      this.#statusTime = Math.max(this.#deps.clock.now(), this.#statusTime);
+      status.timestamp = timestampFromMs(this.#statusTime);
+      last = { state: status.state, time: this.#statusTime };
+    }
+    return last;
+  }
+
+  #snapshot(records: readonly LogRecord[], bytes: number, finished: boolean): Write["body"]["snapshot"] {
+    const size = this.#size.written(bytes, finished);
+    if (size === undefined) return undefined;
+    const task = copyTask(this.task);
+    for (const record of records) applyRecord(task, record);
+    return { task, bytes: size };
+  }
+
+  #publish(records: readonly LogRecord[], bytes: number, ends: boolean): void {
+    for (const record of records) {
+      applyRecord(this.task, record);
+      this.stored = record.seq;
+      if (record.kind === "turnStarted") this.messageSeq = record.message ?? record.seq + 1;
+      for (const observer of this.observers) observer.record(record, this.task);
+    }
+    this.tail.push(records, bytes);
+    if (ends) this.#close();
+    this.#deps.watch.moved(this.id);
+    this.#deps.signals.publish({ kind: "moved", taskId: this.id });
+  }
+
+  #close(): void {
+    this.closed = true;
+    for (const { landed } of this.#pending.splice(0)) landed?.reject(this.failure ?? new TurnAborted("OwnershipLost"));
+    this.#wake();
+    const observers = [...this.observers];
+    this.observers.clear();
+    for (const observer of observers) observer.left();
+    this.onClose?.();
+  }
+
+  #nextLanding(): Promise<void> {
+    return new Promise((resolve) => this.#waiters.push(resolve));
+  }
+
+  #wake(): void {
+    if (this.#waiters.length === 0) return;
+    for (const resolve of this.#waiters.splice(0)) resolve();
+  }
+
+  #identify(incarnation: string): void {
+    this.incarnation = incarnation;
+    this.idPrefix = eventIdPrefix(this.id, incarnation);
+  }
+}
+
+const noop = (): void => {};
+
+/** The error of a turn whose next event would not fit any more. */
+export function tooLarge(what: string, maxBytes: number): A2AError {
+  return new A2AError("resourceExhausted", `${what} is over the limit of ${maxBytes} bytes`);
+}

@@ -1,0 +1,160 @@
+import { conform, conformJson } from "../../protocol/check/conform.js";
+import { A2AError } from "../../protocol/errors.js";
+import { type AgentEvent, artifactKey, type KeyedArtifactEvent, type ParkEvent } from "../../protocol/events.js";
+import {
+  type Artifact,
+  ArtifactSchema,
+  type Message,
+  MessageSchema,
+  Role,
+  type StreamResponse,
+  TaskState,
+  type TaskStatusUpdateEvent,
+} from "../../protocol/model.js";
+
+// Turns what an agent emits into an event of its task: ids filled in, and nothing in it that a binding could not write or a
+// peer would choke on. The time of a status is set when it is written.
+
+// How deep things lie in the JSON of the largest reply, a page of tasks; readers take 64 levels.
+const contentDepth = 5;
+const metadataDepth = 4;
+
+/** What a turn fills in. */
+export interface Identity {
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly newId: () => string;
+  /** Chooses the id of an artifact that has none; the same key gives the same id. */
+  readonly artifactId: (key: object | undefined) => string;
+}
+
+export type Normalized =
+  | { readonly kind: "reply"; readonly message: Message }
+  | { readonly kind: "status"; readonly state: TaskState; readonly event: StreamResponse }
+  | { readonly kind: "park"; readonly wakeAt: number | undefined }
+  | { readonly kind: "artifact"; readonly lastChunk: boolean; readonly event: StreamResponse };
+
+/** Throws `invalidAgentResponse` for an event that is not the turn's to emit. */
+export function normalizeEvent(event: AgentEvent, identity: Identity): Normalized {
+  if (typeof event !== "object" || event === null) throw unfit(`an agent emits events, not ${typeof event}`);
+  switch (event.$typeName) {
+    case "lf.a2a.v1.TaskArtifactUpdateEvent":
+      return normalizeArtifact(event, identity);
+    case "lf.a2a.v1.TaskStatusUpdateEvent":
+      return normalizeStatus(event, identity);
+    case "lf.a2a.v1.Message":
+      return { kind: "reply", message: normalizeMessage(event, identity, false) };
+    case "lf.a2a.v1.StreamResponse":
+      return normalizeWrapped(event, identity);
+    case "trivium.Park":
+      return normalizePark(event);
+    default:
+      throw unfit(`an agent emits messages, status and artifact events, not ${describe(event satisfies never)}`);
+  }
+}
+
+/** Status event of the turn's own making. */
+export function statusUpdate(state: TaskState, identity: Identity, message?: Message): StreamResponse {
+  const status: TaskStatusUpdateEvent["status"] = {
+    $typeName: "lf.a2a.v1.TaskStatus",
+    state,
+  };
+  if (message !== undefined) status.message = normalizeMessage(message, identity, true);
+  return wrapStatus({
+    $typeName: "lf.a2a.v1.TaskStatusUpdateEvent",
+    taskId: identity.taskId,
+    contextId: identity.contextId,
+    status,
+  });
+}
+
+function normalizeWrapped({ payload }: StreamResponse, identity: Identity): Normalized {
+  if (payload.case === undefined || payload.case === "task") {
+    throw unfit("an agent emits events of its task, not the task itself");
+  }
+  return normalizeEvent(payload.value, identity);
+}
+
+function normalizePark({ wakeAt }: ParkEvent): Normalized {
+  if (wakeAt !== undefined && !Number.isSafeInteger(wakeAt)) {
+    throw unfit("a task is parked until a time in whole milliseconds, or for none");
+  }
+  return { kind: "park", wakeAt };
+}
+
+function normalizeStatus(event: TaskStatusUpdateEvent, identity: Identity): Normalized {
+  checkIds(event, identity);
+  const { status } = event;
+  if (status === undefined || !states.has(status.state)) throw unfit("a status event needs a status with a state");
+  const wrapped = statusUpdate(status.state, identity, status.message);
+  if (event.metadata !== undefined && wrapped.payload.case === "statusUpdate") {
+    wrapped.payload.value.metadata = conformJson(event.metadata, "metadata", metadataDepth);
+  }
+  return { kind: "status", state: status.state, event: wrapped };
+}
+
+function normalizeArtifact(event: KeyedArtifactEvent, identity: Identity): Normalized {
+  checkIds(event, identity);
+  const { append, lastChunk } = event;
+  if (event.artifact === undefined) throw unfit("an artifact event needs an artifact");
+  const given = conform(ArtifactSchema, event.artifact, "artifact", contentDepth);
+  if (given.parts.length === 0) throw unfit("an artifact needs one part or more");
+  if (append && given.artifactId === "" && event[artifactKey] === undefined) {
+    throw unfit("append needs the artifactId that it adds to");
+  }
+  const artifact: Artifact =
+    given.artifactId === "" ? { ...given, artifactId: identity.artifactId(event[artifactKey]) } : given;
+  const value: KeyedArtifactEvent = {
+    $typeName: "lf.a2a.v1.TaskArtifactUpdateEvent",
+    taskId: identity.taskId,
+    contextId: identity.contextId,
+    artifact,
+    append: Boolean(append),
+    lastChunk: Boolean(lastChunk),
+  };
+  if (event.metadata !== undefined) value.metadata = conformJson(event.metadata, "metadata", metadataDepth);
+  return {
+    kind: "artifact",
+    lastChunk: value.lastChunk,
+    event: { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "artifactUpdate", value } },
+  };
+}
+
+/** A message of the agent; `taskId` stays empty as long as there is no task. */
+export function normalizeMessage(message: Message, identity: Identity, withTask: boolean): Message {
+  const given = conform(MessageSchema, message, "message", contentDepth);
+  checkIds(given, identity);
+  if (given.parts.length === 0) throw unfit("a message needs one part or more");
+  return {
+    ...given,
+    messageId: given.messageId === "" ? identity.newId() : given.messageId,
+    contextId: identity.contextId,
+    taskId: withTask ? identity.taskId : "",
+    role: Role.AGENT,
+  };
+}
+
+// The ids are not named: the error may reach a caller who must not see them.
+function checkIds(event: { readonly taskId: string; readonly contextId: string }, identity: Identity): void {
+  if (!isOwn(event.taskId, identity.taskId)) throw unfit("the event names another task than that of its turn");
+  if (!isOwn(event.contextId, identity.contextId)) throw unfit("the event names another context than that of its turn");
+}
+
+function isOwn(id: string | undefined, own: string): boolean {
+  return id === undefined || id === "" || id === own;
+}
+
+function wrapStatus(value: TaskStatusUpdateEvent): StreamResponse {
+  return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "statusUpdate", value } };
+}
+
+const states: ReadonlySet<unknown> = new Set(Object.values(TaskState).filter((state) => Number(state) > 0));
+
+function unfit(message: string): A2AError {
+  return new A2AError("invalidAgentResponse", message);
+}
+
+function describe(value: unknown): string {
+  if (typeof value !== "object" || value === null) return typeof value;
+  return "$typeName" in value ? String(value.$typeName) : "an object of another kind";
+}

@@ -1,0 +1,33 @@
+import type { StreamItem } from "../../protocol/operations.js";
+import type { LogRecord } from "../ports.js";
+import { eventId } from "./event-id.js";
+
+type EventRecord = LogRecord & { readonly kind: "event" };
+
+/**
+ * The stream items of a live task's last events, one for all of its readers, so that what a version makes of an event is
+ * made once. Bounded: a reader that is further behind gets an item of its own.
+ */
+export interface RecentItems {
+  of(record: EventRecord, idPrefix: string): StreamItem;
+}
+
+const kept = 64;
+
+export function createRecentItems(): RecentItems {
+  const items: ({ readonly seq: number; readonly item: StreamItem } | undefined)[] = [];
+  return {
+    of(record, idPrefix) {
+      const known = items[record.seq % kept];
+      if (known?.seq === record.seq) return known.item;
+      const item = streamItem(record, idPrefix);
+      items[record.seq % kept] = { seq: record.seq, item };
+      return item;
+    },
+  };
+}
+
+/** The stream item of an event. */
+export function streamItem({ event, seq }: EventRecord, idPrefix: string): StreamItem {
+  return { response: event, id: eventId(idPrefix, seq) };
+}

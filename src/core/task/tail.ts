@@ -1,0 +1,32 @@
+import type { LogRecord } from "../ports.js";
+
+/** The last records of a live task, so that its readers need no store. Bounded: who falls behind reads the store. */
+export interface Tail {
+  push(records: readonly LogRecord[], bytes: number): void;
+  /** Records with `seq > after`; `undefined` when the tail no longer reaches back that far. */
+  after(after: number): readonly LogRecord[] | undefined;
+}
+
+const keepRecords = 512;
+const maxBytes = 1 << 20;
+
+export function createTail(): Tail {
+  let records: LogRecord[] = [];
+  let size = 0;
+  return {
+    push(more, bytes) {
+      if (size + bytes > maxBytes) {
+        records = [];
+        size = 0;
+      }
+      size += bytes;
+      for (const record of more) records.push(record);
+      if (records.length > 2 * keepRecords) records = records.slice(-keepRecords);
+    },
+    after(after) {
+      const first = records[0];
+      if (first === undefined || first.seq > after + 1) return undefined;
+      return records.slice(after - first.seq + 1);
+    },
+  };
+}

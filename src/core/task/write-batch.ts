@@ -1,0 +1,41 @@
+import type { AppendResult, LogRecord, Park } from "../ports.js";
+
+/** A record that has no number yet. */
+export type Draft = Unnumbered<LogRecord>;
+type Unnumbered<R> = R extends LogRecord ? Omit<R, "seq"> : never;
+
+/** What a write does beside appending its records. */
+export interface Extras {
+  readonly end?: { readonly inboxPut: number; readonly park?: Park | undefined } | undefined;
+  readonly takes?: readonly string[] | undefined;
+  readonly claim?: { readonly turn: number } | undefined;
+}
+
+/** Records that travel in one write. */
+export interface Flight {
+  readonly drafts: Draft[];
+  bytes: number;
+  extras: Extras | undefined;
+  /** Takes no further records. */
+  readonly alone: boolean;
+  landed: { readonly resolve: (result: AppendResult) => void; readonly reject: (reason: unknown) => void } | undefined;
+  promise: Promise<AppendResult> | undefined;
+}
+
+/** A flight that others may join, without a record yet. */
+export function openFlight(): Flight {
+  return { drafts: [], bytes: 0, extras: undefined, alone: false, landed: undefined, promise: undefined };
+}
+
+/** A flight of its own. */
+export function loneFlight(drafts: readonly Draft[], bytes: number, extras: Extras): Flight {
+  return { drafts: [...drafts], bytes, extras, alone: true, landed: undefined, promise: undefined };
+}
+
+/** The promise of a flight is made when somebody wants it, which for a chunk of an artifact nobody does. */
+export function landing(flight: Flight): Promise<AppendResult> {
+  flight.promise ??= new Promise((resolve, reject) => {
+    flight.landed = { resolve, reject };
+  });
+  return flight.promise;
+}

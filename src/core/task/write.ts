@@ -1,0 +1,125 @@
+import type { Scope } from "../../protocol/context.js";
+import { TaskState } from "../../protocol/model.js";
+import type { Append, AppendResult, Head, LogRecord } from "../ports.js";
+import { isAnswer, NameTaken } from "../store-failure.js";
+import type { LiveTaskDeps } from "./live-task-deps.js";
+
+/** One write of a live task: its first, which creates it, or an append under the fence. */
+export interface Write {
+  readonly task: {
+    readonly id: string;
+    readonly contextId: string;
+    readonly scope: Scope;
+    readonly version: string;
+    readonly name: string | undefined;
+  };
+  readonly fence: { readonly key: number | undefined; readonly epoch: number; readonly seq: number };
+  readonly holder: string;
+  readonly claim: { readonly turn: number } | undefined;
+  readonly body: Omit<Append, "key" | "epoch" | "seq" | "claim">;
+}
+
+/** What became of a write. */
+export interface Outcome {
+  readonly result: AppendResult;
+  /** Set for a task that was created, by this write or by an earlier try of it. */
+  readonly head?: Head | undefined;
+}
+
+/** Pauses between two tries of a store that fails: the first, and what they grow to. */
+export const firstPauseMs = 20;
+export const maxPauseMs = 2000;
+
+/**
+ * Brings a write through failures of the store: tried again until `storeRetryMs` has passed, then the last error is
+ * thrown. After a failure nobody knows whether the write took effect, so the head is asked first.
+ */
+export async function retry(deps: LiveTaskDeps, write: Write, first: unknown): Promise<Outcome> {
+  const { clock, logger, limits } = deps;
+  const until = clock.now() + limits.storeRetryMs;
+  let error = first;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
+    // An answer, such as a full store, is not a failure to get one. A task may be there already, though, made by another
+    // process that was thought to have gone.
+    if (isAnswer(error) && write.fence.key === undefined) return refusedTask(deps, write, error);
+    if (isAnswer(error) || clock.now() + pauseMs > until) throw error;
+    logger.warn({ taskId: write.task.id, error }, "the task store failed, the turn waits");
+    await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
+    try {
+      return (await tookEffect(deps, write)) ?? (await attemptAgain(deps, write));
+    } catch (again) {
+      error = again;
+    }
+  }
+}
+
+// A write that failed may still arrive, and then it is what the next one is refused for.
+async function attemptAgain(deps: LiveTaskDeps, write: Write): Promise<Outcome> {
+  try {
+    const outcome = await attempt(deps, write);
+    return outcome.result === "stored" ? outcome : ((await tookEffect(deps, write)) ?? outcome);
+  } catch (error) {
+    const late = isAnswer(error) ? await tookEffect(deps, write) : undefined;
+    if (late === undefined) throw error;
+    return late;
+  }
+}
+
+async function refusedTask(deps: LiveTaskDeps, write: Write, error: unknown): Promise<Outcome> {
+  const there = await tookEffect(deps, write);
+  if (there !== undefined) return there;
+  const { scope, name } = write.task;
+  const isTaken = name !== undefined && (await deps.store.taskNamed(scope, name)) !== undefined;
+  throw isTaken ? new NameTaken(error) : error;
+}
+
+/** Brings a write to the store. */
+export async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, body }: Write): Promise<Outcome> {
+  const { store, lease } = deps;
+  const { key, epoch, seq } = fence;
+  // A task that is held by an instance which the store does not know, or no more, would be taken over at once.
+  const held = key === undefined || claim !== undefined ? lease.hold() : undefined;
+  if (held !== undefined) await held;
+  if (key !== undefined) {
+    const claimed = claim === undefined ? undefined : { holder, turn: claim.turn };
+    return { result: await store.append({ ...body, key, epoch, seq, claim: claimed }) };
+  }
+  const { status = { state: TaskState.SUBMITTED, time: 0 }, ...rest } = body;
+  const { id, contextId, scope, version, name } = task;
+  return {
+    result: "stored",
+    head: await store.create({ ...rest, status, id, contextId, scope, version, name, holder }),
+  };
+}
+
+// What stands behind the fence tells whether the write put it there. When the log of a new task is not what we wrote,
+// another process has taken it over, or has made it.
+async function tookEffect({ store }: LiveTaskDeps, write: Write): Promise<Outcome | undefined> {
+  const { task, fence, claim, body } = write;
+  const { length } = body.records;
+  if (fence.key === undefined) {
+    const head = await store.head(task.scope, task.id);
+    if (head === undefined) return undefined;
+    const alone = head.epoch === 1 && head.seq === length;
+    const page = alone ? await store.recordsAfter(head.key, 0, length) : undefined;
+    const same = typeof page === "object" && isSameWrite(body.records, page.records);
+    return { result: same ? "stored" : "fenced", head };
+  }
+  const page = await store.recordsAfter(fence.key, fence.seq, length);
+  if (page === undefined || page === "compacted") return undefined;
+  if (page.head.epoch !== fence.epoch + (claim === undefined ? 0 : 1)) return undefined;
+  // Claims for a restart are alike, whoever makes them, and a write that parks may have no record: the holder tells.
+  if (page.head.holder !== (body.end === undefined ? write.holder : "")) return undefined;
+  return isSameWrite(body.records, page.records) ? { result: "stored" } : undefined;
+}
+
+function isSameWrite(ours: readonly LogRecord[], stored: readonly LogRecord[]): boolean {
+  return ours.length === stored.length && ours.every((record, index) => isSame(record, stored[index]));
+}
+
+// Enough to tell the writes of one epoch from those of another process, or of another send, that claimed the same one.
+function isSame(ours: LogRecord, stored: LogRecord | undefined): boolean {
+  if (ours.kind === "message" && stored?.kind === "message") return ours.entry === stored.entry;
+  if (ours.kind === "turnStarted" && stored?.kind === "turnStarted") return ours.attempt === stored.attempt;
+  return ours.kind === stored?.kind;
+}

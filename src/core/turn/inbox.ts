@@ -1,0 +1,192 @@
+import type { Message } from "../../protocol/model.js";
+import type { Head, Hint, InboxEntry, Park } from "../ports.js";
+import type { LiveTask } from "../task/live-task.js";
+import { messageDraft } from "../task/message-record.js";
+import { recordBytes, sizeOfJson, sizeOfSend } from "../task/size.js";
+import type { Draft } from "../task/write-batch.js";
+import type { TurnStart } from "../turn-start.js";
+import type { Watcher } from "../watch.js";
+import type { TurnRun } from "./run.js";
+
+interface Receiver {
+  /** False as long as what was said before is not stored, and while a message is being taken. */
+  ready: boolean;
+  readonly resolve: (message: Message) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** A turn's view of its task's inbox: hears of cancels, hands messages to `receive`, and ends the turn when nothing waits. */
+export class TurnInbox implements Watcher {
+  readonly #run: TurnRun;
+  #live: LiveTask | undefined;
+  #receiver: Receiver | undefined;
+  #checking = false;
+  #again = false;
+  #closed = false;
+
+  constructor(run: TurnRun) {
+    this.#run = run;
+  }
+
+  get taskId(): string {
+    return this.#run.taskId;
+  }
+
+  get key(): number | undefined {
+    return this.#live?.key;
+  }
+
+  watch(live: LiveTask): void {
+    this.#live = live;
+    // A turn may make its task with its very last word.
+    if (!this.#closed) this.#run.runtime.watch.add(this);
+  }
+
+  wake(kind: Hint["kind"]): void {
+    if (kind === "inbox") this.#look();
+  }
+
+  check(head: Head): void {
+    const live = this.#live;
+    if (live === undefined || this.#closed) return;
+    if (head.epoch > live.epoch && head.holder !== this.#run.runtime.instance) this.#run.abort("OwnershipLost");
+    else if (head.inboxPut !== live.inboxPut) this.#look();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#receiver?.reject(noMessage());
+    this.#run.runtime.watch.delete(this);
+  }
+
+  /** Waits for the next message and takes it. One at a time. */
+  async receive(): Promise<Message> {
+    const refusal = this.#run.refusal();
+    if (refusal !== undefined) throw refusal;
+    if (this.#receiver !== undefined) throw new TypeError("a turn receives one message at a time");
+    const live = this.#run.ensureTask();
+    const { promise: taken, resolve, reject } = Promise.withResolvers<Message>();
+    taken.catch(() => {});
+    const receiver: Receiver = { ready: false, resolve, reject };
+    this.#receiver = receiver;
+    try {
+      await this.#run.orAborted(this.#run.flushed());
+      if (live.closed) throw noMessage();
+      receiver.ready = true;
+      this.#look();
+      return await this.#run.orAborted(taken);
+    } finally {
+      this.#receiver = undefined;
+    }
+  }
+
+  /**
+   * Ends the turn in a state that is not terminal, with these records or parked, unless something waits: then a cancel ends
+   * the task, and a message or a wake starts the next turn in the same write.
+   */
+  async endTurn(live: LiveTask, ended: readonly Draft[], park?: Park): Promise<void> {
+    await live.flushed();
+    live.wakeAt = park?.wakeAt;
+    for (;;) {
+      const result = await live.exclusive(copied(ended), 0, { end: { inboxPut: live.inboxPut, park } });
+      if (result !== "inboxMoved") return;
+      const entries = await this.#read(live);
+      if (entries.some((entry) => entry.kind === "cancel")) return this.#run.cancelNow();
+      const [entry] = entries;
+      if (entry !== undefined && (await this.#nextTurn(live, ended, entry))) return;
+    }
+  }
+
+  async #nextTurn(live: LiveTask, ended: readonly Draft[], entry: InboxEntry): Promise<boolean> {
+    const turn = live.turn + 1;
+    const { start, drafts, bytes } = this.#startOf(live, entry, turn);
+    const result = await live.exclusive([...copied(ended), ...drafts], bytes, { claim: { turn }, takes: [entry.id] });
+    if (result !== "stored") return result === "fenced";
+    live.forgetSender(entry.id);
+    this.#run.runtime.startTurn(start, { live });
+    return true;
+  }
+
+  // A message, or a wake, which goes on with the message of this turn.
+  #startOf(
+    live: LiveTask,
+    { id, send, wake }: InboxEntry,
+    turn: number,
+  ): { readonly start: TurnStart; readonly drafts: readonly Draft[]; readonly bytes: number } {
+    const { scope, start } = this.#run;
+    const attempt = 1;
+    if (send === undefined) {
+      const { messageSeq: message } = live;
+      return {
+        start: { ...start, cause: "wake", attempt, wake },
+        drafts: [{ kind: "turnStarted", turn, attempt, cause: "wake", wake, message }],
+        bytes: recordBytes + sizeOfJson(wake),
+      };
+    }
+    const principal = live.senderOf(id) ?? { ...scope };
+    return {
+      start: { cause: "message", attempt, principal, scope, entry: id, send },
+      drafts: [{ kind: "turnStarted", turn, attempt, cause: "message" }, messageDraft(live, id, send)],
+      bytes: sizeOfSend(send),
+    };
+  }
+
+  /** Whether a cancel waits. */
+  async holdsCancel(): Promise<boolean> {
+    if (this.#live === undefined) return false;
+    return (await this.#read(this.#live)).some(({ kind }) => kind === "cancel");
+  }
+
+  #look(): void {
+    if (this.#checking) {
+      this.#again = true;
+      return;
+    }
+    this.#checking = true;
+    void this.#lookNow();
+  }
+
+  async #lookNow(): Promise<void> {
+    try {
+      do {
+        this.#again = false;
+        await this.#handle();
+      } while (this.#again && !this.#closed);
+    } catch (error) {
+      // The poll looks again.
+      this.#run.runtime.logger.warn({ taskId: this.taskId, error }, "the inbox could not be read");
+    } finally {
+      this.#checking = false;
+    }
+  }
+
+  async #handle(): Promise<void> {
+    const live = this.#live;
+    if (live?.key === undefined || this.#closed || live.closed) return;
+    const entries = await this.#read(live);
+    if (this.#closed) return;
+    if (entries.some((entry) => entry.kind === "cancel")) return this.#run.abort("Canceled");
+    const entry = entries.find((each) => each.send !== undefined);
+    const receiver = this.#receiver;
+    if (receiver?.ready !== true || entry?.send === undefined) return;
+    receiver.ready = false;
+    if (await this.#run.take(live, entry, entry.send)) return receiver.resolve(entry.send.message);
+    receiver.ready = true;
+    this.#again = true;
+  }
+
+  // The count is remembered only when nothing waits, so that a turn does not end over what it has seen.
+  async #read(live: LiveTask): Promise<readonly InboxEntry[]> {
+    if (live.key === undefined) return [];
+    const { entries, inboxPut } = await this.#run.runtime.store.inbox(live.key);
+    if (entries.length === 0) live.inboxPut = inboxPut;
+    return entries;
+  }
+}
+
+// A write numbers its drafts, and one that was refused is tried again.
+const copied = (drafts: readonly Draft[]): readonly Draft[] => drafts.map((draft) => ({ ...draft }));
+
+function noMessage(): TypeError {
+  return new TypeError("the task has ended: no message will come");
+}

@@ -1,0 +1,249 @@
+import type { Scope } from "../../protocol/context.js";
+import { A2AError } from "../../protocol/errors.js";
+import type { AgentEvent } from "../../protocol/events.js";
+import { copyTask } from "../../protocol/fold.js";
+import { type Message, type Task, TaskState } from "../../protocol/model.js";
+import { type AbortKind, TurnAborted } from "../agent.js";
+import type { InboxEntry, QueuedSend } from "../ports.js";
+import type { Runtime } from "../runtime.js";
+import type { LiveTask } from "../task/live-task.js";
+import { normalizeEvent } from "../task/normalize.js";
+import type { TurnStart, TurnSubject } from "../turn-start.js";
+import { endTurn } from "./end.js";
+import { TurnInbox } from "./inbox.js";
+import { runAgent } from "./run-agent.js";
+import { createTurn } from "./turn.js";
+import { TurnWaits } from "./waits.js";
+import { TurnPen } from "./writer.js";
+
+/** The kernel of a turn: runs the agent, takes what it emits in order, stops it when told so, and ends the turn. */
+export class TurnRun {
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly scope: Scope;
+  readonly runtime: Runtime;
+  readonly start: TurnStart;
+  /** The task as it stood when the turn began. */
+  readonly before: Task | undefined;
+  message: Message;
+  /** Set once the turn is told to stop. */
+  aborted: TurnAborted | undefined;
+  readonly inbox: TurnInbox;
+  readonly #subject: TurnSubject;
+  readonly #pen: TurnPen;
+  #controller: AbortController | undefined;
+  #abortPending = false;
+  #waits: TurnWaits | undefined;
+  /** Settles when all events that wait for room have been accepted. */
+  #line: Promise<void> | undefined;
+  /** Nothing was emitted, and no task made for that reason, since the turn began. */
+  #silent = true;
+  #concluded = false;
+  #begun = 0;
+  #timers: (() => void)[] = [];
+
+  constructor(runtime: Runtime, start: TurnStart, subject: TurnSubject) {
+    this.runtime = runtime;
+    this.start = start;
+    this.scope = start.scope;
+    this.message = start.send.message;
+    this.#subject = subject;
+    this.#pen = new TurnPen(runtime, start, subject, (made) => {
+      this.#follow(made);
+      this.inbox.watch(made);
+    });
+    ({ taskId: this.taskId, contextId: this.contextId } = this.#pen.identity);
+    this.inbox = new TurnInbox(this);
+    const { live } = this.#pen;
+    if (live !== undefined) this.#follow(live);
+    this.before = live === undefined ? undefined : copyTask(live.task);
+  }
+
+  /** The task, once there is one. */
+  get live(): LiveTask | undefined {
+    return this.#pen.live;
+  }
+
+  /** Aborts when the turn is told to stop. Made when first asked for. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.aborted !== undefined) this.#controller.abort(this.aborted);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Starts the agent. With `makeTask` the caller gets a task even before the agent says something. */
+  run(makeTask: "at once" | "next" | "later"): void {
+    const { clock, limits } = this.runtime;
+    this.#begun = clock.now();
+    this.runtime.turns.enter(this);
+    if (this.live !== undefined) this.inbox.watch(this.live);
+    if (makeTask === "at once") this.#makeTask();
+    else if (makeTask === "next") setImmediate(() => this.#makeTask());
+    else this.#timers.push(clock.after(limits.taskAfterMs, () => this.#makeTask()));
+    if (limits.turnDeadlineMs !== undefined) {
+      this.#timers.push(clock.after(limits.turnDeadlineMs, () => this.abort("DeadlineExceeded")));
+    }
+    void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      const named = "opening" in this.#subject && this.#subject.name !== undefined;
+      if (named && !(await this.#hasItsName())) return this.#conclude(undefined);
+      await runAgent(this.runtime.agent, createTurn(this), this);
+      // An agent that did not wait for its events has said them all the same.
+      while (this.#line !== undefined) await this.#line;
+    } catch (error) {
+      return this.#conclude({ error });
+    }
+    return this.#conclude(undefined);
+  }
+
+  // Another task may get the name at the same moment: then the message goes there, and no agent hears of it here.
+  async #hasItsName(): Promise<boolean> {
+    await this.live?.flushed();
+    return this.aborted === undefined;
+  }
+
+  /** Accepts an event: at once (`undefined`), or when the promise resolves. Throws for an event that is not the turn's. */
+  emit(event: AgentEvent): Promise<void> | undefined {
+    const refusal = this.refusal();
+    if (refusal !== undefined) return Promise.reject(refusal);
+    const room = this.#line ?? this.live?.room();
+    return room === undefined ? this.#accept(event) : this.#standInLine(event, room);
+  }
+
+  // Events of an agent that does not wait for them wait here, in the order of their coming.
+  #standInLine(event: AgentEvent, first: Promise<void>): Promise<void> {
+    const emitted = this.#waitInLine(event, first);
+    const line = emitted.then(noop, noop).finally(() => {
+      if (this.#line === line) this.#line = undefined;
+    });
+    this.#line = line;
+    return emitted;
+  }
+
+  async #waitInLine(event: AgentEvent, first: Promise<void>): Promise<void> {
+    for (let room: Promise<void> | undefined = first; room !== undefined; room = this.live?.room()) {
+      await this.orAborted(room);
+    }
+    return this.#accept(event);
+  }
+
+  #accept(event: AgentEvent): Promise<void> | undefined {
+    if (this.#pen.closed || this.#concluded) {
+      this.runtime.logger.debug({ taskId: this.taskId }, "an event behind the end of the turn was dropped");
+      return undefined;
+    }
+    const normal = normalizeEvent(event, this.#pen.identity);
+    this.#silent = false;
+    return this.#pen.write(normal);
+  }
+
+  /** Resolves when everything emitted so far is stored, also what still waits for room. */
+  async flushed(): Promise<void> {
+    await this.#line;
+    await this.live?.flushed();
+  }
+
+  /** False once the turn has ended, or was cut off. */
+  alive(): boolean {
+    return !this.#concluded;
+  }
+
+  /** True once a reply or a terminal event was emitted. */
+  get answered(): boolean {
+    return this.#pen.closed;
+  }
+
+  /** Why nothing is accepted now: told once after an abort, and always after the turn was cut off. */
+  refusal(): unknown {
+    if (this.aborted === undefined) return undefined;
+    if (!this.#abortPending && !this.#concluded) return undefined;
+    this.#abortPending = false;
+    return this.aborted;
+  }
+
+  /** Waits for something, unless the turn is told to stop first, or cut off. */
+  orAborted<T>(wait: Promise<T>): Promise<T> {
+    const refusal = this.refusal();
+    if (refusal !== undefined) return Promise.reject(refusal);
+    this.#waits ??= new TurnWaits();
+    return this.#waits.add(wait);
+  }
+
+  /** Tells the agent to stop. What it emits while it unwinds is stored; after the grace it is cut off. */
+  abort(kind: AbortKind): void {
+    if (this.aborted !== undefined || this.#concluded) return;
+    this.aborted = new TurnAborted(kind);
+    // Those who wait are told; else it is told to whoever asks next.
+    this.#abortPending = this.#waits?.end(this.aborted) !== true;
+    this.#controller?.abort(this.aborted);
+    if (kind === "OwnershipLost") return void this.#conclude(undefined);
+    this.#timers.push(this.runtime.clock.after(this.runtime.limits.graceMs, () => void this.#conclude(undefined)));
+  }
+
+  /** The task, made now if there is none yet: a turn that waits for a message must be there to be sent one. */
+  ensureTask(): LiveTask {
+    // What was made for the agent is no longer as it was before the turn.
+    if (this.live === undefined) this.#silent = false;
+    return this.#pen.ensureTask();
+  }
+
+  /** Takes a waiting message into the turn. False when it was withdrawn meanwhile. */
+  async take(live: LiveTask, entry: InboxEntry, send: QueuedSend): Promise<boolean> {
+    if (!(await this.#pen.take(live, entry, send))) return false;
+    this.#silent = false;
+    this.message = send.message;
+    return true;
+  }
+
+  #makeTask(): void {
+    if (this.#concluded || this.#pen.closed || !this.#silent) return;
+    this.#silent = false;
+    this.#pen.makeTask();
+  }
+
+  // A task that was given up takes its turn with it; one that has ended gets no more messages.
+  #follow(live: LiveTask): void {
+    live.onClose = () => {
+      if (live.failure === undefined) this.inbox.close();
+      else this.abort("OwnershipLost");
+    };
+  }
+
+  async #conclude(failure: { readonly error: unknown } | undefined): Promise<void> {
+    if (this.#concluded) return;
+    this.#concluded = true;
+    for (const cancel of this.#timers.splice(0)) cancel();
+    // An error is made only for somebody who waits: its stack costs more than all the rest of a short turn.
+    if (this.#waits?.isEmpty === false) this.#waits.end(this.aborted ?? new TypeError("the turn has ended"));
+    this.inbox.close();
+    try {
+      await endTurn(
+        { run: this, pen: this.#pen, subject: this.#subject, silent: this.#silent, begun: this.#begun },
+        failure,
+      );
+    } catch (error) {
+      if (!(error instanceof TurnAborted))
+        this.runtime.logger.error({ taskId: this.taskId, error }, "a turn could not be ended");
+      this.live?.abandon(error);
+      if (this.live === undefined && "opening" in this.#subject) {
+        this.#subject.opening.failed(new A2AError("internalError", "internal error", { cause: error }));
+      }
+    } finally {
+      if (this.live?.closed === true && this.runtime.live.get(this.taskId) === this.live)
+        this.runtime.live.delete(this.taskId);
+      this.runtime.turns.leave(this);
+    }
+  }
+
+  /** Ends a task that was asked to be canceled while its turn was ending. */
+  cancelNow(): Promise<void> {
+    return this.#pen.end(TaskState.CANCELED);
+  }
+}
+
+const noop = (): void => {};

@@ -1,0 +1,150 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Principal } from "../../protocol/context.js";
+import type { AgentEvent } from "../../protocol/events.js";
+import { type Logger, withFields } from "../../protocol/logger.js";
+import type { Message, SendMessageConfiguration, Task } from "../../protocol/model.js";
+import { textOf } from "../../protocol/parts.js";
+import { type Turn, TurnAborted } from "../agent.js";
+import type { TurnCause } from "../ports.js";
+import { foldStored } from "../task/fold.js";
+import type { TurnRun } from "./run.js";
+import { type Breath, createBreath } from "./yield-budget.js";
+
+const maxReferences = 16;
+
+/** What the agent sees of its turn. Members are made when they are asked for, so that destructuring pays for what it takes. */
+export function createTurn(run: TurnRun): Turn {
+  return new AgentTurn(run);
+}
+
+class AgentTurn implements Turn {
+  readonly #run: TurnRun;
+  #breathing: Breath | undefined;
+
+  constructor(run: TurnRun) {
+    this.#run = run;
+  }
+
+  #breath(): Breath {
+    this.#breathing ??= createBreath(this.#run.runtime.clock);
+    return this.#breathing;
+  }
+
+  get message(): Message {
+    return this.#run.message;
+  }
+
+  get text(): string {
+    return textOf(this.#run.message.parts);
+  }
+
+  get task(): Task | undefined {
+    return this.#run.before;
+  }
+
+  get taskId(): string {
+    return this.#run.taskId;
+  }
+
+  get contextId(): string {
+    return this.#run.contextId;
+  }
+
+  get configuration(): SendMessageConfiguration | undefined {
+    return this.#run.start.send.configuration;
+  }
+
+  get metadata(): Message["metadata"] {
+    return this.#run.start.send.metadata;
+  }
+
+  get extensions(): readonly string[] {
+    return this.#run.start.send.extensions;
+  }
+
+  get principal(): Principal {
+    return this.#run.start.principal;
+  }
+
+  get tenant(): string {
+    return this.#run.scope.tenant;
+  }
+
+  get attempt(): number {
+    return this.#run.start.attempt;
+  }
+
+  get cause(): TurnCause {
+    return this.#run.start.cause;
+  }
+
+  get wake(): JsonValue | undefined {
+    return this.#run.start.wake;
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal;
+  }
+
+  get logger(): Logger {
+    return withFields(this.#run.runtime.logger, { taskId: this.taskId, contextId: this.contextId });
+  }
+
+  get emit(): (event: AgentEvent) => Promise<void> {
+    return (event) => unattended(emit(this.#run, this.#breath(), event));
+  }
+
+  get flush(): () => Promise<void> {
+    return () => unattended(this.#run.flushed());
+  }
+
+  get receive(): () => Promise<Message> {
+    return () => unattended(this.#run.inbox.receive());
+  }
+
+  get ask(): (event: AgentEvent) => Promise<Message> {
+    return (event) => unattended(ask(this.#run, event));
+  }
+
+  get history(): Turn["history"] {
+    return async ({ last } = {}) => {
+      const history = this.#run.live?.task.history ?? [this.#run.message];
+      return last === undefined ? [...history] : history.slice(Math.max(0, history.length - last));
+    };
+  }
+
+  get references(): Turn["references"] {
+    return async () => {
+      const { runtime, scope, message } = this.#run;
+      const ids = [...new Set(message.referenceTaskIds)].slice(0, maxReferences);
+      const stored = await Promise.all(ids.map((id) => runtime.store.read(scope, id)));
+      return stored.filter((each) => each !== undefined).map((each) => foldStored(each));
+    };
+  }
+}
+
+async function emit(run: TurnRun, breath: Breath, event: AgentEvent): Promise<void> {
+  try {
+    await run.emit(event);
+  } catch (error) {
+    // Perhaps nobody waits for it, so it is said here as well.
+    if (!(error instanceof TurnAborted)) {
+      run.runtime.logger.warn({ taskId: run.taskId, error }, "an event of the agent was refused");
+    }
+    // One that goes on regardless is not let spin.
+    await breath.take();
+    throw error;
+  }
+  if (breath.due(run.answered)) await breath.take();
+}
+
+async function ask(run: TurnRun, event: AgentEvent): Promise<Message> {
+  await run.emit(event);
+  return run.inbox.receive();
+}
+
+// An agent may emit from a callback without waiting: a refusal that nobody hears must not end the process.
+function unattended<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}

@@ -1,0 +1,207 @@
+import { A2AError } from "../../protocol/errors.js";
+import { reply } from "../../protocol/events.js";
+import { type Message, type StreamResponse, TaskState } from "../../protocol/model.js";
+import { isInterrupted, isStop, isTerminal } from "../../protocol/states.js";
+import type { InboxEntry, Park, QueuedSend } from "../ports.js";
+import type { Runtime } from "../runtime.js";
+import { LiveTask, tooLarge } from "../task/live-task.js";
+import { messageDraft } from "../task/message-record.js";
+import { type Identity, type Normalized, statusUpdate } from "../task/normalize.js";
+import { recordBytes, replacedBytes, sizeOfEvent, sizeOfMessage, sizeOfSend } from "../task/size.js";
+import type { Draft } from "../task/write-batch.js";
+import type { TurnStart, TurnSubject } from "../turn-start.js";
+
+/**
+ * What a turn writes: its events and, before the first of them, how the task began. Without an event that needs one there
+ * is no task.
+ */
+export class TurnPen {
+  readonly identity: Identity;
+  /** The task, once there is one. */
+  live: LiveTask | undefined;
+  /** A reply or a terminal event was written, or the task was parked: nothing more is. */
+  closed = false;
+  /** The last status since the last message was taken is one that answers a send. */
+  stopped = false;
+  /** How the turn ends, when it is to go on later. */
+  parked: Park | undefined;
+  readonly #runtime: Runtime;
+  readonly #start: TurnStart;
+  readonly #subject: TurnSubject;
+  readonly #onTask: (live: LiveTask) => void;
+  /** A status stands before whatever comes next: WORKING on a continued task. */
+  #needsWorking: boolean;
+  #keyed: Map<object, string> | undefined;
+  #ordinal = 0;
+
+  constructor(runtime: Runtime, start: TurnStart, subject: TurnSubject, onTask: (live: LiveTask) => void) {
+    this.#runtime = runtime;
+    this.#start = start;
+    this.#subject = subject;
+    this.#onTask = onTask;
+    this.live = "live" in subject ? subject.live : undefined;
+    this.#needsWorking = this.live !== undefined && this.live.state !== TaskState.WORKING;
+    const { newId } = runtime;
+    const ids = "live" in subject ? { taskId: subject.live.id, contextId: subject.live.contextId } : subject;
+    this.identity = {
+      taskId: ids.taskId,
+      contextId: ids.contextId,
+      newId,
+      artifactId: (key) => this.#artifactId(key),
+    };
+  }
+
+  /** Writes an event: accepted at once (`undefined`), or stored when the promise resolves. Throws when it is too large. */
+  write(normal: Normalized): Promise<void> | undefined {
+    if (normal.kind === "reply") return this.#reply(normal.message);
+    if (normal.kind === "status") return this.#status(normal.state, normal.event);
+    if (normal.kind === "park") return this.#park(normal.wakeAt);
+    const bytes = this.#sized(normal.event);
+    const { live, prelude } = this.#open(false);
+    const drafts: readonly Draft[] = [...prelude, { kind: "event", event: normal.event }];
+    const size = bytes + drafts.length * recordBytes;
+    if (normal.lastChunk) return live.addStored(drafts, size);
+    live.add(drafts, size);
+    return undefined;
+  }
+
+  /** Ends the turn in a terminal state: one write, which no inbox can hold up. */
+  async end(state: TaskState, text?: string): Promise<void> {
+    const message = text === undefined ? undefined : reply(text);
+    const { live, prelude } = this.#open(true);
+    await this.#addStatus(live, prelude, state, statusUpdate(state, this.identity, message), recordBytes);
+  }
+
+  /** Gives the caller a task although nothing was said yet: SUBMITTED, or WORKING on a continued one. */
+  makeTask(): void {
+    const { live, prelude } = this.#open(false);
+    if (prelude.length > 0) live.add(prelude, prelude.length * recordBytes);
+  }
+
+  /** The task, made now if there is none yet; a continued one stays as it is. */
+  ensureTask(): LiveTask {
+    const { live, prelude } = this.#open(true);
+    if (prelude.length > 0) live.add(prelude, prelude.length * recordBytes);
+    return live;
+  }
+
+  /** Takes a waiting message into the turn: one write of its own, which is refused when it was withdrawn meanwhile. */
+  async take(live: LiveTask, entry: InboxEntry, send: QueuedSend): Promise<boolean> {
+    const drafts: Draft[] = [messageDraft(live, entry.id, send)];
+    const { state } = live;
+    if (isInterrupted(state)) drafts.push(this.#statusDraft(live, TaskState.WORKING));
+    const result = await live.exclusive(drafts, sizeOfSend(send) + recordBytes, { takes: [entry.id] });
+    if (result !== "stored") {
+      if (live.state === TaskState.WORKING) live.state = state;
+      return false;
+    }
+    live.forgetSender(entry.id);
+    this.stopped = false;
+    this.#needsWorking = false;
+    return true;
+  }
+
+  // The live task, and what has to be written before the next event: how the task began, or that it is worked on again.
+  #open(isStatus: boolean): { readonly live: LiveTask; readonly prelude: readonly Draft[] } {
+    if (this.live !== undefined) {
+      const prelude = this.#needsWorking && !isStatus ? [this.#statusDraft(this.live, TaskState.WORKING)] : [];
+      if (prelude.length > 0) this.#needsWorking = false;
+      return { live: this.live, prelude };
+    }
+    if (!("opening" in this.#subject)) throw new TypeError("a continued turn has its task");
+    const { taskId: id, contextId, version, name, opening } = this.#subject;
+    const { scope, attempt, cause, entry, send } = this.#start;
+    const live = new LiveTask(this.#runtime, { id, contextId, scope, version, name });
+    this.live = live;
+    live.turn = 1;
+    this.#runtime.live.set(id, live);
+    this.#onTask(live);
+    opening.live(live);
+    const prelude: Draft[] = [
+      { kind: "turnStarted", turn: 1, attempt, cause },
+      messageDraft(live, entry, send),
+      this.#statusDraft(live, TaskState.SUBMITTED),
+    ];
+    return { live, prelude };
+  }
+
+  // The task stays as it is, at work unless it has asked for something; the turn ends when its agent does.
+  #park(wakeAt: number | undefined): undefined {
+    const { live, prelude } = this.#open(true);
+    const isBegun = this.stopped || live.state === TaskState.WORKING;
+    const drafts = isBegun ? prelude : [...prelude, this.#statusDraft(live, TaskState.WORKING)];
+    if (drafts.length > 0) live.add(drafts, drafts.length * recordBytes);
+    this.closed = true;
+    this.parked = { wakeAt };
+  }
+
+  // Without a task the message is the whole answer; with one it completes the task.
+  #reply(message: Message): Promise<void> | undefined {
+    if (this.live !== undefined) {
+      return this.#status(TaskState.COMPLETED, statusUpdate(TaskState.COMPLETED, this.identity, message));
+    }
+    const { eventMaxBytes } = this.#runtime.limits;
+    const bytes = sizeOfMessage(message);
+    if (bytes > eventMaxBytes) throw tooLarge("the message", eventMaxBytes);
+    const opening = "opening" in this.#subject ? this.#subject.opening : undefined;
+    if (opening?.replyMaxBytes !== undefined && bytes > opening.replyMaxBytes) {
+      return this.#status(TaskState.COMPLETED, statusUpdate(TaskState.COMPLETED, this.identity, message));
+    }
+    this.closed = true;
+    opening?.reply(message);
+    return undefined;
+  }
+
+  #status(state: TaskState, event: StreamResponse): Promise<void> {
+    const bytes = this.#sized(event);
+    const { live, prelude } = this.#open(true);
+    const { historyMaxMessages } = this.#runtime.limits;
+    if (live.task.history.length >= historyMaxMessages) {
+      throw new A2AError("resourceExhausted", `the history is at the limit of ${historyMaxMessages} messages`);
+    }
+    return this.#addStatus(live, prelude, state, event, bytes);
+  }
+
+  #addStatus(
+    live: LiveTask,
+    prelude: readonly Draft[],
+    state: TaskState,
+    event: StreamResponse,
+    bytes: number,
+  ): Promise<void> {
+    this.#needsWorking = false;
+    this.stopped = isStop(state);
+    live.state = state;
+    const drafts: Draft[] = [...prelude, { kind: "event", event }];
+    const size = bytes + drafts.length * recordBytes;
+    if (!isTerminal(state)) return live.addStored(drafts, size);
+    this.closed = true;
+    drafts.push({ kind: "turnEnded" });
+    return live.addStored(drafts, size, { end: { inboxPut: 0 } });
+  }
+
+  #sized(event: StreamResponse): number {
+    const { eventMaxBytes, taskMaxBytes } = this.#runtime.limits;
+    const bytes = sizeOfEvent(event);
+    if (bytes > eventMaxBytes) throw tooLarge("the event", eventMaxBytes);
+    const fits = this.live?.grow(bytes - replacedBytes(this.live.task, event)) ?? true;
+    if (!fits) throw tooLarge("the task", taskMaxBytes);
+    return bytes;
+  }
+
+  #statusDraft(live: LiveTask, state: TaskState): Draft {
+    live.state = state;
+    return { kind: "event", event: statusUpdate(state, this.identity) };
+  }
+
+  #artifactId(key: object | undefined): string {
+    const known = key === undefined ? undefined : this.#keyed?.get(key);
+    if (known !== undefined) return known;
+    const made = `${this.live?.turn ?? 1}.${++this.#ordinal}`;
+    if (key !== undefined) {
+      this.#keyed ??= new Map();
+      this.#keyed.set(key, made);
+    }
+    return made;
+  }
+}

@@ -1,0 +1,137 @@
+import { type DescField, type DescMessage, type DescOneof, type MessageShape, ScalarType } from "@bufbuild/protobuf";
+import { scalarOf } from "../codec/json/scalars.js";
+import type { FreeJsonCheck } from "../codec/json/struct.js";
+import { type DynamicMessage, isOneof, type OneofValue, perMessageType, wordsOf } from "../codec/outline/dynamic.js";
+import { A2AError } from "../errors.js";
+import { defaultValidationLimits } from "../validation-limits.js";
+import { addViolation, underMember, violationText } from "../violations.js";
+import { isRecord, type Mend, mendJsonObject, mendList, mendString, mendValue, misfit } from "./conform-json.js";
+
+// An agent may be written in JavaScript, or hand on what a model made up: what it says is held against its type before it
+// is stored, since a task that holds what no binding can write could never be read again. Closures are compiled once per
+// message type, as those of the reader.
+
+/**
+ * Holds a message of an agent against its type. Fields that were left out are filled in and broken Unicode is mended, in a
+ * copy; what is right is given back as it is. `name` is what an error calls it, `depth` how deep it lies in the largest
+ * reply that may hold it. Throws `invalidAgentResponse` with the first field that cannot be written.
+ */
+export function conform<Desc extends DescMessage>(
+  desc: Desc,
+  message: unknown,
+  name: string,
+  depth: number,
+): MessageShape<Desc> {
+  return conformed(messageMend(desc), message, name, depth) as MessageShape<Desc>;
+}
+
+/** The same for a JSON object that stands alone. */
+export function conformJson<T extends object>(json: T, name: string, depth: number): T {
+  return conformed(mendJsonObject, json, name, depth) as T;
+}
+
+function conformed(mend: Mend, value: unknown, name: string, depth: number): unknown {
+  const run: FreeJsonCheck = { maxDepth: defaultValidationLimits.jsonDepthMax, lenient: true, violations: [] };
+  const mended = mend(value, run, depth);
+  if (run.violations.length === 0) return mended;
+  underMember(run.violations, 0, name);
+  throw new A2AError("invalidAgentResponse", `the event cannot be sent: ${run.violations.map(violationText).join()}`);
+}
+
+/** Puts a member's name before what is noted of it. Noting something ends the run, so that is all there is. */
+function under(name: string, mend: Mend): Mend {
+  return (value, run, depth) => {
+    const mended = mend(value, run, depth);
+    if (run.violations.length > 0) underMember(run.violations, 0, name);
+    return mended;
+  };
+}
+
+interface Member {
+  readonly name: string;
+  readonly mend: Mend;
+}
+
+const messageMend = perMessageType((desc: DescMessage): Mend => {
+  const members = desc.members.map((member) => (isOneof(member) ? oneofMember(member) : fieldMember(member)));
+  return (value, run, depth) => {
+    if (!isRecord(value)) return misfit(value, "an object", run);
+    let made: DynamicMessage | undefined;
+    if (value["$typeName"] !== desc.typeName) made = { ...value, $typeName: desc.typeName };
+    for (const { name, mend } of members) {
+      const given = value[name];
+      const mended = mend(given, run, depth + 1);
+      if (run.violations.length > 0) return value;
+      if (mended === given) continue;
+      made ??= { ...value, $typeName: desc.typeName };
+      made[name] = mended;
+    }
+    return made ?? value;
+  };
+});
+
+function oneofMember({ localName, fields }: DescOneof): Member {
+  const members = new Map<unknown, Mend>(fields.map((field) => [field.localName, fieldMember(field).mend]));
+  const needed = `needs one of ${fields.map((field) => field.localName).join(", ")}`;
+  return {
+    name: localName,
+    mend(value, run, depth) {
+      const { case: name, value: given } = (isRecord(value) ? value : {}) as Partial<OneofValue>;
+      const mend = given === undefined ? undefined : members.get(name);
+      if (mend === undefined) {
+        addViolation(run.violations, needed);
+        return value;
+      }
+      const mended = mend(given, run, depth);
+      return mended === given ? value : { case: name, value: mended };
+    },
+  };
+}
+
+function fieldMember(field: DescField): Member {
+  const { localName: name } = field;
+  const one = singleMend(field);
+  const mend = under(name, field.fieldKind === "list" ? listOf(one) : one);
+  const isOptional = field.fieldKind === "message" || field.proto.proto3Optional;
+  const missing = isOptional ? () => undefined : zeroOf(field);
+  return { name, mend: (value, run, depth) => (value === undefined ? missing() : mend(value, run, depth)) };
+}
+
+function zeroOf(field: DescField): () => unknown {
+  if (field.fieldKind === "list") return () => [];
+  const zero = field.fieldKind === "scalar" ? scalarOf(field.scalar).zero : 0;
+  return () => zero;
+}
+
+function listOf(mend: Mend): Mend {
+  return (value, run, depth) =>
+    Array.isArray(value) ? mendList(value, run, depth, mend) : misfit(value, "an array", run);
+}
+
+function singleMend({ message, enum: words, scalar }: DescField): Mend {
+  if (words !== undefined) {
+    const numbers = new Set<unknown>(words.values.map(({ number }) => number));
+    return (value, run) => (numbers.has(value) ? value : misfit(value, wordsOf(words), run));
+  }
+  const known = scalar === undefined ? wellKnown.get(message?.typeName ?? "") : scalars.get(scalar);
+  if (known !== undefined) return known;
+  if (message === undefined) throw new TypeError("a field is a scalar, an enum or a message");
+  // Compiled when first met, since message types may hold each other.
+  let mend: Mend | undefined;
+  return (value, run, depth) => {
+    mend ??= messageMend(message);
+    return mend(value, run, depth);
+  };
+}
+
+// An agent sets no times: those of its statuses are set when they are written.
+const wellKnown: ReadonlyMap<string, Mend> = new Map([
+  ["google.protobuf.Struct", mendJsonObject],
+  ["google.protobuf.Value", mendValue],
+]);
+
+const scalars: ReadonlyMap<ScalarType, Mend> = new Map<ScalarType, Mend>([
+  [ScalarType.STRING, mendString],
+  [ScalarType.BOOL, (value, run) => (typeof value === "boolean" ? value : misfit(value, "true or false", run))],
+  [ScalarType.BYTES, (value, run) => (value instanceof Uint8Array ? value : misfit(value, "a Uint8Array", run))],
+]);

@@ -1,0 +1,155 @@
+import {
+  type BinaryReadOptions,
+  type DescField,
+  type DescMessage,
+  fromBinary,
+  type MessageShape,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import { emptyMessage } from "../json/empty-message.js";
+import { type DynamicMessage, type OneofValue, perMessageType, setOwn } from "../outline/dynamic.js";
+import { Input, maxDepth, plain, unusual } from "./input.js";
+import { readStruct } from "./struct.js";
+
+// Binary messages in one pass, by closures that are compiled once per message type, for Node: at about a third of what
+// protobuf-es' fromBinary costs there. It knows the ordinary alone. Whatever else is met, be it an unknown field, a field
+// that comes twice and has to be merged, or bytes that are broken, is left to fromBinary, which starts anew.
+
+/** Reads a message as `fromBinary` does. Throws as it does for bytes that are no such message. */
+export function readBinary<Desc extends DescMessage>(
+  desc: Desc,
+  bytes: Uint8Array,
+  options: Partial<BinaryReadOptions> = {},
+): MessageShape<Desc> {
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  try {
+    return messageReader(desc)(new Input(buffer), buffer.length, 1) as MessageShape<Desc>;
+  } catch (error) {
+    if (error !== unusual) throw error;
+    return fromBinary(desc, plain(buffer, 0, buffer.length), options);
+  }
+}
+
+/** Reads one message, up to `end`. */
+type ReadMessage = (input: Input, end: number, depth: number) => DynamicMessage;
+/** Reads one value, whose tag has been read. */
+type ReadValue = (input: Input, depth: number) => unknown;
+/** Reads one value into its message. */
+type ReadField = (input: Input, message: DynamicMessage, depth: number) => void;
+
+const messageReader = perMessageType((desc): ReadMessage => {
+  const fresh = emptyMessage(desc);
+  const fields = new Map(desc.fields.flatMap(fieldReader));
+  return (input, end, depth) => {
+    if (depth > maxDepth) throw unusual;
+    const message = fresh();
+    while (input.at < end) {
+      const read = fields.get(input.varint());
+      if (read === undefined) throw unusual;
+      read(input, message, depth);
+    }
+    if (input.at !== end) throw unusual;
+    return message;
+  };
+});
+
+const varintType = 0;
+const fixed64Type = 1;
+const lengthType = 2;
+
+/** A way to read a value, and the wire type that it is for. */
+interface Reader {
+  readonly wireType: number;
+  readonly read: ReadValue;
+}
+
+const scalarReaders: ReadonlyMap<ScalarType, Reader> = new Map<ScalarType, Reader>([
+  [ScalarType.STRING, { wireType: lengthType, read: (input) => input.string() }],
+  [ScalarType.BYTES, { wireType: lengthType, read: (input) => input.plain() }],
+  [ScalarType.BOOL, { wireType: varintType, read: (input) => input.varint() !== 0 }],
+  [ScalarType.INT32, { wireType: varintType, read: (input) => input.varint() | 0 }],
+  [ScalarType.UINT32, { wireType: varintType, read: (input) => input.varint() }],
+  [ScalarType.INT64, { wireType: varintType, read: (input) => input.long() }],
+  [ScalarType.UINT64, { wireType: varintType, read: (input) => input.long() }],
+  [ScalarType.DOUBLE, { wireType: fixed64Type, read: (input) => input.double() }],
+]);
+
+/** The reader of a field under its tag; none for a field that is left to fromBinary. */
+function fieldReader(field: DescField): readonly (readonly [number, ReadField])[] {
+  const reader = valueReader(field);
+  if (reader === undefined) return [];
+  const tag = (field.number << 3) | (field.fieldKind === "map" ? lengthType : reader.wireType);
+  return [[tag, storing(field, reader)]];
+}
+
+function valueReader(field: DescField): Reader | undefined {
+  const { message, scalar } = field;
+  if (message !== undefined) {
+    const read = isDelimited(field) ? undefined : messageValueReader(message, field.parent);
+    return read === undefined ? undefined : { wireType: lengthType, read };
+  }
+  if (field.enum !== undefined) return field.enum.open ? scalarReaders.get(ScalarType.INT32) : undefined;
+  return isLongAsString(field) || scalar === undefined ? undefined : scalarReaders.get(scalar);
+}
+
+function isDelimited(field: DescField): boolean {
+  return "delimitedEncoding" in field && field.delimitedEncoding === true;
+}
+
+function isLongAsString(field: DescField): boolean {
+  return "longAsString" in field && field.longAsString === true;
+}
+
+const wellKnown = /^google\.protobuf\.(?!Timestamp$|Value$|ListValue$|Struct$|Empty$)/;
+
+function messageValueReader(desc: DescMessage, parent: DescMessage | undefined): ReadValue | undefined {
+  const isJson = desc.typeName === "google.protobuf.Struct" && parent?.typeName !== "google.protobuf.Value";
+  if (isJson) return (input, depth) => readStruct(input, input.end(), depth + 1);
+  // Fields of some of these types hold something else than the message.
+  if (wellKnown.test(desc.typeName)) return undefined;
+  // Compiled when first met, since message types may hold each other.
+  let read: ReadMessage | undefined;
+  return (input, depth) => {
+    read ??= messageReader(desc);
+    return read(input, input.end(), depth + 1);
+  };
+}
+
+/** How a value that was read comes into its message. */
+function storing(field: DescField, { read, wireType }: Reader): ReadField {
+  const { localName: name } = field;
+  if (field.fieldKind === "list") {
+    return (input, message, depth) => (message[name] as unknown[]).push(read(input, depth));
+  }
+  if (field.fieldKind === "map") return mapStoring(field, { read, wireType });
+  const isMessage = field.fieldKind === "message";
+  const oneof = field.oneof?.localName;
+  if (oneof !== undefined) {
+    return (input, message, depth) => {
+      // A message that comes twice is merged.
+      if (isMessage && (message[oneof] as OneofValue).case === name) throw unusual;
+      message[oneof] = { case: name, value: read(input, depth) };
+    };
+  }
+  if (!isMessage) return (input, message, depth) => (message[name] = read(input, depth));
+  return (input, message, depth) => {
+    if (message[name] !== undefined) throw unusual;
+    message[name] = read(input, depth);
+  };
+}
+
+const keyTag = (1 << 3) | lengthType;
+
+/** Entries of a map with texts as keys, each with its key first, as everybody writes them. */
+function mapStoring(field: DescField, { read, wireType }: Reader): ReadField {
+  const valueTag = (2 << 3) | wireType;
+  const isOfTexts = field.fieldKind === "map" && field.mapKey === ScalarType.STRING;
+  return (input, message, depth) => {
+    const end = input.end();
+    if (!isOfTexts || input.varint() !== keyTag) throw unusual;
+    const key = input.string();
+    if (input.varint() !== valueTag) throw unusual;
+    setOwn(message[field.localName] as { [key: string]: unknown }, key, read(input, depth));
+    if (input.at !== end) throw unusual;
+  };
+}

@@ -1,0 +1,79 @@
+import { ScalarType } from "@bufbuild/protobuf";
+import { unusual } from "./input.js";
+import type { Output } from "./output.js";
+
+/** Writes a value: of a message what is in it, of a field with its tag. */
+export type Write = (output: Output, value: unknown) => void;
+
+const varintType = 0;
+const fixed64Type = 1;
+export const lengthType = 2;
+
+/** What stands before a value: the number of its field and how it is written. */
+export function tagOf(number: number, wireType: number): number {
+  return ((number << 3) | wireType) >>> 0;
+}
+
+/** Writers by the scalar of a field and its number, for values of the type that the scalar has in messages. */
+export const scalarWriters: { readonly [scalar in ScalarType]?: (number: number) => Write } = {
+  [ScalarType.STRING]: (number) => {
+    const tag = tagOf(number, lengthType);
+    return (output, value) => {
+      if (typeof value !== "string") throw unusual;
+      output.varint(tag);
+      output.string(value);
+    };
+  },
+  [ScalarType.BYTES]: (number) => {
+    const tag = tagOf(number, lengthType);
+    return (output, value) => {
+      if (!(value instanceof Uint8Array)) throw unusual;
+      output.varint(tag);
+      output.data(value);
+    };
+  },
+  [ScalarType.BOOL]: (number) => {
+    const tag = tagOf(number, varintType);
+    return (output, value) => {
+      if (typeof value !== "boolean") throw unusual;
+      output.varint(tag);
+      output.varint(value ? 1 : 0);
+    };
+  },
+  [ScalarType.INT32]: wholeWriter(2 ** 31 - 1),
+  [ScalarType.UINT32]: wholeWriter(2 ** 32 - 1),
+  [ScalarType.INT64]: longWriter,
+  [ScalarType.UINT64]: longWriter,
+  [ScalarType.DOUBLE]: (number) => {
+    const tag = tagOf(number, fixed64Type);
+    return (output, value) => {
+      if (typeof value !== "number") throw unusual;
+      output.varint(tag);
+      output.double(value);
+    };
+  },
+};
+
+/** Negative numbers are left to toBinary, here and below. */
+function wholeWriter(max: number): (number: number) => Write {
+  return (number) => {
+    const tag = tagOf(number, varintType);
+    return (output, value) => {
+      if (!Number.isInteger(value)) throw unusual;
+      const whole = value as number;
+      if (whole < 0 || whole > max) throw unusual;
+      output.varint(tag);
+      output.varint(whole);
+    };
+  };
+}
+
+function longWriter(number: number): Write {
+  const tag = tagOf(number, varintType);
+  return (output, value) => {
+    const whole = typeof value === "bigint" ? Number(value) : -1;
+    if (whole < 0 || whole > Number.MAX_SAFE_INTEGER) throw unusual;
+    output.varint(tag);
+    output.varint(whole);
+  };
+}

@@ -1,0 +1,242 @@
+import {
+  type DescField,
+  type DescMessage,
+  type DescOneof,
+  type MessageShape,
+  ScalarType,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
+import { type DynamicMessage, type OneofValue, perMessageType } from "../outline/dynamic.js";
+import { unusual } from "./input.js";
+import { Output } from "./output.js";
+import { lengthType, scalarWriters, tagOf, type Write } from "./scalars.js";
+import { writeStruct } from "./struct.js";
+
+// The counterpart of the reader: messages to bytes by closures that are compiled once per message type, into memory that
+// is used again, for Node. It knows the ordinary alone. Whatever else is met, be it a group, a wrapper, a value of another
+// type than its field, or a getter that writes a message itself, is left to toBinary, which starts anew.
+
+/** Writes a message as `toBinary` does, into memory of its own. Throws as it does for what is no such message. */
+export function writeBinary<Desc extends DescMessage>(
+  desc: Desc,
+  message: MessageShape<Desc>,
+): Uint8Array<ArrayBuffer> {
+  return written(desc, message, copy) ?? toBinary(desc, message);
+}
+
+/** Writes a message as a `Buffer`, which may lie in Node's pool: cheaper, for bytes that are sent soon. */
+export function writeBuffer<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): Buffer<ArrayBuffer> {
+  const buffer = written(desc, message, pooledCopy);
+  if (buffer !== undefined) return buffer;
+  const bytes = toBinary(desc, message);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+let output = new Output();
+const copy = (): Uint8Array<ArrayBuffer> => output.copy();
+const pooledCopy = (): Buffer<ArrayBuffer> => output.pooledCopy();
+let isWriting = false;
+
+function written<Bytes>(desc: DescMessage, message: unknown, take: () => Bytes): Bytes | undefined {
+  if (isWriting) return undefined;
+  isWriting = true;
+  try {
+    messageWriter(desc)(output, message);
+    return take();
+  } catch (error) {
+    // Whatever is wrong with a message, toBinary says it. An end of the stack may have come anywhere, in the output too.
+    if (error !== unusual) output = new Output();
+    return undefined;
+  } finally {
+    output.reset();
+    isWriting = false;
+  }
+}
+
+/** What is written of one member of a message, at its place in the order of the fields. */
+interface Step {
+  readonly name: string;
+  /** The value that means that there is nothing to write. */
+  readonly zero: unknown;
+  readonly write: Write;
+}
+
+const leave: Write = () => {
+  throw unusual;
+};
+
+const messageWriter = perMessageType((desc): Write => {
+  const { typeName } = desc;
+  const steps = stepsOf(desc);
+  if (steps === undefined) return leave;
+  return (output, value) => {
+    const message = value as DynamicMessage;
+    if (message.$typeName !== typeName || !isPlain(message)) throw unusual;
+    for (const { name, zero, write } of steps) {
+      const member = message[name];
+      if (member !== zero) write(output, member);
+    }
+    if (message.$unknown !== undefined) writeUnknown(output, message.$unknown);
+  };
+});
+
+/** False for objects that may inherit fields, of which toBinary writes some. */
+function isPlain(message: DynamicMessage): boolean {
+  const prototype: unknown = Object.getPrototypeOf(message);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function writeUnknown(output: Output, fields: NonNullable<DynamicMessage["$unknown"]>): void {
+  for (const { no, wireType, data } of fields) {
+    output.varint(((no << 3) | wireType) >>> 0);
+    output.raw(data);
+  }
+}
+
+/** None when toBinary is left one of the fields, and with it the messages. */
+function stepsOf(desc: DescMessage): readonly Step[] | undefined {
+  const steps: Step[] = [];
+  let group: { readonly oneof: DescOneof; readonly cases: Map<string, Write> } | undefined;
+  for (const field of desc.fields.toSorted((a, b) => a.number - b.number)) {
+    const { oneof, localName } = field;
+    const write = fieldWriter(field);
+    if (write === undefined) return undefined;
+    if (oneof === undefined) {
+      steps.push({ name: localName, zero: zeroOf(field), write });
+      group = undefined;
+      continue;
+    }
+    // Members of a oneof that follow each other are one step.
+    if (oneof !== group?.oneof) {
+      group = { oneof, cases: new Map() };
+      steps.push({ name: oneof.localName, zero: always, write: oneofWriter(group.cases) });
+    }
+    group.cases.set(localName, write);
+  }
+  return steps;
+}
+
+/** No value of a field: those that have it as their zero say themselves what there is to write. */
+const always = Symbol("always");
+
+function zeroOf(field: DescField): unknown {
+  if (field.fieldKind === "list" || field.fieldKind === "map") return always;
+  if (field.presence !== Presence.IMPLICIT) return undefined;
+  if (field.fieldKind === "enum") return field.enum.values[0]?.number;
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return "";
+    case ScalarType.BOOL:
+      return false;
+    case ScalarType.INT64:
+    case ScalarType.UINT64:
+      return 0n;
+    case ScalarType.INT32:
+    case ScalarType.UINT32:
+      return 0;
+    default:
+      return always;
+  }
+}
+
+function fieldWriter(field: DescField): Write | undefined {
+  if (field.fieldKind === "map") return mapWriter(field);
+  if (field.fieldKind === "list") {
+    const write = field.packed ? undefined : valueWriter(field, field.number);
+    return write === undefined ? undefined : listWriter(write);
+  }
+  if (field.presence === Presence.LEGACY_REQUIRED) return undefined;
+  const write = valueWriter(field, field.number);
+  return write !== undefined && zeroOf(field) === always ? unlessZero(field, write) : write;
+}
+
+/** For fields whose zero is not told by `===`. */
+function unlessZero({ scalar }: DescField, write: Write): Write {
+  const isZero = scalar === ScalarType.BYTES ? isEmpty : isPositiveZero;
+  return (output, value) => {
+    if (!isZero(value)) write(output, value);
+  };
+}
+
+function isEmpty(value: unknown): boolean {
+  return value instanceof Uint8Array && value.length === 0;
+}
+
+/** -0 is written. */
+function isPositiveZero(value: unknown): boolean {
+  return Object.is(value, 0);
+}
+
+function oneofWriter(cases: ReadonlyMap<string, Write>): Write {
+  return (output, value) => {
+    const { case: name, value: member } = value as OneofValue;
+    if (name !== undefined) cases.get(name)?.(output, member);
+  };
+}
+
+function listWriter(write: Write): Write {
+  return (output, value) => {
+    const items = value as readonly unknown[];
+    for (let index = 0; index < items.length; index++) write(output, items[index]);
+  };
+}
+
+/** Entries of a map with texts as keys. */
+function mapWriter(field: DescField & { fieldKind: "map" }): Write | undefined {
+  const write = valueWriter(field, 2);
+  if (write === undefined || field.mapKey !== ScalarType.STRING) return undefined;
+  const tag = tagOf(field.number, lengthType);
+  let lengthBytes = 1;
+  return (output, value) => {
+    const entries = value as { readonly [key: string]: unknown };
+    for (const key of Object.keys(entries)) {
+      output.varint(tag);
+      const reserved = lengthBytes;
+      const start = output.open(reserved);
+      output.varint(keyTag);
+      output.string(key);
+      write(output, entries[key]);
+      lengthBytes = output.close(start, reserved);
+    }
+  };
+}
+
+/** A field, an item or the value of an entry, under the number that it is written with. */
+function valueWriter(field: DescField, number: number): Write | undefined {
+  const { message, scalar } = field;
+  if (message !== undefined) return isDelimited(field) ? undefined : messageValueWriter(field, message, number);
+  return scalarWriters[scalar ?? ScalarType.INT32]?.(number);
+}
+
+function isDelimited(field: DescField): boolean {
+  return "delimitedEncoding" in field && field.delimitedEncoding === true;
+}
+
+function messageValueWriter({ parent }: DescField, desc: DescMessage, number: number): Write | undefined {
+  // Fields of wrappers hold what is wrapped.
+  if (isWrapperDesc(desc)) return undefined;
+  const isJson = desc.typeName === "google.protobuf.Struct" && parent?.typeName !== "google.protobuf.Value";
+  if (isJson) return behindLength(number, writeStruct);
+  // Compiled when first met, since message types may hold each other.
+  let write: Write | undefined;
+  return behindLength(number, (output, value) => {
+    write ??= messageWriter(desc);
+    write(output, value);
+  });
+}
+
+function behindLength(number: number, write: Write): Write {
+  const tag = tagOf(number, lengthType);
+  // Lengths of the same field are mostly of one size: what follows need not be moved.
+  let lengthBytes = 1;
+  return (output, value) => {
+    output.varint(tag);
+    const reserved = lengthBytes;
+    const start = output.open(reserved);
+    write(output, value);
+    lengthBytes = output.close(start, reserved);
+  };
+}
+
+const keyTag = tagOf(1, lengthType);

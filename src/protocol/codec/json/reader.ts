@@ -1,0 +1,202 @@
+import type {
+  Message as AnyMessage,
+  DescEnum,
+  DescField,
+  DescMessage,
+  JsonValue,
+  MessageShape,
+} from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { parseTimestamp } from "../../timestamp.js";
+import { defaultValidationLimits } from "../../validation-limits.js";
+import { addViolation, mustBe, underIndex, underMember, type Violations } from "../../violations.js";
+import { type DynamicMessage, isJsonObject, type OneofValue, perMessageType, wordsOf } from "../outline/dynamic.js";
+import { emptyMessage } from "./empty-message.js";
+import { scalarOf } from "./scalars.js";
+import { checkDepth, checkJson, checkKey, type FreeJsonCheck, valueFromJson } from "./struct.js";
+
+// ProtoJSON to messages in one pass, by closures that are compiled once per message type. Unlike protobuf-es' fromJson it
+// names the path of everything that is wrong, and goes on behind it (spec 2.3, 6.5).
+
+/** Reads one value; notes in `reading.violations` what is wrong, and then gives a value of the right type all the same. */
+type ReadValue = (json: JsonValue, reading: FreeJsonCheck, depth: number) => unknown;
+
+interface MemberReader {
+  readonly jsonName: string;
+  readonly localName: string;
+  /** The oneof that the member belongs to. */
+  readonly oneof: string | undefined;
+  /** False where `null` means unset. */
+  readonly takesNull: boolean;
+  /** The other spelling; both at once are a contradiction. */
+  readonly protoName: string;
+  readonly read: ReadValue;
+}
+
+/** What was read, as far as it could be. */
+export interface ReadJson<M extends AnyMessage = AnyMessage> {
+  readonly message: M;
+  readonly violations: Violations;
+}
+
+export interface ReadJsonOptions {
+  /** For replies of peers: an unknown enum word reads as unspecified, broken Unicode is mended. Default: false. */
+  readonly lenient?: boolean | undefined;
+  /** How deep JSON may be nested, the outermost object being the first level. Default: 64. */
+  readonly maxDepth?: number | undefined;
+}
+
+/** Reads a message. The violations tell whether it can be used. `undefined` and `null` read as an empty object. */
+export function readJson<Desc extends DescMessage>(
+  desc: Desc,
+  json: JsonValue | undefined,
+  { lenient = false, maxDepth = defaultValidationLimits.jsonDepthMax }: ReadJsonOptions = {},
+): ReadJson<MessageShape<Desc>> {
+  const violations: Violations = [];
+  const message = messageReader(desc)(json ?? {}, { lenient, maxDepth, violations }, 1);
+  return { message: message as MessageShape<Desc>, violations };
+}
+
+const messageReader = perMessageType((desc) => {
+  const fresh = emptyMessage(desc);
+  const members = new Map<string, MemberReader>();
+  for (const field of desc.fields) {
+    const reader = memberReader(field);
+    members.set(field.jsonName, reader).set(field.name, reader);
+  }
+  return (json: JsonValue, reading: FreeJsonCheck, depth: number): AnyMessage => {
+    const message = fresh();
+    const { violations } = reading;
+    if (!isJsonObject(json)) {
+      addViolation(violations, mustBe("an object", json));
+      return message;
+    }
+    if (!checkDepth(reading, depth)) return message;
+    for (const key of Object.keys(json)) {
+      const member = members.get(key);
+      const value = json[key];
+      if (member === undefined || value === undefined || (value === null && !member.takesNull)) continue;
+      const before = violations.length;
+      if (key !== member.jsonName && Object.hasOwn(json, member.jsonName)) {
+        addViolation(violations, `is also given as ${member.protoName}`);
+      }
+      setMember(message, member, member.read(value, reading, depth + 1), violations);
+      if (violations.length !== before) underMember(violations, before, member.jsonName);
+    }
+    return message;
+  };
+});
+
+function setMember(message: DynamicMessage, member: MemberReader, value: unknown, violations: Violations): void {
+  const { oneof, localName } = member;
+  if (oneof === undefined) {
+    message[localName] = value;
+    return;
+  }
+  const other = (message[oneof] as OneofValue).case;
+  if (other !== undefined && other !== localName)
+    addViolation(violations, `excludes ${other}: only one of them may be set`);
+  message[oneof] = { case: localName, value };
+}
+
+function memberReader(field: DescField): MemberReader {
+  return {
+    jsonName: field.jsonName,
+    protoName: field.name,
+    localName: field.localName,
+    oneof: field.oneof?.localName,
+    takesNull: field.fieldKind === "message" && field.message.typeName === "google.protobuf.Value",
+    read: fieldReader(field),
+  };
+}
+
+function fieldReader(field: DescField): ReadValue {
+  const readOne = singleReader(field);
+  if (field.fieldKind === "list") return listReader(readOne);
+  return field.fieldKind === "map" ? mapReader(readOne) : readOne;
+}
+
+/** Reader of a singular field, or of one entry of a list or map. */
+function singleReader({ message, enum: words, scalar }: DescField): ReadValue {
+  if (words !== undefined) return enumReader(words);
+  if (scalar !== undefined) return scalarOf(scalar).read;
+  if (message === undefined) throw new TypeError("a field is a scalar, an enum or a message");
+  const known = wellKnownReaders.get(message.typeName);
+  if (known !== undefined) return known;
+  // Compiled when first met, since message types may hold each other.
+  let read: ReadValue | undefined;
+  return (json, reading, depth) => {
+    read ??= messageReader(message);
+    return read(json, reading, depth);
+  };
+}
+
+const wellKnownReaders: ReadonlyMap<string, ReadValue> = new Map<string, ReadValue>([
+  ["google.protobuf.Value", valueFromJson],
+  ["google.protobuf.Struct", readStruct],
+  ["google.protobuf.Timestamp", readTimestamp],
+]);
+
+function readStruct(json: JsonValue, reading: FreeJsonCheck, depth: number): JsonValue {
+  if (isJsonObject(json)) checkJson(json, reading, depth);
+  else addViolation(reading.violations, mustBe("an object", json));
+  return json;
+}
+
+function readTimestamp(json: JsonValue, { violations }: FreeJsonCheck): Timestamp {
+  const timestamp = typeof json === "string" ? parseTimestamp(json) : undefined;
+  if (timestamp !== undefined) return timestamp;
+  const seen = typeof json === "string" ? "must be an ISO 8601 time such as 2026-03-04T05:06:07.000Z" : undefined;
+  addViolation(violations, seen ?? mustBe("an ISO 8601 time", json));
+  return { $typeName: "google.protobuf.Timestamp", seconds: 0n, nanos: 0 };
+}
+
+function listReader(read: ReadValue): ReadValue {
+  return (json, reading, depth) => {
+    const { violations } = reading;
+    if (!Array.isArray(json)) {
+      addViolation(violations, mustBe("an array", json));
+      return [];
+    }
+    const list: unknown[] = [];
+    for (let index = 0; index < json.length; index++) {
+      const before = violations.length;
+      list.push(read(json[index] ?? null, reading, depth + 1));
+      if (violations.length !== before) underIndex(violations, before, index);
+    }
+    return list;
+  };
+}
+
+function mapReader(read: ReadValue): ReadValue {
+  return (json, reading, depth) => {
+    const { violations } = reading;
+    const map: { [key: string]: unknown } = {};
+    if (!isJsonObject(json)) {
+      addViolation(violations, mustBe("an object", json));
+      return map;
+    }
+    for (const key of Object.keys(json)) {
+      const before = violations.length;
+      if (checkKey(key, reading)) map[key] = read(json[key] ?? null, reading, depth + 1);
+      if (violations.length !== before) underMember(violations, before, key);
+    }
+    return map;
+  };
+}
+
+function enumReader(desc: DescEnum): ReadValue {
+  const numbers = new Map<JsonValue, number>();
+  for (const { name, number } of desc.values) numbers.set(name, number).set(number, number);
+  const wanted = `must be ${wordsOf(desc)}`;
+  return (json, reading) => {
+    const number = numbers.get(json);
+    if (number !== undefined) return number;
+    if (typeof json !== "string" && typeof json !== "number") {
+      addViolation(reading.violations, mustBe("a string", json));
+    } else if (!reading.lenient) {
+      addViolation(reading.violations, wanted);
+    }
+    return 0;
+  };
+}

@@ -1,0 +1,178 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
+import { addViolation, underIndex, underMember, type Violations } from "../../violations.js";
+import { setOwn } from "../outline/dynamic.js";
+
+// Free JSON: `metadata` and its like stay plain JSON objects, as protobuf-es holds a Struct in a field; `data` of a part
+// becomes a Value message. Neither is trusted: how deep it goes, its keys, strings and numbers are checked.
+
+/** What a walk over free JSON needs to know. */
+export interface FreeJsonCheck {
+  readonly maxDepth: number;
+  /** Lets lone surrogates pass; the encoders replace them. */
+  readonly lenient: boolean;
+  readonly violations: Violations;
+}
+
+/** Checks free JSON that stays as it is. `depth` is how deep the value itself lies; 1 is the outermost object. */
+export function checkJson(json: JsonValue, check: FreeJsonCheck, depth: number): void {
+  switch (typeof json) {
+    case "string":
+      checkString(json, check);
+      return;
+    case "number":
+      checkNumber(json, check);
+      return;
+    case "object":
+      if (json !== null && checkDepth(check, depth)) checkEntries(json, check, depth + 1);
+  }
+}
+
+function checkEntries(json: JsonObject | JsonValue[], check: FreeJsonCheck, depth: number): void {
+  const { violations } = check;
+  if (Array.isArray(json)) {
+    for (let index = 0; index < json.length; index++) {
+      const before = violations.length;
+      checkJson(json[index] ?? null, check, depth);
+      if (violations.length !== before) underIndex(violations, before, index);
+    }
+    return;
+  }
+  for (const key of Object.keys(json)) {
+    const before = violations.length;
+    checkKey(key, check);
+    checkJson(json[key] ?? null, check, depth);
+    if (violations.length !== before) underMember(violations, before, key);
+  }
+}
+
+/** Reads any JSON into a Value message. */
+export function valueFromJson(json: JsonValue, check: FreeJsonCheck, depth: number): Value {
+  return { $typeName: "google.protobuf.Value", kind: kindFromJson(json, check, depth) };
+}
+
+function kindFromJson(json: JsonValue, check: FreeJsonCheck, depth: number): Value["kind"] {
+  switch (typeof json) {
+    case "string":
+      checkString(json, check);
+      return { case: "stringValue", value: json };
+    case "number":
+      checkNumber(json, check);
+      return { case: "numberValue", value: json };
+    case "boolean":
+      return { case: "boolValue", value: json };
+  }
+  if (json === null || !checkDepth(check, depth)) return { case: "nullValue", value: 0 };
+  if (Array.isArray(json)) return { case: "listValue", value: listFromJson(json, check, depth + 1) };
+  return { case: "structValue", value: structFromJson(json, check, depth + 1) };
+}
+
+function listFromJson(json: readonly JsonValue[], check: FreeJsonCheck, depth: number): ListValue {
+  const { violations } = check;
+  const values = json.map((entry, index) => {
+    const before = violations.length;
+    const value = valueFromJson(entry, check, depth);
+    if (violations.length !== before) underIndex(violations, before, index);
+    return value;
+  });
+  return { $typeName: "google.protobuf.ListValue", values };
+}
+
+function structFromJson(json: JsonObject, check: FreeJsonCheck, depth: number): Struct {
+  const { violations } = check;
+  const fields: { [key: string]: Value } = {};
+  for (const key of Object.keys(json)) {
+    const before = violations.length;
+    if (checkKey(key, check)) fields[key] = valueFromJson(json[key] ?? null, check, depth);
+    if (violations.length !== before) underMember(violations, before, key);
+  }
+  return { $typeName: "google.protobuf.Struct", fields };
+}
+
+/** Checks a Value message that did not come from JSON. */
+export function checkValue(value: Value, check: FreeJsonCheck, depth: number): void {
+  const { kind } = value;
+  switch (kind.case) {
+    case undefined:
+      addViolation(check.violations, "needs a value");
+      return;
+    case "stringValue":
+      checkString(kind.value, check);
+      return;
+    case "numberValue":
+      checkNumber(kind.value, check);
+      return;
+    case "structValue":
+      if (checkDepth(check, depth)) checkFields(kind.value, check, depth + 1);
+      return;
+    case "listValue":
+      if (checkDepth(check, depth)) checkValues(kind.value, check, depth + 1);
+  }
+}
+
+function checkFields(struct: Struct, check: FreeJsonCheck, depth: number): void {
+  const { violations } = check;
+  for (const [key, value] of Object.entries(struct.fields)) {
+    const before = violations.length;
+    if (checkKey(key, check)) checkValue(value, check, depth);
+    if (violations.length !== before) underMember(violations, before, key);
+  }
+}
+
+function checkValues(list: ListValue, check: FreeJsonCheck, depth: number): void {
+  const { violations } = check;
+  list.values.forEach((value, index) => {
+    const before = violations.length;
+    checkValue(value, check, depth);
+    if (violations.length !== before) underIndex(violations, before, index);
+  });
+}
+
+/** Writes a Value message as the JSON that it stands for. */
+export function valueToJson(value: Value): JsonValue {
+  const { kind } = value;
+  switch (kind.case) {
+    case "structValue": {
+      const json: JsonObject = {};
+      for (const key of Object.keys(kind.value.fields)) {
+        const field = kind.value.fields[key];
+        if (field !== undefined) setOwn(json, key, valueToJson(field));
+      }
+      return json;
+    }
+    case "listValue":
+      return kind.value.values.map(valueToJson);
+    case "nullValue":
+    case undefined:
+      return null;
+    default:
+      return kind.value;
+  }
+}
+
+/** Notes a string that is no Unicode text. */
+export function checkString(text: string, check: FreeJsonCheck): void {
+  if (!check.lenient && !text.isWellFormed()) addViolation(check.violations, "must be well-formed Unicode");
+}
+
+/** Notes a key that no map of ours may have; false when there is something wrong with it. */
+export function checkKey(key: string, check: FreeJsonCheck): boolean {
+  if (key === "__proto__") {
+    addViolation(check.violations, "must not be used as a name");
+    return false;
+  }
+  checkString(key, check);
+  return true;
+}
+
+// JSON.parse reads 1e999 as Infinity, which has no JSON form.
+function checkNumber(number: number, check: FreeJsonCheck): void {
+  if (!Number.isFinite(number)) addViolation(check.violations, "must be a finite number");
+}
+
+/** Notes a nesting that is too deep; false when it is. */
+export function checkDepth(check: FreeJsonCheck, depth: number): boolean {
+  if (depth <= check.maxDepth) return true;
+  addViolation(check.violations, `must not be nested deeper than ${check.maxDepth} levels`);
+  return false;
+}

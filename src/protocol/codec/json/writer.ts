@@ -1,0 +1,148 @@
+import {
+  type Message as AnyMessage,
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type DescOneof,
+  type JsonObject,
+  type JsonValue,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
+import { base64FromBytes } from "../../base64.js";
+import { formatTimestamp } from "../../timestamp.js";
+import {
+  type DynamicMessage,
+  dynamic,
+  isOneof,
+  isRequired,
+  type OneofValue,
+  perMessageType,
+  setOwn,
+} from "../outline/dynamic.js";
+import { scalarOf } from "./scalars.js";
+import { valueToJson } from "./struct.js";
+
+// Messages to ProtoJSON, by closures that are compiled once per message type. Unlike protobuf-es' toJson it writes the
+// REQUIRED members also when they are empty (spec 1.6, 6.5), and nothing else that is.
+
+type WriteMember = (message: DynamicMessage, json: JsonObject) => void;
+
+/** Writes one value, of the type that the descriptor says. */
+type WriteValue = (value: unknown) => JsonValue;
+
+/**
+ * Writes a message. Free JSON in it (`metadata`) is handed on as it is, not copied.
+ * Throws `RangeError` for a time that has no JSON form.
+ */
+export function writeJson(desc: DescMessage, message: AnyMessage): JsonObject {
+  return messageWriter(desc)(message);
+}
+
+const messageWriter = perMessageType((desc: DescMessage) => {
+  const members = desc.members.map((member) => (isOneof(member) ? oneofWriter(member) : fieldWriter(member)));
+  return (message: AnyMessage): JsonObject => {
+    const json: JsonObject = {};
+    const fields = dynamic(message);
+    for (const write of members) write(fields, json);
+    return json;
+  };
+});
+
+// The member that is set is written even when it is empty.
+function oneofWriter({ localName, fields }: DescOneof): WriteMember {
+  const members = new Map(
+    fields.map((field) => [field.localName, { name: field.jsonName, write: valueWriter(field) }]),
+  );
+  return (message, json) => {
+    const { case: name, value } = message[localName] as OneofValue;
+    const member = name === undefined ? undefined : members.get(name);
+    if (member !== undefined) json[member.name] = member.write(value);
+  };
+}
+
+function fieldWriter(field: DescField): WriteMember {
+  const { localName, jsonName } = field;
+  if (field.fieldKind === "scalar" && field.scalar !== ScalarType.BYTES) return plainWriter(field);
+  const write = valueWriter(field);
+  const isWritten = isRequired(field) ? isPresent : isSetBy(field);
+  return (message, json) => {
+    const value = message[localName];
+    if (isWritten(value)) json[jsonName] = write(value);
+  };
+}
+
+// Most fields are strings, numbers and booleans: one comparison says whether they are written.
+function plainWriter(field: DescField & { readonly fieldKind: "scalar" }): WriteMember {
+  const { localName, jsonName } = field;
+  const hasPresence = isRequired(field) || field.proto.proto3Optional;
+  const unset = hasPresence ? undefined : scalarOf(field.scalar).zero;
+  return (message, json) => {
+    const value = message[localName];
+    if (value !== unset) json[jsonName] = value as JsonValue;
+  };
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined;
+}
+
+interface Countable {
+  readonly length: number;
+}
+
+function isSetBy(field: DescField): (value: unknown) => boolean {
+  if (field.fieldKind === "list" || field.scalar === ScalarType.BYTES)
+    return (value) => (value as Countable).length > 0;
+  if (field.fieldKind === "map") return (value) => Object.keys(value as object).length > 0;
+  if (field.fieldKind === "message" || field.proto.proto3Optional) return isPresent;
+  return (value) => value !== 0;
+}
+
+function valueWriter(field: DescField): WriteValue {
+  const write = singleWriter(field);
+  if (field.fieldKind === "list") return (list) => (list as readonly unknown[]).map(write);
+  return field.fieldKind === "map" ? mapWriter(write) : write;
+}
+
+function mapWriter(write: WriteValue): WriteValue {
+  return (map) => {
+    const json: JsonObject = {};
+    for (const [key, value] of Object.entries(map as object)) setOwn(json, key, write(value));
+    return json;
+  };
+}
+
+/** Writer of a singular field, or of one entry of a list or map. */
+function singleWriter({ message, enum: words, scalar }: DescField): WriteValue {
+  if (words !== undefined) return enumWriter(words);
+  if (message === undefined) return scalar === ScalarType.BYTES ? writeBytes : writePlain;
+  const known = wellKnownWriters.get(message.typeName);
+  if (known !== undefined) return known;
+  // Compiled when first met, since message types may hold each other.
+  let write: ((value: AnyMessage) => JsonValue) | undefined;
+  return (value) => {
+    write ??= messageWriter(message);
+    return write(value as AnyMessage);
+  };
+}
+
+const wellKnownWriters: ReadonlyMap<string, WriteValue> = new Map<string, WriteValue>([
+  ["google.protobuf.Value", (value) => valueToJson(value as Value)],
+  ["google.protobuf.Struct", writePlain],
+  ["google.protobuf.Timestamp", (value) => formatTimestamp(value as Timestamp)],
+]);
+
+// A number without a name came from a newer peer, by gRPC; ProtoJSON readers take numbers too.
+function enumWriter({ values }: DescEnum): WriteValue {
+  const names = new Map<unknown, string>(values.map(({ name, number }) => [number, name]));
+  return (number) => names.get(number) ?? (number as number);
+}
+
+function writePlain(value: unknown): JsonValue {
+  return value as JsonValue;
+}
+
+function writeBytes(value: unknown): JsonValue {
+  return base64FromBytes(value as Uint8Array);
+}

@@ -1,0 +1,126 @@
+import type { HttpEndpoint } from "../binding/http/http.js";
+import { createInProcessTransport, type InProcessOptions } from "../binding/in-process/transport.js";
+import type { Service } from "../binding/service.js";
+import type { Transport } from "../binding/transport.js";
+import { mountsOf } from "../card/mounts.js";
+import type { ExtensionOptions } from "../card/options.js";
+import type { PublishedCard } from "../card/publish.js";
+import { systemClock, within } from "../core/clock.js";
+import { newId } from "../core/ids.js";
+import type { Clock } from "../core/ports.js";
+import type { RequestHandler } from "../core/request-handler.js";
+import type { Binding } from "../protocol/context.js";
+import { type Logger, silentLogger } from "../protocol/logger.js";
+import type { AgentCard } from "../protocol/model.js";
+import type { Version } from "../version/codec.js";
+import { versionEntries } from "../version/versions.js";
+import { createDoor, type Door } from "./admission.js";
+import { createEndpoint } from "./endpoint.js";
+import { type Limits, resolveLimits } from "./limits.js";
+import { type DoorwayOptions, versionSettings } from "./options.js";
+
+/** An agent that can be called in this process, whether or not it has a port. */
+export interface InProcessAgent {
+  /** The card as somebody at the agent's own address sees it. */
+  readonly card: AgentCard;
+  /** Calls the agent without a wire; the rest is as over a port: who is asking, limits, extensions, versions. */
+  inProcess(options?: Pick<InProcessOptions, "principal" | "version" | "headers">): Transport;
+}
+
+/** What is settled before there is anything that answers. */
+export interface Doorway {
+  readonly versions: readonly [Version, ...Version[]];
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What answers behind a doorway. */
+export interface Backend<H extends RequestHandler = RequestHandler> {
+  readonly handler: H;
+  readonly card: PublishedCard;
+  /** Extensions that calls may activate, or the choice among those of a call where they change. */
+  readonly extensions: readonly ExtensionOptions[] | Service["extensions"];
+  /** Stands before the question who is asking. */
+  readonly meet?: ((authenticate: Service["authenticate"]) => Service["authenticate"]) | undefined;
+  /** Frees what is left when `handler` is closed and no call is in. */
+  dispose(): Promise<void>;
+}
+
+/** All that a server needs to give an agent a port. */
+export interface ComposedAgent<H extends RequestHandler = RequestHandler> extends Pick<InProcessAgent, "inProcess"> {
+  readonly endpoint: HttpEndpoint;
+  readonly service: Service;
+  readonly versions: readonly [Version, ...Version[]];
+  readonly bindings: readonly Binding[];
+  readonly card: PublishedCard;
+  readonly door: Door;
+  readonly handler: H;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  /** Ends what `handler` leaves. */
+  dispose(): Promise<void>;
+}
+
+const defaultBindings: readonly Binding[] = ["json-rpc", "grpc", "http-json"];
+
+/** The bindings that options name, or those that are served when they name none. */
+export function bindingsOf({ bindings }: Pick<DoorwayOptions, "bindings">): readonly Binding[] {
+  return bindings ?? defaultBindings;
+}
+
+/** Puts door, bindings and card before whatever answers. */
+export async function composeAround<H extends RequestHandler>(
+  options: DoorwayOptions,
+  build: (doorway: Doorway) => Backend<H> | Promise<Backend<H>>,
+): Promise<ComposedAgent<H>> {
+  const { clock = systemClock, logger = silentLogger, authenticate } = options;
+  const limits = resolveLimits(options.limits);
+  const { served, strict = false, fileBytes } = versionSettings(options);
+  const [newest, ...others] = await Promise.all(
+    versionEntries(served).map((entry) => entry.load({ limits, fileBytes })),
+  );
+  if (newest === undefined) throw new TypeError("no version is served");
+  const versions = [newest, ...others] as const;
+  const bindings = bindingsOf(options);
+  const backend = await build({ versions, limits, clock, logger });
+  const { handler, card, extensions } = backend;
+  const isChoice = typeof extensions === "function";
+  const door = createDoor({
+    authenticate,
+    extensions: isChoice ? [] : extensions,
+    limits,
+    logger,
+    newId: () => newId(clock.now()),
+  });
+  const service: Service = {
+    handler: handler.operations,
+    limits,
+    versions: versions.map(({ name }) => name),
+    strictVersions: strict,
+    knowsTaskName: handler.knowsTaskName,
+    authenticate: backend.meet?.(door.authenticate) ?? door.authenticate,
+    extensions: isChoice ? extensions : door.extensions,
+    enter: door.enter,
+    publicError: door.publicError,
+  };
+  card.mount(mountsOf(bindings, versions));
+  return {
+    endpoint: createEndpoint(options, { bindings, versions, service, card: card.endpoint }),
+    service,
+    versions,
+    bindings,
+    card,
+    door,
+    handler,
+    limits,
+    logger,
+    inProcess: (own) => createInProcessTransport(handler.operations, { ...own, door: service, limits, clock }),
+    async dispose() {
+      await handler.close();
+      // Streams have been told to end; what is stored they still give.
+      await within(clock, limits.graceMs, door.idle());
+      await backend.dispose();
+    },
+  };
+}

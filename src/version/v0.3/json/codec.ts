@@ -1,0 +1,78 @@
+import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
+import { validate } from "../../../protocol/check/validate.js";
+import { readJson } from "../../../protocol/codec/json/reader.js";
+import { A2AError, invalidParams } from "../../../protocol/errors.js";
+import { type Operation, type OperationName, operations } from "../../../protocol/operations.js";
+import type { ValidationLimits } from "../../../protocol/validation-limits.js";
+import { mergeViolations } from "../../../protocol/violations.js";
+import type { OperationCodec } from "../../codec.js";
+import { readCard, writeCard } from "../card.js";
+import type { CardForm } from "./card.js";
+import { oldViolation } from "./paths.js";
+import { replyForms } from "./reply.js";
+import { paramsForms } from "./request.js";
+import type { Lift } from "./upgrade.js";
+
+// The JSON of 0.2 and 0.3, whose objects say by `kind` what they are.
+
+/**
+ * Kind-JSON codecs of all operations. `cards` is the form of the extended card; default: that of 0.3. The codec of an
+ * operation that these versions lack throws `unsupportedOperation`, and that of a stream has no reply.
+ */
+export function kindCodecs(
+  limits: ValidationLimits,
+  cards: CardForm = { writeCard, readCard },
+): (operation: Operation) => OperationCodec {
+  const replies: Forms<ReplyCodec> = replyForms(cards) as Forms<ReplyCodec>;
+  const codecs = new Map(
+    operations.map((operation) => [operation.name, codecOf(operation, limits, replies[operation.name])]),
+  );
+  return ({ name }) => codecs.get(name) ?? missing(name);
+}
+
+// Seen without the types of the single operations, which a loop over all of them cannot keep.
+type Forms<F> = { readonly [K in OperationName]?: F };
+
+interface ParamsCodec {
+  lift(params: JsonValue, run: Lift): JsonValue;
+  write(request: AnyMessage): JsonValue | undefined;
+  readonly optional?: readonly string[];
+}
+
+interface ReplyCodec {
+  read(json: JsonValue | undefined, request: AnyMessage | undefined): AnyMessage;
+  write(reply: AnyMessage, request: AnyMessage): JsonValue;
+}
+
+function codecOf(operation: Operation, limits: ValidationLimits, reply: ReplyCodec | undefined): OperationCodec {
+  const { name } = operation;
+  const params = (paramsForms as Forms<ParamsCodec>)[name];
+  return {
+    readRequest: (json) => readRequest(operation, limits, params ?? missing(name), json),
+    writeRequest: (request) => (params ?? missing(name)).write(request),
+    readReply: (json, request) => (reply ?? missing(name)).read(json, request),
+    writeReply: (answer, request) => (reply ?? missing(name)).write(answer, request),
+  };
+}
+
+function readRequest(
+  { name, input }: Operation,
+  limits: ValidationLimits,
+  { lift, optional = [] }: ParamsCodec,
+  json: JsonValue | undefined,
+): AnyMessage {
+  const run: Lift = { lenient: false, violations: [] };
+  const lifted = lift(json ?? {}, run);
+  const { message, violations } = readJson(input, lifted, { maxDepth: limits.jsonDepthMax });
+  const checked = validate(input, message, limits, { isRead: true });
+  const needed = checked.filter(
+    ({ field, description }) => !(optional.includes(field) && description === "is required"),
+  );
+  if (run.violations.length + violations.length + needed.length === 0) return message;
+  const old = mergeViolations(violations, needed).map((violation) => oldViolation(violation, name));
+  throw invalidParams(...mergeViolations(run.violations, old));
+}
+
+function missing(name: OperationName): never {
+  throw new A2AError("unsupportedOperation", `this version of the protocol has no ${name}`);
+}

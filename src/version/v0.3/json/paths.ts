@@ -1,0 +1,53 @@
+import type { FieldViolation } from "../../../protocol/errors.js";
+import type { OperationName } from "../../../protocol/operations.js";
+
+// Paths of the model's fields as callers of kind-JSON know them.
+
+type Rename = readonly [pattern: RegExp, name: string];
+
+const partNames: Readonly<Record<string, string>> = {
+  raw: "bytes",
+  url: "uri",
+  mediaType: "mimeType",
+  filename: "name",
+};
+const partPattern = /(\bparts\[\d+\])\.(raw|url|mediaType|filename)$/;
+
+const ofSend: readonly Rename[] = [
+  [/^configuration\.taskPushNotificationConfig\b/, "configuration.pushNotificationConfig"],
+  [/^configuration\.returnImmediately$/, "configuration.blocking"],
+  [/\bauthentication\.scheme$/, "authentication.schemes"],
+];
+const ofConfigIds: readonly Rename[] = [
+  [/^id$/, "pushNotificationConfigId"],
+  [/^taskId$/, "id"],
+];
+
+const renames: { readonly [K in OperationName]?: readonly Rename[] } = {
+  sendMessage: ofSend,
+  sendStreamingMessage: ofSend,
+  createTaskPushNotificationConfig: [
+    [/^(id|url|token|authentication)\b/, "pushNotificationConfig.$1"],
+    [/\bauthentication\.scheme$/, "authentication.schemes"],
+  ],
+  getTaskPushNotificationConfig: ofConfigIds,
+  listTaskPushNotificationConfigs: ofConfigIds,
+  deleteTaskPushNotificationConfig: ofConfigIds,
+};
+
+/** A violation in the names and words of kind-JSON. */
+export function oldViolation({ field, description }: FieldViolation, operation: OperationName): FieldViolation {
+  return {
+    field: oldPath(field, operation),
+    description: description.replace(/\bROLE_(USER|AGENT)\b/g, (_, role: string) => role.toLowerCase()),
+  };
+}
+
+function oldPath(field: string, operation: OperationName): string {
+  // Names inside of free JSON are the caller's own.
+  const free = field.search(/(?:^|\.)(?:metadata|data)(?=[.[]|$)/);
+  const own = free < 0 ? field : field.slice(0, free);
+  const path = (renames[operation] ?? []).reduce((text, [pattern, name]) => text.replace(pattern, name), own);
+  const old = path.replace(partPattern, (_, part: string, name: string) => `${part}.file.${partNames[name]}`);
+  return old + field.slice(own.length);
+}

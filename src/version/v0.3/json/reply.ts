@@ -1,0 +1,125 @@
+import type { DescMessage, JsonValue, MessageShape } from "@bufbuild/protobuf";
+import { readJson } from "../../../protocol/codec/json/reader.js";
+import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
+import { A2AError } from "../../../protocol/errors.js";
+import type { StreamResponse, Task, TaskPushNotificationConfig } from "../../../protocol/model.js";
+import { type OperationName, operationOf, type ReplyOf, type RequestOf } from "../../../protocol/operations.js";
+import { mustBe, type Violations, violationText } from "../../../protocol/violations.js";
+import type { CardForm } from "./card.js";
+import { oldViolation } from "./paths.js";
+import { liftPushConfig } from "./request.js";
+import { type Lift, liftEvent, liftTask } from "./upgrade.js";
+import { kindOfEvent, kindOfTask, kindOfTaskPushConfig } from "./write.js";
+
+// The reply of each operation that is no stream, both ways.
+
+interface ReplyForm<Q, R> {
+  /** Throws `invalidAgentResponse` for what cannot be read at all. */
+  read(json: JsonValue | undefined, request: Q | undefined): R;
+  write(reply: R, request: Q): JsonValue;
+}
+
+export type ReplyForms = { readonly [K in OperationName]?: ReplyForm<RequestOf<K>, ReplyOf<K>> };
+
+/** Replies of all operations that these versions have. */
+export function replyForms(cards: CardForm): ReplyForms {
+  return {
+    sendMessage: { read: readSendReply, write: writeSendReply },
+    getTask: { read: (json) => readTask("getTask", json), write: kindOfTask },
+    cancelTask: { read: (json) => readTask("cancelTask", json), write: kindOfTask },
+    createTaskPushNotificationConfig: {
+      read: (json, request) => readConfig("createTaskPushNotificationConfig", json, request?.taskId),
+      write: kindOfTaskPushConfig,
+    },
+    getTaskPushNotificationConfig: {
+      read: (json, request) => readConfig("getTaskPushNotificationConfig", json, request?.taskId),
+      write: kindOfTaskPushConfig,
+    },
+    listTaskPushNotificationConfigs: {
+      read: (json, request) => readConfigs(json, request?.taskId),
+      write: ({ configs }) => configs.map(kindOfTaskPushConfig),
+    },
+    deleteTaskPushNotificationConfig: { read: () => ({ $typeName: "google.protobuf.Empty" }), write: () => null },
+    getExtendedAgentCard: {
+      read: (json) => cards.readCard(json),
+      write(card) {
+        const json = cards.writeCard(card);
+        if (json !== undefined) return json;
+        throw new A2AError("extendedAgentCardNotConfigured", "the extended card lists no interface of this version");
+      },
+    },
+  };
+}
+
+function readSendReply(json: JsonValue | undefined): ReplyOf<"sendMessage"> {
+  const { payload } = readEvent("sendMessage", json) ?? {};
+  if (payload?.case === "task" || payload?.case === "message") {
+    return { $typeName: "lf.a2a.v1.SendMessageResponse", payload };
+  }
+  throw unreadable("sendMessage", "it is neither a task nor a message");
+}
+
+function writeSendReply({ payload }: ReplyOf<"sendMessage">): JsonValue {
+  return kindOfEvent({ $typeName: "lf.a2a.v1.StreamResponse", payload });
+}
+
+/** An event, or what answers a send; `undefined` for a kind that is not known. */
+export function readEvent(name: OperationName, json: JsonValue | undefined): StreamResponse | undefined {
+  const { output } = operationOf("sendStreamingMessage");
+  const run = lenient();
+  if (!isJsonObject(json)) throw unreadable(name, mustBe("an object", json));
+  const lifted = liftEvent(json, run);
+  return lifted === undefined ? undefined : (readLifted(name, output, lifted) as StreamResponse);
+}
+
+function readTask(name: "getTask" | "cancelTask", json: JsonValue | undefined): Task {
+  if (!isJsonObject(json)) throw unreadable(name, mustBe("an object", json));
+  const { kind } = json;
+  if ((kind ?? "task") !== "task") throw unreadable(name, "kind must be task");
+  return readLifted(name, operationOf(name).output, liftTask(json, lenient())) as Task;
+}
+
+type ConfigOperation = "createTaskPushNotificationConfig" | "getTaskPushNotificationConfig";
+
+// Some peers answer with the configuration alone.
+function readConfig(
+  name: ConfigOperation,
+  json: JsonValue | undefined,
+  task: string | undefined,
+): TaskPushNotificationConfig {
+  if (!isJsonObject(json)) throw unreadable(name, mustBe("an object", json));
+  const { taskId, pushNotificationConfig: config } = json;
+  const own = isJsonObject(config) ? config : "url" in json ? json : undefined;
+  if (own === undefined) throw unreadable(name, `pushNotificationConfig ${mustBe("an object", config)}`);
+  const lifted = liftPushConfig(own, lenient());
+  const whole = { ...(isJsonObject(lifted) ? lifted : {}), taskId: taskId ?? task ?? "" };
+  return readLifted(name, operationOf(name).output, whole) as TaskPushNotificationConfig;
+}
+
+function readConfigs(
+  json: JsonValue | undefined,
+  task: string | undefined,
+): ReplyOf<"listTaskPushNotificationConfigs"> {
+  if (!Array.isArray(json)) throw unreadable("listTaskPushNotificationConfigs", mustBe("an array", json));
+  return {
+    $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
+    configs: json.map((entry) => readConfig("getTaskPushNotificationConfig", entry, task)),
+    nextPageToken: "",
+  };
+}
+
+function readLifted<Desc extends DescMessage>(name: OperationName, desc: Desc, lifted: JsonValue): MessageShape<Desc> {
+  const { message, violations } = readJson(desc, lifted, { lenient: true });
+  const [first] = violations;
+  if (first !== undefined) throw unreadable(name, violationText(oldViolation(first, name)));
+  return message;
+}
+
+function lenient(): Lift {
+  const violations: Violations = [];
+  return { lenient: true, violations };
+}
+
+function unreadable(operation: OperationName, reason: string): A2AError {
+  return new A2AError("invalidAgentResponse", `the agent's answer to ${operation} cannot be read: ${reason}`);
+}

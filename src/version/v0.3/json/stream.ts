@@ -1,0 +1,48 @@
+import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
+import type { Operation, StreamItem } from "../../../protocol/operations.js";
+import type { StreamReader, StreamWriter, WireEvent } from "../../codec.js";
+import { encodeOnce } from "../../encode-once.js";
+import { isLastEvent, streamFinals } from "../finals.js";
+import { taskFirst } from "../first-task.js";
+import { resumePoint } from "../resume-point.js";
+import { readEvent } from "./reply.js";
+import { kindOfEvent } from "./write.js";
+
+/** The text of an event that others follow; made once for each. */
+export const kindText = encodeOnce((response) => JSON.stringify(kindOfEvent(response)));
+
+const finalText = encodeOnce((response) => JSON.stringify(kindOfEvent(response, true)));
+
+/** Server end of a stream of kind-JSON. */
+export function kindStreamWriter(operation: Operation, request: AnyMessage): StreamWriter<string> {
+  const finals = streamFinals(operation, request);
+  return {
+    write: (item) => [{ payload: finals.isFinal(item.response) ? finalText(item) : kindText(item), id: item.id }],
+    end(): readonly WireEvent<string>[] {
+      const value = finals.closing();
+      if (value === undefined) return [];
+      const payload = { case: "statusUpdate", value } as const;
+      return [{ payload: finalText({ response: { $typeName: "lf.a2a.v1.StreamResponse", payload } }) }];
+    },
+  };
+}
+
+/** Client end of a stream of kind-JSON. An event of a kind that is not known is passed over, and so is an empty one. */
+export function kindStreamReader(operation: Operation): StreamReader<JsonValue> {
+  const begin = taskFirst(operation);
+  let isOver = false;
+  return {
+    read(json, head): readonly StreamItem[] {
+      if (json === null) return [];
+      const response = readEvent(operation.name, json);
+      if (response === undefined) return [];
+      const isFinal = response.payload.case === "statusUpdate" && isJsonObject(json) && json["final"] === true;
+      isOver ||= isFinal || isLastEvent(response);
+      return begin({ response, id: resumePoint(head?.id) });
+    },
+    get isOver() {
+      return isOver;
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { base64FromBytes } from "../../../protocol/base64.js";
+import { valueToJson } from "../../../protocol/codec/json/struct.js";
+import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
+import type {
+  Artifact,
+  Message,
+  Part,
+  StreamResponse,
+  Task,
+  TaskPushNotificationConfig,
+  TaskStatus,
+} from "../../../protocol/model.js";
+import { formatTimestamp } from "../../../protocol/timestamp.js";
+import { dataFlag, type RoleWord, wordOfRole, wordOfState } from "./words.js";
+
+// The model as kind-JSON. Required members are written also when they are empty, others when they say something. Free JSON
+// is handed on as it is. What these versions have no member for is left out: media type and name of a part that is no
+// file, and the tenant.
+
+/** `otherwise`: the role of a message that names none. */
+export function kindOfMessage(message: Message, otherwise: RoleWord = "agent"): JsonObject {
+  const json: JsonObject = {
+    kind: "message",
+    messageId: message.messageId,
+    role: wordOfRole(message.role, otherwise),
+    parts: message.parts.map(kindOfPart),
+  };
+  if (message.taskId !== "") json["taskId"] = message.taskId;
+  if (message.contextId !== "") json["contextId"] = message.contextId;
+  if (message.referenceTaskIds.length > 0) json["referenceTaskIds"] = [...message.referenceTaskIds];
+  return withExtras(json, message);
+}
+
+export function kindOfTask({ id, contextId, status, history, artifacts, metadata }: Task): JsonObject {
+  const json: JsonObject = { kind: "task", id, contextId, status: kindOfStatus(status) };
+  if (artifacts.length > 0) json["artifacts"] = artifacts.map(kindOfArtifact);
+  if (history.length > 0) json["history"] = history.map((message) => kindOfMessage(message));
+  if (metadata !== undefined) json["metadata"] = metadata;
+  return json;
+}
+
+/** An event of a stream. `final` is said of a status only; an event of a kind that is not known becomes an empty object. */
+export function kindOfEvent({ payload }: StreamResponse, final = false): JsonObject {
+  switch (payload.case) {
+    case "task":
+      return kindOfTask(payload.value);
+    case "message":
+      return kindOfMessage(payload.value);
+    case "statusUpdate": {
+      const { taskId, contextId, status, metadata } = payload.value;
+      const json: JsonObject = { kind: "status-update", taskId, contextId, status: kindOfStatus(status), final };
+      if (metadata !== undefined) json["metadata"] = metadata;
+      return json;
+    }
+    case "artifactUpdate": {
+      const { taskId, contextId, artifact, append, lastChunk, metadata } = payload.value;
+      const json: JsonObject = { kind: "artifact-update", taskId, contextId };
+      json["artifact"] = artifact === undefined ? { artifactId: "", parts: [] } : kindOfArtifact(artifact);
+      json["append"] = append;
+      json["lastChunk"] = lastChunk;
+      if (metadata !== undefined) json["metadata"] = metadata;
+      return json;
+    }
+    default:
+      return {};
+  }
+}
+
+/** A push configuration with the task that it is of. */
+export function kindOfTaskPushConfig(config: TaskPushNotificationConfig): JsonObject {
+  return { taskId: config.taskId, pushNotificationConfig: kindOfPushConfig(config) };
+}
+
+export function kindOfPushConfig({ id, url, token, authentication }: TaskPushNotificationConfig): JsonObject {
+  const json: JsonObject = { url };
+  if (id !== "") json["id"] = id;
+  if (token !== "") json["token"] = token;
+  if (authentication !== undefined) {
+    const { scheme, credentials } = authentication;
+    const schemes = scheme === "" ? [] : [scheme];
+    json["authentication"] = credentials === "" ? { schemes } : { schemes, credentials };
+  }
+  return json;
+}
+
+function kindOfStatus(status: TaskStatus | undefined): JsonObject {
+  if (status === undefined) return { state: "unknown" };
+  const json: JsonObject = { state: wordOfState(status.state) };
+  if (status.message !== undefined) json["message"] = kindOfMessage(status.message);
+  if (status.timestamp !== undefined) json["timestamp"] = formatTimestamp(status.timestamp);
+  return json;
+}
+
+function kindOfArtifact(artifact: Artifact): JsonObject {
+  const json: JsonObject = { artifactId: artifact.artifactId, parts: artifact.parts.map(kindOfPart) };
+  if (artifact.name !== "") json["name"] = artifact.name;
+  if (artifact.description !== "") json["description"] = artifact.description;
+  return withExtras(json, artifact);
+}
+
+function withExtras(json: JsonObject, { extensions, metadata }: Pick<Message, "extensions" | "metadata">): JsonObject {
+  if (extensions.length > 0) json["extensions"] = [...extensions];
+  if (metadata !== undefined) json["metadata"] = metadata;
+  return json;
+}
+
+function kindOfPart(part: Part): JsonObject {
+  const { content, metadata } = part;
+  switch (content.case) {
+    case "raw":
+      return withMetadata({ kind: "file", file: fileOf(part, "bytes", base64FromBytes(content.value)) }, metadata);
+    case "url":
+      return withMetadata({ kind: "file", file: fileOf(part, "uri", content.value) }, metadata);
+    case "data":
+      return dataPart(valueToJson(content.value), metadata);
+    default:
+      return withMetadata({ kind: "text", text: content.value ?? "" }, metadata);
+  }
+}
+
+function fileOf({ mediaType, filename }: Part, member: "bytes" | "uri", value: string): JsonObject {
+  const file: JsonObject = { [member]: value };
+  if (mediaType !== "") file["mimeType"] = mediaType;
+  if (filename !== "") file["name"] = filename;
+  return file;
+}
+
+// Data is an object here; another value goes inside of one, under a flag by which readers get it out again.
+function dataPart(data: JsonValue, metadata: JsonObject | undefined): JsonObject {
+  if (isJsonObject(data)) return withMetadata({ kind: "data", data }, metadata);
+  return { kind: "data", data: { value: data }, metadata: { ...metadata, [dataFlag]: true } };
+}
+
+function withMetadata(json: JsonObject, metadata: JsonObject | undefined): JsonObject {
+  if (metadata !== undefined) json["metadata"] = metadata;
+  return json;
+}

@@ -1,0 +1,54 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { readJson } from "../../../protocol/codec/json/reader.js";
+import { writeJson } from "../../../protocol/codec/json/writer.js";
+import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
+import { type AgentCard, AgentCardSchema as ModelSchema } from "../../../protocol/model.js";
+import { objectsOf, readCard } from "../card.js";
+import { interfacesOf } from "../card-interfaces.js";
+import { AgentCardSchema, type WireCard } from "./model.js";
+
+// The card in 0.3's schema: security as 1.0 has it, everything else as in the other JSON of 0.3. A card is asked for
+// seldom, so it is changed as JSON.
+
+/** Signatures are left out: they are over another form. */
+export function writeWireCard(card: AgentCard): WireCard {
+  const {
+    supportedInterfaces: _,
+    signatures: __,
+    securityRequirements,
+    capabilities,
+    skills,
+    ...same
+  } = writeJson(ModelSchema, card);
+  const { extendedAgentCard = false, ...abilities } = isJsonObject(capabilities) ? capabilities : {};
+  const { url, preferredTransport, additionalInterfaces } = interfacesOf(card, "0.3") ?? nowhere;
+  const json: JsonObject = {
+    ...same,
+    protocolVersion: "0.3.0",
+    ...{ url, preferredTransport },
+    additionalInterfaces: additionalInterfaces.map((each) => ({ ...each })),
+    capabilities: abilities,
+    security: securityRequirements ?? [],
+    supportsAuthenticatedExtendedCard: extendedAgentCard,
+    skills: objectsOf(skills).map(({ securityRequirements: own, ...skill }) => ({ ...skill, security: own ?? [] })),
+  };
+  return readJson(AgentCardSchema, json, { lenient: true }).message;
+}
+
+const nowhere = { url: "", preferredTransport: "", additionalInterfaces: [] };
+
+/** Throws `invalidAgentResponse` for a card that names no place. */
+export function readWireCard(wire: WireCard): AgentCard {
+  return readCard(writeJson(AgentCardSchema, wire));
+}
+
+/** The card as this schema writes it in JSON. */
+export function writeCardJson(card: AgentCard): JsonObject {
+  return writeJson(AgentCardSchema, writeWireCard(card));
+}
+
+/** Reads a card in either JSON of 0.3; in that of the schema its names may be spelt as the schema spells them. */
+export function readCardJson(json: JsonValue | undefined): AgentCard {
+  const isSpeltAsInSchema = isJsonObject(json) && Object.keys(json).some((name) => name.includes("_"));
+  return isSpeltAsInSchema ? readWireCard(readJson(AgentCardSchema, json, { lenient: true }).message) : readCard(json);
+}

@@ -1,0 +1,86 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
+import { detailsFromError, errorFromDetails } from "../../../protocol/error-details.js";
+import { type A2AError, type ErrorCode, errorTable } from "../../../protocol/errors.js";
+import { grpcStatusNames } from "../../../protocol/grpc-status.js";
+import { errorClassOf, errorFromJsonRpc, errorNumberOf, errorOfClass } from "../errors.js";
+
+// Errors of 0.3 over HTTP+JSON. The specification says nothing of their body, and each SDK has one of its own: what is
+// written can be read by all of them, and what any of them writes is read.
+
+/** A body that every family of clients reads. */
+export function httpBodyFromError(error: A2AError): JsonObject {
+  const { code, message } = error;
+  const { http, grpc } = errorTable[code];
+  const status = grpcStatusNames[grpc] ?? "UNKNOWN";
+  return {
+    code: errorNumberOf(code),
+    message,
+    type: errorClassOf(code),
+    error: { code: http, status, message, details: detailsFromError(error) },
+  };
+}
+
+/**
+ * Reads the body of a failed call: by the number or the reason in it, else by the name of a class, else by its text, else by
+ * the status. Never throws.
+ */
+export function errorFromHttp(status: number, json: JsonValue | undefined): A2AError {
+  const body = isJsonObject(json) ? json : {};
+  const inner = isJsonObject(body["error"]) ? body["error"] : body;
+  const said = textOf(body["message"]) ?? textOf(inner["message"]) ?? textOf(body["detail"] ?? body["title"]);
+  const text = said ?? `the agent answered with HTTP status ${status}`;
+  const details = inner["details"] ?? body["data"];
+  return errorFromDetails(details, text, codeOf(status, body, said ?? ""));
+}
+
+function codeOf(status: number, body: JsonObject, text: string): ErrorCode {
+  const { code, type } = body;
+  if (isNumberOfError(code)) return errorFromJsonRpc({ code, message: text }).code;
+  const named = typeof type === "string" ? errorOfClass(type.slice(type.lastIndexOf("/") + 1)) : undefined;
+  if (named !== undefined) return named;
+  const meant = errorFromJsonRpc({ message: text }).code;
+  if (meant !== "internalError") return meant;
+  // A path that nobody serves has a body too, with some servers.
+  const isAgents = textOf(body["message"]) !== undefined || isJsonObject(body["error"]);
+  if (status === 404) return isAgents ? "taskNotFound" : "methodNotFound";
+  return codesByStatus.get(status) ?? (status >= 400 && status < 500 ? "invalidRequest" : "internalError");
+}
+
+/** The status of HTTP is found under this name as well. */
+function isNumberOfError(code: JsonValue | undefined): code is number {
+  return typeof code === "number" && code < 0;
+}
+
+const codesByStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
+  [400, "invalidParams"],
+  [401, "unauthenticated"],
+  [403, "permissionDenied"],
+  [405, "methodNotAllowed"],
+  [408, "requestTimeout"],
+  [409, "taskNotCancelable"],
+  [413, "contentTooLarge"],
+  [415, "contentTypeNotSupported"],
+  [422, "invalidParams"],
+  [429, "resourceExhausted"],
+  [501, "unsupportedOperation"],
+  [502, "unavailable"],
+  [503, "unavailable"],
+  [504, "deadlineExceeded"],
+]);
+
+/** The error that an event of a stream tells of, in either of the two forms that are met; `undefined` for what is none. */
+export function errorFromEvent(json: JsonValue): A2AError | undefined {
+  if (!isJsonObject(json)) return undefined;
+  const { error, code, message } = json;
+  const tells = isJsonObject(error) || (typeof code === "number" && typeof message === "string");
+  return tells ? errorFromHttp(statusOf(isJsonObject(error) ? error["code"] : undefined), json) : undefined;
+}
+
+function statusOf(code: JsonValue | undefined): number {
+  return typeof code === "number" && code >= 400 ? code : 500;
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

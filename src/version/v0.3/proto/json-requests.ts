@@ -1,0 +1,131 @@
+import type { Message as AnyMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { validate } from "../../../protocol/check/validate.js";
+import { readJson } from "../../../protocol/codec/json/reader.js";
+import { writeJson } from "../../../protocol/codec/json/writer.js";
+import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
+import { invalidParams } from "../../../protocol/errors.js";
+import type { GetTaskRequest } from "../../../protocol/model.js";
+import type { Operation, OperationName } from "../../../protocol/operations.js";
+import type { ValidationLimits } from "../../../protocol/validation-limits.js";
+import { mergeViolations } from "../../../protocol/violations.js";
+import { CreateRequestSchema, SendRequestSchema, type WireSendRequest } from "./model.js";
+import { requestOf, requestReading, wrongIn } from "./operations.js";
+import type { Reading, WireForm } from "./parts.js";
+import { readCreate } from "./push.js";
+
+// Requests of 0.3 over HTTP+JSON. Ids stand in the path, under names that no body has, and are never taken from elsewhere:
+// `taskId` and `configId`.
+
+/** Throws `invalidParams` with every field at fault. */
+export function readSend(
+  operation: Operation,
+  json: JsonObject,
+  limits: ValidationLimits,
+): { readonly request: AnyMessage; readonly reading: Reading } {
+  const { message: wire, violations } = readJson(SendRequestSchema, json, { maxDepth: limits.jsonDepthMax });
+  const reading = requestReading();
+  const request = requestOf(operation).read(wire, reading);
+  const found = mergeViolations(violations, reading.violations);
+  const wrong = wrongIn(operation, request, { limits, violations: found, isRead: true });
+  if (wrong.length > 0) throw invalidParams(...wrong);
+  return { request, reading };
+}
+
+/** `blocking` is said also when it is false: not all peers take nothing for no. */
+export function writeSend(operation: Operation, request: AnyMessage, form: WireForm): JsonObject {
+  const wire = requestOf(operation).write(request, form) as WireSendRequest;
+  const json = writeJson(SendRequestSchema, wire);
+  const { configuration } = json;
+  if (isJsonObject(configuration)) configuration["blocking"] = wire.configuration?.blocking === true;
+  return json;
+}
+
+/** Members of requests that say no more than what is asked for: the name here, and that in the model. */
+const members: { readonly [K in OperationName]?: Readonly<Record<string, string>> } = {
+  getTask: { taskId: "id", historyLength: "historyLength", history_length: "historyLength" },
+  cancelTask: { taskId: "id", metadata: "metadata" },
+  subscribeToTask: { taskId: "id" },
+  getTaskPushNotificationConfig: { taskId: "taskId", configId: "id" },
+  deleteTaskPushNotificationConfig: { taskId: "taskId", configId: "id" },
+  listTaskPushNotificationConfigs: {
+    taskId: "taskId",
+    pageSize: "pageSize",
+    page_size: "pageSize",
+    pageToken: "pageToken",
+    page_token: "pageToken",
+  },
+  getExtendedAgentCard: {},
+};
+
+/** Throws `invalidParams` with every field at fault. */
+export function readPlain({ name, input }: Operation, json: JsonObject, limits: ValidationLimits): AnyMessage {
+  const names = Object.entries(members[name] ?? {});
+  const known: JsonObject = {};
+  for (const [own, model] of names) if (json[own] !== undefined) known[model] = json[own];
+  const { message, violations } = readJson(input, known, { maxDepth: limits.jsonDepthMax });
+  const wrong = mergeViolations(violations, validate(input, message, limits, { isRead: true }));
+  if (wrong.length > 0) {
+    const ownName = (field: string) => names.find(([, model]) => model === field)?.[0] ?? field;
+    throw invalidParams(...wrong.map(({ field, description }) => ({ field: ownName(field), description })));
+  }
+  if (name === "getTask") dropZero(message as GetTaskRequest);
+  return message;
+}
+
+// Here 0 stands for all of the history.
+function dropZero(request: GetTaskRequest): void {
+  if (request.historyLength === 0) delete request.historyLength;
+}
+
+/** The query of a route without a body as JSON. A name that is given twice is left so, for the reader to refuse. */
+export function queryJson({ name }: Operation, query: URLSearchParams): JsonObject {
+  const json: JsonObject = {};
+  for (const own of Object.keys(members[name] ?? {})) {
+    const values = query.getAll(own);
+    if (values.length > 0) json[own] = values.length === 1 ? (values[0] ?? "") : values;
+  }
+  return json;
+}
+
+export function writePlain({ name, input }: Operation, request: AnyMessage): JsonObject {
+  const model = writeJson(input, request);
+  const json: JsonObject = {};
+  for (const [own, member] of Object.entries(members[name] ?? {})) {
+    const value = model[member];
+    // What the schema has no field for is not said: some peers refuse it.
+    if (value !== undefined && value !== 0 && !own.includes("_") && own !== "metadata") json[own] = value;
+  }
+  return json;
+}
+
+/**
+ * Reads the request that makes a push configuration, whose body is one of three things: the request with the configuration
+ * in `config`, the configuration with its webhook in `pushNotificationConfig`, or the webhook.
+ */
+export function readCreateJson(operation: Operation, json: JsonObject, limits: ValidationLimits): AnyMessage {
+  const { taskId, ...body } = json;
+  const { wrapped, prefix } = wrap(body);
+  const { message, violations } = readJson(CreateRequestSchema, wrapped, { maxDepth: limits.jsonDepthMax });
+  const request = readCreate(message, typeof taskId === "string" ? taskId : "", violations);
+  const wrong = wrongIn(operation, request, { limits, violations, isRead: true });
+  if (wrong.length === 0) return request;
+  const ownName = (field: string) => (field === "parent" ? "taskId" : field.replace(prefix, ""));
+  throw invalidParams(...wrong.map(({ field, description }) => ({ field: ownName(field), description })));
+}
+
+function wrap(body: JsonObject): { readonly wrapped: JsonObject; readonly prefix: RegExp } {
+  const { config, configId, config_id } = body;
+  if (config !== undefined && config !== null) {
+    const whole = isJsonObject(config) && config["url"] !== undefined ? { pushNotificationConfig: config } : config;
+    return { wrapped: { ...given({ configId, config_id }), config: whole }, prefix: /^/ };
+  }
+  const isConfig = "pushNotificationConfig" in body || "push_notification_config" in body;
+  if (isConfig) return { wrapped: { config: body }, prefix: /^config\./ };
+  return { wrapped: { config: { pushNotificationConfig: body } }, prefix: /^config\.pushNotificationConfig\./ };
+}
+
+function given(members: { readonly [name: string]: JsonValue | undefined }): JsonObject {
+  return Object.fromEntries(
+    Object.entries(members).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),
+  );
+}

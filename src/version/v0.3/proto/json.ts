@@ -1,0 +1,168 @@
+import type { Message as AnyMessage, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { readJson } from "../../../protocol/codec/json/reader.js";
+import { writeJson } from "../../../protocol/codec/json/writer.js";
+import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
+import { A2AError, invalidParams } from "../../../protocol/errors.js";
+import type { AgentCard, SendMessageResponse } from "../../../protocol/model.js";
+import type { Operation } from "../../../protocol/operations.js";
+import type { ValidationLimits } from "../../../protocol/validation-limits.js";
+import { mustBe, violationText } from "../../../protocol/violations.js";
+import type { OperationCodec } from "../../codec.js";
+import { kindCodecs } from "../json/codec.js";
+import { readCardJson, writeCardJson } from "./card.js";
+import { readCreateJson, readPlain, readSend, writePlain, writeSend } from "./json-requests.js";
+import { ConfigsSchema, CreateRequestSchema, SendResponseSchema, TaskConfigSchema, TaskSchema } from "./model.js";
+import { finishReply, replyOf, requestOf } from "./operations.js";
+import type { Peers } from "./peers.js";
+
+// The JSON of 0.3's schema, which HTTP+JSON carries. The specification can be read as if it were the other JSON of 0.3: a
+// request that is clearly written so is read so.
+
+export interface JsonCodecOptions {
+  readonly limits: ValidationLimits;
+  readonly peers: Peers;
+  /** Requests for a push configuration that are sent as the bare configuration. */
+  readonly bare: WeakSet<AnyMessage>;
+}
+
+export function protoJsonCodecs(options: JsonCodecOptions): (operation: Operation) => OperationCodec {
+  const kinds = kindCodecs(options.limits);
+  const codecs = new Map<Operation, OperationCodec>();
+  return (operation) => {
+    const known = codecs.get(operation);
+    if (known !== undefined) return known;
+    const codec = codecOf(operation, options, kinds(operation));
+    codecs.set(operation, codec);
+    return codec;
+  };
+}
+
+function codecOf(operation: Operation, options: JsonCodecOptions, kind: OperationCodec): OperationCodec {
+  const { peers } = options;
+  return {
+    readRequest: (json) => readRequest(operation, json ?? {}, options, kind),
+    writeRequest: (request) => writeRequest(operation, request, options),
+    readReply(json, request) {
+      const reply = peers.readReply(request, (reading) => {
+        if (operation.name === "getExtendedAgentCard") return readCardJson(json);
+        // A list of configurations may stand alone, and nothing is all that a deletion has to say.
+        const whole =
+          Array.isArray(json) && operation.name === "listTaskPushNotificationConfigs" ? { configs: json } : json;
+        const schema = schemaOf(operation);
+        if (schema === undefined) return replyOf(operation).read({ $typeName: operation.output.typeName }, reading);
+        return replyOf(operation).read(readWire(operation, schema, whole), reading);
+      });
+      assertPayload(operation, reply);
+      finishReply(operation, reply, request);
+      return reply;
+    },
+    writeReply(reply, request) {
+      if (operation.name === "getExtendedAgentCard") return writeCardJson(reply as AgentCard);
+      const schema = schemaOf(operation);
+      return schema === undefined ? {} : writeJson(schema, replyOf(operation).write(reply, peers.formFor(request)));
+    },
+  };
+}
+
+function readRequest(
+  operation: Operation,
+  json: JsonValue,
+  { limits, peers }: JsonCodecOptions,
+  kind: OperationCodec,
+): AnyMessage {
+  if (!isJsonObject(json)) throw invalidParams({ field: "", description: mustBe("an object", json) });
+  switch (operation.name) {
+    case "sendMessage":
+    case "sendStreamingMessage": {
+      if (isKindSend(json)) return kind.readRequest(json);
+      const { request, reading } = readSend(operation, withContent(json), limits);
+      peers.note(request, reading);
+      return request;
+    }
+    case "createTaskPushNotificationConfig":
+      return readCreateJson(operation, json, limits);
+    default:
+      return readPlain(operation, json, limits);
+  }
+}
+
+function writeRequest(operation: Operation, request: AnyMessage, { peers, bare }: JsonCodecOptions): JsonObject {
+  const form = peers.formFor(request);
+  switch (operation.name) {
+    case "sendMessage":
+    case "sendStreamingMessage":
+      return writeSend(operation, request, form);
+    case "createTaskPushNotificationConfig": {
+      const json = writeJson(CreateRequestSchema, requestOf(operation).write(request, form));
+      const { config } = json;
+      const taskId = (request as AnyMessage & { readonly taskId: string }).taskId;
+      return { ...(bare.has(request) && isJsonObject(config) ? config : json), taskId };
+    }
+    default:
+      return writePlain(operation, request);
+  }
+}
+
+/** Messages of the other JSON have `parts` of a `kind`, and roles without capitals. */
+function isKindSend({ message }: JsonObject): boolean {
+  if (!isJsonObject(message)) return false;
+  const { kind, role, parts } = message;
+  if (kind !== undefined || role === "user" || role === "agent") return true;
+  return (
+    Array.isArray(parts) && parts.some((part) => isJsonObject(part) && (part["kind"] ?? part["type"]) !== undefined)
+  );
+}
+
+/** One SDK has renamed the list of parts in its copy of the schema. */
+function withContent(json: JsonObject): JsonObject {
+  const name = isJsonObject(json["message"]) ? "message" : "request";
+  const message = json[name];
+  if (!isJsonObject(message) || message["parts"] === undefined || message["content"] !== undefined) return json;
+  const { parts, ...rest } = message;
+  return { ...json, [name]: { ...rest, content: parts } };
+}
+
+function schemaOf({ name }: Operation): DescMessage | undefined {
+  switch (name) {
+    case "sendMessage":
+      return SendResponseSchema;
+    case "getTask":
+    case "cancelTask":
+      return TaskSchema;
+    case "createTaskPushNotificationConfig":
+    case "getTaskPushNotificationConfig":
+      return TaskConfigSchema;
+    case "listTaskPushNotificationConfigs":
+      return ConfigsSchema;
+    default:
+      return undefined;
+  }
+}
+
+function readWire(operation: Operation, schema: DescMessage, json: JsonValue | undefined): AnyMessage {
+  if ((json ?? undefined) === undefined) throw unreadable(operation, "it is missing");
+  mendState(json);
+  const { message, violations } = readJson(schema, json, { lenient: true });
+  const [first] = violations;
+  if (first !== undefined) throw unreadable(operation, violationText(first));
+  return message;
+}
+
+function assertPayload(operation: Operation, reply: AnyMessage): void {
+  if (operation.name !== "sendMessage") return;
+  const { payload } = reply as SendMessageResponse;
+  if (payload.case === undefined) throw unreadable(operation, "it holds nothing that this version knows");
+}
+
+function unreadable({ name }: Operation, reason: string): A2AError {
+  return new A2AError("invalidAgentResponse", `the agent's answer to ${name} cannot be read: ${reason}`);
+}
+
+/** Spells a cancelled task as the schema of 0.3 does, in place, where a peer spells it as all other versions do. */
+export function mendState(json: JsonValue | undefined): void {
+  if (!isJsonObject(json)) return;
+  for (const held of [json, json["task"], json["statusUpdate"], json["status_update"]]) {
+    const status = isJsonObject(held) ? held["status"] : undefined;
+    if (isJsonObject(status) && status["state"] === "TASK_STATE_CANCELED") status["state"] = "TASK_STATE_CANCELLED";
+  }
+}

@@ -1,0 +1,63 @@
+// The messages of 0.3's own schema, as `protocol/model.ts` has those of 1.0: descriptors made of the outline, types only
+// of the generated code.
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { type GenMessage, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { files } from "../../../../gen/a2a/v1/a2a_outline.js";
+import type {
+  AgentCard,
+  CreateTaskPushNotificationConfigRequest,
+  ListTaskPushNotificationConfigResponse,
+  SendMessageRequest,
+  SendMessageResponse,
+  A2AService as Service,
+  StreamResponse,
+  Task,
+  TaskPushNotificationConfig,
+} from "../../../../gen/a2a/v1/a2a_pb.js";
+import { fileFromOutlines } from "../../../protocol/codec/outline/outline.js";
+
+export type {
+  AgentCard as WireCard,
+  Artifact as WireArtifact,
+  AuthenticationInfo as WireAuthentication,
+  CreateTaskPushNotificationConfigRequest as WireCreateRequest,
+  FilePart as WireFile,
+  GetTaskPushNotificationConfigRequest as WireConfigRequest,
+  GetTaskRequest as WireGetRequest,
+  ListTaskPushNotificationConfigRequest as WireListRequest,
+  ListTaskPushNotificationConfigResponse as WireConfigs,
+  Message as WireMessage,
+  Part as WirePart,
+  PushNotificationConfig as WirePushConfig,
+  SendMessageConfiguration as WireConfiguration,
+  SendMessageRequest as WireSendRequest,
+  SendMessageResponse as WireSendResponse,
+  StreamResponse as WireStreamResponse,
+  Task as WireTask,
+  TaskPushNotificationConfig as WireTaskConfig,
+  TaskStatus as WireStatus,
+  TaskSubscriptionRequest as WireTaskRequest,
+} from "../../../../gen/a2a/v1/a2a_pb.js";
+
+const file = fileFromOutlines(files);
+
+export const A2AService: typeof Service = serviceDesc(file, 0);
+export const AgentCardSchema = schema<AgentCard>("a2a.v1.AgentCard");
+export const CreateRequestSchema = schema<CreateTaskPushNotificationConfigRequest>(
+  "a2a.v1.CreateTaskPushNotificationConfigRequest",
+);
+export const ConfigsSchema = schema<ListTaskPushNotificationConfigResponse>(
+  "a2a.v1.ListTaskPushNotificationConfigResponse",
+);
+export const SendRequestSchema = schema<SendMessageRequest>("a2a.v1.SendMessageRequest");
+export const SendResponseSchema = schema<SendMessageResponse>("a2a.v1.SendMessageResponse");
+export const StreamResponseSchema = schema<StreamResponse>("a2a.v1.StreamResponse");
+export const TaskSchema = schema<Task>("a2a.v1.Task");
+export const TaskConfigSchema = schema<TaskPushNotificationConfig>("a2a.v1.TaskPushNotificationConfig");
+
+function schema<M extends AnyMessage>(typeName: M["$typeName"]): GenMessage<M> {
+  return messageDesc<M>(
+    file,
+    file.messages.findIndex((message) => message.typeName === typeName),
+  );
+}

@@ -1,0 +1,143 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
+import { type FreeJsonCheck, valueFromJson, valueToJson } from "../../../protocol/codec/json/struct.js";
+import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
+import type { Part } from "../../../protocol/model.js";
+import { addViolation, underIndex, underMember, type Violations } from "../../../protocol/violations.js";
+import type { FileBytes } from "../../options.js";
+import { bytesFormOf, readBytes, writeBytes } from "./bytes.js";
+import type { WireFile, WirePart } from "./model.js";
+
+// Parts of 0.3's schema: a file is a message of its own, and data is an object in another.
+
+/** How a peer is written to. */
+export interface WireForm {
+  readonly fileBytes: FileBytes;
+  /** Whether messages say which tasks they are about: over JSON some readers refuse members that they do not know. */
+  readonly references: boolean;
+}
+
+/** What is found out while a message is read. */
+export interface Reading {
+  /** Who wrote the message; a role that it does not say is theirs. */
+  readonly from: "client" | "agent";
+  /** Form of file bytes that the peer has shown, before or now. */
+  fileBytes: FileBytes | undefined;
+  /** What is wrong and would not be seen in what is read. */
+  readonly violations: Violations;
+}
+
+/** Marks a part whose data is no object: 0.3 wraps it into one. All SDKs of the protocol read and write this mark. */
+const wrapMark = "data_part_compat";
+
+export function readParts(wires: readonly WirePart[], reading: Reading): Part[] {
+  const shown = bytesFormOf(wires.flatMap(({ part }) => (part.case === "file" ? [part.value] : [])));
+  // Content that cannot be base64 is sure; what can be might still be content.
+  if (shown !== undefined && reading.fileBytes !== "raw") reading.fileBytes = shown;
+  const { violations } = reading;
+  return wires.map((wire, index) => {
+    const before = violations.length;
+    const part = readPart(wire, reading);
+    if (violations.length !== before) underIndex(violations, before, index);
+    return part;
+  });
+}
+
+function readPart({ part, metadata }: WirePart, reading: Reading): Part {
+  switch (part.case) {
+    case "text":
+      return made({ case: "text", value: part.value }, { metadata });
+    case "file":
+      return made(readFile(part.value, reading), {
+        metadata,
+        filename: part.value.name,
+        mediaType: part.value.mimeType,
+      });
+    case "data":
+      return readData(part.value.data ?? {}, metadata);
+    default:
+      return made({ case: undefined }, { metadata });
+  }
+}
+
+interface PartFacts {
+  readonly metadata: JsonObject | undefined;
+  readonly filename?: string;
+  readonly mediaType?: string;
+}
+
+function made(content: Part["content"], { metadata, filename = "", mediaType = "" }: PartFacts): Part {
+  const part: Part = { $typeName: "lf.a2a.v1.Part", content, filename, mediaType };
+  if (metadata !== undefined) part.metadata = metadata;
+  return part;
+}
+
+function readFile(file: WireFile, { fileBytes = "base64", violations }: Reading): Part["content"] {
+  switch (file.file.case) {
+    case "fileWithUri":
+      return { case: "url", value: file.file.value };
+    case "fileWithBytes":
+      return { case: "raw", value: readBytes(file, fileBytes) };
+    default: {
+      const before = violations.length;
+      addViolation(violations, "needs one of fileWithUri, fileWithBytes");
+      underMember(violations, before, "file");
+      return { case: "url", value: "" };
+    }
+  }
+}
+
+function readData(data: JsonObject, metadata: JsonObject | undefined): Part {
+  const { value } = data;
+  if (metadata?.[wrapMark] !== true || value === undefined) return made(dataContent(data), { metadata });
+  const { [wrapMark]: _, ...others } = metadata;
+  return made(dataContent(value), { metadata: Object.keys(others).length === 0 ? undefined : others });
+}
+
+function dataContent(json: JsonObject[string]): Part["content"] {
+  // Free JSON is judged where it is read and where the whole request is.
+  const check: FreeJsonCheck = { maxDepth: Number.POSITIVE_INFINITY, lenient: true, violations: [] };
+  return { case: "data", value: valueFromJson(json, check, 1) };
+}
+
+export function writeParts(parts: readonly Part[], form: WireForm): WirePart[] {
+  return parts.map((part) => writePart(part, form));
+}
+
+function writePart(part: Part, form: WireForm): WirePart {
+  const { content, metadata } = part;
+  if (content.case === "data") return writeData(content.value, metadata);
+  const wire: WirePart = { $typeName: "a2a.v1.Part", part: writeContent(part, form) };
+  if (metadata !== undefined) wire.metadata = metadata;
+  return wire;
+}
+
+function writeContent({ content, filename, mediaType }: Part, { fileBytes }: WireForm): WirePart["part"] {
+  const file = (source: WireFile["file"]): WirePart["part"] => ({
+    case: "file",
+    value: { $typeName: "a2a.v1.FilePart", file: source, mimeType: mediaType, name: filename },
+  });
+  switch (content.case) {
+    case "text":
+      return { case: "text", value: content.value };
+    case "url":
+      return file({ case: "fileWithUri", value: content.value });
+    case "raw":
+      return file({ case: "fileWithBytes", value: writeBytes(content.value, fileBytes) });
+    default:
+      return { case: undefined };
+  }
+}
+
+function writeData(value: Value, metadata: JsonObject | undefined): WirePart {
+  const json = valueToJson(value);
+  const isObject = isJsonObject(json);
+  const data = isObject ? json : { value: json };
+  const wire: WirePart = {
+    $typeName: "a2a.v1.Part",
+    part: { case: "data", value: { $typeName: "a2a.v1.DataPart", data } },
+  };
+  const marked = isObject ? metadata : { ...metadata, [wrapMark]: true };
+  if (marked !== undefined) wire.metadata = marked;
+  return wire;
+}

@@ -1,0 +1,70 @@
+import type { TaskPushNotificationConfig } from "../../../protocol/model.js";
+import { addViolation, underMember, type Violations } from "../../../protocol/violations.js";
+import type { WireAuthentication, WireCreateRequest, WirePushConfig, WireTaskConfig } from "./model.js";
+import { configName, findConfigName } from "./names.js";
+
+// Push configurations: 0.3's schema has the webhook in a message of its own, beside the name of the whole.
+
+export function readPushConfig(wire: WirePushConfig | undefined, taskId = ""): TaskPushNotificationConfig {
+  const { id = "", url = "", token = "", authentication } = wire ?? {};
+  const config: TaskPushNotificationConfig = {
+    $typeName: "lf.a2a.v1.TaskPushNotificationConfig",
+    tenant: "",
+    ...{ id, taskId, url, token },
+  };
+  if (authentication !== undefined) {
+    const { schemes, credentials } = authentication;
+    // The model has one scheme. Neither a scheme nor credentials: nothing is said.
+    const [scheme = ""] = schemes;
+    if (scheme !== "" || credentials !== "") {
+      config.authentication = { $typeName: "lf.a2a.v1.AuthenticationInfo", scheme, credentials };
+    }
+  }
+  return config;
+}
+
+export function writePushConfig({ id, url, token, authentication }: TaskPushNotificationConfig): WirePushConfig {
+  const wire: WirePushConfig = { $typeName: "a2a.v1.PushNotificationConfig", ...{ id, url, token } };
+  if (authentication !== undefined) wire.authentication = writeAuthentication(authentication);
+  return wire;
+}
+
+type Authentication = NonNullable<TaskPushNotificationConfig["authentication"]>;
+
+function writeAuthentication({ scheme, credentials }: Authentication): WireAuthentication {
+  return { $typeName: "a2a.v1.AuthenticationInfo", schemes: scheme === "" ? [] : [scheme], credentials };
+}
+
+/** A configuration in a reply. Its own id goes before that of its name, which SDKs have got wrong. */
+export function readTaskConfig({ name, pushNotificationConfig }: WireTaskConfig): TaskPushNotificationConfig {
+  const named = findConfigName(name);
+  const config = readPushConfig(pushNotificationConfig, named?.taskId);
+  config.id ||= named?.id ?? "";
+  return config;
+}
+
+export function writeTaskConfig(config: TaskPushNotificationConfig): WireTaskConfig {
+  return {
+    $typeName: "a2a.v1.TaskPushNotificationConfig",
+    // Of one that has no id yet the name would say that it is another.
+    name: config.id === "" ? "" : configName(config),
+    pushNotificationConfig: writePushConfig(config),
+  };
+}
+
+/** The request that makes a configuration of a task. */
+export function readCreate(
+  { configId, config }: WireCreateRequest,
+  taskId: string,
+  violations: Violations,
+): TaskPushNotificationConfig {
+  const pushConfig = config?.pushNotificationConfig;
+  if (pushConfig === undefined) {
+    const before = violations.length;
+    addViolation(violations, "is required");
+    underMember(violations, before, "config.pushNotificationConfig");
+  }
+  const model = readPushConfig(pushConfig, taskId);
+  model.id ||= configId;
+  return model;
+}

@@ -1,0 +1,69 @@
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import type {
+  AgentCard,
+  ListTaskPushNotificationConfigsResponse,
+  SendMessageResponse,
+  Task,
+  TaskPushNotificationConfig,
+} from "../../../protocol/model.js";
+import type { OperationName } from "../../../protocol/operations.js";
+import { readWireCard, writeWireCard } from "./card.js";
+import type { WireCard, WireConfigs, WireSendResponse, WireTask, WireTaskConfig } from "./model.js";
+import type { Reading, WireForm } from "./parts.js";
+import { readTaskConfig, writeTaskConfig } from "./push.js";
+import type { Translation } from "./requests.js";
+import { readMessage, readTask, writeMessage, writeTask } from "./task.js";
+
+const task: Translation<WireTask, Task> = { read: readTask, write: writeTask };
+
+const sent: Translation<WireSendResponse, SendMessageResponse> = {
+  read: ({ payload }, reading) => ({
+    $typeName: "lf.a2a.v1.SendMessageResponse",
+    payload: readPayload(payload, reading),
+  }),
+  write: ({ payload }, form) => ({ $typeName: "a2a.v1.SendMessageResponse", payload: writePayload(payload, form) }),
+};
+
+function readPayload(payload: WireSendResponse["payload"], reading: Reading): SendMessageResponse["payload"] {
+  if (payload.case === "task") return { case: "task", value: readTask(payload.value, reading) };
+  return payload.case === "msg" ? { case: "message", value: readMessage(payload.value, reading) } : { case: undefined };
+}
+
+function writePayload(payload: SendMessageResponse["payload"], form: WireForm): WireSendResponse["payload"] {
+  if (payload.case === "task") return { case: "task", value: writeTask(payload.value, form) };
+  return payload.case === "message" ? { case: "msg", value: writeMessage(payload.value, form) } : { case: undefined };
+}
+
+const config: Translation<WireTaskConfig, TaskPushNotificationConfig> = {
+  read: readTaskConfig,
+  write: writeTaskConfig,
+};
+
+const configs: Translation<WireConfigs, ListTaskPushNotificationConfigsResponse> = {
+  read: ({ configs: wires, nextPageToken }) => ({
+    $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
+    configs: wires.map(readTaskConfig),
+    nextPageToken,
+  }),
+  write: ({ configs: models, nextPageToken }) => ({
+    $typeName: "a2a.v1.ListTaskPushNotificationConfigResponse",
+    configs: models.map(writeTaskConfig),
+    nextPageToken,
+  }),
+};
+
+const card: Translation<WireCard, AgentCard> = { read: readWireCard, write: writeWireCard };
+
+const same: Translation = { read: (wire: AnyMessage) => wire, write: (message: AnyMessage) => message };
+
+/** The replies of the operations that 0.3's schema has; events of streams are in `proto-task.ts`. */
+export const replyTranslations: { readonly [K in OperationName]?: Translation } = {
+  sendMessage: sent,
+  getTask: task,
+  cancelTask: task,
+  createTaskPushNotificationConfig: config,
+  getTaskPushNotificationConfig: config,
+  listTaskPushNotificationConfigs: configs,
+  getExtendedAgentCard: card,
+  deleteTaskPushNotificationConfig: same,
+};

@@ -1,0 +1,182 @@
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import type {
+  CancelTaskRequest,
+  DeleteTaskPushNotificationConfigRequest,
+  GetTaskPushNotificationConfigRequest,
+  GetTaskRequest,
+  ListTaskPushNotificationConfigsRequest,
+  SendMessageConfiguration,
+  SendMessageRequest,
+  SubscribeToTaskRequest,
+  TaskPushNotificationConfig,
+} from "../../../protocol/model.js";
+import type { OperationName } from "../../../protocol/operations.js";
+import { randomUuid } from "../../../protocol/uuid.js";
+import { underMember } from "../../../protocol/violations.js";
+import type {
+  WireConfigRequest,
+  WireConfiguration,
+  WireCreateRequest,
+  WireGetRequest,
+  WireListRequest,
+  WireSendRequest,
+} from "./model.js";
+import { configName, readConfigName, readTaskName, taskName } from "./names.js";
+import type { Reading, WireForm } from "./parts.js";
+import { readCreate, readPushConfig, writePushConfig, writeTaskConfig } from "./push.js";
+import { readMessage, writeMessage } from "./task.js";
+
+/** A message of 0.3's schema ⇄ one of the model. */
+export interface Translation<W extends AnyMessage = AnyMessage, M extends AnyMessage = AnyMessage> {
+  read(wire: W, reading: Reading): M;
+  write(message: M, form: WireForm): W;
+}
+
+/** A request that says a task, or one of its push configurations, by name alone. */
+type Named = AnyMessage & { readonly name: string };
+
+const send: Translation<WireSendRequest, SendMessageRequest> = {
+  read({ request, configuration, metadata }, reading) {
+    const model: SendMessageRequest = { $typeName: "lf.a2a.v1.SendMessageRequest", tenant: "" };
+    if (request !== undefined) {
+      const before = reading.violations.length;
+      const message = readMessage(request, reading);
+      // Old samples of the protocol leave it out.
+      message.messageId ||= randomUuid();
+      model.message = message;
+      underMember(reading.violations, before, "message");
+    }
+    if (configuration !== undefined) model.configuration = readConfiguration(configuration);
+    if (metadata !== undefined) model.metadata = metadata;
+    return model;
+  },
+  write({ message, configuration, metadata }, form) {
+    const wire: WireSendRequest = { $typeName: "a2a.v1.SendMessageRequest" };
+    if (message !== undefined) wire.request = writeMessage(message, form);
+    wire.configuration = writeConfiguration(configuration);
+    if (metadata !== undefined) wire.metadata = metadata;
+    return wire;
+  },
+};
+
+function readConfiguration(wire: WireConfiguration): SendMessageConfiguration {
+  const { acceptedOutputModes, pushNotification, historyLength, blocking } = wire;
+  const configuration: SendMessageConfiguration = {
+    $typeName: "lf.a2a.v1.SendMessageConfiguration",
+    acceptedOutputModes,
+    returnImmediately: !blocking,
+    ...withHistory(historyLength),
+  };
+  if (pushNotification !== undefined) configuration.taskPushNotificationConfig = readPushConfig(pushNotification);
+  return configuration;
+}
+
+// Always written: without it some peers wait for the task, and some do not.
+function writeConfiguration(configuration: SendMessageConfiguration | undefined): WireConfiguration {
+  const { acceptedOutputModes = [], taskPushNotificationConfig, historyLength = 0 } = configuration ?? {};
+  const wire: WireConfiguration = {
+    $typeName: "a2a.v1.SendMessageConfiguration",
+    ...{ acceptedOutputModes, historyLength },
+    blocking: configuration?.returnImmediately !== true,
+  };
+  if (taskPushNotificationConfig !== undefined) wire.pushNotification = writePushConfig(taskPushNotificationConfig);
+  return wire;
+}
+
+// Here 0 stands for all of it, which the model says by nothing.
+function withHistory(historyLength: number): { readonly historyLength?: number } {
+  return historyLength === 0 ? {} : { historyLength };
+}
+
+const getTask: Translation<WireGetRequest, GetTaskRequest> = {
+  read: ({ name, historyLength }, { violations }) => ({
+    $typeName: "lf.a2a.v1.GetTaskRequest",
+    tenant: "",
+    id: readTaskName(name, "name", violations),
+    ...withHistory(historyLength),
+  }),
+  write: ({ id, historyLength = 0 }) => ({ $typeName: "a2a.v1.GetTaskRequest", name: taskName(id), historyLength }),
+};
+
+const cancelTask: Translation<Named, CancelTaskRequest> = {
+  read: ({ name }, { violations }) => ({
+    $typeName: "lf.a2a.v1.CancelTaskRequest",
+    tenant: "",
+    id: readTaskName(name, "name", violations),
+  }),
+  write: ({ id }) => named("a2a.v1.CancelTaskRequest", taskName(id)),
+};
+
+const subscribeToTask: Translation<Named, SubscribeToTaskRequest> = {
+  read: ({ name }, { violations }) => ({
+    $typeName: "lf.a2a.v1.SubscribeToTaskRequest",
+    tenant: "",
+    id: readTaskName(name, "name", violations),
+  }),
+  write: ({ id }) => named("a2a.v1.TaskSubscriptionRequest", taskName(id)),
+};
+
+const getConfig: Translation<WireConfigRequest, GetTaskPushNotificationConfigRequest> = {
+  read: ({ name }, { violations }) => ({
+    $typeName: "lf.a2a.v1.GetTaskPushNotificationConfigRequest",
+    tenant: "",
+    ...readConfigName(name, "name", violations),
+  }),
+  write: (request) => ({ $typeName: "a2a.v1.GetTaskPushNotificationConfigRequest", name: configName(request) }),
+};
+
+const deleteConfig: Translation<Named, DeleteTaskPushNotificationConfigRequest> = {
+  read: ({ name }, { violations }) => ({
+    $typeName: "lf.a2a.v1.DeleteTaskPushNotificationConfigRequest",
+    tenant: "",
+    ...readConfigName(name, "name", violations),
+  }),
+  write: (request) => named("a2a.v1.DeleteTaskPushNotificationConfigRequest", configName(request)),
+};
+
+const listConfigs: Translation<WireListRequest, ListTaskPushNotificationConfigsRequest> = {
+  read: ({ parent, pageSize, pageToken }, { violations }) => ({
+    $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsRequest",
+    tenant: "",
+    taskId: readTaskName(parent, "parent", violations),
+    ...{ pageSize, pageToken },
+  }),
+  write: ({ taskId, pageSize, pageToken }) => ({
+    $typeName: "a2a.v1.ListTaskPushNotificationConfigRequest",
+    parent: taskName(taskId),
+    ...{ pageSize, pageToken },
+  }),
+};
+
+const createConfig: Translation<WireCreateRequest, TaskPushNotificationConfig> = {
+  read: (wire, { violations }) => readCreate(wire, readTaskName(wire.parent, "parent", violations), violations),
+  write: (config) => ({
+    $typeName: "a2a.v1.CreateTaskPushNotificationConfigRequest",
+    parent: taskName(config.taskId),
+    configId: config.id,
+    config: writeTaskConfig(config),
+  }),
+};
+
+const getCard: Translation = {
+  read: () => ({ $typeName: "lf.a2a.v1.GetExtendedAgentCardRequest", tenant: "" }) as AnyMessage,
+  write: () => ({ $typeName: "a2a.v1.GetAgentCardRequest" }),
+};
+
+function named(typeName: string, name: string): Named {
+  return { $typeName: typeName, name };
+}
+
+/** The requests that 0.3's schema has, by operation. */
+export const requestTranslations: { readonly [K in OperationName]?: Translation } = {
+  sendMessage: send,
+  sendStreamingMessage: send,
+  getTask,
+  cancelTask,
+  subscribeToTask,
+  createTaskPushNotificationConfig: createConfig,
+  getTaskPushNotificationConfig: getConfig,
+  listTaskPushNotificationConfigs: listConfigs,
+  getExtendedAgentCard: getCard,
+  deleteTaskPushNotificationConfig: deleteConfig,
+};

@@ -1,0 +1,52 @@
+import { type HttpRoute, sortRoutes } from "../../../protocol/http-rules.js";
+import { type OperationName, operationOf } from "../../../protocol/operations.js";
+
+// The routes of HTTP+JSON up to 0.3. Those of the schema are written with names of resources, where one path is misspelt and
+// verbs differ from the text of the specification; so they are listed here, as peers really call them.
+
+type Row = readonly [call: string, operation: OperationName, hasBody?: "body"];
+
+const config = "/tasks/{taskId}/pushNotificationConfigs";
+
+/** In order of preference: a client uses the first of an operation. */
+const rows: readonly Row[] = [
+  ["POST /message:send", "sendMessage", "body"],
+  ["POST /message:stream", "sendStreamingMessage", "body"],
+  ["GET /tasks/{taskId}", "getTask"],
+  ["POST /tasks/{taskId}:cancel", "cancelTask", "body"],
+  ["GET /tasks/{taskId}:subscribe", "subscribeToTask"],
+  ["POST /tasks/{taskId}:subscribe", "subscribeToTask", "body"],
+  [`POST ${config}`, "createTaskPushNotificationConfig", "body"],
+  [`GET ${config}/{configId}`, "getTaskPushNotificationConfig"],
+  [`GET ${config}`, "listTaskPushNotificationConfigs"],
+  [`DELETE ${config}/{configId}`, "deleteTaskPushNotificationConfig"],
+];
+
+const card: OperationName = "getExtendedAgentCard";
+
+/** The routes of 0.3. */
+export const routes = routesOf([...rows, ["GET /card", card]], "/v1");
+
+/** The same without `/v1`, as one SDK calls agents of 0.3; it has the card where 1.0 has it. */
+export const plainRoutes = routesOf([...rows, ["GET /extendedAgentCard", card]], "");
+
+function routesOf(table: readonly Row[], prefix: string): readonly HttpRoute[] {
+  return sortRoutes(table.map((row) => routeOf(row, prefix)));
+}
+
+function routeOf([call, operation, hasBody]: Row, prefix: string): HttpRoute {
+  const [verb = "", path = ""] = call.split(" ");
+  const [, whole = "", suffix = ""] = /^\/(.*?)(:[^/{}]+)?$/.exec(prefix + path) ?? [];
+  return {
+    verb: verb as HttpRoute["verb"],
+    segments: whole.split("/").map(segmentOf),
+    suffix,
+    operation: operationOf(operation),
+    hasBody: hasBody === "body",
+  };
+}
+
+function segmentOf(text: string): HttpRoute["segments"][number] {
+  const [, field] = /^\{(\w+)\}$/.exec(text) ?? [];
+  return field === undefined ? { literal: text } : { field };
+}

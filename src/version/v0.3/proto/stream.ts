@@ -1,0 +1,93 @@
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import type { StreamResponse, Task } from "../../../protocol/model.js";
+import type { Operation, StreamItem } from "../../../protocol/operations.js";
+import type { EventHead, StreamReader, StreamWriter, WireEvent } from "../../codec.js";
+import { encodeOnce } from "../../encode-once.js";
+import type { FileBytes } from "../../options.js";
+import { isLastEvent, streamFinals } from "../finals.js";
+import { taskFirst } from "../first-task.js";
+import { resumePoint } from "../resume-point.js";
+import type { WireForm } from "./parts.js";
+
+// Streams of 0.3 on the bindings that go by its schema. What an event becomes depends on who reads it: whether it closes
+// the stream, and how the reader has file bytes. Each of these forms is made once, however many streams it goes to.
+
+type Encode<T> = (response: StreamResponse, form: WireForm, final: boolean) => T;
+
+/** Encodes an event for one reader. */
+export type EncodeEvent<T> = (item: StreamItem, fileBytes: FileBytes, final: boolean) => T;
+
+export function eventEncoder<T extends object | string>(encode: Encode<T>, references: boolean): EncodeEvent<T> {
+  const once = (fileBytes: FileBytes, final: boolean) =>
+    encodeOnce((response) => encode(response, { fileBytes, references }, final));
+  const forms = {
+    base64: { open: once("base64", false), closing: once("base64", true) },
+    raw: { open: once("raw", false), closing: once("raw", true) },
+  };
+  return (item, fileBytes, final) => forms[fileBytes][final ? "closing" : "open"](item);
+}
+
+/** Server end of a stream. It says with a status that nothing follows it, once; after the last event if need be. */
+export function closingWriter<T>(
+  operation: Operation,
+  request: AnyMessage,
+  encode: (item: StreamItem, final: boolean) => T,
+): StreamWriter<T> {
+  const finals = streamFinals(operation, request);
+  return {
+    write: (item) => [{ payload: encode(item, finals.isFinal(item.response)), id: item.id }],
+    end(): readonly WireEvent<T>[] {
+      const value = finals.closing();
+      if (value === undefined) return [];
+      const response: StreamResponse = {
+        $typeName: "lf.a2a.v1.StreamResponse",
+        payload: { case: "statusUpdate", value },
+      };
+      return [{ payload: encode({ response }, true) }];
+    },
+  };
+}
+
+/** An event as it was read. */
+export interface ReadEvent {
+  readonly response: StreamResponse;
+  /** Its sender says that nothing follows. */
+  readonly final: boolean;
+}
+
+/** Client end of a stream. An event of a kind that nobody knows is passed over, and so is what follows the last one. */
+export function closingReader<T>(
+  operation: Operation,
+  request: AnyMessage | undefined,
+  readEvent: (payload: T, head: EventHead | undefined) => ReadEvent,
+): StreamReader<T> {
+  const begin = taskFirst(operation);
+  let isOver = false;
+  return {
+    read(payload, head): readonly StreamItem[] {
+      if (isOver) return [];
+      const { response, final } = readEvent(payload, head);
+      if (response.payload.case === undefined) return [];
+      if (response.payload.case === "task") withoutHistory(response.payload.value, request);
+      isOver = final || isLastEvent(response);
+      return begin({ response, id: resumePoint(head?.id) });
+    },
+    get isOver() {
+      return isOver;
+    },
+  };
+}
+
+/** Empties the history of a task whose caller wants none of it: 0.3's schema cannot say so to the agent. */
+export function withoutHistory(task: Task, request: AnyMessage | undefined): void {
+  if (request !== undefined && wantedHistory(request) === 0) task.history = [];
+}
+
+interface Wish {
+  readonly historyLength?: number;
+}
+
+function wantedHistory(request: AnyMessage & Wish & { readonly configuration?: Wish }): number | undefined {
+  const { historyLength, configuration } = request;
+  return configuration?.historyLength ?? historyLength;
+}

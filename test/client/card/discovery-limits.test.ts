@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { Client } from "../../../src/client/node.js";
+import { answered, cardServer } from "../support/card-server.js";
+import { cardOf, interfaceAt } from "../support/cards.js";
+
+const newPath = "/.well-known/agent-card.json";
+const card = cardOf([interfaceAt("JSONRPC", "http://127.0.0.1:9")]);
+const uncached = { cardCache: false } as const;
+
+describe("the limits of discovery", () => {
+  it.each([
+    ["that says its size", { "content-length": "2000" }],
+    ["that does not", {}],
+  ])("refuse a card that is too large, one %s", async (_, headers) => {
+    await using server = await cardServer({ [newPath]: answered(200, headers, " ".repeat(2000)) });
+    await expect(Client.connect(server.url, { limits: { cardMaxBytes: 1000 } })).rejects.toMatchObject({
+      code: "contentTooLarge",
+      message: "the agent's answer is over the limit of 1000 bytes",
+    });
+  });
+
+  it("end the whole search in time", async () => {
+    await using server = await cardServer({ [newPath]: () => {} });
+    await expect(Client.connect(server.url, { limits: { cardTimeoutMs: 50 } })).rejects.toMatchObject({
+      code: "deadlineExceeded",
+      message: `${server.url}${newPath} gave no card within 50 ms`,
+    });
+  });
+
+  it("end a card whose rest does not come", async () => {
+    await using server = await cardServer({ [newPath]: (_, response) => void response.writeHead(200).write("{") });
+    await expect(Client.connect(server.url, { limits: { cardTimeoutMs: 50 } })).rejects.toMatchObject({
+      code: "deadlineExceeded",
+    });
+  });
+
+  it("leave it to the caller to break off", async () => {
+    const breaking = new AbortController();
+    await using server = await cardServer({ [newPath]: () => breaking.abort(new Error("no longer wanted")) });
+    await expect(Client.connect(server.url, { signal: breaking.signal })).rejects.toThrow("no longer wanted");
+  });
+
+  it("follow a few redirects", async () => {
+    await using server = await cardServer({
+      [newPath]: answered(302, { location: "/1" }),
+      "/1": answered(307, { location: "/2" }),
+      "/2": card,
+    });
+    await using client = await Client.connect(server.url, uncached);
+    expect(client.card.name).toBe("Declared");
+    expect(server.paths).toEqual([newPath, "/1", "/2"]);
+  });
+
+  it("do not follow redirects in circles", async () => {
+    await using server = await cardServer({ "/card.json": answered(302, { location: "/card.json" }) });
+    await expect(Client.connect(`${server.url}/card.json`)).rejects.toMatchObject({
+      code: "invalidAgentResponse",
+      message: expect.stringContaining("more than 5 redirects"),
+    });
+    expect(server.paths).toHaveLength(6);
+  });
+
+  it("send no header of the caller to another origin", async () => {
+    await using other = await cardServer({ "/card": card });
+    await using server = await cardServer({ [newPath]: answered(302, { location: `${other.url}/card` }) });
+    await using _client = await Client.connect(server.url, {
+      headers: { authorization: "Bearer s3cret", "x-key": "s3cret" },
+    });
+    expect(server.asked[0]?.headers.authorization).toBe("Bearer s3cret");
+    expect(JSON.stringify(other.asked[0]?.headers)).not.toContain("s3cret");
+  });
+});

@@ -1,0 +1,87 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { Client } from "../../../src/client/node.js";
+import { beforeVersions, forBoth, oldest, threeTransports } from "../../version/v0.3/card-examples.js";
+import { cardServer } from "../support/card-server.js";
+import { countingAgent } from "../support/counting-agent.js";
+
+const newPath = "/.well-known/agent-card.json";
+const oldPath = "/.well-known/agent.json";
+const uncached = { cardCache: false } as const;
+
+const placesOf = ({ card }: Client) =>
+  card.supportedInterfaces.map(({ protocolVersion, protocolBinding }) => `${protocolBinding} ${protocolVersion}`);
+
+describe("a card of any version is read", () => {
+  it.each<[string, string, JsonObject, readonly string[]]>([
+    ["0.3", newPath, threeTransports, ["JSONRPC 0.3", "HTTP+JSON 0.3", "GRPC 0.3"]],
+    ["0.2", oldPath, beforeVersions, ["JSONRPC 0.2"]],
+    ["0.1", oldPath, oldest, ["JSONRPC 0.1"]],
+    ["1.0 and 0.3", newPath, forBoth, ["JSONRPC 1.0", "JSONRPC 0.3", "HTTP+JSON 1.0", "HTTP+JSON 0.3"]],
+  ])("%s, where agents of it have it", async (_, path, card, places) => {
+    await using server = await cardServer({ [path]: card });
+    await using client = await Client.connect(server.url, uncached);
+    expect(client.card).toMatchObject({ name: "Quay Planner", skills: [{ id: "assign" }] });
+    expect(placesOf(client)).toEqual(places);
+    await using given = await Client.connect(card);
+    expect(given.card).toEqual(client.card);
+  });
+
+  it("once, as long as it stays the same", async () => {
+    await using agent = await countingAgent({ versions: ["0.3"] });
+    await using first = await Client.connect(agent.url);
+    await using second = await Client.connect(agent.url);
+    expect(second.card).toBe(first.card);
+  });
+});
+
+describe("a card of 1.0 whose security stands in the older form alone", () => {
+  const halfTold = (url: string): JsonObject => ({
+    ...threeTransports,
+    supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
+    capabilities: { streaming: true },
+    securitySchemes: {
+      key: { type: "apiKey", in: "header", name: "X-Quay-Key" },
+      told: { type: "http", scheme: "Basic", httpAuthSecurityScheme: { scheme: "Bearer" } },
+    },
+    security: [{ key: [] }],
+    skills: [
+      { id: "assign", name: "A", description: "", tags: [], security: [{ key: ["w"] }] },
+      { id: "tow", name: "T", description: "", tags: [], securityRequirements: [{ schemes: { told: {} } }] },
+    ],
+  });
+
+  it("is read in both forms, and the newer one counts where both say something", async () => {
+    await using client = await Client.connect(halfTold("http://127.0.0.1:9"));
+    const { card } = client;
+    expect(placesOf(client)).toEqual(["JSONRPC 1.0"]);
+    expect(card.capabilities).toMatchObject({ streaming: true, extendedAgentCard: true });
+    expect(card.securitySchemes).toMatchObject({
+      key: { scheme: { case: "apiKeySecurityScheme", value: { location: "header", name: "X-Quay-Key" } } },
+      told: { scheme: { case: "httpAuthSecurityScheme", value: { scheme: "Bearer" } } },
+    });
+    expect(card.securityRequirements).toMatchObject([{ schemes: { key: {} } }]);
+    expect(card.skills).toMatchObject([
+      { id: "assign", securityRequirements: [{ schemes: { key: { list: ["w"] } } }] },
+      { id: "tow", securityRequirements: [{ schemes: { told: {} } }] },
+    ]);
+  });
+
+  it("lets a caller in who has the secret", async () => {
+    const seen: (string | undefined)[] = [];
+    await using agent = await countingAgent({
+      authenticate: ({ header }) => {
+        seen.push(header("x-quay-key"));
+        return { owner: "me" };
+      },
+    });
+    const card = halfTold(`${agent.url}/json-rpc`);
+    await using client = await Client.connect(card, {
+      allowPrivate: true,
+      credentials: { key: "k3y" },
+      extendedCard: false,
+    });
+    await client.send("go");
+    expect(new Set(seen)).toEqual(new Set(["k3y"]));
+  });
+});

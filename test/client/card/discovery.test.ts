@@ -1,0 +1,153 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { cardUrls } from "../../../src/client/card/discovery.js";
+import { Client } from "../../../src/client/node.js";
+import { AgentCardSchema } from "../../../src/protocol/model.js";
+import { answered, type CardAnswer, cardServer } from "../support/card-server.js";
+import { cardOf, interfaceAt } from "../support/cards.js";
+import { ruled, rules } from "../support/stand-ins.js";
+
+const newPath = "/.well-known/agent-card.json";
+const oldPath = "/.well-known/agent.json";
+const entry = interfaceAt("JSONRPC", "http://127.0.0.1:9");
+const card = cardOf([entry]);
+const uncached = { cardCache: false } as const;
+const textHtml = { "content-type": "text/html" };
+
+describe("the card of an agent", () => {
+  it.each([
+    ["at the well-known path", "/", { [newPath]: card }, [newPath]],
+    ["at the older path", "/", { [oldPath]: card }, [newPath, oldPath]],
+    ["below a base path", "/a/b/", { [`/a/b${newPath}`]: card }, [`/a/b${newPath}`]],
+    ["below a base path, at the older path", "/a", { [`/a${oldPath}`]: card }, [`/a${newPath}`, `/a${oldPath}`]],
+    ["at the origin", "/a", { [newPath]: card }, [`/a${newPath}`, `/a${oldPath}`, newPath]],
+    ["at a URL of its own", "/cards/7.json?v=1", { "/cards/7.json?v=1": card }, ["/cards/7.json?v=1"]],
+  ])("is found %s", async (_, path, answers: Record<string, CardAnswer>, paths) => {
+    await using server = await cardServer(answers);
+    await using client = await Client.connect(new URL(path, server.url), uncached);
+    expect(client.card.name).toBe("Declared");
+    expect(server.paths).toEqual(paths);
+    expect(server.asked[0]?.headers.accept).toBe("application/json");
+  });
+
+  it.each([
+    ["JSON", card],
+    ["a message", create(AgentCardSchema, { name: "Declared", supportedInterfaces: [{ url: "http://h" }] })],
+  ])("can be given as %s", async (_, given) => {
+    await using client = await Client.connect(given);
+    expect(client.card.name).toBe("Declared");
+    expect(await client.refreshCard()).toBe(client.card);
+  });
+
+  it("is passed over where a page or a broken text stands in its place", async () => {
+    await using server = await cardServer({
+      [`/a${newPath}`]: answered(200, textHtml, "<p>hello"),
+      [`/a${oldPath}`]: answered(200, {}, "{"),
+      [newPath]: card,
+    });
+    await using client = await Client.connect(`${server.url}/a`, uncached);
+    expect(client.card.name).toBe("Declared");
+  });
+
+  it("is asked for with the caller's headers", async () => {
+    await using server = await cardServer({ [newPath]: card });
+    await using _client = await Client.connect(server.url, { headers: { "X-Port": "7" } });
+    expect(server.asked[0]?.headers["x-port"]).toBe("7");
+  });
+});
+
+describe("an address that is none", () => {
+  it.each(["agent.example", "localhost:41241", "ftp://agent.example/", "", "file:///etc/passwd"])(
+    "is refused: %j",
+    (url) => {
+      expect(() => cardUrls(url)).toThrow(
+        new TypeError(`the agent must be an http or https URL, not ${JSON.stringify(url)}`),
+      );
+    },
+  );
+
+  it("is refused without its password in the message", async () => {
+    const connecting = Client.connect("https://user:s3cret@agent.example/x.json");
+    await expect(connecting).rejects.toThrow("the URL of the agent at agent.example must not hold credentials");
+    await expect(connecting).rejects.not.toThrow("s3cret");
+  });
+});
+
+describe("an agent without a card", () => {
+  it("is unavailable, and the error says what each URL answered", async () => {
+    await using server = await cardServer({ [newPath]: answered(403), [oldPath]: answered(500) });
+    await expect(Client.connect(server.url)).rejects.toMatchObject({
+      code: "unavailable",
+      message: `no agent card: ${server.url}${newPath} answered with HTTP status 403; ${server.url}${oldPath} answered with HTTP status 500`,
+    });
+  });
+
+  it("that answers with pages has given no card", async () => {
+    const page = answered(200, textHtml, "<!doctype html>");
+    await using server = await cardServer({ [newPath]: page, [oldPath]: page });
+    await expect(Client.connect(server.url)).rejects.toMatchObject({
+      code: "invalidAgentResponse",
+      message: expect.stringContaining(`${server.url}${oldPath}: the agent's answer is no JSON: "<!doctype html>"`),
+    });
+  });
+
+  it("that refuses connections is not there", async () => {
+    await using nobody = await ruled(rules["refuses connections"]);
+    await expect(Client.connect(nobody.origin)).rejects.toMatchObject({ code: "unavailable", written: false });
+  });
+
+  it("that closes the socket is not asked again", async () => {
+    await using closing = await ruled(rules["closes the socket"]);
+    await expect(Client.connect(closing.origin)).rejects.toMatchObject({ code: "unavailable" });
+    expect(closing.connections).toBe(1);
+  });
+});
+
+describe("a card that cannot be called", () => {
+  it("is refused with everything that is wrong and where", async () => {
+    const broken = {
+      name: 7,
+      version: "1",
+      capabilities: { streaming: "yes" },
+      skills: [{ id: "s", tags: "t" }],
+      supportedInterfaces: [
+        { url: "", protocolBinding: "JSONRPC" },
+        { url: "http://a", protocolBinding: 3 },
+      ],
+    };
+    await using server = await cardServer({ [newPath]: answered(200, {}, "nothing"), [oldPath]: broken });
+    const error = await Client.connect(server.url).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "invalidAgentResponse" });
+    const { violations } = error as { violations: readonly { field: string; description: string }[] };
+    const fields = violations.map(({ field }) => field);
+    expect(fields).toEqual(
+      expect.arrayContaining([
+        "name",
+        "description",
+        "capabilities.streaming",
+        "skills[0].name",
+        "skills[0].tags",
+        "supportedInterfaces[0].url",
+        "supportedInterfaces[1].protocolBinding",
+      ]),
+    );
+    expect(new Set(fields).size).toBe(fields.length);
+  });
+
+  it.each([
+    ["a list", [], "must be a JSON object, not an array"],
+    ["without interfaces", { name: "x" }, "supportedInterfaces"],
+  ])("is refused when it is %s", async (_, json, says) => {
+    await using server = await cardServer({ "/card.json": json });
+    await expect(Client.connect(`${server.url}/card.json`)).rejects.toMatchObject({
+      code: "invalidAgentResponse",
+      message: expect.stringContaining(says),
+    });
+  });
+
+  it("is not one whose skills alone are broken", async () => {
+    const broken = { ...card, skills: "none", version: 3, supportedInterfaces: [{ url: "" }, entry, 5] };
+    await using client = await Client.connect(broken);
+    expect(client.card.supportedInterfaces.map(({ url }) => url)).toEqual([entry["url"]]);
+  });
+});

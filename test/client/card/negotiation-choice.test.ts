@@ -1,0 +1,237 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { createTransport } from "../../../src/binding/transport.js";
+import { NoInterfaceError } from "../../../src/client/connection.js";
+import { Client } from "../../../src/client/node.js";
+import type { TransportFactory } from "../../../src/client/transports.js";
+import { Client as WebClient } from "../../../src/client/web.js";
+import { A2AError } from "../../../src/protocol/errors.js";
+import { TaskSchema } from "../../../src/protocol/model.js";
+import { createVirtualClock } from "../../support/virtual-clock.js";
+import { cardServer } from "../support/card-server.js";
+import { allBindings, type BindingName, cardOf, interfaceAt } from "../support/cards.js";
+import { countingAgent } from "../support/counting-agent.js";
+import { ruled, rules } from "../support/stand-ins.js";
+
+const near = { allowPrivate: true };
+const connectUri = "urn:trivium:binding:connect:v1";
+
+/** A binding of a user's own that answers every read with a task of the tenant that it was asked for. */
+function ownTransport(binding: string, versions?: readonly string[]) {
+  const asked: string[] = [];
+  let closed = 0;
+  const factory: TransportFactory = {
+    binding,
+    versions,
+    create({ url, version }) {
+      asked.push(`${url} ${version}`);
+      const calls = createTransport({
+        unary: async (_, request) =>
+          create(TaskSchema, { id: "own", contextId: String(Reflect.get(request, "tenant")) }),
+        stream: () => {
+          throw new TypeError("no streams here");
+        },
+      });
+      return { ...calls, close: () => void closed++ };
+    },
+  };
+  return {
+    factory,
+    asked,
+    get closed() {
+      return closed;
+    },
+  };
+}
+
+describe("among interfaces that all answer", () => {
+  const order = ["HTTP+JSON", "GRPC", "JSONRPC", connectUri] as const;
+  it.each<readonly [readonly string[], BindingName]>([
+    [[], "HTTP+JSON"],
+    [["GRPC"], "GRPC"],
+    [["JSONRPC", "GRPC"], "JSONRPC"],
+    [["urn:nobody:has:this", connectUri, "JSONRPC"], connectUri],
+    [["grpc"], "HTTP+JSON"],
+  ])("whoever prefers %j gets %s", async (prefer, winner) => {
+    await using agent = await countingAgent();
+    const card = cardOf(order.map((binding) => interfaceAt(binding, agent.url)));
+    await using client = await Client.connect(card, { ...near, prefer });
+    await client.send("say");
+    expect(client.connection).toEqual({ ...named(interfaceAt(winner, agent.url)), passedOver: [] });
+  });
+
+  it("interfaces of one binding stay in the order of the card", async () => {
+    await using first = await countingAgent();
+    await using second = await countingAgent();
+    const interfaces = [first, second].flatMap(({ url }) => [
+      interfaceAt("JSONRPC", url),
+      interfaceAt("HTTP+JSON", url),
+    ]);
+    await using client = await Client.connect(cardOf(interfaces), { ...near, prefer: ["HTTP+JSON"] });
+    await client.send("say");
+    expect(client.connection?.url).toBe(`${first.url}/http-json`);
+  });
+});
+
+function named({ protocolBinding, url, protocolVersion }: JsonObject) {
+  return { binding: protocolBinding, url, version: protocolVersion };
+}
+
+describe("an interface that the client cannot speak to", () => {
+  it.each([
+    ["of an unknown binding", { protocolBinding: "urn:example:pigeon" }, "this client has no such binding"],
+    ["of an unknown version", { protocolVersion: "9.9" }, "this client does not speak the version"],
+    ["of a version that is none", { protocolVersion: "latest" }, "this client does not speak the version"],
+  ])("is passed over: %s", async (_, entry, reason) => {
+    await using agent = await countingAgent();
+    const unusable = interfaceAt("JSONRPC", agent.url, entry);
+    await using client = await Client.connect(cardOf([unusable, interfaceAt("GRPC", agent.url)]), near);
+    await client.send("say");
+    expect(client.connection).toMatchObject({ binding: "GRPC", passedOver: [{ ...named(unusable), reason }] });
+  });
+
+  it("is called by gRPC-Web by a client that has no gRPC", async () => {
+    await using agent = await countingAgent();
+    const card = cardOf([interfaceAt("GRPC", agent.url), interfaceAt(connectUri, agent.url)]);
+    await using client = await WebClient.connect(card, { prefer: ["GRPC"] });
+    await client.send("say");
+    expect(client.connection).toMatchObject({ binding: "GRPC", passedOver: [] });
+  });
+
+  it("is named in the error when there is no other, and nothing is tried", async () => {
+    const unusable = interfaceAt("JSONRPC", "http://127.0.0.1:9", { protocolVersion: "9.9" });
+    await using client = await Client.connect(cardOf([unusable]), near);
+    const error = await client.send("say").catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(NoInterfaceError);
+    expect(error).toMatchObject({
+      code: "unavailable",
+      written: false,
+      passedOver: [{ ...named(unusable), reason: "this client does not speak the version" }],
+      message: expect.stringContaining("JSONRPC 9.9 at http://127.0.0.1:9/json-rpc: this client does not speak"),
+    });
+  });
+
+  it("is none because of the third number of its version", async () => {
+    await using agent = await countingAgent();
+    const patched = interfaceAt("JSONRPC", agent.url, { protocolVersion: "1.0.7" });
+    await using client = await Client.connect(cardOf([patched]), near);
+    await client.send("say");
+    expect(client.connection).toEqual({ ...named(patched), passedOver: [] });
+  });
+});
+
+describe("a transport of the user's own", () => {
+  it("is used under its URI, with the tenant of the interface, and closed with the client", async () => {
+    const own = ownTransport("urn:example:own", ["1.0"]);
+    const entry = { protocolBinding: "urn:example:own", url: "own:somewhere", protocolVersion: "1.0", tenant: "t1" };
+    const client = await Client.connect(cardOf([entry]), { transports: [own.factory] });
+    expect(own.asked).toEqual([]);
+    expect(await client.getTask({ id: "x" })).toMatchObject({ id: "own", contextId: "t1" });
+    expect(await client.getTask({ id: "x", tenant: "t2" })).toMatchObject({ contextId: "t2" });
+    expect(own.asked).toEqual(["own:somewhere 1.0"]);
+    await client.close();
+    expect(own.closed).toBe(1);
+  });
+
+  it("takes the place of one of ours of its name", async () => {
+    const own = ownTransport("JSONRPC");
+    await using client = await Client.connect(cardOf([interfaceAt("JSONRPC", "http://127.0.0.1:9")]), {
+      transports: [own.factory],
+    });
+    expect(await client.getTask({ id: "x" })).toMatchObject({ id: "own" });
+  });
+
+  it("that cannot be made leads to the next interface, and says why", async () => {
+    await using agent = await countingAgent();
+    const broken: TransportFactory = {
+      binding: "urn:example:own",
+      create() {
+        throw new TypeError("the wire is cut");
+      },
+    };
+    const entry = { protocolBinding: "urn:example:own", url: "own:somewhere", protocolVersion: "1.0" };
+    const card = cardOf([entry, interfaceAt("JSONRPC", agent.url)]);
+    await using client = await Client.connect(card, { ...near, transports: [broken] });
+    await client.send("say");
+    expect(client.connection?.passedOver).toEqual([
+      { ...named(entry), reason: "cannot reach own:somewhere: the wire is cut" },
+    ]);
+  });
+
+  it("gets credentials in the clear only where the caller allows it", async () => {
+    const own = ownTransport("urn:example:own");
+    const entry = { protocolBinding: "urn:example:own", url: "own:somewhere", protocolVersion: "1.0" };
+    const options = {
+      transports: [own.factory],
+      retry: false,
+      credentials: () => ({ headers: { a: "s3cret" } }),
+    } as const;
+    await using careful = await Client.connect(cardOf([entry]), options);
+    await expect(careful.getTask({ id: "x" })).rejects.toThrow("allowPlaintext");
+    await using bold = await Client.connect(cardOf([entry]), { ...options, allowPlaintext: true });
+    expect(await bold.getTask({ id: "x" })).toMatchObject({ id: "own" });
+  });
+});
+
+describe("when nobody answers", () => {
+  it.each(["read", "send"] as const)("the error of a %s names each interface and its reason", async (call) => {
+    await using refusing = await ruled(rules["refuses connections"]);
+    await using missing = await ruled(rules["answers 404"]);
+    const interfaces = [
+      interfaceAt("JSONRPC", refusing.origin),
+      interfaceAt("GRPC", refusing.origin),
+      interfaceAt("HTTP+JSON", missing.origin),
+      interfaceAt(connectUri, missing.origin, { protocolVersion: "9.9" }),
+    ];
+    await using client = await Client.connect(cardOf(interfaces), { ...near, retry: false });
+    const failure = call === "read" ? client.getTask({ id: "x" }) : client.send("go");
+    const error = await failure.catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(NoInterfaceError);
+    expect(error).toMatchObject({
+      written: false,
+      passedOver: [
+        { binding: connectUri, reason: "this client does not speak the version" },
+        { binding: "JSONRPC", reason: expect.stringContaining("ECONNREFUSED") },
+        { binding: "GRPC", reason: expect.stringContaining("ECONNREFUSED") },
+        { binding: "HTTP+JSON", reason: expect.stringContaining("404") },
+      ],
+    });
+    for (const entry of interfaces) expect(String(error)).toContain(String(entry["url"]));
+    expect(client.connection).toBeUndefined();
+  });
+
+  it("what the client keeps away from itself is not tried again", async () => {
+    const entry = interfaceAt("JSONRPC", "http://10.0.0.7");
+    const path = "/card.json";
+    await using cards = await cardServer({ [path]: cardOf([entry, interfaceAt("GRPC", "http://10.0.0.7:50051")]) });
+    // A clock that nobody turns: a pause would never end.
+    await using client = await Client.connect(cards.url + path, { clock: createVirtualClock(), cardCache: false });
+    await expect(client.getTask({ id: "x" })).rejects.toMatchObject({
+      written: false,
+      passedOver: [
+        { reason: expect.stringContaining("10.0.0.7 may not be called") },
+        { reason: expect.stringContaining("10.0.0.7 may not be called") },
+      ],
+    });
+  });
+
+  it("what has no endpoint anywhere is not tried again", async () => {
+    await using missing = await ruled(rules["answers 404"]);
+    const interfaces = (["JSONRPC", "HTTP+JSON"] as const).map((binding) => interfaceAt(binding, missing.origin));
+    await using client = await Client.connect(cardOf(interfaces), near);
+    await expect(client.getTask({ id: "x" })).rejects.toBeInstanceOf(NoInterfaceError);
+    expect(missing.connections).toBeLessThanOrEqual(interfaces.length);
+  });
+
+  it("a version that no interface speaks is the answer", async () => {
+    await using agent = await countingAgent({
+      authenticate: () => {
+        throw new A2AError("versionNotSupported", "not here");
+      },
+    });
+    const interfaces = allBindings.map((binding) => interfaceAt(binding, agent.url));
+    await using client = await Client.connect(cardOf(interfaces), near);
+    await expect(client.send("go")).rejects.toMatchObject({ code: "versionNotSupported" });
+    expect(agent.runs).toBe(0);
+  });
+});

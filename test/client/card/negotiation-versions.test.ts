@@ -1,0 +1,167 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { Client } from "../../../src/client/node.js";
+import { Client as WebClient } from "../../../src/client/web.js";
+import { TaskState } from "../../../src/protocol/model.js";
+import type { StreamItem } from "../../../src/protocol/operations.js";
+import type { VersionName } from "../../../src/version/versions.js";
+import { itemsOf } from "../../support/items.js";
+import { allBindings, cardOf, interfaceAt } from "../support/cards.js";
+import { countingAgent } from "../support/counting-agent.js";
+
+const names = ["1.0", "0.3", "0.2", "0.1"] as const satisfies readonly VersionName[];
+const uncached = { cardCache: false } as const;
+const near = { allowPrivate: true };
+
+/** The states of a stream's task, in their order. */
+const statesOf = (items: readonly StreamItem[]) =>
+  items.flatMap(({ response: { payload } }) =>
+    payload.case === "task" || payload.case === "statusUpdate" ? (payload.value.status?.state ?? []) : [],
+  );
+
+const wholeTask = {
+  status: { state: TaskState.COMPLETED },
+  artifacts: [{ parts: [{ content: { case: "text", value: "one two" } }] }],
+};
+
+describe.each(names)("an agent that serves %s alone", (version) => {
+  it.each([
+    ["Node", Client],
+    ["a browser", WebClient],
+  ])("is called in it by a client of %s that knows its address and no more", async (_, factory) => {
+    await using agent = await countingAgent({ versions: [version] });
+    await using client = await factory.connect(agent.url, uncached);
+    expect(await client.send("go")).toMatchObject(wholeTask);
+    expect(client.connection?.version).toBe(version);
+    const items = await itemsOf(client.stream("go"));
+    expect(statesOf(items).at(-1)).toBe(TaskState.COMPLETED);
+    expect(agent.runs).toBe(2);
+  });
+
+  it("is called in no other", async () => {
+    await using agent = await countingAgent({ versions: [version] });
+    const versions = names.filter((name) => name !== version);
+    await using client = await Client.connect(agent.url, { ...uncached, versions });
+    // A card of the oldest leaves open whether it is one of the next, and then the agent is asked.
+    const told = version === "0.1" ? 'no method "message/send"' : "this client was told not to speak the version";
+    await expect(client.send("go")).rejects.toThrow(told);
+    expect(agent.runs).toBe(0);
+  });
+
+  it("ends a conversation in which it was asked for input", async () => {
+    await using agent = await countingAgent({ versions: [version] });
+    await using client = await Client.connect(agent.url, uncached);
+    const asked = await client.send("ask");
+    expect(asked).toMatchObject({ status: { state: TaskState.INPUT_REQUIRED } });
+    if (asked.$typeName !== "lf.a2a.v1.Task") throw new TypeError("no task");
+    expect(await client.continue(asked, "go")).toMatchObject({ id: asked.id, ...wholeTask });
+    expect(await client.getTask({ id: asked.id })).toMatchObject({ id: asked.id, ...wholeTask });
+  });
+});
+
+describe("an agent that serves every version", () => {
+  it.each(names)("is called in %s by a client that may speak no other", async (version) => {
+    await using agent = await countingAgent();
+    await using client = await Client.connect(agent.url, { ...uncached, versions: [version] });
+    expect(await client.send("go")).toMatchObject(wholeTask);
+    expect(client.connection?.version).toBe(version);
+  });
+
+  it.each(allBindings.flatMap((binding) => (["1.0", "0.3"] as const).map((version) => [binding, version] as const)))(
+    "is called over %s in %s",
+    async (binding, version) => {
+      await using agent = await countingAgent();
+      await using client = await Client.connect(agent.url, { ...uncached, versions: [version], prefer: [binding] });
+      expect(await client.send("go")).toMatchObject(wholeTask);
+      expect(client.connection).toMatchObject({ binding, version });
+      expect(statesOf(await itemsOf(client.stream("go"))).at(-1)).toBe(TaskState.COMPLETED);
+    },
+  );
+
+  it.each(allBindings)("is called in the newest, over %s when that is preferred", async (binding) => {
+    await using agent = await countingAgent();
+    await using client = await Client.connect(agent.url, { ...uncached, prefer: [binding] });
+    await client.send("go");
+    expect(client.connection).toMatchObject({ binding, version: "1.0", passedOver: [] });
+  });
+
+  it("is called in the newest that the client may speak, whatever binding it prefers", async () => {
+    await using agent = await countingAgent();
+    const versions = ["0.1", "0.3"] as const;
+    await using client = await Client.connect(agent.url, { ...uncached, versions, prefer: ["GRPC"] });
+    await client.send("go");
+    expect(client.connection).toMatchObject({ binding: "GRPC", version: "0.3" });
+  });
+});
+
+describe("a card that lists a version which is not served", () => {
+  it.each(["read", "send", "stream"] as const)("leads to the next older one: first a %s", async (what) => {
+    await using agent = await countingAgent({ versions: ["0.3"] });
+    const card = cardOf(names.map((protocolVersion) => interfaceAt("JSONRPC", agent.url, { protocolVersion })));
+    await using client = await Client.connect(card, near);
+    if (what === "read") await expect(client.getTask({ id: "nobody" })).rejects.toMatchObject({ code: "taskNotFound" });
+    if (what === "send") expect(await client.send("go")).toMatchObject(wholeTask);
+    if (what === "stream") expect(statesOf(await itemsOf(client.stream("go"))).at(-1)).toBe(TaskState.COMPLETED);
+    expect(client.connection).toMatchObject({ version: "0.3", passedOver: [{ version: "1.0" }] });
+    expect(agent.runs).toBe(what === "read" ? 0 : 1);
+  });
+
+  it("leads nowhere for a client that may speak that version alone", async () => {
+    await using agent = await countingAgent({ versions: ["0.3"] });
+    const card = cardOf(
+      ["1.0", "0.3"].map((protocolVersion) => interfaceAt("JSONRPC", agent.url, { protocolVersion })),
+    );
+    await using client = await Client.connect(card, { ...near, versions: ["1.0"], retry: false });
+    await expect(client.send("go")).rejects.toMatchObject({ code: "versionNotSupported" });
+    expect(agent.runs).toBe(0);
+  });
+});
+
+describe("a tenant", () => {
+  it("keeps an interface of a version that cannot name it from being called", async () => {
+    await using agent = await countingAgent({ tenants: ["north"] });
+    const old = interfaceAt("JSONRPC", agent.url, { protocolVersion: "0.3", tenant: "north" });
+    await using client = await Client.connect(cardOf([old]), near);
+    await expect(client.send("go")).rejects.toThrow("its version cannot name the tenant");
+    const both = cardOf([old, interfaceAt("HTTP+JSON", agent.url, { tenant: "north" })]);
+    await using other = await Client.connect(both, near);
+    expect(await other.send("go")).toMatchObject(wholeTask);
+    expect(agent.runs).toBe(1);
+  });
+
+  it("of a call is not left out where a version cannot name it", async () => {
+    await using agent = await countingAgent({ versions: ["0.3"], tenants: ["north"] });
+    await using client = await Client.connect(agent.url, uncached);
+    await expect(client.send("go", { tenant: "north" })).rejects.toThrow("version 0.3 cannot name the tenant north");
+    expect(agent.runs).toBe(0);
+    expect(await client.send("go")).toMatchObject(wholeTask);
+  });
+});
+
+it("a version that does not exist is refused before anything is asked", async () => {
+  const versions = ["0.4" as "0.3"];
+  await expect(Client.connect("http://127.0.0.1:1", { versions })).rejects.toThrow(
+    'versions: "0.4" is none of 1.0, 0.3',
+  );
+});
+
+describe("of the versions that a program does not speak no code is loaded", () => {
+  const child = fileURLToPath(new URL("support/loaded-child.mjs", import.meta.url));
+  it.each([
+    ["1.0", names, ["1.0"]],
+    ["0.3", ["0.3"], ["0.3", "1.0"]],
+  ] as const)("when it speaks %s", async (spoken, versions, loaded) => {
+    if (!existsSync(fileURLToPath(new URL("../../dist/src/index.js", import.meta.url)))) {
+      throw new Error("dist is missing: run npm run build");
+    }
+    await using agent = await countingAgent({ versions });
+    const program = spawn(process.execPath, [child, agent.url]);
+    const [, out, errors] = await Promise.all([once(program, "close"), text(program.stdout), text(program.stderr)]);
+    expect(errors).toBe("");
+    expect(JSON.parse(out)).toEqual({ spoken, loaded });
+  });
+});

@@ -1,0 +1,229 @@
+import { create, equals, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { differenceOf } from "../../../src/client/stream/difference.js";
+import { applyEvent, copyTask, emptyTask } from "../../../src/protocol/fold.js";
+import {
+  type Artifact,
+  ArtifactSchema,
+  type Part,
+  PartSchema,
+  Role,
+  type StreamResponse,
+  StreamResponseSchema,
+  type Task,
+  TaskSchema,
+  TaskState,
+} from "../../../src/protocol/model.js";
+import { textIn } from "../../support/say.js";
+
+const ids = { taskId: "t", contextId: "c" };
+const text = (value: string, rest: MessageInitShape<typeof PartSchema> = {}): Part =>
+  create(PartSchema, { ...rest, content: { case: "text", value } });
+
+interface ArtifactInit {
+  readonly artifactId?: string;
+  readonly parts: Part[];
+  readonly append?: boolean;
+  readonly metadata?: JsonObject | undefined;
+  readonly name?: string;
+}
+
+function artifactEvent({ artifactId = "a", parts, append = false, metadata, name = "" }: ArtifactInit): StreamResponse {
+  const artifact = create(ArtifactSchema, { artifactId, name, parts, ...(metadata && { metadata }) });
+  return create(StreamResponseSchema, {
+    payload: { case: "artifactUpdate", value: { ...ids, artifact, append } },
+  });
+}
+
+function statusEvent(state: TaskState, said?: string, metadata?: JsonObject | undefined): StreamResponse {
+  const message = said === undefined ? {} : { message: { messageId: said, role: Role.AGENT, parts: [text(said)] } };
+  return create(StreamResponseSchema, {
+    payload: { case: "statusUpdate", value: { ...ids, status: { state, ...message }, ...(metadata && { metadata }) } },
+  });
+}
+
+function foldAll(from: Task, events: readonly StreamResponse[]): Task {
+  const task = copyTask(from);
+  for (const event of events) applyEvent(task, event);
+  return task;
+}
+
+const fresh = emptyTask("t", "c");
+
+// Few values, so that the same ones meet often.
+const arbitraryMetadata = fc.option(
+  fc.dictionary(fc.constantFrom("k", "l"), fc.oneof(fc.nat(2), fc.constant<JsonObject>({ deep: [1] })), {
+    minKeys: 1,
+    noNullPrototype: true,
+  }),
+  { nil: undefined },
+);
+const arbitraryPart = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom("", "a", "ab", "b", "é😀").map((value) => text(value)) },
+  fc.constantFrom("a", "ab").map((value) => text(value, { filename: "f" })),
+  fc.constantFrom("a", "ab").map((value) => text(value, { mediaType: "text/x", metadata: { m: 1 } })),
+  fc.uint8Array({ maxLength: 2 }).map((value) => create(PartSchema, { content: { case: "raw", value } })),
+  fc.constant(create(PartSchema, { content: { case: "url", value: "https://x.example/" } })),
+);
+const arbitraryArtifact = fc
+  .record({
+    artifactId: fc.constantFrom("a", "b", "c"),
+    parts: fc.array(arbitraryPart, { minLength: 1, maxLength: 3 }),
+    append: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
+    metadata: arbitraryMetadata,
+    name: fc.constantFrom("", "", "", "n"),
+  })
+  .map(artifactEvent);
+let said = 0;
+const arbitraryStatus = fc
+  .record({
+    state: fc.constantFrom(TaskState.WORKING, TaskState.INPUT_REQUIRED, TaskState.COMPLETED),
+    speaks: fc.boolean(),
+    metadata: arbitraryMetadata,
+  })
+  .map(({ state, speaks, metadata }) => statusEvent(state, speaks ? `said ${++said}` : undefined, metadata));
+const arbitraryEvents = fc.array(fc.oneof({ weight: 3, arbitrary: arbitraryArtifact }, arbitraryStatus), {
+  maxLength: 8,
+});
+
+/** Parts as they came, in place of the joined ones: some agents keep them so. */
+function inPieces(task: Task, at: number): Task {
+  const split = (part: Part): Part[] => {
+    const { content } = part;
+    if (content.case !== "text" || part.filename !== "" || part.metadata !== undefined) return [part];
+    return [
+      text(content.value.slice(0, at), { mediaType: part.mediaType }),
+      text(content.value.slice(at), { mediaType: part.mediaType }),
+    ];
+  };
+  const artifacts = task.artifacts.map((artifact): Artifact => ({ ...artifact, parts: artifact.parts.flatMap(split) }));
+  return { ...task, artifacts };
+}
+
+function isSameContent(a: Task, b: Task): boolean {
+  const whole = (task: Task): Task => foldAll(fresh, task.artifacts.flatMap(piecesOf));
+  const head = (task: Task): Task => ({ ...task, artifacts: whole(task).artifacts });
+  return equals(TaskSchema, head(a), head(b));
+}
+
+// An artifact is put together by its pieces.
+function piecesOf({ parts, ...head }: Artifact): StreamResponse[] {
+  const chunk = (artifact: Artifact, append: boolean): StreamResponse =>
+    create(StreamResponseSchema, { payload: { case: "artifactUpdate", value: { ...ids, artifact, append } } });
+  return [chunk({ ...head, parts: [] }, false), ...parts.map((part) => chunk({ ...head, parts: [part] }, true))];
+}
+
+/** Whether some event of a later time can be told by nothing but itself. */
+function losesSomething(known: Task, events: readonly StreamResponse[]): boolean {
+  let task = copyTask(known);
+  for (const event of events) {
+    const { payload } = event;
+    const { status } = task;
+    if (payload.case === "statusUpdate") {
+      // What is said in between, and not by the reader's last status, is in the history alone.
+      const wasHeard = known.status?.message === status?.message;
+      if (status?.message !== undefined && !wasHeard) return true;
+    }
+    if (payload.case === "artifactUpdate") {
+      const { artifact, append } = payload.value;
+      const before = known.artifacts.find(({ artifactId }) => artifactId === artifact?.artifactId);
+      if (before !== undefined && (!append || artifact?.metadata !== undefined)) return true;
+    }
+    task = foldAll(task, [event]);
+  }
+  return false;
+}
+
+it("leads from what was known to what the task has become, whatever happened in between", () => {
+  let found = 0;
+  fc.assert(
+    fc.property(arbitraryEvents, arbitraryEvents, fc.nat(3), fc.boolean(), (heard, missed, at, cut) => {
+      const known = foldAll(fresh, heard);
+      const now = foldAll(known, missed);
+      const told = cut ? inPieces(now, at) : now;
+      const events = differenceOf(known, told);
+      if (events === undefined) {
+        expect(losesSomething(known, missed)).toBe(true);
+        return;
+      }
+      found += events.length;
+      expect(isSameContent(foldAll(known, events), now)).toBe(true);
+    }),
+    { numRuns: 3000 },
+  );
+  expect(found).toBeGreaterThan(500);
+});
+
+it("finds nothing between a task and itself, however its text was kept", () => {
+  fc.assert(
+    fc.property(arbitraryEvents, fc.nat(3), (heard, at) => {
+      const task = foldAll(fresh, heard);
+      expect(differenceOf(task, copyTask(task))).toEqual([]);
+      expect(differenceOf(inPieces(task, at), task)).toEqual([]);
+      expect(differenceOf(task, inPieces(task, at))).toEqual([]);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+it("gives what a text has more, as one chunk", () => {
+  const known = foldAll(fresh, [artifactEvent({ parts: [text("one ")] })]);
+  const now = foldAll(
+    known,
+    ["two ", "three"].map((value) => artifactEvent({ parts: [text(value)], append: true })),
+  );
+  const [event, ...others] = differenceOf(known, now) ?? [];
+  expect(others).toEqual([]);
+  expect(event?.payload).toMatchObject({ case: "artifactUpdate", value: { append: true, ...ids } });
+  if (event?.payload.case === "artifactUpdate") expect(textIn(event.payload.value.artifact?.parts)).toBe("two three");
+});
+
+it("gives a status once, with the metadata that is new", () => {
+  const known = foldAll(fresh, [statusEvent(TaskState.WORKING, "w", { k: 1 })]);
+  const now = foldAll(known, [statusEvent(TaskState.COMPLETED, "c", { l: 2 })]);
+  expect(differenceOf(known, now)).toMatchObject([
+    { payload: { case: "statusUpdate", value: { status: { state: TaskState.COMPLETED }, metadata: { l: 2 } } } },
+  ]);
+});
+
+const base = foldAll(fresh, [
+  artifactEvent({ parts: [text("one")], metadata: { k: 1 } }),
+  artifactEvent({ artifactId: "b", parts: [text("two", { filename: "f" })] }),
+  statusEvent(TaskState.WORKING, "w", { k: 1 }),
+]);
+const [a, b] = base.artifacts;
+
+const replaced: readonly (readonly [what: string, now: Partial<Task>])[] = [
+  ["another task", { id: "u" }],
+  ["a lost artifact", { artifacts: base.artifacts.slice(1) }],
+  ["another text", { artifacts: base.artifacts.with(0, { ...(a as Artifact), parts: [text("own")] }) }],
+  ["a shorter text", { artifacts: base.artifacts.with(0, { ...(a as Artifact), parts: [text("on")] }) }],
+  ["a lost part", { artifacts: base.artifacts.with(0, { ...(a as Artifact), parts: [] }) }],
+  ["another name", { artifacts: base.artifacts.with(0, { ...(a as Artifact), name: "n" }) }],
+  ["another extension", { artifacts: base.artifacts.with(0, { ...(a as Artifact), extensions: ["urn:x"] }) }],
+  [
+    "a file that has grown",
+    { artifacts: base.artifacts.with(1, { ...(b as Artifact), parts: [text("two!", { filename: "f" })] }) },
+  ],
+  [
+    "lost metadata of an artifact",
+    { artifacts: base.artifacts.with(0, create(ArtifactSchema, { artifactId: "a", parts: [text("one")] })) },
+  ],
+  [
+    "new metadata of an artifact alone",
+    { artifacts: base.artifacts.with(0, { ...(a as Artifact), metadata: { k: 2 } }) },
+  ],
+  ["lost metadata", { metadata: {} }],
+  ["something said in between", { history: [message("between")] }],
+];
+
+function message(messageId: string): Task["history"][number] {
+  const event = statusEvent(TaskState.WORKING, messageId);
+  if (event.payload.case !== "statusUpdate" || event.payload.value.status?.message === undefined) throw new Error("no");
+  return event.payload.value.status.message;
+}
+
+it.each(replaced)("knows no way to %s", (_, now) => {
+  expect(differenceOf(base, { ...copyTask(base), ...now })).toBeUndefined();
+});

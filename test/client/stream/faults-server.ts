@@ -1,0 +1,133 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { artifact, completed, inputRequired, type Server, serve, working } from "trivium";
+import { Client } from "../../../src/client/node.js";
+import type { ClientOptions } from "../../../src/client/options.js";
+import type { StreamItem } from "../../../src/protocol/operations.js";
+import { createFaultProxy, type FaultProxy } from "../../support/fault-proxy.js";
+import type { Schedule } from "../../support/fault-schedule.js";
+import { turns } from "../../support/turns.js";
+import { hasty } from "./lasting-agent.js";
+import { toldLine } from "./lasting-events.js";
+
+// A server of ours behind a proxy that spoils connections.
+
+export const allBindings = ["JSONRPC", "HTTP+JSON", "GRPC", "urn:trivium:binding:connect:v1"] as const;
+export type AnyBinding = (typeof allBindings)[number];
+
+export interface FaultyWay extends AsyncDisposable {
+  readonly proxy: FaultProxy;
+  readonly client: Client;
+}
+
+export interface FaultyServer extends AsyncDisposable {
+  readonly server: Server;
+  /** Turns that were begun. */
+  readonly runs: number;
+  /** Starts a task that goes no further than WORKING before `release`. */
+  hold(): Promise<string>;
+  release(): void;
+  /** A client whose connections go through a proxy. */
+  way(binding: AnyBinding, schedule: Schedule, options?: ClientOptions): Promise<FaultyWay>;
+}
+
+/** What the agent says to "go", line by line. */
+export const sixLines = [
+  "task SUBMITTED",
+  "status WORKING",
+  'artifact x "one "',
+  'artifact x "two " append',
+  'artifact x "three" append last',
+  "status COMPLETED",
+];
+
+/** What a stream of its answer to a question gives. */
+export const answerLines = ["task INPUT_REQUIRED", "status WORKING", 'artifact y "so"', "status COMPLETED"];
+
+/** Serves an agent that says `sixLines`; told to "ask", it asks a question first, told to "hold" it waits for its release. */
+export async function faultyServer(): Promise<FaultyServer> {
+  let runs = 0;
+  let gate = Promise.withResolvers<void>();
+  const server = await serve({
+    card: { name: "Faulty", description: "Is called over bad lines", version: "1" },
+    port: 0,
+    drainMs: 0,
+    bindings: ["json-rpc", "http-json", "grpc", "connect"],
+    async *agent({ text, task }) {
+      runs++;
+      if (text === "ask") {
+        yield working();
+        yield inputRequired("which?");
+        return;
+      }
+      const artifactId = task === undefined ? "x" : "y";
+      yield working();
+      if (text === "hold") await gate.promise;
+      if (task === undefined) {
+        for (const [place, piece] of ["one ", "two ", "three"].entries()) {
+          yield artifact(piece, { artifactId, append: place > 0, lastChunk: place === 2 });
+          await turns(2);
+        }
+      } else yield artifact("so", { artifactId });
+      yield completed();
+    },
+  });
+  const card = await (await fetch(`${server.url}/.well-known/agent-card.json`)).text();
+  return {
+    server,
+    get runs() {
+      return runs;
+    },
+    async hold() {
+      gate = Promise.withResolvers();
+      await using client = await Client.connect(server.url);
+      const task = await client.send("hold", { configuration: { returnImmediately: true } });
+      if (task.$typeName !== "lf.a2a.v1.Task") throw new Error("no task");
+      return task.id;
+    },
+    release: () => gate.resolve(),
+    async way(binding, schedule, options = {}) {
+      const proxy = await createFaultProxy({ target: { port: server.port }, schedule });
+      const client = await Client.connect(cardAt(card, binding, server.port, proxy.port), {
+        clock: hasty,
+        grpcTls: false,
+        ...options,
+        limits: { snapshotTimeoutMs: Number.POSITIVE_INFINITY, ...options.limits },
+      });
+      return {
+        proxy,
+        client,
+        async [Symbol.asyncDispose]() {
+          await client.close();
+          await proxy[Symbol.asyncDispose]();
+        },
+      };
+    },
+    [Symbol.asyncDispose]: () => server.close(),
+  };
+}
+
+function cardAt(card: string, binding: AnyBinding, own: number, other: number): JsonObject {
+  const json = JSON.parse(card.replaceAll(`:${own}`, `:${other}`)) as JsonObject;
+  const [first] = (json["supportedInterfaces"] as JsonObject[]).filter(
+    (each) => each["protocolBinding"] === (binding.startsWith("urn:") ? "JSONRPC" : binding),
+  );
+  if (first === undefined) throw new Error(`the card has no ${binding}`);
+  const url = binding.startsWith("urn:") ? `http://127.0.0.1:${other}` : first["url"];
+  return { ...json, supportedInterfaces: [{ ...first, url: url ?? null, protocolBinding: binding }] };
+}
+
+/** How a stream ended. */
+export interface Ended {
+  readonly lines: readonly string[];
+  readonly error: unknown;
+}
+
+export async function ended(stream: AsyncIterable<StreamItem>): Promise<Ended> {
+  const lines: string[] = [];
+  try {
+    for await (const item of stream) lines.push(toldLine(item));
+    return { lines, error: undefined };
+  } catch (error) {
+    return { lines, error };
+  }
+}

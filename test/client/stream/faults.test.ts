@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Client } from "../../../src/client/node.js";
+import { A2AError } from "../../../src/protocol/errors.js";
+import { TaskState } from "../../../src/protocol/model.js";
+import type { StreamItem } from "../../../src/protocol/operations.js";
+import { cut, type Direction, type Ending, type Rule } from "../../support/fault-schedule.js";
+import { leftOpen, openHandles } from "../../support/leaks.js";
+import { allBindings, answerLines, ended, type FaultyServer, faultyServer, sixLines } from "./faults-server.js";
+
+// Streams from our own server, over connections that break.
+
+const cuts = (["request", "response"] as const).flatMap((direction) =>
+  (["end", "reset", "half"] as const).map((how) => [direction, how] as const),
+);
+
+const positions = 12;
+
+/** Offsets into so many bytes: both ends, and others at even distances. */
+function positionsIn(size: number): number[] {
+  const even = Array.from({ length: positions }, (_, place) => Math.round((place * size) / positions));
+  return [...new Set([0, 1, ...even, size - 1, size])];
+}
+
+interface Streaming {
+  readonly lines: readonly string[];
+  /** Turns that a call may begin. */
+  readonly runs: number;
+  open(client: Client): AsyncIterable<StreamItem> | Promise<AsyncIterable<StreamItem>>;
+}
+
+let served: FaultyServer;
+beforeAll(async () => {
+  served = await faultyServer();
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+describe.each(allBindings)("over %s, wherever the connection is cut,", (binding) => {
+  /** Lets the task go on when the stream has begun. */
+  async function* releasing(stream: AsyncIterable<StreamItem>): AsyncGenerator<StreamItem> {
+    for await (const item of stream) {
+      served.release();
+      yield item;
+    }
+  }
+
+  // The task has to be at work before anybody subscribes to it.
+  async function held(): Promise<string> {
+    const id = await served.hold();
+    await using way = await served.way("JSONRPC", []);
+    for await (const { response } of way.client.subscribeToTask({ id })) {
+      const { payload } = response;
+      if (payload.case === "message" || payload.case === "artifactUpdate") continue;
+      if (payload.value?.status?.state === TaskState.WORKING) break;
+    }
+    return id;
+  }
+
+  async function question() {
+    await using way = await served.way("JSONRPC", []);
+    const task = await way.client.send("ask");
+    if (task.$typeName !== "lf.a2a.v1.Task") throw new Error("no task");
+    return task;
+  }
+
+  const calls: Readonly<Record<string, Streaming>> = {
+    "a send": { lines: sixLines, runs: 1, open: (client) => client.stream("go") },
+    "an answer": {
+      lines: answerLines,
+      runs: 2,
+      open: async (client) => client.stream("this", { task: await question() }),
+    },
+    "a subscription": {
+      lines: ["task WORKING", ...sixLines.slice(2)],
+      runs: 1,
+      open: async (client) => releasing(client.subscribeToTask({ id: await held() })),
+    },
+  };
+
+  async function sizeOf({ open, lines }: Streaming, direction: Direction): Promise<number> {
+    await using way = await served.way(binding, []);
+    expect(await ended(await open(way.client))).toEqual({ lines, error: undefined });
+    return way.proxy.record()[0]?.[direction] ?? 0;
+  }
+
+  async function once({ open, lines, runs }: Streaming, after: number, [direction, how]: readonly [Direction, Ending]) {
+    const before = served.runs;
+    await using way = await served.way(binding, [cut(direction, after, how), { kind: "pass" }]);
+    const outcome = await ended(await open(way.client));
+    const told = { after, runs: served.runs - before, ...outcome };
+    if (direction === "request" && how === "half" && outcome.error !== undefined) {
+      // A server answers half a request.
+      expect(told).toMatchObject({ lines: [], error: expect.any(A2AError) });
+      expect(told.runs).toBeLessThanOrEqual(runs);
+      return 2;
+    }
+    expect(told).toEqual({ after, runs, lines, error: undefined });
+    return way.proxy.connections;
+  }
+
+  describe.each(Object.entries(calls))("%s", (_, call) => {
+    it.each(cuts)("gives every event once, in order, and starts the agent once: %s, %s", async (...where) => {
+      const size = await sizeOf(call, where[0]);
+      const handles = openHandles();
+      let broken = 0;
+      for (const after of positionsIn(size)) broken += (await once(call, after, where)) > 1 ? 1 : 0;
+      expect(broken).toBeGreaterThan(positions / 2);
+      expect(await leftOpen(handles)).toEqual({});
+    });
+  });
+});
+
+const silences: readonly (readonly [when: string, rule: Rule])[] = [
+  ["before it answers", { kind: "hang" }],
+  ["in the middle", { kind: "flow", response: { hold: { after: 700, until: () => new Promise(() => {}) } } }],
+];
+
+describe.each(allBindings)("over %s", (binding) => {
+  it.each(silences)("an agent that falls silent %s is one error when the time is over", async (_, rule) => {
+    const handles = openHandles();
+    {
+      await using way = await served.way(binding, [rule]);
+      const { lines, error } = await ended(way.client.stream("go", { timeoutMs: 400 }));
+      expect(lines).toEqual(sixLines.slice(0, lines.length));
+      expect(lines.length).toBeLessThan(sixLines.length);
+      expect(error).toMatchObject({ code: "deadlineExceeded" });
+    }
+    expect(await leftOpen(handles)).toEqual({});
+  });
+});

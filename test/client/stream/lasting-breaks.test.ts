@@ -1,0 +1,167 @@
+import { describe, expect, it } from "vitest";
+import { Client } from "../../../src/client/node.js";
+import type { SendOptions } from "../../../src/client/send.js";
+import { ConnectionError } from "../../../src/protocol/errors.js";
+import { emptyTask } from "../../../src/protocol/fold.js";
+import { createFaultProxy, type FaultProxy } from "../../support/fault-proxy.js";
+import { cut, type Schedule } from "../../support/fault-schedule.js";
+import { createVirtualClock, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
+import { type ForeignAgent, foreignAgent, hasty, jsonBindings } from "./lasting-agent.js";
+import { chunk, status, type Told, taskEvent, told } from "./lasting-events.js";
+
+// How often a stream may break, how long its agent may be away, and when a message is sent again.
+
+interface Scene extends AsyncDisposable {
+  readonly agent: ForeignAgent;
+  readonly proxy: FaultProxy;
+  readonly clock: VirtualClock;
+  readonly stream: Told;
+}
+
+async function begun(options: SendOptions = {}): Promise<Scene> {
+  const clock = createVirtualClock();
+  const agent = await foreignAgent();
+  const proxy = await createFaultProxy({ target: { port: agent.port } });
+  const client = await Client.connect(agent.card("JSONRPC", proxy.port), { clock });
+  const stream = told(client.stream("go", options));
+  const first = stream.next();
+  await agent.opened(1);
+  agent.emit(taskEvent(emptyTask("t", "c")));
+  await first;
+  return {
+    agent,
+    proxy,
+    clock,
+    stream,
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await proxy[Symbol.asyncDispose]();
+      await agent[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Turns the clock on until a promise is settled. */
+async function inTurns<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
+  await turnUntil(clock, promise.then(ignore, ignore));
+  return promise;
+}
+
+function ignore(): void {}
+
+it("an agent that is away for a while is found again", async () => {
+  await using scene = await begun();
+  const { agent, proxy, clock, stream } = scene;
+  const back = Promise.withResolvers<void>();
+  await proxy.setSchedule([{ kind: "refuse", until: () => back.promise }, { kind: "pass" }]);
+  agent.cut();
+  const next = stream.next();
+  await agent.opened(0);
+  agent.emit(chunk("one"));
+  const away = clock.now() + 3000;
+  while (clock.now() < away) await clock.advance(100);
+  expect(agent.calls).toEqual(["sendStreamingMessage"]);
+  back.resolve();
+  expect(await inTurns(clock, next)).toBe('difference: artifact a "one"');
+});
+
+it("an agent that stays away is one error, in less than a minute", async () => {
+  await using scene = await begun();
+  const { agent, proxy, clock, stream } = scene;
+  await proxy.setSchedule([{ kind: "refuse" }]);
+  const start = clock.now();
+  agent.cut();
+  await expect(inTurns(clock, stream.next())).rejects.toBeInstanceOf(ConnectionError);
+  expect(clock.now() - start).toBeLessThan(60_000);
+  expect(await stream.rest()).toEqual([]);
+  expect(clock.pending()).toEqual([]);
+});
+
+it("an agent that stays away is one error by the end of the call's time", async () => {
+  await using scene = await begun({ timeoutMs: 2500 });
+  const { agent, proxy, clock, stream } = scene;
+  await proxy.setSchedule([{ kind: "refuse" }]);
+  const start = clock.now();
+  agent.cut();
+  await expect(inTurns(clock, stream.next())).rejects.toMatchObject({ code: /unavailable|deadlineExceeded/ });
+  expect(clock.now() - start).toBeLessThanOrEqual(3000);
+});
+
+/** Breaks the connection as often as this, each time when the stream waits on it. */
+async function breakTimes({ agent, clock }: Scene, times: number, quietMs: number): Promise<void> {
+  for (let count = 0; count < times; count++) {
+    await clock.advance(quietMs);
+    const calls = agent.calls.length;
+    agent.cut();
+    while (agent.calls.length === calls) await clock.advance(100);
+    await agent.opened(1);
+    // The snapshot has to get there.
+    await clock.advance(0);
+  }
+}
+
+it("a connection that breaks again and again without an event in between is given up", async () => {
+  await using scene = await begun();
+  const next = scene.stream.next();
+  const failed = expect(next).rejects.toBeInstanceOf(ConnectionError);
+  await breakTimes(scene, 5, 0);
+  scene.agent.cut();
+  await failed;
+});
+
+it("a connection that breaks now and then, with nothing to tell in between, is kept up", async () => {
+  await using scene = await begun();
+  const next = scene.stream.next();
+  await breakTimes(scene, 20, 60_000);
+  scene.agent.emit(status("COMPLETED"));
+  expect(await next).toBe("status COMPLETED");
+});
+
+it("a connection that breaks behind every event is kept up", async () => {
+  await using scene = await begun();
+  const { agent, stream } = scene;
+  agent.emit(chunk("0"));
+  await stream.next();
+  for (let count = 1; count < 20; count++) {
+    agent.cut();
+    await agent.opened(0);
+    agent.emit(chunk(`${count}`));
+    expect(await stream.next()).toBe(`difference: artifact a "${count}" append`);
+  }
+});
+
+describe.each(jsonBindings)("a message over %s to an agent that does not know messages again", (binding) => {
+  async function first(schedule: Schedule): Promise<{ readonly calls: readonly string[]; readonly line: string }> {
+    await using agent = await foreignAgent();
+    await using proxy = await createFaultProxy({ target: { port: agent.port }, schedule });
+    await using client = await Client.connect(agent.card(binding, proxy.port), {
+      clock: hasty,
+      limits: { snapshotTimeoutMs: Number.POSITIVE_INFINITY },
+    });
+    const stream = told(client.stream("go"));
+    const next = stream.next().catch((error: unknown) => String(error instanceof ConnectionError && error.written));
+    await Promise.race([next, agent.opened(1)]);
+    agent.emit(status("WORKING"));
+    return { line: await next, calls: agent.calls };
+  }
+
+  it("is not sent again when its stream breaks before the first event", async () => {
+    const { line, calls } = await first([cut("response", 0, "reset"), { kind: "pass" }]);
+    expect(line).toBe("true");
+    expect(calls).toEqual(["sendStreamingMessage"]);
+  });
+
+  it("is not sent again when nobody knows how much of it has arrived", async () => {
+    const { line, calls } = await first([cut("request", 100, "reset"), { kind: "pass" }]);
+    expect(line).toBe("true");
+    expect(calls).toEqual([]);
+  });
+
+  it("is sent again when nothing of it was written", async () => {
+    const back = Promise.withResolvers<void>();
+    setImmediate(() => back.resolve());
+    const { line, calls } = await first([{ kind: "refuse", until: () => back.promise }, { kind: "pass" }]);
+    expect(line).toBe("status WORKING");
+    expect(calls).toEqual(["sendStreamingMessage"]);
+  });
+});

@@ -1,0 +1,73 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type Message,
+  MessageSchema,
+  Role,
+  type StreamResponse,
+  StreamResponseSchema,
+  type Task,
+  TaskState,
+} from "../../../src/protocol/model.js";
+import type { StreamItem } from "../../../src/protocol/operations.js";
+import { partsOf } from "../../../src/protocol/parts.js";
+import { lineOf } from "../../support/say.js";
+
+// What an agent says, and what a reader hears of it.
+
+const ids = { taskId: "t", contextId: "c" };
+
+export function taskEvent(value: Task): StreamResponse {
+  return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value } };
+}
+
+export function status(state: keyof typeof TaskState, said?: string): StreamResponse {
+  const message = said === undefined ? {} : { message: agentMessage(said) };
+  return create(StreamResponseSchema, {
+    payload: { case: "statusUpdate", value: { ...ids, status: { state: TaskState[state], ...message } } },
+  });
+}
+
+export function chunk(text: string, append = true, artifactId = "a"): StreamResponse {
+  return create(StreamResponseSchema, {
+    payload: { case: "artifactUpdate", value: { ...ids, append, artifact: { artifactId, parts: partsOf(text) } } },
+  });
+}
+
+export function messageEvent(text: string): StreamResponse {
+  return create(StreamResponseSchema, { payload: { case: "message", value: agentMessage(text) } });
+}
+
+export function agentMessage(text: string): Message {
+  return create(MessageSchema, { messageId: `m-${text}`, role: Role.AGENT, parts: partsOf(text) });
+}
+
+/** An item in a line, with how it was come by. */
+export function toldLine(item: StreamItem): string {
+  return item.recovered === undefined ? lineOf(item) : `${item.recovered}: ${lineOf(item)}`;
+}
+
+/** A stream that is read one item at a time. */
+export interface Told {
+  /** The next item in a line; `end` behind the last one. */
+  next(): Promise<string>;
+  /** All that is left. */
+  rest(): Promise<string[]>;
+  leave(): Promise<unknown>;
+}
+
+export function told(stream: AsyncIterable<StreamItem>): Told {
+  const items = stream[Symbol.asyncIterator]();
+  const next = async (): Promise<string> => {
+    const step = await items.next();
+    return step.done === true ? "end" : toldLine(step.value);
+  };
+  return {
+    next,
+    async rest() {
+      const lines: string[] = [];
+      for (let line = await next(); line !== "end"; line = await next()) lines.push(line);
+      return lines;
+    },
+    leave: async () => items.return?.(),
+  };
+}

@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { emptyTask } from "../../../src/protocol/fold.js";
+import { createVirtualClock, turnUntil } from "../../support/virtual-clock.js";
+import { foreignAgent, jsonBindings } from "./lasting-agent.js";
+import { chunk, status, taskEvent, told } from "./lasting-events.js";
+import { sceneOf } from "./lasting-scene.js";
+
+// Agents that tell subscribers of what comes next and not of what is, as most did before 1.0.
+
+describe.each(jsonBindings)("over %s, a subscription that does not begin with the task", (binding) => {
+  it("is given the task all the same, and each of its pieces once", async () => {
+    await using made = await sceneOf(binding, { subscription: "nothing" }, (client) =>
+      client.subscribeToTask({ id: "t" }),
+    );
+    const { agent, stream } = made;
+    agent.emit(status("WORKING"), chunk("one ", false));
+    const first = stream.next();
+    await agent.opened(1);
+    agent.emit(chunk("two "));
+    expect(await first).toBe("task WORKING");
+    agent.emit(chunk("three"), status("COMPLETED"));
+    expect(await stream.rest()).toEqual(['difference: artifact a "three" append', "difference: status COMPLETED"]);
+    expect(agent.open).toBe(0);
+  });
+
+  it("is not waited for when nothing happens to the task", async () => {
+    const clock = createVirtualClock();
+    await using agent = await foreignAgent({ subscription: "nothing" });
+    await using client = await agent.connect(binding, { clock, limits: { snapshotTimeoutMs: 5_000 } });
+    agent.emit(status("WORKING"));
+    const stream = told(client.subscribeToTask({ id: "t" }));
+    const first = stream.next();
+    await agent.opened(1);
+    await turnUntil(clock, first.then(ignore, ignore));
+    expect(await first).toBe("task WORKING");
+    expect(agent.calls.slice(-2)).toEqual(["subscribeToTask", "getTask"]);
+    agent.emit(status("COMPLETED"));
+    const rest = stream.rest();
+    await turnUntil(clock, rest.then(ignore, ignore));
+    expect(await rest).toEqual(["difference: status COMPLETED"]);
+  });
+
+  it("is waited for to the whole task", async () => {
+    await using made = await sceneOf(binding, { subscription: "nothing" }, (client) => client.stream("go"));
+    const { agent, client } = made;
+    agent.emit(status("WORKING"), chunk("one ", false));
+    const waiting = client.wait("t");
+    await agent.opened(1);
+    agent.emit(chunk("two"), status("COMPLETED"));
+    const { artifacts } = await waiting;
+    expect(artifacts.map(({ parts }) => parts.map(({ content }) => content.value).join(""))).toEqual(["one two"]);
+  });
+});
+
+describe.each(jsonBindings)("over %s, a task of which the agent knows no more how it is", (binding) => {
+  it("is not waited for without end", async () => {
+    const habits = { streams: false, task: emptyTask("t", "c") };
+    await using made = await sceneOf(binding, habits, (client) => client.stream("go"));
+    const { agent, client, stream } = made;
+    expect(await stream.next()).toBe("task SUBMITTED");
+    agent.emit(status("UNSPECIFIED"));
+    expect(await stream.rest()).toEqual(["difference: status UNSPECIFIED"]);
+    expect((await client.wait("t")).status?.state).toBe(0);
+  });
+
+  it("ends a stream where the agent does", async () => {
+    await using made = await sceneOf(binding, {}, (client) => client.stream("go"));
+    const { agent, stream } = made;
+    const first = stream.next();
+    await agent.opened(1);
+    agent.emit(taskEvent(emptyTask("t", "c")), status("UNSPECIFIED"));
+    agent.endStreams();
+    expect(await first).toBe("task SUBMITTED");
+    expect(await stream.rest()).toEqual(["status UNSPECIFIED"]);
+    expect(agent.calls).toEqual(["sendStreamingMessage"]);
+  });
+});
+
+function ignore(): void {}

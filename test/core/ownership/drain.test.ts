@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import type { TaskStore } from "../../../src/core/ports.js";
+import { inputRequired, park, working } from "../../../src/protocol/events.js";
+import { idempotentSendExtension } from "../../../src/protocol/extensions.js";
+import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
+import { startHandler } from "../../support/handler.js";
+import { lineOf, stateOf, taskOf } from "../../support/say.js";
+import { createVirtualClock, settle, turnUntil } from "../../support/virtual-clock.js";
+
+const drainMs = 10_000;
+
+/** A store that answers the calls of one method when it is told to. */
+function slowAt(method: "beginSend" | "read") {
+  const clock = createVirtualClock();
+  const { promise: told, resolve: answer } = Promise.withResolvers<void>();
+  let isSlow = false;
+  const memory = memoryTaskStore({ clock });
+  const store = new Proxy<TaskStore>(memory, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return async (...args: readonly unknown[]) => {
+        if (isSlow && name === method) await told;
+        return Reflect.apply(member, target, args);
+      };
+    },
+  });
+  const slow = (): void => {
+    isSlow = true;
+  };
+  return { clock, store, slow, answer };
+}
+
+describe("a handler that drains", () => {
+  const once = { extensions: [idempotentSendExtension] };
+
+  it("waits for a message whose turn has not begun yet, and for the turn", async () => {
+    const { clock, store, slow, answer } = slowAt("beginSend");
+    await using served = startHandler({ clock, store, agent: async () => working("done") });
+    slow();
+    const sent = served.send("go", {}, once);
+    const streamed = served.stream("go", {}, once)[Symbol.asyncIterator]().next();
+    await settle();
+    let isDrained = false;
+    const drained = served.handler.drain(drainMs).then(() => (isDrained = true));
+    await clock.advance(drainMs - 1);
+    expect(isDrained).toBe(false);
+    answer();
+    expect(stateOf(taskOf(await sent))).toBe("COMPLETED");
+    expect(lineOf((await streamed).value)).toMatch(/^task/);
+    // No time has to pass for it.
+    await drained;
+  });
+
+  it("waits for one that is on its way to a task which is there", async () => {
+    const { clock, store, slow, answer } = slowAt("read");
+    await using served = startHandler({ clock, store, agent: async ({ text }) => inputRequired(`${text}?`) });
+    const { id: taskId } = taskOf(await served.send("one"));
+    await settle();
+    slow();
+    const sent = served.send("two", { taskId });
+    await settle();
+    const drained = served.handler.drain(drainMs);
+    await settle();
+    answer();
+    expect(stateOf(taskOf(await sent))).toBe("INPUT_REQUIRED");
+    await drained;
+  });
+
+  it("does not wait for the answer to a message whose turn another process runs", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    const { promise: told, resolve: end } = Promise.withResolvers<void>();
+    const options = { clock, store, limits: { inboxWaitMs: 600_000 } };
+    await using holder = startHandler({
+      ...options,
+      async agent(turn) {
+        await turn.ask(inputRequired("which?"));
+        await told;
+      },
+    });
+    const { id: taskId } = taskOf(await holder.send("go"));
+    const other = startHandler({ ...options, agent: async () => {} });
+    const sent = other.send("this one", { taskId });
+    sent.catch(() => {});
+    await settle();
+    await other.handler.drain(drainMs);
+    await turnUntil(clock, other.handler.close());
+    await expect(sent).rejects.toMatchObject({ code: "unavailable" });
+    end();
+    await settle();
+    expect(stateOf(await holder.get(taskId))).toBe("COMPLETED");
+  });
+
+  it("wakes no parked task: its turn would be cut short", async () => {
+    const clock = createVirtualClock();
+    const causes: string[] = [];
+    const { promise: told, resolve: end } = Promise.withResolvers<void>();
+    const served = startHandler({
+      clock,
+      async *agent({ cause, text }) {
+        causes.push(cause);
+        if (text === "hold") await told;
+        else yield park({ wakeAt: clock.now() + 1000 });
+      },
+    });
+    await served.send("park", { configuration: { returnImmediately: true } });
+    void served.send("hold", { configuration: { returnImmediately: true } });
+    await settle();
+    const drained = served.handler.drain(drainMs);
+    await clock.advance(drainMs / 2);
+    expect(causes).toEqual(["message", "message"]);
+    end();
+    await drained;
+    await turnUntil(clock, served.handler.close());
+    expect(causes).toHaveLength(2);
+  });
+});

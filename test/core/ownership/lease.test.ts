@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../../../src/core/agent.js";
+import { createLease } from "../../../src/core/lease.js";
+import { defaultCoreLimits } from "../../../src/core/limits.js";
+import type { TaskStore } from "../../../src/core/ports.js";
+import { working } from "../../../src/protocol/events.js";
+import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
+import { beginTask } from "../../support/handler.js";
+import { opened } from "../../support/say.js";
+import { createVirtualClock } from "../../support/virtual-clock.js";
+
+/** A lease over a store whose renewals can fail, and how often it was renewed. */
+function leased() {
+  const clock = createVirtualClock();
+  const store = memoryTaskStore({ clock });
+  const state = { renewals: 0, broken: false };
+  const renew: TaskStore["renew"] = async (instance, ttlMs) => {
+    state.renewals++;
+    if (state.broken) throw new Error("no store");
+    await clock.advance(100);
+    await store.renew(instance, ttlMs);
+  };
+  const limits = { ...defaultCoreLimits, instanceTtlMs: 15_000 };
+  const lease = createLease({ store: { ...store, renew }, clock, limits, instance: "i" });
+  return { clock, lease, state };
+}
+
+describe("a lease", () => {
+  it("is asked of the store before the first task is held, and not again while it is good", async () => {
+    const { lease, state } = leased();
+    await lease.hold();
+    expect(state.renewals).toBe(1);
+    expect(lease.hold()).toBeUndefined();
+    expect(state.renewals).toBe(1);
+  });
+
+  it("is good no longer than the store says, counted from before the store was asked", async () => {
+    const { clock, lease } = leased();
+    await lease.renew();
+    await clock.advance(14_899);
+    expect(lease.hold()).toBeUndefined();
+    await clock.advance(1);
+    await expect(lease.hold()).resolves.toBeUndefined();
+    expect(lease.hold()).toBeUndefined();
+  });
+
+  it("is not good when it could not be renewed", async () => {
+    const { lease, state } = leased();
+    state.broken = true;
+    await expect(lease.hold()).rejects.toThrow("no store");
+    state.broken = false;
+    await lease.hold();
+    expect(lease.hold()).toBeUndefined();
+  });
+});
+
+it("a handler that slept for longer than its lease renews it before it takes the next task on", async () => {
+  const clock = createVirtualClock();
+  let sleptMs = 0;
+  const now = (): number => clock.now() + sleptMs;
+  const store = memoryTaskStore({ clock: { ...clock, now } });
+  const gate = Promise.withResolvers<void>();
+  const options = { clock: { ...clock, now }, store };
+  const waiting: Agent = async ({ emit }) => {
+    await emit(working());
+    await gate.promise;
+  };
+  await using served = await beginTask({ ...options, agent: waiting });
+  const orphans = async () => (await store.orphans(10)).map(({ id }) => id);
+  expect(await orphans()).toEqual([]);
+  sleptMs = 60_000;
+  expect(await orphans()).toEqual([served.taskId]);
+  const next = await opened(served.stream("next"));
+  expect(await orphans()).toEqual([]);
+  gate.resolve();
+  expect((await next.rest()).at(-1)).toBe("status COMPLETED");
+});

@@ -1,0 +1,255 @@
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../../../src/core/agent.js";
+import type { TaskStore } from "../../../src/core/ports.js";
+import { artifact, inputRequired, park, working } from "../../../src/protocol/events.js";
+import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
+import { startHandler, type TestHandler } from "../../support/handler.js";
+import { historyOf, opened, stateOf, taskOf, textIn } from "../../support/say.js";
+import { createVirtualClock, settle, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
+
+const alice = { tenant: "", owner: "alice" };
+const forEver = new Promise<never>(() => {});
+
+/** A place where processes come and go: one that dies never reaches the store again. */
+function place() {
+  const clock = createVirtualClock();
+  const store = memoryTaskStore({ clock });
+  const start = (agent: Agent, restartable = true): TestHandler & { die(): void } => {
+    const line = { cut: false };
+    const served = startHandler({ agent, clock, restartable, store: cutOff(store, line) });
+    return {
+      ...served,
+      die() {
+        line.cut = true;
+      },
+    };
+  };
+  return { clock, store, start };
+}
+
+/** The store as a process sees it that stands still from some moment on. */
+function cutOff(store: TaskStore, line: { cut: boolean }): TaskStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return (...args: readonly unknown[]) => (line.cut ? forEver : Reflect.apply(member, target, args));
+    },
+  });
+}
+
+interface Told {
+  readonly cause: string;
+  readonly attempt: number;
+  readonly text: string;
+  readonly wake: unknown;
+  readonly history: number;
+}
+
+/** An agent that tells its turns, says half of its artifact, and stays as long as it is told to. */
+function halting(stays: (told: Told) => boolean) {
+  const turns: Told[] = [];
+  const agent: Agent = async function* ({ cause, attempt, text, wake, history }) {
+    const told = { cause, attempt, text, wake, history: (await history()).length };
+    turns.push(told);
+    yield artifact(`half ${attempt}`);
+    if (stays(told)) await forEver;
+    yield artifact(`rest ${attempt}`);
+  };
+  return { agent, turns };
+}
+
+async function begun(served: TestHandler): Promise<string> {
+  const stream = await opened(served.stream("go", { metadata: { trace: 1 } }, { extensions: ["urn:x"] }));
+  await settle();
+  return taskOf(stream.first.response).id;
+}
+
+describe("a restartable turn whose process has gone", () => {
+  it("is run again by another process, and replaces what it left half done", async () => {
+    const { clock, store, start } = place();
+    const { agent, turns } = halting(({ attempt }) => attempt === 1);
+    const first = start(agent);
+    const taskId = await begun(first);
+    first.die();
+    await using second = start(agent);
+    await clock.advance(14_000);
+    expect(turns.length).toBe(1);
+    await clock.advance(5_000);
+    const message = { text: "go", wake: undefined, history: 1 };
+    expect(turns).toEqual([
+      { cause: "message", attempt: 1, ...message },
+      { cause: "restart", attempt: 2, ...message },
+    ]);
+    const task = await second.get(taskId);
+    expect([stateOf(task), ...task.artifacts.map(({ artifactId, parts }) => `${artifactId} ${textIn(parts)}`)]).toEqual(
+      ["COMPLETED", "1.1 half 2", "1.2 rest 2"],
+    );
+    expect(historyOf(task)).toEqual(["user: go"]);
+    expect(await store.head(alice, taskId)).toMatchObject({ turn: 1, epoch: 2, holder: "" });
+  });
+
+  it("is not touched as long as its holder lives, however many processes start", async () => {
+    const { clock, store, start } = place();
+    const { agent, turns } = halting(() => true);
+    await using first = start(agent);
+    const taskId = await begun(first);
+    const before = await store.head(alice, taskId);
+    await using second = start(agent);
+    await using third = start(agent, false);
+    await clock.advance(60_000);
+    expect(await store.head(alice, taskId)).toEqual(before);
+    expect(turns.length).toBe(1);
+    expect([second, third].map(({ log }) => log)).toEqual([[], []]);
+  });
+
+  it("is run again at most three times, and then its task has failed and says so", async () => {
+    const { clock, store, start } = place();
+    const { agent, turns } = halting(() => true);
+    let last = start(agent);
+    const taskId = await begun(last);
+    for (let deaths = 0; deaths < 4; deaths++) {
+      last.die();
+      last = start(agent);
+      await clock.advance(20_000);
+    }
+    expect(turns.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4]);
+    const task = await last.get(taskId);
+    expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual([
+      "FAILED",
+      "the task was tried 4 times, and each time the process has gone",
+    ]);
+    expect(await store.head(alice, taskId)).toMatchObject({ holder: "" });
+    await turnUntil(clock, last.handler.close());
+  });
+
+  it("fails its task where the agent does not bear that", async () => {
+    const { clock, start } = place();
+    const { agent, turns } = halting(() => true);
+    const first = start(agent, false);
+    const taskId = await begun(first);
+    first.die();
+    await using second = start(agent, false);
+    await clock.advance(20_000);
+    const task = await second.get(taskId);
+    expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual([
+      "FAILED",
+      "the process that worked on the task has gone",
+    ]);
+    expect(turns.length).toBe(1);
+  });
+
+  it("is run again for the first message that finds it, and takes that", async () => {
+    const { clock, start } = place();
+    const taken: string[] = [];
+    const agent: Agent = async ({ attempt, ask }) => {
+      if (attempt === 1) await forEver;
+      taken.push(textIn((await ask(inputRequired("?"))).parts));
+    };
+    const first = start(agent);
+    void first.send("go", { configuration: { returnImmediately: true } });
+    await settle();
+    const taskId = (await first.store.list(alice, { limit: 1 })).tasks[0]?.head.id ?? "";
+    await using second = start(agent);
+    first.die();
+    await clock.advance(13_000);
+    const sent = second.send("more", { taskId });
+    await clock.advance(6_000);
+    expect(stateOf(taskOf(await sent))).toBe("COMPLETED");
+    expect(taken).toEqual(["more"]);
+  });
+
+  it("is canceled without being run again", async () => {
+    const { clock, store, start } = place();
+    const { agent, turns } = halting(() => true);
+    const first = start(agent);
+    const taskId = await begun(first);
+    first.die();
+    await store.retire((await store.head(alice, taskId))?.holder ?? "");
+    await using second = startHandler({ agent, clock, store, restartable: true });
+    expect(stateOf(await second.cancel(taskId))).toBe("CANCELED");
+    expect(turns.length).toBe(1);
+  });
+
+  it("that a wake had started gets its data and its message again", async () => {
+    const { clock, store, start } = place();
+    const turns: unknown[] = [];
+    const agent: Agent = async ({ cause, attempt, text, wake, metadata, extensions, emit }) => {
+      turns.push([cause, attempt, text, wake, metadata, extensions]);
+      if (cause === "message") return park();
+      await emit(working());
+      if (attempt < 3) await forEver;
+      return undefined;
+    };
+    const first = start(agent);
+    const taskId = await begun(first);
+    await first.handler.wake(alice, taskId, { paid: true });
+    first.die();
+    const second = start(agent);
+    await clock.advance(20_000);
+    second.die();
+    await using third = start(agent);
+    await clock.advance(20_000);
+    const rest = ["go", { paid: true }, { trace: 1 }, ["urn:x"]];
+    expect(turns.slice(1)).toEqual([
+      ["wake", 1, ...rest],
+      ["restart", 2, ...rest],
+      ["restart", 3, ...rest],
+    ]);
+    expect(stateOf(await third.get(taskId))).toBe("COMPLETED");
+    expect(await store.head(alice, taskId)).toMatchObject({ turn: 2 });
+  });
+});
+
+/** Closes a handler as a server does that has no time left. */
+async function drained(clock: VirtualClock, { handler }: TestHandler): Promise<void> {
+  await turnUntil(clock, handler.drain(0));
+  await turnUntil(clock, handler.close());
+}
+
+describe("a process that is shut down", () => {
+  it("leaves its restartable turns to another one, which goes on at once without counting a failure", async () => {
+    const { clock, start } = place();
+    const { agent, turns } = halting(({ cause }) => cause === "message");
+    const first = start(agent);
+    const taskId = await begun(first);
+    await using second = start(agent);
+    await drained(clock, first);
+    await clock.advance(3_000);
+    const task = await second.get(taskId);
+    expect(stateOf(task)).toBe("COMPLETED");
+    expect(turns.map(({ cause, attempt }) => `${cause} ${attempt}`)).toEqual(["message 1", "restart 1"]);
+  });
+
+  it("stores what such a turn says while it unwinds, and its end if it comes to one", async () => {
+    const { clock, start } = place();
+    const agent: Agent = async ({ emit, signal }) => {
+      await emit(working());
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      await emit(artifact("saved")).catch(() => emit(artifact("saved at last", { lastChunk: true })));
+      return undefined;
+    };
+    const first = start(agent);
+    const taskId = await begun(first);
+    await drained(clock, first);
+    await using second = start(async () => {});
+    const { artifacts } = await second.get(taskId);
+    expect(artifacts.map(({ parts }) => textIn(parts))).toEqual(["saved at last"]);
+    await clock.advance(3_000);
+    expect(stateOf(await second.get(taskId))).toBe("COMPLETED");
+  });
+
+  it("fails the tasks of other turns", async () => {
+    const { clock, start } = place();
+    const { agent } = halting(() => true);
+    const first = start(agent, false);
+    const taskId = await begun(first);
+    await drained(clock, first);
+    await using second = start(agent, false);
+    const task = await second.get(taskId);
+    expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual([
+      "FAILED",
+      "the server was shut down before the task was done",
+    ]);
+  });
+});

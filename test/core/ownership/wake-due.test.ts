@@ -1,0 +1,138 @@
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../../../src/core/agent.js";
+import { createAlarm } from "../../../src/core/alarm.js";
+import type { Head, TaskStore } from "../../../src/core/ports.js";
+import type { Scope } from "../../../src/protocol/context.js";
+import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
+import { alice, appendTo, bob, newTask } from "../../../src/testing/contract/fixtures.js";
+import { startHandler } from "../../support/handler.js";
+import { createVirtualClock, settle, type VirtualClock } from "../../support/virtual-clock.js";
+
+/** Parks a task with nobody, to be woken at a time. */
+async function park(store: TaskStore, scope: Scope, wakeAt: number): Promise<Head> {
+  const head = await store.create(newTask({ scope }));
+  await store.append(appendTo(head, { end: { inboxPut: 0, park: { wakeAt } } }));
+  return head;
+}
+
+async function parkMany(store: TaskStore, scope: Scope, count: number): Promise<readonly Head[]> {
+  const heads: Head[] = [];
+  for (let time = 1; time <= count; time++) heads.push(await park(store, scope, time));
+  return heads;
+}
+
+/** An agent that stays in each turn until it is let go, and tells whose turns were woken. */
+function staying() {
+  const woken: string[] = [];
+  let gate = Promise.withResolvers<void>();
+  const agent: Agent = async ({ cause, principal }) => {
+    if (cause === "wake") woken.push(principal.owner);
+    if (principal.owner === "alice") await gate.promise;
+  };
+  const letGo = (): void => {
+    gate.resolve();
+    gate = Promise.withResolvers<void>();
+  };
+  return { agent, woken, letGo };
+}
+
+/** A handler with a store in which tasks of Alice, who has a turn running and may have no other, are due before one of Bob. */
+async function crowded(count: number) {
+  const clock = createVirtualClock();
+  const store = memoryTaskStore({ clock });
+  const { agent, woken, letGo } = staying();
+  const served = startHandler({ agent, clock, store, limits: { turnsPerOwner: 1 } });
+  await served.send("go", { configuration: { returnImmediately: true } });
+  await parkMany(store, alice, count);
+  await park(store, bob, count + 1);
+  return { ...served, woken, letGo };
+}
+
+/** The store, of which one task cannot be read. */
+function unreadable(store: TaskStore, lost: string): TaskStore {
+  const read = store.read.bind(store);
+  return Object.assign(store, {
+    read: async (scope: Scope, id: string) => (id === lost ? Promise.reject(new Error("torn")) : read(scope, id)),
+  });
+}
+
+const heartbeat = (clock: VirtualClock): Promise<void> => clock.advance(3000);
+
+describe("parked tasks whose time has come", () => {
+  it("are not held up by a thousand of an owner who may have no more turns", async () => {
+    await using served = await crowded(1000);
+    await heartbeat(served.clock);
+    expect(served.woken).toEqual(["bob"]);
+    served.letGo();
+    await heartbeat(served.clock);
+    expect(served.woken).toEqual(["bob", "alice"]);
+  });
+
+  it("are found behind ten thousand of them as well, the next time", async () => {
+    await using served = await crowded(10_000);
+    await heartbeat(served.clock);
+    expect(served.woken).toEqual([]);
+    await heartbeat(served.clock);
+    expect(served.woken).toEqual(["bob"]);
+    served.letGo();
+    await heartbeat(served.clock);
+    expect(served.woken).toEqual(["bob", "alice"]);
+  });
+
+  it("take turns when the process may have no more", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    const { agent, woken, letGo } = staying();
+    await parkMany(store, alice, 5);
+    await using served = startHandler({ agent, clock, store, limits: { turnsPerProcess: 2 } });
+    const seen: number[] = [];
+    for (let beat = 0; beat < 4; beat++) {
+      await heartbeat(served.clock);
+      seen.push(woken.length);
+      letGo();
+    }
+    expect(seen).toEqual([2, 4, 5, 5]);
+  });
+
+  it("are not held up by one that cannot be read", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    const { agent, woken } = staying();
+    const broken = await park(store, bob, 1);
+    await park(store, bob, 2);
+    await park(store, bob, 3);
+    await using served = startHandler({ agent, clock, store: unreadable(store, broken.id) });
+    await heartbeat(served.clock);
+    await heartbeat(served.clock);
+    expect(woken).toEqual(["bob", "bob"]);
+    expect(
+      served.log.filter(({ message }) => /^tasks that nobody works on could not be looked after/.test(message ?? ""))
+        .length,
+    ).toBeGreaterThan(0);
+  });
+});
+
+describe("an alarm", () => {
+  it("that rings while it still rings does so once more behind that, however often", async () => {
+    const clock = createVirtualClock();
+    const rings: PromiseWithResolvers<void>[] = [];
+    const alarm = createAlarm(clock, () => {
+      const ring = Promise.withResolvers<void>();
+      rings.push(ring);
+      return ring.promise;
+    });
+    for (const ms of [10, 20, 30]) alarm.at(clock.now() + ms);
+    await clock.advance(40);
+    expect(rings.length).toBe(1);
+    rings[0]?.resolve();
+    await settle();
+    expect(rings.length).toBe(2);
+    rings[1]?.resolve();
+    await settle();
+    expect(rings.length).toBe(2);
+    alarm.at(clock.now() + 5);
+    await clock.advance(5);
+    expect(rings.length).toBe(3);
+    alarm.close();
+  });
+});

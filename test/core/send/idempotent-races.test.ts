@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../../../src/core/agent.js";
+import type { TaskStore } from "../../../src/core/ports.js";
+import { A2AError } from "../../../src/protocol/errors.js";
+import { artifact, completed, reply, working } from "../../../src/protocol/events.js";
+import { idempotentSendExtension } from "../../../src/protocol/extensions.js";
+import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
+import { beginTask, contextOf, startHandler } from "../../support/handler.js";
+import { errorOf, historyOf, requestOf, taskOf, textIn } from "../../support/say.js";
+import { createVirtualClock, settle } from "../../support/virtual-clock.js";
+
+const once = { extensions: [idempotentSendExtension] };
+const anHour = { taskAfterMs: 3_600_000 };
+
+/** The same store with another way to put entries into inboxes. */
+function withPut(store: TaskStore, put: TaskStore["put"]): TaskStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = name === "put" ? put : Reflect.get(target, name);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+}
+
+/** A turn that takes one message when it is let. */
+function receiver() {
+  const gate = Promise.withResolvers<void>();
+  const agent: Agent = async function* ({ receive }) {
+    yield working();
+    await gate.promise;
+    yield artifact(textIn((await receive()).parts), { artifactId: "a" });
+  };
+  return { agent, gate };
+}
+
+describe("two tries of a send", () => {
+  it("put its message into the inbox once, though the first stood still with it in its hand", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    const taken = Promise.withResolvers<void>();
+    const agent: Agent = async function* ({ receive }) {
+      yield working();
+      yield artifact(textIn((await receive()).parts), { artifactId: "a" });
+      await taken.promise;
+    };
+    await using holder = await beginTask({ agent, clock, store });
+    const held = Promise.withResolvers<void>();
+    const slow = withPut(store, (...entry) => held.promise.then(() => store.put(...entry)));
+    await using gone = startHandler({ agent, clock: createVirtualClock(), store: slow });
+    const said = { taskId: holder.taskId, messageId: "m" };
+    const first = gone.send("more", said, once);
+    await settle();
+    const second = holder.send("more", said, once);
+    await clock.advance(17_000);
+    expect(historyOf(await holder.get(holder.taskId))).toEqual(["user: go", "user: more"]);
+    held.resolve();
+    await settle();
+    const head = await store.head({ tenant: "", owner: "alice" }, holder.taskId);
+    expect([(await store.inbox(head?.key ?? 0)).entries.length, head?.inboxPut]).toEqual([0, 1]);
+    taken.resolve();
+    await clock.advance(1000);
+    await gone.clock.advance(1000);
+    for (const answer of [first, second]) {
+      expect(historyOf(taskOf(await answer))).toEqual(["user: go", "user: more"]);
+    }
+  });
+
+  it("are answered once the store is back, though it failed the first", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    const { agent, gate } = receiver();
+    let puts = 0;
+    const failing = withPut(store, async (...entry) => {
+      if (++puts === 1) throw new Error("no store");
+      return store.put(...entry);
+    });
+    await using served = await beginTask({ agent, clock, store: failing });
+    const said = { taskId: served.taskId, messageId: "m" };
+    expect(await errorOf(served.send("more", said, once))).toMatchObject({ code: "unavailable" });
+    const again = served.send("more", said, once);
+    gate.resolve();
+    await clock.advance(1000);
+    expect(historyOf(taskOf(await again))).toEqual(["user: go", "user: more"]);
+  });
+
+  it("give what was stored, though both wrote as much at once", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    const gate = Promise.withResolvers<void>();
+    const agent: Agent = async ({ attempt }) => {
+      if (attempt === 1) await gate.promise;
+      return completed(`by ${attempt}`);
+    };
+    await using gone = startHandler({ agent, clock: createVirtualClock(), store, limits: anHour });
+    const first = gone.send("x", { messageId: "m" }, once);
+    await settle();
+    await using other = startHandler({ agent, clock, store });
+    const second = other.send("x", { messageId: "m" }, once);
+    await clock.advance(17_000);
+    gate.resolve();
+    for (const answer of [first, second]) expect(textIn(taskOf(await answer).status?.message?.parts)).toBe("by 2");
+  });
+
+  it("make one task, though one of them was refused in between", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    const gate = Promise.withResolvers<void>();
+    let busy = true;
+    const agent: Agent = async ({ attempt }) => {
+      if (attempt === 1) {
+        await gate.promise;
+        return artifact("late");
+      }
+      if (busy) throw new A2AError("unavailable", "not now");
+      return reply("done");
+    };
+    const limits = anHour;
+    await using gone = startHandler({ agent, clock: createVirtualClock(), store, limits });
+    const said = { messageId: "m" };
+    const first = gone.send("x", said, once);
+    await settle();
+    await using other = startHandler({ agent, clock, store, limits });
+    const refused = errorOf(other.send("x", said, once));
+    await clock.advance(17_000);
+    expect(await refused).toMatchObject({ message: "not now" });
+    busy = false;
+    const done = taskOf(await other.send("x", said, once));
+    gate.resolve();
+    expect(taskOf(await first)).toEqual(done);
+    const { tasks } = await other.operations.listTasks(requestOf("listTasks"), contextOf());
+    expect(tasks.map(({ id }) => id)).toEqual([done.id]);
+  });
+});

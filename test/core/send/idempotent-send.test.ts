@@ -1,0 +1,350 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { Agent } from "../../../src/core/agent.js";
+import { A2AError } from "../../../src/protocol/errors.js";
+import { artifact, completed, inputRequired, reply, working } from "../../../src/protocol/events.js";
+import { idempotentSendExtension } from "../../../src/protocol/extensions.js";
+import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
+import { startHandler, type TestHandler, type TestHandlerOptions } from "../../support/handler.js";
+import { errorOf, historyOf, linesOf, messageOf, opened, stateOf, taskOf, textIn } from "../../support/say.js";
+import { createVirtualClock, settle } from "../../support/virtual-clock.js";
+
+const once = { extensions: [idempotentSendExtension] };
+const same = { messageId: "m" };
+
+const handlers: TestHandler[] = [];
+afterEach(async () => {
+  for (const handler of handlers.splice(0)) await handler[Symbol.asyncDispose]();
+});
+
+/** Two handlers of one store, and how often their agent was started. */
+function two(agent: Agent, options: Omit<TestHandlerOptions, "agent"> = {}) {
+  const { clock = createVirtualClock() } = options;
+  const store = memoryTaskStore({ clock });
+  const started: string[] = [];
+  const counted: Agent = (turn) => {
+    started.push(`${turn.text} ${turn.attempt}`);
+    return agent(turn);
+  };
+  const here = startHandler({ store, ...options, clock, agent: counted });
+  const there = startHandler({ store, ...options, clock, agent: counted });
+  handlers.push(here, there);
+  return { here, there, clock, store, started };
+}
+
+const ask: Agent = async function* ({ text }) {
+  yield artifact(`got ${text}`, { artifactId: text });
+  yield text === "end" ? completed() : inputRequired("?");
+};
+
+describe("a send that comes again", () => {
+  it("gets the reply of the first, in whichever handler, and nothing runs twice", async () => {
+    const { here, there, started } = two(async ({ text }) => reply(`${text}!`));
+    const first = messageOf(await here.send("x", same, once));
+    expect(textIn(first.parts)).toBe("x!");
+    expect(messageOf(await there.send("x", same, once))).toEqual(first);
+    expect(await linesOf(here.stream("x", same, once))).toEqual(['message "x!"']);
+    expect(started).toEqual(["x 1"]);
+  });
+
+  it("waits while the first is starting, and gets what that comes to", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { here, there, clock, started } = two(async () => {
+      await gate.promise;
+      return reply("done");
+    });
+    const answers = [here.send("x", same, once), there.send("x", same, once), here.send("x", same, once)];
+    await settle();
+    gate.resolve();
+    await settle();
+    await clock.advance(1000);
+    const ids = (await Promise.all(answers)).map((answer) => messageOf(answer).messageId);
+    expect(new Set(ids).size).toBe(1);
+    expect(started).toEqual(["x 1"]);
+  });
+
+  it("gets the task of the first at the same stop, or at once when it says so", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { here, there, started } = two(async function* () {
+      yield working();
+      await gate.promise;
+      yield inputRequired("?");
+    });
+    const first = here.send("x", same, once);
+    const second = there.send("x", same, once);
+    const now = { ...same, messageId: "now", configuration: { returnImmediately: true } };
+    const early = taskOf(await here.send("y", now, once));
+    expect([stateOf(early), stateOf(taskOf(await there.send("y", now, once)))]).toEqual(["SUBMITTED", "WORKING"]);
+    gate.resolve();
+    const [one, other] = [taskOf(await first), taskOf(await second)];
+    expect([stateOf(one), other.id]).toEqual(["INPUT_REQUIRED", one.id]);
+    expect(other).toEqual(one);
+    expect(started).toEqual(["x 1", "y 1"]);
+  });
+
+  it("is the same whatever the order of its keys, and by whichever operation", async () => {
+    const { here, started } = two(ask);
+    await here.send("x", { ...same, metadata: { a: 1, b: { c: 2, d: 3 } } }, once);
+    const lines = await linesOf(here.stream("x", { ...same, metadata: { b: { d: 3, c: 2 }, a: 1 } }, once));
+    expect(lines).toEqual(["task SUBMITTED", 'artifact x "got x"', "status INPUT_REQUIRED"]);
+    expect(started).toEqual(["x 1"]);
+  });
+
+  it.each([
+    ["another text", "y", {}],
+    ["other metadata", "x", { metadata: { a: 1 } }],
+    ["another configuration", "x", { configuration: { historyLength: 1 } }],
+    ["another context", "x", { contextId: "c" }],
+  ] as const)("with %s under its id is refused, and the id is named", async (_, text, changes) => {
+    const { here, started } = two(ask);
+    await here.send("x", same, once);
+    const error = await errorOf(here.send(text, { ...same, ...changes }, once));
+    expect(error).toMatchObject({ code: "invalidParams", violations: [{ field: "message.messageId" }] });
+    expect(started).toEqual(["x 1"]);
+  });
+
+  it("is a message of its own without the extension, and for another caller", async () => {
+    const { here, started } = two(ask);
+    await here.send("x", same, once);
+    await here.send("x", same);
+    await here.send("x", same, { ...once, principal: { owner: "bob" } });
+    await here.send("x", same, { ...once, principal: { owner: "alice", tenant: "t" } });
+    expect(started).toEqual(["x 1", "x 1", "x 1", "x 1"]);
+  });
+
+  it("gets a task in place of a reply that is too large to be kept", async () => {
+    const { here, there, started } = two(async () => reply("x".repeat(2000)), { limits: { keptReplyMaxBytes: 1000 } });
+    const task = taskOf(await here.send("x", same, once));
+    expect([stateOf(task), textIn(task.status?.message?.parts).length]).toEqual(["COMPLETED", 2000]);
+    expect(taskOf(await there.send("x", same, once))).toEqual(task);
+    expect(started).toHaveLength(1);
+    messageOf(await here.send("x"));
+  });
+
+  it("is told that its task is gone when it is no longer kept", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock, maxBytes: 3000 });
+    const { here } = two(async () => completed(), { clock, store });
+    const { id } = taskOf(await here.send("x", same, once));
+    for (let count = 0; count < 5; count++) await here.send("y");
+    await expect(here.get(id)).rejects.toMatchObject({ code: "taskNotFound" });
+    expect(await errorOf(here.send("x", same, once))).toMatchObject({ code: "taskNotFound", metadata: { taskId: id } });
+  });
+});
+
+describe("a send that was refused", () => {
+  it("before the agent began leaves no record: it may come again, also with another content", async () => {
+    const gate = Promise.withResolvers<void>();
+    const limits = { turnsPerOwner: 1 };
+    const { here, started } = two(async () => gate.promise, { limits });
+    const running = here.send("first");
+    expect(await errorOf(here.send("x", same, once))).toMatchObject({ code: "resourceExhausted" });
+    gate.resolve();
+    await running;
+    await here.send("y", same, once);
+    expect(started).toEqual(["first 1", "y 1"]);
+  });
+
+  it("by the agent is refused again with the same error, without asking the agent", async () => {
+    const { here, there, started } = two(async () => {
+      throw new A2AError("contentTypeNotSupported", "no such thing", { metadata: { wants: "text" } });
+    });
+    for (const handler of [here, there]) {
+      const error = await errorOf(handler.send("x", same, once));
+      expect(error).toMatchObject({
+        code: "contentTypeNotSupported",
+        message: "no such thing",
+        metadata: { wants: "text" },
+      });
+    }
+    expect(started).toEqual(["x 1"]);
+  });
+
+  it("by an agent that says 'not now' is brought to the agent again", async () => {
+    let busy = true;
+    const { here, there, started } = two(async () => {
+      if (busy) throw new A2AError("unavailable", "not now");
+      return reply("now");
+    });
+    expect(await errorOf(here.send("x", same, once))).toMatchObject({ code: "unavailable", message: "not now" });
+    busy = false;
+    expect(textIn(messageOf(await there.send("x", same, once)).parts)).toBe("now");
+    expect(started).toEqual(["x 1", "x 1"]);
+  });
+
+  it("because its handler drains is done by another", async () => {
+    const { here, there, clock, started } = two(async ({ signal, text }) => {
+      if (started.length === 1)
+        await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      return reply(text);
+    });
+    const first = errorOf(here.send("x", same, once));
+    await settle();
+    const second = there.send("x", same, once);
+    const drained = here.handler.drain(0);
+    await clock.advance(1000);
+    expect(await first).toMatchObject({ code: "unavailable" });
+    expect(textIn(messageOf(await second).parts)).toBe("x");
+    await clock.advance(10_000);
+    await drained;
+  });
+});
+
+describe("a send whose handler is not heard of any more", () => {
+  it("is taken over when that has expired without a task, and the late one writes nothing", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    const gate = Promise.withResolvers<void>();
+    const attempts: number[] = [];
+    const agent: Agent = async function* ({ attempt }) {
+      attempts.push(attempt);
+      if (attempt === 1) await gate.promise;
+      yield artifact(`by ${attempt}`, { artifactId: "a" });
+    };
+    const gone = startHandler({ agent, store, clock: createVirtualClock(), limits: { taskAfterMs: 3_600_000 } });
+    const first = gone.send("x", same, once);
+    await settle();
+    const other = startHandler({ agent, store, clock });
+    handlers.push(other, gone);
+    const second = other.send("x", same, once);
+    await clock.advance(14_000);
+    expect(attempts).toEqual([1]);
+    await clock.advance(3000);
+    const task = taskOf(await second);
+    expect(attempts).toEqual([1, 2]);
+    gate.resolve();
+    await settle();
+    expect(taskOf(await first)).toEqual(task);
+    expect(textIn((await other.get(task.id)).artifacts[0]?.parts)).toBe("by 2");
+    expect(historyOf(task)).toEqual(["user: x"]);
+  });
+
+  it("and which gives a reply after all gives it to nobody", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    const gate = Promise.withResolvers<void>();
+    const agent: Agent = async ({ attempt }) => {
+      if (attempt === 1) await gate.promise;
+      return reply(`by ${attempt}`);
+    };
+    const gone = startHandler({ agent, store, clock: createVirtualClock(), limits: { taskAfterMs: 3_600_000 } });
+    const first = errorOf(gone.send("x", same, once));
+    await settle();
+    const other = startHandler({ agent, store, clock });
+    handlers.push(other, gone);
+    const second = other.send("x", same, once);
+    await clock.advance(17_000);
+    const task = taskOf(await second);
+    expect(textIn(task.status?.message?.parts)).toBe("by 2");
+    gate.resolve();
+    expect(await first).toMatchObject({ code: "unavailable" });
+    expect(taskOf(await gone.send("x", same, once))).toEqual(task);
+  });
+});
+
+describe("a send to a task that comes again", () => {
+  it("is taken once where nobody runs the task, and both get its stop", async () => {
+    const { here, there, started } = two(ask);
+    const { id: taskId } = taskOf(await here.send("go"));
+    await settle();
+    const again = { ...same, taskId };
+    const answers = await Promise.all([here, there, here].map((handler) => handler.send("more", again, once)));
+    for (const answer of answers) expect(stateOf(taskOf(answer))).toBe("INPUT_REQUIRED");
+    await settle();
+    await there.send("end", { taskId });
+    const late = taskOf(await there.send("more", again, once));
+    expect(historyOf(late).filter((line) => line === "user: more")).toHaveLength(1);
+    expect(started).toEqual(["go 1", "more 1", "end 1"]);
+  });
+
+  it("waits once in the inbox of a turn that runs, and each is answered by what takes it", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { here, there, store, clock } = two(async function* ({ receive }) {
+      yield working();
+      await gate.promise;
+      yield artifact(textIn((await receive()).parts), { artifactId: "a" });
+    });
+    const { first, rest } = await opened(here.stream("go"));
+    const { id: taskId } = taskOf(first.response);
+    const again = { ...same, taskId };
+    const answers = [here.send("more", again, once), there.send("more", again, once)];
+    const lines = linesOf(there.stream("more", again, once));
+    await settle();
+    const head = await store.head({ tenant: "", owner: "alice" }, taskId);
+    expect((await store.inbox(head?.key ?? 0)).entries).toHaveLength(1);
+    gate.resolve();
+    await clock.advance(2000);
+    for (const answer of answers) expect(historyOf(taskOf(await answer))).toEqual(["user: go", "user: more"]);
+    expect((await lines).slice(-2)).toEqual(['artifact a "more"', "status COMPLETED"]);
+    await rest();
+  });
+
+  it("hears of the agent's refusal what the first heard", async () => {
+    const { here, there, started } = two(async function* ({ text }) {
+      if (text === "bad") throw new A2AError("invalidParams", "not that");
+      yield inputRequired("?");
+    });
+    const { id: taskId } = taskOf(await here.send("go"));
+    await settle();
+    for (const handler of [here, there, here]) {
+      expect(await errorOf(handler.send("bad", { ...same, taskId }, once))).toMatchObject({ message: "not that" });
+    }
+    expect(started).toEqual(["go 1", "bad 1"]);
+  });
+
+  it("may come again when nobody took it in time", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { here, there, clock } = two(async function* ({ receive }) {
+      yield working();
+      await gate.promise;
+      await receive();
+    });
+    const { first } = await opened(here.stream("go"));
+    const { id: taskId } = taskOf(first.response);
+    const soon = { ...same, taskId, configuration: { returnImmediately: true } };
+    const refused = [errorOf(here.send("more", soon, once)), errorOf(there.send("more", soon, once))];
+    await clock.advance(11_000);
+    for (const each of refused) expect(await each).toMatchObject({ code: "unsupportedOperation" });
+    const taken = there.send("more", soon, once);
+    gate.resolve();
+    await clock.advance(2000);
+    expect(historyOf(taskOf(await taken))).toEqual(["user: go", "user: more"]);
+  });
+});
+
+describe("the stream of a send that comes again", () => {
+  const lines = ["task SUBMITTED", 'artifact x "got x"', "status INPUT_REQUIRED"];
+
+  it("begins where the first began and ends where that ended, also when the task has gone on since", async () => {
+    const { here, there } = two(ask);
+    expect(await linesOf(here.stream("x", same, once))).toEqual(lines);
+    const { id: taskId } = taskOf(await here.send("x", same, once));
+    await settle();
+    expect(await linesOf(here.stream("more", { messageId: "n", taskId }, once))).toEqual([
+      "task INPUT_REQUIRED",
+      "status WORKING",
+      'artifact more "got more"',
+      "status INPUT_REQUIRED",
+    ]);
+    await settle();
+    await here.send("end", { taskId });
+    expect(await linesOf(there.stream("x", same, once))).toEqual(lines);
+    expect((await linesOf(there.stream("more", { messageId: "n", taskId }, once))).at(-1)).toBe(
+      "status INPUT_REQUIRED",
+    );
+  });
+
+  it("goes on behind the event that its caller has seen", async () => {
+    const { here, there } = two(ask);
+    const { first, rest } = await opened(here.stream("x", same, once));
+    await rest();
+    expect(await linesOf(there.stream("x", same, { ...once, after: first.id }))).toEqual(lines.slice(1));
+  });
+
+  it("is the task alone when its log has gone", async () => {
+    const { here, clock } = two(async () => completed());
+    await here.send("x", same, once);
+    await clock.advance(61_000);
+    expect(await linesOf(here.stream("x", same, once))).toEqual(["task COMPLETED"]);
+    expect(stateOf(taskOf(await here.send("x", same, once)))).toBe("COMPLETED");
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import { merge } from "../../../src/core/turn/run-agent.js";
+import { artifact, completed, inputRequired, reply, working } from "../../../src/protocol/events.js";
+import type { Task } from "../../../src/protocol/model.js";
+import { text } from "../../../src/protocol/parts.js";
+import { streamText } from "../../../src/protocol/stream-text.js";
+import { startHandler } from "../../support/handler.js";
+import { linesOf, taskOf, textIn } from "../../support/say.js";
+
+const shown = ({ artifacts }: Task): string[] =>
+  artifacts.map(({ artifactId, parts }) => `${artifactId} ${parts.map((part) => textIn([part])).join("|")}`);
+
+async function* words(...list: readonly string[]): AsyncGenerator<string> {
+  yield* list;
+}
+
+describe("an artifact without an id", () => {
+  it("is named after its turn and its place in it", async () => {
+    await using served = startHandler({
+      async *agent({ task }) {
+        yield artifact("a");
+        yield working();
+        yield artifact("b", { artifactId: "mine" });
+        yield artifact("c");
+        yield task === undefined ? inputRequired("more?") : completed();
+      },
+    });
+    const { id: taskId } = taskOf(await served.send("one"));
+    const task = taskOf(await served.send("two", { taskId }));
+    expect(shown(task)).toEqual(["1.1 a", "mine b", "1.2 c", "2.1 a", "2.2 c"]);
+  });
+
+  it("is a new one each time, also as a raw protocol event", async () => {
+    const event = artifact("x");
+    await using served = startHandler({
+      async *agent() {
+        yield event;
+        yield event;
+        yield { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "artifactUpdate", value: event } };
+      },
+    });
+    expect(shown(taskOf(await served.send("go")))).toEqual(["1.1 x", "1.2 x", "1.3 x"]);
+    expect(event.artifact?.artifactId).toBe("");
+  });
+});
+
+describe("streamed text", () => {
+  it("is one artifact whose chunks are one text part, however many there were", async () => {
+    const options = { name: "story", description: "d", metadata: { a: 1 }, mediaType: "text/markdown" };
+    await using served = startHandler({
+      async *agent() {
+        yield* streamText(words(...Array.from({ length: 1000 }, (_, index) => `${index} `)), options);
+      },
+    });
+    const [made, ...others] = taskOf(await served.send("go")).artifacts;
+    expect(others).toEqual([]);
+    const { mediaType, ...members } = options;
+    expect(made).toMatchObject({ artifactId: "1.1", ...members });
+    expect(made?.parts).toEqual([
+      text(Array.from({ length: 1000 }, (_, index) => `${index} `).join(""), { mediaType }),
+    ]);
+  });
+
+  it("is shown chunk by chunk, each but the first appended, the last one empty", async () => {
+    await using served = startHandler({
+      async *agent() {
+        yield* streamText(words("a", "b"));
+      },
+    });
+    expect(await linesOf(served.stream("go"))).toEqual([
+      "task SUBMITTED",
+      'artifact 1.1 "a"',
+      'artifact 1.1 "b" append',
+      'artifact 1.1 "" append last',
+      "status COMPLETED",
+    ]);
+  });
+
+  it("makes no artifact of nothing", async () => {
+    await using served = startHandler({
+      async *agent() {
+        yield* streamText(words("", ""));
+      },
+    });
+    expect(taskOf(await served.send("go")).artifacts).toEqual([]);
+  });
+
+  it("of a turn that says nothing else leaves the answer to what follows", async () => {
+    await using served = startHandler({
+      async *agent() {
+        yield* streamText(words());
+        yield reply("nothing to say");
+      },
+    });
+    expect((await served.send("go")).payload.case).toBe("message");
+  });
+
+  it.each([
+    [
+      "one after the other",
+      async function* () {
+        yield* streamText(words("a", "b"));
+        yield* streamText(words("c", "d"));
+      },
+    ],
+    ["at the same time", () => merge(streamText(words("a", "b")), streamText(words("c", "d")))],
+  ])("twice in one turn is two artifacts: %s", async (_, agent) => {
+    await using served = startHandler({ agent });
+    expect(new Set(shown(taskOf(await served.send("go"))))).toEqual(new Set(["1.1 ab", "1.2 cd"]));
+  });
+
+  it("goes into the artifact of an id that it was given, in place of what was there", async () => {
+    await using served = startHandler({
+      async *agent() {
+        yield artifact("old", { artifactId: "mine", name: "old" });
+        yield* streamText(words("new", "er"), { artifactId: "mine" });
+      },
+    });
+    const task = taskOf(await served.send("go"));
+    expect(shown(task)).toEqual(["mine newer"]);
+    expect(task.artifacts[0]?.name).toBe("");
+  });
+
+  it("may be emitted by a plain function as well", async () => {
+    await using served = startHandler({
+      async agent({ emit }) {
+        for await (const chunk of streamText(words("a", "b"))) void emit(chunk);
+      },
+    });
+    expect(shown(taskOf(await served.send("go")))).toEqual(["1.1 ab"]);
+  });
+});

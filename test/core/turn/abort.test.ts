@@ -1,0 +1,203 @@
+import { describe, expect, it } from "vitest";
+import { type AbortKind, type Agent, type Turn, TurnAborted } from "../../../src/core/agent.js";
+import { merge } from "../../../src/core/turn/run-agent.js";
+import { artifact, completed, failed, inputRequired, working } from "../../../src/protocol/events.js";
+import type { Task } from "../../../src/protocol/model.js";
+import { type BegunTask, beginTask } from "../../support/handler.js";
+import { heldStore } from "../../support/held-store.js";
+import { stateOf, textIn } from "../../support/say.js";
+import { createVirtualClock, settle } from "../../support/virtual-clock.js";
+
+const chunk = (text: string) => artifact(text, { artifactId: "a", append: true });
+const said = (task: Task): string => textIn(task.artifacts[0]?.parts);
+const forAbort = (signal: AbortSignal): Promise<unknown> =>
+  new Promise((resolve) => signal.addEventListener("abort", resolve));
+
+/** What a turn was told, by the name of the reason. */
+const told = async (work: Promise<unknown>, log: string[]): Promise<void> => {
+  await work.catch((reason: unknown) => log.push(reason instanceof TurnAborted ? reason.kind : String(reason)));
+};
+
+describe("the signal of a turn", () => {
+  it.each<[AbortKind, (served: BegunTask) => unknown]>([
+    ["Canceled", ({ cancel, taskId }) => cancel(taskId)],
+    ["DeadlineExceeded", ({ clock }) => clock.advance(60_000)],
+    ["Draining", ({ handler }) => handler.close()],
+  ])("aborts with the reason %s", async (kind, abort) => {
+    const turns: Turn[] = [];
+    await using served = await beginTask({
+      limits: { turnDeadlineMs: 60_000 },
+      async *agent(turn) {
+        turns.push(turn);
+        yield working();
+        await forAbort(turn.signal);
+      },
+    });
+    await abort(served);
+    const [turn] = turns;
+    expect(turn?.signal.aborted).toBe(true);
+    expect(turn?.signal.reason).toBeInstanceOf(TurnAborted);
+    expect(turn?.signal.reason).toMatchObject({ kind, name: kind });
+  });
+
+  it("is aborted already when it is asked for afterwards", async () => {
+    const gate = Promise.withResolvers<void>();
+    const aborted: boolean[] = [];
+    await using served = await beginTask({
+      async agent(turn) {
+        await turn.emit(working());
+        await gate.promise;
+        aborted.push(turn.signal.aborted);
+      },
+    });
+    const answer = served.cancel(served.taskId);
+    await settle();
+    gate.resolve();
+    await answer;
+    expect(aborted).toEqual([true]);
+  });
+});
+
+describe("after an abort", () => {
+  it("all who wait for room are told, and their events are dropped; what comes later is stored", async () => {
+    const clock = createVirtualClock();
+    const held = heldStore(clock);
+    const begun = Promise.withResolvers<void>();
+    const log: string[] = [];
+    await using served = await beginTask({
+      clock,
+      store: held.store,
+      limits: { batchMaxEvents: 1 },
+      async agent({ emit, flush, signal }) {
+        await emit(chunk("1"));
+        await flush();
+        held.hold();
+        await emit(chunk("2"));
+        await settle();
+        const waiting = ["3", "4", "5"].map((text) => told(emit(chunk(text)), log));
+        begun.resolve();
+        await forAbort(signal);
+        await Promise.all(waiting);
+        held.release();
+        await emit(chunk("6"));
+      },
+    });
+    await begun.promise;
+    expect(stateOf(await served.cancel(served.taskId))).toBe("CANCELED");
+    expect(log).toEqual(["Canceled", "Canceled"]);
+    expect(said(await served.get(served.taskId))).toBe("1236");
+  });
+
+  it("the next emit is told when none waits, once", async () => {
+    const log: string[] = [];
+    await using served = await beginTask({
+      async agent({ emit, signal }) {
+        await emit(chunk("1"));
+        await forAbort(signal);
+        for (const text of ["2", "3"]) await told(emit(chunk(text)), log);
+      },
+    });
+    const task = await served.cancel(served.taskId);
+    expect([log, said(task)]).toEqual([["Canceled"], "13"]);
+  });
+
+  it.each<[string, (turn: Turn) => Promise<unknown>]>([
+    ["receive", ({ receive }) => receive()],
+    ["ask", ({ ask }) => ask(inputRequired("?"))],
+  ])("who waits in %s is told, and nobody else", async (_, wait) => {
+    const log: string[] = [];
+    await using served = await beginTask({
+      async agent(turn) {
+        await turn.emit(working());
+        await told(wait(turn), log);
+        await told(turn.emit(chunk("unwinding")), log);
+      },
+    });
+    const task = await served.cancel(served.taskId);
+    expect([log, stateOf(task), said(task)]).toEqual([["Canceled"], "CANCELED", "unwinding"]);
+  });
+
+  it("the `yield` that waits throws, and what is yielded while unwinding is stored", async () => {
+    const log: string[] = [];
+    await using served = await beginTask({
+      async *agent({ signal }) {
+        yield chunk("1");
+        await forAbort(signal);
+        try {
+          yield chunk("2");
+        } catch (reason) {
+          log.push(reason instanceof TurnAborted ? reason.kind : "");
+          yield chunk("3");
+        }
+      },
+    });
+    expect([said(await served.cancel(served.taskId)), log]).toEqual(["13", ["Canceled"]]);
+  });
+
+  it("merged generators hear of it once, or are closed, and what they emit while they unwind is stored", async () => {
+    const heard: string[] = [];
+    const closed: string[] = [];
+    async function* source(name: string, { signal, emit }: Turn) {
+      try {
+        yield chunk(name);
+        await forAbort(signal);
+        yield chunk("too late");
+      } catch {
+        heard.push(name);
+        yield chunk("!");
+      } finally {
+        await emit(chunk(name.toUpperCase()));
+        closed.push(name);
+      }
+    }
+    await using served = await beginTask({ agent: (turn) => merge(source("a", turn), source("b", turn)) });
+    const task = await served.cancel(served.taskId);
+    expect([heard, closed]).toEqual([["a"], ["b", "a"]]);
+    expect([stateOf(task), said(task)]).toEqual(["CANCELED", "abB!A"]);
+  });
+
+  it.each<[string, Agent, string]>([
+    [
+      "a terminal state counts",
+      async ({ emit, signal }) => {
+        await emit(working());
+        await forAbort(signal);
+        await emit(chunk("")).catch(() => {});
+        await emit(completed("just done"));
+      },
+      "COMPLETED",
+    ],
+    [
+      "a failure of its own counts",
+      async ({ emit, signal }) => {
+        await emit(working());
+        await forAbort(signal);
+        await emit(chunk("")).catch(() => {});
+        return failed("no");
+      },
+      "FAILED",
+    ],
+    [
+      "a question does not",
+      async ({ emit, signal }) => {
+        await emit(working());
+        await forAbort(signal);
+        await emit(chunk("")).catch(() => {});
+        return inputRequired("?");
+      },
+      "CANCELED",
+    ],
+    [
+      "an error does not",
+      async ({ emit, signal }) => {
+        await emit(working());
+        await forAbort(signal);
+        throw new Error("interrupted");
+      },
+      "CANCELED",
+    ],
+  ])("of a cancel, within the grace, %s", async (_, agent, state) => {
+    await using served = await beginTask({ agent });
+    expect(stateOf(await served.cancel(served.taskId))).toBe(state);
+  });
+});

@@ -1,0 +1,208 @@
+import { describe, expect, it } from "vitest";
+import type { Turn } from "../../../src/core/agent.js";
+import { type AgentEvent, artifact, inputRequired, reply, working } from "../../../src/protocol/events.js";
+import { contextOf, startHandler } from "../../support/handler.js";
+import { heldStore } from "../../support/held-store.js";
+import { requestOf, stateOf, taskOf, textIn } from "../../support/say.js";
+import { createVirtualClock, settle } from "../../support/virtual-clock.js";
+
+const chunk = (text: string, last = false): AgentEvent =>
+  artifact(text, { artifactId: "a", append: true, lastChunk: last });
+
+/** A turn in the hands of a test, whose task is WORKING, over a store that can be held. */
+async function openTurn(limits: { readonly batchMaxEvents?: number; readonly batchMaxBytes?: number } = {}) {
+  const clock = createVirtualClock();
+  const held = heldStore(clock);
+  const begun = Promise.withResolvers<Turn>();
+  const over = Promise.withResolvers<void>();
+  const served = startHandler({
+    clock,
+    limits,
+    store: held.store,
+    async agent(turn) {
+      await turn.emit(working());
+      begun.resolve(turn);
+      await over.promise;
+    },
+  });
+  const answer = served.send("go");
+  const turn = await begun.promise;
+  return {
+    held,
+    served,
+    turn,
+    /** What is accepted of events that are emitted one after the other. */
+    accepted(events: readonly AgentEvent[]): string[] {
+      const names: string[] = [];
+      void (async () => {
+        for (const event of events) {
+          await turn.emit(event);
+          names.push(
+            event.$typeName === "lf.a2a.v1.TaskArtifactUpdateEvent" ? textIn(event.artifact?.parts) : "status",
+          );
+        }
+      })();
+      return names;
+    },
+    /** Ends the turn; the task. */
+    async end() {
+      held.release();
+      over.resolve();
+      return taskOf(await answer);
+    },
+    async [Symbol.asyncDispose]() {
+      held.release();
+      over.resolve();
+      await served[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("an event that is emitted while the store is busy", () => {
+  it.each<[string, boolean, AgentEvent]>([
+    ["the first chunk of an artifact", true, artifact("x")],
+    ["a chunk that goes on", true, chunk("x")],
+    ["a last chunk", false, chunk("x", true)],
+    ["a whole artifact that says it is the last", false, artifact("x", { lastChunk: true })],
+    ["a status", false, working()],
+    ["a question", false, inputRequired("?")],
+    ["a reply", false, reply("x")],
+  ])("%s: accepted at once is %s", async (_, atOnce, event) => {
+    await using open = await openTurn();
+    open.held.hold();
+    await open.turn.emit(chunk("busy"));
+    await settle();
+    let accepted = false;
+    const emitted = open.turn.emit(event).then(() => {
+      accepted = true;
+    });
+    await settle();
+    expect([open.held.waiting.length, accepted]).toEqual([1, atOnce]);
+    await open.held.land();
+    expect([open.held.waiting.length, accepted]).toEqual([1, atOnce]);
+    await open.held.land();
+    expect([open.held.waiting.length, accepted]).toEqual([0, true]);
+    await emitted;
+    await open.end();
+  });
+
+  it("is shown to nobody before it is stored", async () => {
+    await using open = await openTurn();
+    const { id } = taskOf({ payload: { case: "task", value: await open.served.get(open.turn.taskId) } } as never);
+    const stream = open.served.subscribe(id)[Symbol.asyncIterator]();
+    await stream.next();
+    open.held.hold();
+    await open.turn.emit(artifact("x"));
+    let shown = false;
+    const next = stream.next().then(() => {
+      shown = true;
+    });
+    await settle();
+    expect([shown, (await open.served.get(id)).artifacts.length]).toEqual([false, 0]);
+    await open.held.land();
+    await next;
+    expect((await open.served.get(id)).artifacts.length).toBe(1);
+    await stream.return?.();
+  });
+
+  it.each([
+    ["so many events", { batchMaxEvents: 3 }, "x", 3],
+    ["so many bytes", { batchMaxBytes: 1000 }, "x".repeat(500), 2],
+  ])("waits when %s wait already", async (_, limits, text, fit) => {
+    await using open = await openTurn(limits);
+    open.held.hold();
+    await open.turn.emit(chunk(text));
+    await settle();
+    const accepted = open.accepted(Array.from({ length: 7 }, () => chunk(text)));
+    await settle();
+    expect([accepted.length, open.held.waiting.length]).toEqual([fit, 1]);
+    await open.held.land();
+    expect([accepted.length, open.held.waiting.length]).toEqual([2 * fit, 1]);
+    const task = await open.end();
+    expect(textIn(task.artifacts[0]?.parts)).toBe(text.repeat(8));
+  });
+});
+
+describe("events of an agent that does not wait for them", () => {
+  it.each([1, 3, 64])("are stored in the order of their coming, with %d to a batch", async (batchMaxEvents) => {
+    await using open = await openTurn({ batchMaxEvents });
+    const texts = Array.from({ length: 200 }, (_, index) => `${index} `);
+    for (const text of texts) void open.turn.emit(chunk(text));
+    const task = await open.end();
+    expect(textIn(task.artifacts[0]?.parts)).toBe(texts.join(""));
+  });
+
+  it("keep that order across statuses, parallel branches and callbacks", async () => {
+    await using open = await openTurn({ batchMaxEvents: 2 });
+    open.held.hold();
+    const { emit } = open.turn;
+    const events = [chunk("1"), chunk("2"), working("a"), chunk("3"), working("b"), chunk("4"), chunk("5", true)];
+    const all = Promise.all(events.map((event) => emit(event)));
+    open.held.release();
+    await all;
+    const task = await open.end();
+    expect(task.history.map(({ parts }) => textIn(parts))).toEqual(["go", "a", "b"]);
+    expect(textIn(task.artifacts[0]?.parts)).toBe("12345");
+  });
+});
+
+describe("flush", () => {
+  it("resolves when what was said is stored", async () => {
+    await using open = await openTurn();
+    open.held.hold();
+    await open.turn.emit(chunk("x"));
+    let flushed = false;
+    const flushing = open.turn.flush().then(() => {
+      flushed = true;
+    });
+    await settle();
+    expect(flushed).toBe(false);
+    await open.held.land();
+    await flushing;
+  });
+
+  it.each([1, 3, 64])("waits for what waits for room as well, with %d to a batch", async (batchMaxEvents) => {
+    await using open = await openTurn({ batchMaxEvents });
+    for (let index = 0; index < 200; index++) void open.turn.emit(chunk("x"));
+    await open.turn.flush();
+    const task = await open.served.get(open.turn.taskId);
+    expect(textIn(task.artifacts[0]?.parts)).toBe("x".repeat(200));
+  });
+
+  it("makes no task and waits for nothing when nothing was said", async () => {
+    await using served = startHandler({
+      async agent({ flush }) {
+        await flush();
+        return reply("ok");
+      },
+    });
+    expect((await served.send("go")).payload.case).toBe("message");
+    const { totalSize } = await served.operations.listTasks(requestOf("listTasks"), contextOf());
+    expect(totalSize).toBe(0);
+  });
+});
+
+it("the writes of many tasks that wait on each other travel in one flight", async () => {
+  const clock = createVirtualClock();
+  const held = heldStore(clock);
+  const gate = Promise.withResolvers<void>();
+  await using served = startHandler({
+    clock,
+    store: held.store,
+    async *agent() {
+      yield working();
+      await gate.promise;
+      yield artifact("x", { lastChunk: true });
+    },
+  });
+  const answers = Array.from({ length: 6 }, () => served.send("go"));
+  await settle();
+  held.hold();
+  gate.resolve();
+  await settle();
+  expect(held.waiting).toEqual([1]);
+  await held.land();
+  expect(held.waiting).toEqual([5]);
+  held.release();
+  expect((await Promise.all(answers)).map((answer) => stateOf(taskOf(answer)))).toEqual(Array(6).fill("COMPLETED"));
+});

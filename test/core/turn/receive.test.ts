@@ -1,0 +1,181 @@
+import { describe, expect, it } from "vitest";
+import type { Agent, Turn } from "../../../src/core/agent.js";
+import { A2AError } from "../../../src/protocol/errors.js";
+import { artifact, authRequired, completed, inputRequired, working } from "../../../src/protocol/events.js";
+import type { Message } from "../../../src/protocol/model.js";
+import { beginTask } from "../../support/handler.js";
+import { heldStore } from "../../support/held-store.js";
+import { errorOf, historyOf, opened, stateOf, taskOf, textIn } from "../../support/say.js";
+import { createVirtualClock, settle } from "../../support/virtual-clock.js";
+
+const textOf = ({ parts }: Message): string => textIn(parts);
+
+describe("receive", () => {
+  it("takes the messages that waited, in the order of their coming, one at a time", async () => {
+    const gate = Promise.withResolvers<void>();
+    const taken: string[] = [];
+    await using served = await beginTask({
+      async *agent({ receive }) {
+        yield working();
+        await gate.promise;
+        for (let count = 0; count < 3; count++) {
+          taken.push(textOf(await receive()));
+          yield artifact(taken.at(-1) ?? "", { artifactId: "a" });
+        }
+      },
+    });
+    const { taskId } = served;
+    const answers = [];
+    for (const text of ["one", "two", "three"]) {
+      answers.push(served.send(text, { taskId }));
+      await settle();
+    }
+    gate.resolve();
+    for (const answer of answers) expect(stateOf(taskOf(await answer))).toBe("COMPLETED");
+    expect(taken).toEqual(["one", "two", "three"]);
+    expect(historyOf(await served.get(taskId))).toEqual(["user: go", "user: one", "user: two", "user: three"]);
+  });
+
+  it("is for one at a time: a second one beside it is refused, and the first still gets its message", async () => {
+    const refused: unknown[] = [];
+    const taken: string[] = [];
+    await using served = await beginTask({
+      async *agent({ receive }) {
+        yield inputRequired("?");
+        const first = receive();
+        await receive().catch((error: unknown) => refused.push(error));
+        taken.push(textOf(await first));
+      },
+    });
+    await served.send("one", { taskId: served.taskId });
+    expect(taken).toEqual(["one"]);
+    expect(refused).toEqual([expect.any(TypeError)]);
+  });
+
+  it("as the first thing of a new turn makes its task, so that there is something to send to", async () => {
+    await using served = await beginTask({ agent: async ({ receive }) => completed(textOf(await receive())) });
+    const task = taskOf(await served.send("one", { taskId: served.taskId }));
+    expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["COMPLETED", "one"]);
+  });
+
+  it.each([
+    ["INPUT_REQUIRED", inputRequired("?"), ["status INPUT_REQUIRED", "status WORKING", "status COMPLETED"]],
+    ["AUTH_REQUIRED", authRequired("?"), ["status AUTH_REQUIRED", "status WORKING", "status COMPLETED"]],
+    ["WORKING", working("?"), ["status WORKING", "status COMPLETED"]],
+  ])("at %s: taking a message makes the task WORKING unless it is", async (_, event, lines) => {
+    await using served = await beginTask({
+      async *agent({ emit, receive }) {
+        await emit(event);
+        await receive();
+      },
+    });
+    const { taskId } = served;
+    const snapshot = await opened(served.subscribe(taskId));
+    await served.send("one", { taskId });
+    expect([`status ${stateOf(taskOf(snapshot.first.response))}`, ...(await snapshot.rest())]).toEqual(lines);
+    expect(historyOf(await served.get(taskId))).toEqual(["user: go", "agent: ?", "user: one"]);
+  });
+
+  it("takes nothing before what was said is stored, so that an answer never comes before its question", async () => {
+    const clock = createVirtualClock();
+    const held = heldStore(clock);
+    const gate = Promise.withResolvers<void>();
+    await using served = await beginTask({
+      clock,
+      store: held.store,
+      limits: { batchMaxEvents: 1 },
+      async agent({ emit, receive }) {
+        await emit(working());
+        await gate.promise;
+        for (const text of ["1", "2", "3", "4", "5"]) void emit(artifact(text, { artifactId: "a", append: true }));
+        void emit(inputRequired("?"));
+        await receive();
+      },
+    });
+    const { taskId } = served;
+    const answer = served.send("one", { taskId });
+    await settle();
+    held.hold();
+    gate.resolve();
+    for (let flight = 0; flight < 4; flight++) {
+      await settle();
+      expect(historyOf(await served.get(taskId))).toEqual(["user: go"]);
+      await held.land();
+    }
+    held.release();
+    await answer;
+    const task = await served.get(taskId);
+    expect([stateOf(task), textIn(task.artifacts[0]?.parts)]).toEqual(["COMPLETED", "12345"]);
+    expect(historyOf(task)).toEqual(["user: go", "agent: ?", "user: one"]);
+  });
+
+  it("that nobody answers any more is told when the task ends otherwise", async () => {
+    const told = Promise.withResolvers<unknown>();
+    await using served = await beginTask({
+      async agent({ emit, receive }) {
+        await emit(working());
+        receive().catch(told.resolve);
+        return completed();
+      },
+    });
+    expect(await told.promise).toMatchObject({ name: "TypeError", message: expect.stringContaining("ended") });
+    expect(await errorOf(served.send("late", { taskId: served.taskId }))).toMatchObject({
+      code: "unsupportedOperation",
+    });
+  });
+
+  it("gives way to a cancel, which overtakes the messages that wait", async () => {
+    const gate = Promise.withResolvers<void>();
+    const log: unknown[] = [];
+    await using served = await beginTask({
+      async *agent({ receive }) {
+        yield working();
+        await gate.promise;
+        log.push(await receive().then(textOf, (error: Error) => error.name));
+      },
+    });
+    const { taskId } = served;
+    const refused = errorOf(served.send("one", { taskId }));
+    await settle();
+    const canceled = served.cancel(taskId);
+    gate.resolve();
+    expect(stateOf(await canceled)).toBe("CANCELED");
+    expect(log).toEqual(["Canceled"]);
+    expect(await refused).toMatchObject({ code: "unsupportedOperation" });
+  });
+});
+
+describe("an agent that took a message and then throws an A2AError", () => {
+  const refuse = (): never => {
+    throw new A2AError("invalidParams", "not so");
+  };
+  const failing: Agent = async function* ({ task, text, receive }: Turn) {
+    if (task === undefined && text === "go") return yield inputRequired("?");
+    await receive();
+    refuse();
+  };
+
+  it("before its first event has failed a task that it made by receiving", async () => {
+    await using served = await beginTask({
+      async agent({ receive }) {
+        await receive();
+        refuse();
+      },
+    });
+    const { taskId } = served;
+    const task = taskOf(await served.send("one", { taskId }));
+    expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["FAILED", "not so"]);
+    expect(await served.opening.rest()).toEqual(["status FAILED"]);
+  });
+
+  it("before the first event of a continued turn has failed the task: it does not stay at work with nobody behind it", async () => {
+    await using served = await beginTask({ agent: failing });
+    const { taskId } = served;
+    const continued = served.send("one", { taskId });
+    await settle();
+    const answered = served.send("two", { taskId });
+    const states = [await continued, await answered].map((answer) => stateOf(taskOf(answer)));
+    expect(states).toEqual(["FAILED", "FAILED"]);
+    expect((await served.store.head({ tenant: "", owner: "alice" }, taskId))?.holder).toBe("");
+  });
+});

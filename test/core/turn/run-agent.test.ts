@@ -1,0 +1,192 @@
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../../../src/core/agent.js";
+import { merge } from "../../../src/core/turn/run-agent.js";
+import { type AgentEvent, artifact, completed, working } from "../../../src/protocol/events.js";
+import { startHandler } from "../../support/handler.js";
+import { itemsOf } from "../../support/items.js";
+import { stateOf, taskOf, textIn } from "../../support/say.js";
+import { settle } from "../../support/virtual-clock.js";
+
+const foreign = { ...working(), taskId: "another" };
+
+/** The texts of artifact events. */
+const textOfEvent = (event: AgentEvent): string =>
+  event.$typeName === "lf.a2a.v1.TaskArtifactUpdateEvent" ? textIn(event.artifact?.parts) : event.$typeName;
+
+const sorted = (names: readonly string[]): string[] => names.toSorted((a, b) => a.localeCompare(b));
+
+async function* texts(name: string, count: number): AsyncGenerator<AgentEvent> {
+  for (let index = 1; index <= count; index++) yield artifact(`${name}${index}`);
+}
+
+describe("an agent may be", () => {
+  const last = () => completed("done");
+  it.each<[string, Agent, string]>([
+    [
+      "a generator",
+      async function* () {
+        yield last();
+      },
+      "done",
+    ],
+    [
+      "a generator that returns its last event",
+      async function* () {
+        return last();
+      },
+      "done",
+    ],
+    ["a function that gives a promise of one event", async () => last(), "done"],
+    ["a function that emits", async ({ emit }) => emit(last()), "done"],
+    ["a function that emits and does not wait", async ({ emit }) => void emit(last()), "done"],
+    ["a function that gives nothing", async () => {}, ""],
+    ["a function that is not asynchronous and gives nothing", (() => undefined) as never, ""],
+    ["a function that is not asynchronous and gives an event", (() => last()) as never, "done"],
+    ["a generator that says nothing", async function* () {}, ""],
+    ["an iterable made by hand", () => ({ [Symbol.asyncIterator]: () => texts("x", 1) }), ""],
+  ])("%s", async (_, agent, said) => {
+    await using served = startHandler({ agent });
+    const task = taskOf(await served.send("go"));
+    expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["COMPLETED", said]);
+  });
+});
+
+it("an iterator that cannot be thrown into is closed, and fails its turn with what it emitted", async () => {
+  let closed = 0;
+  const events = [working(), foreign, working()].values();
+  await using served = startHandler({
+    agent: () => ({
+      [Symbol.asyncIterator]: () => ({
+        next: async () => events.next(),
+        return: async () => ({ done: true, value: closed++ }),
+      }),
+    }),
+  });
+  expect(stateOf(taskOf(await served.send("go")))).toBe("FAILED");
+  expect(closed).toBe(1);
+});
+
+describe("merged generators", () => {
+  it("give all events of all of them, each in its own order", async () => {
+    const merged = (await itemsOf(merge(texts("a", 3), texts("b", 1), texts("c", 2)))).map(textOfEvent);
+    expect(sorted(merged)).toEqual(["a1", "a2", "a3", "b1", "c1", "c2"]);
+    expect(merged.filter((text) => text.startsWith("a"))).toEqual(["a1", "a2", "a3"]);
+  });
+
+  it("are nothing when there are none", async () => {
+    expect(await itemsOf(merge())).toEqual([]);
+  });
+
+  it("get their turn, however many events another has ready", async () => {
+    const merged = (await itemsOf(merge(texts("a", 100), texts("b", 100)))).map(textOfEvent);
+    for (let index = 0; index < merged.length; index += 20) {
+      const share = merged.slice(index, index + 20).filter((text) => text.startsWith("a")).length;
+      expect(share).toBeGreaterThanOrEqual(9);
+      expect(share).toBeLessThanOrEqual(11);
+    }
+  });
+
+  it("do not wait for one that has nothing to say", async () => {
+    const gate = Promise.withResolvers<void>();
+    async function* slow() {
+      await gate.promise;
+      yield artifact("slow");
+    }
+    const seen: string[] = [];
+    for await (const event of merge(slow(), texts("a", 3))) {
+      seen.push(textOfEvent(event));
+      if (seen.length === 3) gate.resolve();
+    }
+    expect(seen).toEqual(["a1", "a2", "a3", "slow"]);
+  });
+
+  /** A source that is endless, and notes that it was closed. */
+  function endless(name: string, closed: string[], pause?: Promise<void>) {
+    return (async function* (): AsyncGenerator<AgentEvent> {
+      try {
+        for (;;) {
+          yield artifact(name);
+          await pause;
+        }
+      } finally {
+        closed.push(name);
+      }
+    })();
+  }
+
+  async function* broken(): AsyncGenerator<AgentEvent> {
+    yield artifact("broken");
+    throw new Error("broken");
+  }
+
+  it("are closed when one of them throws, and its error is thrown on", async () => {
+    const closed: string[] = [];
+    await expect(itemsOf(merge(endless("a", closed), broken(), endless("b", closed)))).rejects.toThrow("broken");
+    expect(sorted(closed)).toEqual(["a", "b"]);
+  });
+
+  it("do not hold up the error of one when another waits for something that does not come", async () => {
+    const never = new Promise<void>(() => {});
+    await expect(itemsOf(merge(endless("stuck", [], never), broken()))).rejects.toThrow("broken");
+  });
+
+  it("may break while the consumer is busy, which ends nothing but them", async () => {
+    const heard: unknown[] = [];
+    const hear = (reason: unknown): void => void heard.push(reason);
+    process.on("unhandledRejection", hear);
+    const read = async () => {
+      for await (const _ of merge(broken(), texts("a", 1))) await settle();
+    };
+    await expect(read()).rejects.toThrow("broken");
+    process.off("unhandledRejection", hear);
+    expect(heard).toEqual([]);
+  });
+
+  it("go on when their event is accepted, not before", async () => {
+    const steps: string[] = [];
+    async function* source() {
+      yield artifact("a");
+      steps.push("went on");
+    }
+    for await (const _ of merge(source())) {
+      await settle();
+      steps.push("accepted");
+    }
+    expect(steps).toEqual(["accepted", "went on"]);
+  });
+
+  it("may each go on with what one of them emits being refused", async () => {
+    async function* learning(): AsyncGenerator<AgentEvent> {
+      try {
+        yield foreign;
+      } catch {
+        yield artifact("learnt");
+      }
+    }
+    await using served = startHandler({ agent: () => merge(learning(), texts("a", 3)) });
+    const task = taskOf(await served.send("go"));
+    expect(stateOf(task)).toBe("COMPLETED");
+    expect(sorted(task.artifacts.map(({ parts }) => textIn(parts)))).toEqual(["a1", "a2", "a3", "learnt"]);
+  });
+
+  it("are closed when they are left", async () => {
+    const closed: string[] = [];
+    for await (const _ of merge(endless("a", closed), endless("b", closed))) break;
+    expect(sorted(closed)).toEqual(["a", "b"]);
+  });
+
+  it("are closed when one emits what is refused, which fails the turn", async () => {
+    const closed: string[] = [];
+    async function* bad() {
+      yield foreign;
+    }
+    await using served = startHandler({
+      async *agent() {
+        yield working();
+        yield* merge(endless("a", closed), bad(), endless("b", closed));
+      },
+    });
+    expect(stateOf(taskOf(await served.send("go")))).toBe("FAILED");
+    expect(sorted(closed)).toEqual(["a", "b"]);
+  });
+});

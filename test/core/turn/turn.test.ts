@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import type { Turn } from "../../../src/core/agent.js";
+import type { Principal } from "../../../src/protocol/context.js";
+import { artifact, completed, inputRequired, reply, working } from "../../../src/protocol/events.js";
+import type { Message, Task } from "../../../src/protocol/model.js";
+import { data, text } from "../../../src/protocol/parts.js";
+import { startHandler } from "../../support/handler.js";
+import { historyOf, lineOf, messageOf, opened, say, stateOf, taskOf, textIn } from "../../support/say.js";
+import { settle } from "../../support/virtual-clock.js";
+
+describe("a turn", () => {
+  it("knows the message and the call that started it", async () => {
+    const turns: Turn[] = [];
+    await using served = startHandler({
+      tenants: ["acme"],
+      async agent(turn) {
+        turns.push(turn);
+        return reply("ok");
+      },
+    });
+    const principal: Principal = { owner: "alice", role: "admin" };
+    const configuration = { acceptedOutputModes: ["text/plain"], historyLength: 3 };
+    const said = { messageId: "m1", tenant: "acme", metadata: { a: { b: [1] } }, configuration };
+    const parts = [text("one "), data({ x: 1 }), text("two")];
+    const answer = messageOf(await served.send(parts, said, { principal, extensions: ["urn:e"] }));
+    const [turn] = turns;
+    expect(turn).toMatchObject({
+      message: { messageId: "m1", parts },
+      text: "one two",
+      task: undefined,
+      contextId: answer.contextId,
+      configuration,
+      metadata: { a: { b: [1] } },
+      extensions: ["urn:e"],
+      tenant: "acme",
+      attempt: 1,
+      cause: "message",
+    });
+    expect(turn?.principal).toBe(principal);
+    expect(turn?.taskId).not.toBe("");
+    expect(turn?.signal.aborted).toBe(false);
+  });
+
+  it("has a logger that says which task it is about", async () => {
+    await using served = startHandler({
+      async agent({ logger }) {
+        for (const level of ["debug", "info", "warn", "error"] as const) logger[level]({ level }, "hello");
+        return completed();
+      },
+    });
+    const { id: taskId, contextId } = taskOf(await served.send("go"));
+    const said = served.log.filter(({ message }) => message === "hello");
+    expect(said.map(({ fields }) => fields)).toEqual(
+      ["debug", "info", "warn", "error"].map((level) => ({ level, taskId, contextId })),
+    );
+  });
+
+  it("shows the task as it stood when the turn began, whatever is said since", async () => {
+    const before: (Task | undefined)[] = [];
+    await using served = startHandler({
+      async *agent(turn) {
+        before.push(turn.task);
+        yield artifact("x", { artifactId: "a" });
+        yield turn.task === undefined ? inputRequired("more?") : completed();
+      },
+    });
+    const { id: taskId } = taskOf(await served.send("one"));
+    await served.send("two", { taskId });
+    expect(before[0]).toBeUndefined();
+    const task = before[1];
+    expect([task?.id, stateOf(task), task?.artifacts.length]).toEqual([taskId, "INPUT_REQUIRED", 1]);
+    expect(task === undefined ? [] : historyOf(task)).toEqual(["user: one", "agent: more?", "user: two"]);
+  });
+
+  it.each<[string, { readonly last?: number } | undefined, readonly string[]]>([
+    ["all of it", undefined, ["one", "more?", "two", "still?", "three"]],
+    ["all of it, said otherwise", {}, ["one", "more?", "two", "still?", "three"]],
+    ["the last two", { last: 2 }, ["still?", "three"]],
+    ["more than there is", { last: 99 }, ["one", "more?", "two", "still?", "three"]],
+    ["nothing", { last: 0 }, []],
+  ])("gives the history of its task, oldest first: %s", async (_, options, expected) => {
+    const seen: (readonly Message[])[] = [];
+    await using served = startHandler({
+      async *agent({ text: said, history }) {
+        seen.push(await history(options));
+        yield said === "one" ? inputRequired("more?") : inputRequired("still?");
+      },
+    });
+    const { id: taskId } = taskOf(await served.send("one"));
+    for (const said of ["two", "three"]) await served.send(said, { taskId });
+    expect(seen.at(-1)?.map(({ parts }) => textIn(parts))).toEqual(expected);
+  });
+
+  it("has the message that started it as its history before there is a task, which asking for it does not make", async () => {
+    await using served = startHandler({
+      agent: async ({ history }) => reply((await history()).map(({ parts }) => textIn(parts)).join()),
+    });
+    expect(textIn(messageOf(await served.send("one")).parts)).toBe("one");
+  });
+
+  it("follows the message that it took last", async () => {
+    const seen: unknown[] = [];
+    await using served = startHandler({
+      async *agent(turn) {
+        const answer = await turn.ask(inputRequired("more?"));
+        const references = await turn.references();
+        seen.push(answer === turn.message, turn.text, references.length);
+        yield completed();
+      },
+    });
+    const other = taskOf(await served.send("other")).id;
+    const { id: taskId } = taskOf(await served.send("one"));
+    await served.send("two", { taskId, referenceTaskIds: [other] });
+    expect(seen).toEqual([true, "two", 1]);
+  });
+
+  it("shows at most 16 of the tasks that a message refers to, each once, as they are stored now", async () => {
+    const gate = Promise.withResolvers<void>();
+    const seen: Task[] = [];
+    await using served = startHandler({
+      async *agent({ text: said, references }) {
+        if (said === "look") {
+          seen.push(...(await references()));
+          return;
+        }
+        yield working();
+        if (said === "run") await gate.promise;
+      },
+    });
+    const running = await opened(served.stream("run"));
+    expect(lineOf(running.first)).toBe("task SUBMITTED");
+    await settle();
+    const ids = [taskOf(running.first.response).id];
+    while (ids.length < 20) ids.push(taskOf(await served.send("x")).id);
+    await served.send("look", { referenceTaskIds: [...ids.slice(0, 2), ...ids] });
+    expect(seen.map(({ id }) => id)).toEqual(ids.slice(0, 16));
+    expect(seen.slice(0, 2).map(stateOf)).toEqual(["WORKING", "COMPLETED"]);
+    gate.resolve();
+  });
+
+  it("shows nothing of the tasks of another owner, or of another tenant of the same one", async () => {
+    const seen: number[] = [];
+    await using served = startHandler({
+      tenants: ["acme"],
+      async agent({ references }) {
+        seen.push((await references()).length);
+        return completed();
+      },
+    });
+    const { id } = taskOf(await served.send("mine"));
+    const refer = { referenceTaskIds: [id, "no such task"] };
+    await served.send("look", refer);
+    await served.send("look", refer, { principal: { owner: "bob" } });
+    await served.send("look", { ...refer, tenant: "acme" });
+    expect(seen).toEqual([0, 1, 0, 0]);
+  });
+});
+
+it("a turn of a message that waited in its inbox knows the caller of that message", async () => {
+  const principals: Principal[] = [];
+  const gate = Promise.withResolvers<void>();
+  await using served = startHandler({
+    async *agent({ task, principal }) {
+      principals.push(principal);
+      yield working();
+      if (task === undefined) await gate.promise;
+      yield inputRequired();
+    },
+  });
+  const running = await opened(served.stream("go", {}, { principal: { owner: "alice", from: "desk" } }));
+  const { id: taskId } = taskOf(running.first.response);
+  const request = say("more", { taskId });
+  const text = request.message?.parts ?? [];
+  const waiting = served.send(text, { taskId }, { principal: { owner: "alice", from: "phone" } });
+  await settle();
+  gate.resolve();
+  await waiting;
+  expect(principals).toEqual([
+    { owner: "alice", from: "desk" },
+    { owner: "alice", from: "phone" },
+  ]);
+});

@@ -1,0 +1,82 @@
+import type { Agent } from "trivium";
+import { artifact } from "trivium";
+import { describe, expect, it } from "vitest";
+import { startHandler } from "../../support/handler.js";
+import { opened, stateOf, taskOf } from "../../support/say.js";
+import { turns } from "../../support/turns.js";
+
+const chunkOf = (text: string) => artifact(text, { artifactId: "a", append: true });
+
+/** An agent that says one chunk after the other as fast as it can, whatever its signal says, and counts them. */
+function babbler(style: "generator" | "emits") {
+  const heard = { said: 0, stopped: false, enough: false };
+  const chunks = async function* () {
+    try {
+      while (!heard.enough) {
+        heard.said++;
+        yield chunkOf(".");
+      }
+    } finally {
+      heard.stopped = true;
+    }
+  };
+  const emits: Agent = async ({ emit }) => {
+    for await (const chunk of chunks()) await emit(chunk);
+    return undefined;
+  };
+  return { heard, agent: style === "generator" ? chunks : emits };
+}
+
+describe.each(["generator", "emits"] as const)("an agent that never waits, as one that is a %s", (style) => {
+  it("stops at its next event when its task is canceled, though it does not look at its signal", async () => {
+    const { agent, heard } = babbler(style);
+    await using handler = startHandler({ agent });
+    const { first, iterator } = await opened(handler.stream("go"));
+    await iterator.return?.();
+    const { id } = taskOf(first.response);
+    expect(stateOf(await handler.cancel(id))).toBe("CANCELED");
+    expect(heard.stopped).toBe(true);
+    const { said } = heard;
+    await turns(3);
+    expect(heard.said).toBe(said);
+  });
+
+  it("lets others in after its first event, and then after 64 at most", async () => {
+    const { agent, heard } = babbler(style);
+    await using handler = startHandler({ agent, limits: { batchMaxEvents: 10_000 } });
+    const bursts: number[] = [];
+    let before = 0;
+    const count = (): void => {
+      if (heard.said > before) bursts.push(heard.said - before);
+      before = heard.said;
+      if (bursts.length < 20) setImmediate(count);
+      else heard.enough = true;
+    };
+    setImmediate(count);
+    const { first, rest } = await opened(handler.stream("go"));
+    const said = heard.said;
+    await handler.get(taskOf(first.response).id);
+    expect(heard.said - said).toBeLessThanOrEqual(64);
+    await rest();
+    expect(bursts[0]).toBeLessThanOrEqual(2);
+    expect(Math.max(...bursts)).toBeLessThanOrEqual(65);
+  });
+});
+
+describe("an agent that does not take no for an answer", () => {
+  it("is cut off when its grace is over, and then does not keep others from their work", async () => {
+    let goesOn = true;
+    const agent: Agent = async ({ emit }) => {
+      while (goesOn) await emit(chunkOf(".")).catch(() => {});
+      return undefined;
+    };
+    await using handler = startHandler({ agent, limits: { graceMs: 100 } });
+    const { first, iterator } = await opened(handler.stream("go"));
+    await iterator.return?.();
+    const canceled = handler.cancel(taskOf(first.response).id);
+    await handler.clock.advance(100);
+    expect(stateOf(await canceled)).toBe("CANCELED");
+    await turns(3);
+    goesOn = false;
+  });
+});

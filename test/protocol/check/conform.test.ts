@@ -1,0 +1,125 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ListTasksResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { conform, conformJson } from "../../../src/protocol/check/conform.js";
+import { readJson } from "../../../src/protocol/codec/json/reader.js";
+import { writeJson } from "../../../src/protocol/codec/json/writer.js";
+import { A2AError } from "../../../src/protocol/errors.js";
+import { type Artifact, ArtifactSchema, type Message, MessageSchema, TaskState } from "../../../src/protocol/model.js";
+import { data, text } from "../../../src/protocol/parts.js";
+import { arbitraryMessage } from "../../support/arbitrary-message.js";
+
+// How deep artifacts and messages lie in the largest reply: a page of tasks.
+const depth = 5;
+
+function pageOf(artifacts: Artifact[], history: Message[]) {
+  const status = { state: TaskState.COMPLETED };
+  return create(ListTasksResponseSchema, { tasks: [{ id: "t", contextId: "c", status, artifacts, history }] });
+}
+
+/** Fails unless a page of tasks with it can be written in both forms, and be read again by the strictest reader. */
+function expectSendable(artifacts: Artifact[], history: Message[]): void {
+  const page = pageOf(artifacts, history);
+  const json = JSON.stringify(writeJson(ListTasksResponseSchema, page));
+  expect(readJson(ListTasksResponseSchema, JSON.parse(json)).violations).toEqual([]);
+  expect(toBinary(ListTasksResponseSchema, page).length).toBeGreaterThan(0);
+}
+
+const faultOf = (run: () => unknown): string => {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof A2AError && error.code === "invalidAgentResponse") return error.message;
+    throw error;
+  }
+  return "";
+};
+
+it.each([ArtifactSchema, MessageSchema])("what is a $typeName is given back as it is, not copied", (desc) => {
+  fc.assert(
+    fc.property(arbitraryMessage(desc), (message) => {
+      // The texts of the generator are well-formed, and a part without a content is none.
+      fc.pre(message.parts.every(({ content }) => content.case !== undefined));
+      expect(conform(desc, message, "it", depth)).toBe(message);
+    }),
+  );
+});
+
+describe("whatever an agent makes up", () => {
+  const anything = fc.anything({
+    withBigInt: true,
+    withDate: true,
+    withMap: true,
+    withTypedArray: true,
+    withSparseArray: true,
+  });
+  const content = fc.record({ case: fc.constantFrom("text", "raw", "url", "data", "nope"), value: anything });
+  const value = fc.record({
+    case: fc.constantFrom("structValue", "listValue", "stringValue", "numberValue"),
+    value: anything,
+  });
+  const dataContent = fc.record({ case: fc.constant("data"), value: fc.record({ kind: value }) });
+  const part = fc.oneof(
+    anything,
+    fc.record({ content: fc.oneof(content, dataContent), metadata: anything }, { requiredKeys: ["content"] }),
+  );
+  const fields = { name: anything, parts: fc.array(part, { maxLength: 2 }), metadata: anything, extensions: anything };
+  const made = fc.oneof(anything, fc.record(fields, { requiredKeys: ["parts"] }));
+
+  it("is refused, or can be written by every binding and read by every reader", () => {
+    fc.assert(
+      fc.property(made, (thing) => {
+        const fault = faultOf(() => expectSendable([conform(ArtifactSchema, thing, "artifact", depth)], []));
+        if (fault === "")
+          expectSendable([], [conform(MessageSchema, { ...Object(thing), taskId: "" }, "message", depth)]);
+        else expect(fault).toMatch(/^the event cannot be sent: artifact/);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("of JSON says what JSON.stringify would say", () => {
+    const json = fc.dictionary(
+      fc.string().filter((key) => key !== "__proto__"),
+      fc.oneof(fc.jsonValue(), fc.date({ noInvalidDate: true }), fc.constant(undefined)),
+    );
+    fc.assert(
+      fc.property(json, (object) => {
+        fc.pre(!JSON.stringify(object).includes('"__proto__":'));
+        expect(JSON.stringify(conformJson(object, "metadata", depth))).toBe(JSON.stringify(object));
+      }),
+    );
+  });
+});
+
+describe("JSON may be as deep as the readers of a page of tasks take it", () => {
+  const nested = (levels: number): object => (levels === 0 ? {} : { deep: nested(levels - 1) });
+  const artifact = (levels: number) => ({ parts: [text("x")], metadata: nested(levels) });
+
+  it("and no deeper", () => {
+    const most = Array.from({ length: 70 }, (_, levels) => levels).findLast(
+      (levels) => faultOf(() => conform(ArtifactSchema, artifact(levels), "artifact", depth)) === "",
+    );
+    expect(most).toBeGreaterThan(50);
+    const page = (levels: number) => ({
+      tasks: [{ id: "t", artifacts: [{ artifactId: "a", parts: [], metadata: nested(levels) }] }],
+    });
+    expect(readJson(ListTasksResponseSchema, page(most ?? 0) as never).violations).toEqual([]);
+    expect(readJson(ListTasksResponseSchema, page((most ?? 0) + 1) as never).violations).toHaveLength(1);
+  });
+});
+
+it.each([
+  ["artifact.parts[1].text must be a string, not 7", { parts: [text("x"), { content: { case: "text", value: 7 } }] }],
+  ["artifact.parts[0] needs one of text, raw, url, data", { parts: [{}] }],
+  [
+    "artifact.parts[1].data must be a google.protobuf.Value",
+    { parts: [data({ a: [1] }), { content: { case: "data", value: {} } }] },
+  ],
+  ["artifact.metadata.a[1].b must be JSON, not of type function", { metadata: { a: [1, { b: () => 1 }] } }],
+  ["artifact.name must be a string, not null", { name: null }],
+  ["artifact must be an object, not of type string", "text"],
+])("says where it is wrong: %s", (message, made) => {
+  expect(faultOf(() => conform(ArtifactSchema, made, "artifact", depth))).toContain(message);
+});

@@ -1,0 +1,210 @@
+import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isSameMessage } from "../../../../src/protocol/check/same-message.js";
+import { valueFromJson } from "../../../../src/protocol/codec/json/struct.js";
+import {
+  GetTaskRequestSchema,
+  type Part,
+  PartSchema,
+  Role,
+  SendMessageRequestSchema,
+  StreamResponseSchema,
+  TaskPushNotificationConfigSchema,
+  TaskState,
+} from "../../../../src/protocol/model.js";
+import { type OperationName, operationOf, operations, type ReplyOf } from "../../../../src/protocol/operations.js";
+import { defaultValidationLimits } from "../../../../src/protocol/validation-limits.js";
+import { kindCodecs } from "../../../../src/version/v0.3/json/codec.js";
+import { kindStreamReader, kindStreamWriter } from "../../../../src/version/v0.3/json/stream.js";
+import { arbitraryKindEvent, arbitraryKindMessage, arbitraryKindTask } from "../arbitrary-kind.js";
+import { arbitraryCarried } from "../carried.js";
+
+const codecs = kindCodecs(defaultValidationLimits);
+const codecOf = (name: OperationName) => codecs(operationOf(name));
+const overTheWire = (json: unknown): JsonValue | undefined =>
+  json === undefined ? undefined : (JSON.parse(JSON.stringify(json)) as JsonValue);
+
+const named = operations.map(({ name }) => name).filter((name) => name !== "listTasks");
+
+describe("requests", () => {
+  it.each(named)("of %s come back as they were", (name) => {
+    const { input } = operationOf(name);
+    fc.assert(
+      fc.property(arbitraryCarried(input, true), (request) => {
+        const codec = codecOf(name);
+        const read = codec.readRequest(overTheWire(codec.writeRequest(request)));
+        expect(isSameMessage(read, request), JSON.stringify(codec.writeRequest(request))).toBe(true);
+      }),
+    );
+  });
+});
+
+describe("replies", () => {
+  it.each([
+    "getTask",
+    "cancelTask",
+    "createTaskPushNotificationConfig",
+    "getTaskPushNotificationConfig",
+    "deleteTaskPushNotificationConfig",
+  ] as const)("of %s come back as they were", (name) => {
+    const { output } = operationOf(name);
+    fc.assert(
+      fc.property(arbitraryCarried(output), (reply) => {
+        const codec = codecOf(name);
+        const read = codec.readReply(overTheWire(codec.writeReply(reply, reply)));
+        expect(isSameMessage(read, reply), JSON.stringify(codec.writeReply(reply, reply))).toBe(true);
+      }),
+    );
+  });
+
+  it("of a send come back as they were", () => {
+    const codec = codecOf("sendMessage");
+    fc.assert(
+      fc.property(arbitraryCarried(operationOf("sendMessage").output), (reply) => {
+        fc.pre((reply as ReplyOf<"sendMessage">).payload.case !== undefined);
+        expect(isSameMessage(codec.readReply(overTheWire(codec.writeReply(reply, reply))), reply)).toBe(true);
+      }),
+    );
+  });
+
+  it("list configurations as a bare array of all of them", () => {
+    const codec = codecOf("listTaskPushNotificationConfigs");
+    fc.assert(
+      fc.property(fc.array(arbitraryCarried(TaskPushNotificationConfigSchema), { maxLength: 3 }), (configs) => {
+        const { output } = operationOf("listTaskPushNotificationConfigs");
+        const reply = create(output, { configs });
+        const json = codec.writeReply(reply, reply);
+        expect(json).toHaveLength(configs.length);
+        expect(isSameMessage(codec.readReply(overTheWire(json)), reply)).toBe(true);
+      }),
+    );
+  });
+});
+
+it("reads every event as it was written", () => {
+  const operation = operationOf("subscribeToTask");
+  fc.assert(
+    fc.property(arbitraryCarried(StreamResponseSchema), (response) => {
+      fc.pre(response.payload.case !== undefined);
+      const [event] = kindStreamWriter(operation, response).write({ response, id: "t.i.1" });
+      const [item] = kindStreamReader(operation).read(JSON.parse(event?.payload ?? "null"), { id: event?.id });
+      expect(item?.id).toBe("t.i.1");
+      expect(isSameMessage(item?.response ?? response, response) && item !== undefined, event?.payload).toBe(true);
+    }),
+  );
+});
+
+describe("what a peer writes", () => {
+  it("comes back as it was: tasks", () => {
+    const codec = codecOf("getTask");
+    fc.assert(
+      fc.property(arbitraryKindTask, (task) => {
+        const read = codec.readReply(overTheWire(task));
+        expect(codec.writeReply(read, read)).toEqual(task);
+      }),
+    );
+  });
+
+  it("comes back as it was: messages of callers", () => {
+    const codec = codecOf("sendMessage");
+    fc.assert(
+      fc.property(arbitraryKindMessage("user"), fc.boolean(), (message, blocking) => {
+        const params = { message, configuration: { acceptedOutputModes: ["text/plain"], blocking, historyLength: 0 } };
+        expect(codec.writeRequest(codec.readRequest(overTheWire(params)))).toEqual(params);
+      }),
+    );
+  });
+
+  it("comes back as it was: events, but for what `final` says", () => {
+    const operation = operationOf("subscribeToTask");
+    fc.assert(
+      fc.property(arbitraryKindEvent, ({ final, ...event }) => {
+        const [item] = kindStreamReader(operation).read(final === undefined ? event : { ...event, final });
+        if (item === undefined) throw new Error("the event was passed over");
+        const [written] = kindStreamWriter(operation, item.response).write(item);
+        const { final: _, ...json } = JSON.parse(written?.payload ?? "null") as JsonObject;
+        expect(json).toEqual(event);
+      }),
+    );
+  });
+});
+
+describe("what kind-JSON has no place for", () => {
+  const throughSend = (part: Part): Part | undefined => {
+    const codec = codecOf("sendMessage");
+    const message = { messageId: "m", role: Role.USER, parts: [part] };
+    const request = create(SendMessageRequestSchema, { message });
+    const read = codec.readRequest(overTheWire(codec.writeRequest(request)));
+    return isSend(read) ? read.message?.parts[0] : undefined;
+  };
+  const isSend = (message: unknown): message is ReturnType<typeof create<typeof SendMessageRequestSchema>> =>
+    (message as { $typeName?: string }).$typeName === SendMessageRequestSchema.typeName;
+
+  it.each([
+    { case: "text", value: "hi" },
+    { case: "data", value: valueFromJson({ a: 1 }, { maxDepth: 9, lenient: false, violations: [] }, 1) },
+  ] as const)("is lost: media type and name of a $case part", (content) => {
+    const part = create(PartSchema, { content, mediaType: "text/x", filename: "x.txt" });
+    expect(throughSend(part)).toEqual({ ...part, mediaType: "", filename: "" });
+  });
+
+  it.each([7, "text", true, null, [1, [null]]])("is wrapped under a flag and unwrapped again: data %j", (json) => {
+    const value = valueFromJson(json, { maxDepth: 9, lenient: false, violations: [] }, 1);
+    const part = create(PartSchema, { content: { case: "data", value }, metadata: { own: 1 } });
+    expect(codecOf("sendMessage").writeRequest(sendOf(part))).toMatchObject({
+      message: { parts: [{ kind: "data", data: { value: json }, metadata: { own: 1, data_part_compat: true } }] },
+    });
+    expect(throughSend(part)).toEqual(part);
+  });
+
+  it("is lost: the tenant", () => {
+    const codec = codecOf("getTask");
+    const request = create(GetTaskRequestSchema, { tenant: "north", id: "t" });
+    expect(codec.writeRequest(request)).toEqual({ id: "t" });
+  });
+
+  it("is lost: whether there was a configuration that says nothing", () => {
+    const written = codecOf("sendMessage").writeRequest(sendOf(create(PartSchema)));
+    expect(written).toMatchObject({ configuration: { blocking: true, acceptedOutputModes: [] } });
+  });
+
+  it("is refused without a call: the list of tasks", () => {
+    const codec = codecOf("listTasks");
+    const unsupported = expect.objectContaining({ code: "unsupportedOperation" });
+    expect(() => codec.writeRequest(create(operationOf("listTasks").input))).toThrow(unsupported);
+    expect(() => codec.readRequest({})).toThrow(unsupported);
+  });
+
+  const sendOf = (part: Part) =>
+    create(SendMessageRequestSchema, { message: { messageId: "m", role: Role.USER, parts: [part] } });
+});
+
+describe("what the model has no place for", () => {
+  it("is lost: authentication schemes behind the first", () => {
+    const codec = codecOf("createTaskPushNotificationConfig");
+    const authentication = { schemes: ["Bearer", "Basic"], credentials: "s" };
+    const params = { taskId: "t", pushNotificationConfig: { url: "https://h", authentication } };
+    expect(codec.writeRequest(codec.readRequest(params))).toEqual({
+      taskId: "t",
+      pushNotificationConfig: { url: "https://h", authentication: { schemes: ["Bearer"], credentials: "s" } },
+    });
+  });
+
+  it.each([
+    ["getTask", { id: "t" }],
+    ["subscribeToTask", { id: "t" }],
+    ["getTaskPushNotificationConfig", { id: "t", pushNotificationConfigId: "c" }],
+    ["listTaskPushNotificationConfigs", { id: "t" }],
+    ["deleteTaskPushNotificationConfig", { id: "t", pushNotificationConfigId: "c" }],
+  ] as const)("is lost: metadata of %s", (name, params) => {
+    const codec = codecOf(name);
+    expect(codec.writeRequest(codec.readRequest({ ...params, metadata: { why: "so" } }))).toEqual(params);
+  });
+
+  it("is unknown: a state that it has no word for", () => {
+    const task = codecOf("getTask").readReply({ kind: "task", id: "t", contextId: "c", status: { state: "paused" } });
+    expect(task).toMatchObject({ status: { state: TaskState.UNSPECIFIED } });
+    expect(codecOf("getTask").writeReply(task, task)).toMatchObject({ status: { state: "unknown" } });
+  });
+});

@@ -1,0 +1,219 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import {
+  type AgentEvent,
+  artifact,
+  inputRequired,
+  type ParkEvent,
+  reply,
+  statusEvent,
+} from "../../../../src/protocol/events.js";
+import {
+  SendMessageRequestSchema,
+  type StreamResponse,
+  StreamResponseSchema,
+  SubscribeToTaskRequestSchema,
+  TaskState,
+} from "../../../../src/protocol/model.js";
+import { type OperationName, operationOf, type StreamItem } from "../../../../src/protocol/operations.js";
+import { kindStreamReader, kindStreamWriter } from "../../../../src/version/v0.3/json/stream.js";
+
+const send = (taskId = "") => create(SendMessageRequestSchema, { message: { messageId: "m", taskId } });
+const subscribe = create(SubscribeToTaskRequestSchema, { id: "t" });
+
+describe("the end of a stream is said", () => {
+  const terminal = [TaskState.COMPLETED, TaskState.CANCELED, TaskState.FAILED, TaskState.REJECTED];
+
+  it.each(terminal)("with the terminal state %i", (state) => {
+    expect(finals("subscribeToTask", subscribe, [task(TaskState.WORKING), status(state)])).toEqual([undefined, true]);
+  });
+
+  it("with a question, in the stream of the message that began the work", () => {
+    const items = [task(TaskState.SUBMITTED), status(TaskState.WORKING), event(inputRequired("Which?"))];
+    expect(finals("sendStreamingMessage", send(), items)).toEqual([undefined, false, true]);
+  });
+
+  it("with a question, in the stream of the message that answers the one before", () => {
+    const items = [task(TaskState.INPUT_REQUIRED), status(TaskState.WORKING), event(inputRequired("And which?"))];
+    expect(finals("sendStreamingMessage", send("t"), items)).toEqual([undefined, false, true]);
+  });
+
+  it("not with a question to somebody whose message came before", () => {
+    const items = [
+      task(TaskState.WORKING),
+      event(inputRequired("Which?")),
+      status(TaskState.WORKING),
+      status(TaskState.COMPLETED),
+    ];
+    expect(finals("sendStreamingMessage", send("t"), items)).toEqual([undefined, false, false, true]);
+  });
+
+  it("not with a question in a subscription, which goes on", () => {
+    const items = [task(TaskState.WORKING), event(inputRequired("Which?")), status(TaskState.COMPLETED)];
+    expect(finals("subscribeToTask", subscribe, items)).toEqual([undefined, false, true]);
+  });
+
+  it("once only", () => {
+    const items = [task(TaskState.WORKING), status(TaskState.COMPLETED), status(TaskState.FAILED)];
+    expect(finals("subscribeToTask", subscribe, items)).toEqual([undefined, true, false]);
+  });
+
+  it("by one more status with the last one known, when the stream just ends", () => {
+    const writer = kindStreamWriter(operationOf("sendStreamingMessage"), send("t"));
+    for (const response of [task(TaskState.WORKING), status(TaskState.AUTH_REQUIRED), event(artifact("x"))]) {
+      writer.write({ response });
+    }
+    expect(said(writer.end?.())).toEqual([
+      { kind: "status-update", taskId: "t", contextId: "c", status: { state: "auth-required" }, final: true },
+    ]);
+    expect(writer.end?.()).toEqual([]);
+  });
+
+  it("by one more status behind a task that has ended", () => {
+    const writer = kindStreamWriter(operationOf("subscribeToTask"), subscribe);
+    writer.write({ response: task(TaskState.COMPLETED) });
+    expect(said(writer.end?.())).toMatchObject([{ status: { state: "completed" }, final: true }]);
+  });
+
+  it.each([
+    ["a status that said so", [status(TaskState.COMPLETED)]],
+    ["a message", [event(reply("hi"))]],
+    ["nothing", []],
+    ["an artifact alone, of which no state is known", [event(artifact("x"))]],
+  ])("by nothing more behind %s", (_, items) => {
+    const writer = kindStreamWriter(operationOf("sendStreamingMessage"), send());
+    for (const response of items) writer.write({ response });
+    expect(writer.end?.()).toEqual([]);
+  });
+});
+
+describe("the text of an event", () => {
+  const operation = operationOf("subscribeToTask");
+
+  it("goes with its id", () => {
+    const [written] = kindStreamWriter(operation, subscribe).write({ response: task(TaskState.WORKING), id: "t.i.7" });
+    expect(written).toMatchObject({ id: "t.i.7" });
+    expect(written?.name).toBeUndefined();
+  });
+
+  it("is made once for all streams that end with it, and once for all others", () => {
+    const item: StreamItem = { response: status(TaskState.COMPLETED) };
+    const first = kindStreamWriter(operation, subscribe).write(item);
+    const late = kindStreamWriter(operation, subscribe);
+    late.write({ response: status(TaskState.FAILED) });
+    const other = late.write(item);
+    // A change after the first writing shows that the text is not made again.
+    if (item.response.payload.case === "statusUpdate") item.response.payload.value.taskId = "changed";
+    expect(kindStreamWriter(operation, subscribe).write(item)).toEqual(first);
+    expect(late.write(item)).toEqual(other);
+    expect(said([...first, ...other])).toMatchObject([
+      { taskId: "t", final: true },
+      { taskId: "t", final: false },
+    ]);
+  });
+});
+
+describe("a stream that is read", () => {
+  const working = { kind: "status-update", taskId: "t", contextId: "c", status: { state: "working" }, final: false };
+  const note = { kind: "message", messageId: "m-9", role: "agent", parts: [{ kind: "text", text: "soon" }] };
+  const chunk = { kind: "artifact-update", taskId: "t", contextId: "c", artifact: { artifactId: "a", parts: [] } };
+
+  it("begins with a task, where the peer begins with a status", () => {
+    const reader = kindStreamReader(operationOf("sendStreamingMessage"));
+    const items = reader.read({ ...working, status: { state: "working", message: note } });
+    expect(items.map(({ response }) => response.payload)).toMatchObject([
+      { case: "task", value: { id: "t", contextId: "c", status: { state: TaskState.WORKING } } },
+      { case: "statusUpdate" },
+    ]);
+    const [first] = items;
+    expect(first?.response.payload.case === "task" && first.response.payload.value.status?.message).toBeUndefined();
+    expect(reader.read(working)).toHaveLength(1);
+  });
+
+  it("begins with a task at work, where the peer begins with an artifact", () => {
+    const items = kindStreamReader(operationOf("sendStreamingMessage")).read(chunk);
+    expect(items).toMatchObject([
+      { response: { payload: { case: "task", value: { status: { state: TaskState.WORKING } } } } },
+      { response: { payload: { case: "artifactUpdate" } } },
+    ]);
+  });
+
+  it.each([
+    ["of a subscription, which only the peer knows the beginning of", "subscribeToTask", undefined],
+    ["that goes on behind an event", "sendStreamingMessage", "t.i.7"],
+  ] as const)("is given no task %s", (_, name, id) => {
+    expect(kindStreamReader(operationOf(name)).read(working, { id })).toMatchObject([
+      { response: { payload: { case: "statusUpdate" } }, id },
+    ]);
+  });
+
+  it.each(["1764000000000", "7", ""])("takes the number %j for no place to go on from", (id) => {
+    const [, item] = kindStreamReader(operationOf("sendStreamingMessage")).read(working, { id });
+    expect(item).toMatchObject({ response: { payload: { case: "statusUpdate" } }, id: undefined });
+  });
+
+  it.each([
+    ["a status that says so", { ...working, status: { state: "input-required" }, final: true }, true],
+    ["a terminal state", { ...working, status: { state: "failed" } }, true],
+    ["a message", note, true],
+    ["a status", working, false],
+    ["a question", { ...working, status: { state: "input-required" } }, false],
+    ["the last chunk of an artifact, whatever it says", { ...chunk, lastChunk: true, final: true }, false],
+    ["a task that has ended", { kind: "task", id: "t", contextId: "c", status: { state: "completed" } }, false],
+  ] as const)("behind %s: over is %j", (_, json, over) => {
+    const reader = kindStreamReader(operationOf("sendStreamingMessage"));
+    reader.read(json as unknown as JsonObject);
+    expect(reader.isOver).toBe(over);
+  });
+
+  it.each([{ kind: "mood", good: true }, {}, null])("passes over %j", (json) => {
+    expect(kindStreamReader(operationOf("subscribeToTask")).read(json)).toEqual([]);
+  });
+
+  it.each([7, "x", [], { kind: "task", id: 7 }])("fails on %j", (json) => {
+    expect(() => kindStreamReader(operationOf("subscribeToTask")).read(json)).toThrow(
+      expect.objectContaining({ code: "invalidAgentResponse" }),
+    );
+  });
+});
+
+function finals(
+  name: OperationName,
+  request: ReturnType<typeof send> | typeof subscribe,
+  items: readonly StreamResponse[],
+): readonly unknown[] {
+  const writer = kindStreamWriter(operationOf(name), request);
+  return items.flatMap((response) => said(writer.write({ response })).map(({ final }) => final));
+}
+
+function said(events: readonly { readonly payload: string }[] | undefined): JsonObject[] {
+  return (events ?? []).map(({ payload }) => JSON.parse(payload) as JsonObject);
+}
+
+function task(state: TaskState): StreamResponse {
+  return create(StreamResponseSchema, {
+    payload: { case: "task", value: { id: "t", contextId: "c", status: { state } } },
+  });
+}
+
+function status(state: TaskState): StreamResponse {
+  return event(statusEvent(state));
+}
+
+/** An event of an agent, of the task `t`. */
+function event(made: Exclude<AgentEvent, ParkEvent>): StreamResponse {
+  switch (made.$typeName) {
+    case "lf.a2a.v1.Message":
+      return create(StreamResponseSchema, { payload: { case: "message", value: made } });
+    case "lf.a2a.v1.TaskStatusUpdateEvent":
+      return create(StreamResponseSchema, {
+        payload: { case: "statusUpdate", value: { ...made, taskId: "t", contextId: "c" } },
+      });
+    case "lf.a2a.v1.TaskArtifactUpdateEvent":
+      return create(StreamResponseSchema, {
+        payload: { case: "artifactUpdate", value: { ...made, taskId: "t", contextId: "c" } },
+      });
+    default:
+      return made;
+  }
+}

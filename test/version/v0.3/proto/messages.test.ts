@@ -1,0 +1,247 @@
+import {
+  type Message as AnyMessage,
+  create,
+  type DescMessage,
+  equals,
+  fromBinary,
+  type JsonValue,
+  toBinary,
+} from "@bufbuild/protobuf";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as gen from "../../../../gen/a2a/v1/a2a_pb.js";
+import { readJson } from "../../../../src/protocol/codec/json/reader.js";
+import { writeJson } from "../../../../src/protocol/codec/json/writer.js";
+import * as model from "../../../../src/protocol/model.js";
+import type { OperationName } from "../../../../src/protocol/operations.js";
+import type { FileBytes } from "../../../../src/version/options.js";
+import type { Reading } from "../../../../src/version/v0.3/proto/parts.js";
+import { replyTranslations } from "../../../../src/version/v0.3/proto/replies.js";
+import { requestTranslations, type Translation } from "../../../../src/version/v0.3/proto/requests.js";
+import { readEvent, writeEvent } from "../../../../src/version/v0.3/proto/task.js";
+import { arbitraryMessage } from "../../../support/arbitrary-message.js";
+import { arbitraryConfig, arbitraryEvent, arbitrarySend, arbitraryTask, textPart } from "../proto-arbitrary.js";
+
+const forms: readonly FileBytes[] = ["base64", "raw"];
+
+const events: Translation = {
+  read: (wire, reading) => readEvent(wire as gen.StreamResponse, reading),
+  write: (event, form) => writeEvent(event as model.StreamResponse, form, false),
+};
+
+function request(name: OperationName): Translation {
+  return requestTranslations[name] ?? missing(name);
+}
+
+function reply(name: OperationName): Translation {
+  return replyTranslations[name] ?? missing(name);
+}
+
+function missing(name: string): never {
+  throw new TypeError(`no ${name}`);
+}
+
+interface Kind {
+  readonly name: string;
+  readonly own: DescMessage;
+  readonly wire: DescMessage;
+  readonly translation: Translation;
+  readonly message: fc.Arbitrary<AnyMessage>;
+  readonly from?: Reading["from"];
+}
+
+const kinds: readonly Kind[] = [
+  {
+    name: "a task",
+    own: model.TaskSchema,
+    wire: gen.TaskSchema,
+    translation: reply("getTask"),
+    message: arbitraryTask,
+  },
+  {
+    name: "an event",
+    own: model.StreamResponseSchema,
+    wire: gen.StreamResponseSchema,
+    translation: events,
+    message: arbitraryEvent,
+  },
+  {
+    name: "a push configuration",
+    own: model.TaskPushNotificationConfigSchema,
+    wire: gen.TaskPushNotificationConfigSchema,
+    translation: reply("getTaskPushNotificationConfig"),
+    message: arbitraryConfig,
+  },
+  {
+    name: "the request for one",
+    own: model.TaskPushNotificationConfigSchema,
+    wire: gen.CreateTaskPushNotificationConfigRequestSchema,
+    translation: request("createTaskPushNotificationConfig"),
+    message: arbitraryConfig,
+    from: "client",
+  },
+  {
+    name: "a message to an agent",
+    own: model.SendMessageRequestSchema,
+    wire: gen.SendMessageRequestSchema,
+    translation: request("sendMessage"),
+    message: arbitrarySend,
+    from: "client",
+  },
+];
+
+function reading(fileBytes?: FileBytes, from: Reading["from"] = "agent"): Reading {
+  return { from, fileBytes, violations: [] };
+}
+
+describe.each(kinds)("$name", ({ own, wire, translation, message, from }) => {
+  it.each(forms)("is what it was behind the binary form of 0.3, with files in %s", (fileBytes) => {
+    fc.assert(
+      fc.property(message, (original) => {
+        const sent = toBinary(wire, translation.write(original, { fileBytes, references: true }));
+        const read = reading(fileBytes === "raw" ? "raw" : undefined, from);
+        const back = translation.read(fromBinary(wire, sent), read);
+        expect(read.violations).toEqual([]);
+        expect(equals(own, back, original)).toBe(true);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it.each(forms)("is what it was behind the JSON of 0.3, with files in %s", (fileBytes) => {
+    fc.assert(
+      fc.property(message, (original) => {
+        const json = JSON.stringify(writeJson(wire, translation.write(original, { fileBytes, references: true })));
+        const { message: parsed, violations } = readJson(wire, JSON.parse(json) as JsonValue);
+        expect(violations).toEqual([]);
+        const back = translation.read(parsed, reading(fileBytes === "raw" ? "raw" : undefined, from));
+        expect(equals(own, back, original)).toBe(true);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe("a message of 0.3's schema", () => {
+  it.each([
+    ["task", gen.TaskSchema, reply("getTask")],
+    ["event", gen.StreamResponseSchema, events],
+  ] as const)("is what it was behind the model: %s", (_, wire, translation) => {
+    fc.assert(
+      fc.property(arbitraryMessage(wire), (original) => {
+        withoutLosses(original);
+        const read = translation.read(original, reading("raw"));
+        const back = translation.write(read, { fileBytes: "raw", references: true });
+        expect(writeJson(wire, back)).toEqual(writeJson(wire, original));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+// What the model has no room for: who closes a stream, files that are nothing, data that is not there, no role.
+function withoutLosses(value: unknown): void {
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return;
+  for (const entry of Object.values(value)) withoutLosses(entry);
+  const { $typeName } = value as Partial<AnyMessage>;
+  if ($typeName === "a2a.v1.Message") (value as gen.Message).role ||= gen.Role.AGENT;
+  if ($typeName === "a2a.v1.TaskStatusUpdateEvent") (value as gen.TaskStatusUpdateEvent).final = false;
+  if ($typeName === "a2a.v1.DataPart") (value as gen.DataPart).data ??= {};
+  if ($typeName !== "a2a.v1.Part") return;
+  const part = value as gen.Part;
+  if (part.part.case === "file" && part.part.value.file.case === undefined) part.part = { case: undefined };
+}
+
+describe("what 0.3's schema cannot carry", () => {
+  const form = { fileBytes: "base64", references: true } as const;
+  const through = (request: model.SendMessageRequest): model.SendMessageRequest => {
+    const { sendMessage } = requestTranslations;
+    return sendMessage?.read(
+      sendMessage.write(request, form),
+      reading(undefined, "client"),
+    ) as model.SendMessageRequest;
+  };
+  const send = (changes: object): model.SendMessageRequest =>
+    create(model.SendMessageRequestSchema, { message: { messageId: "m", role: model.Role.USER }, ...changes });
+
+  it("loses the tenant", () => {
+    expect(through(send({ tenant: "north" })).tenant).toBe("");
+  });
+
+  it("loses that no history is wanted", () => {
+    expect(through(send({ configuration: { historyLength: 0 } })).configuration?.historyLength).toBeUndefined();
+  });
+
+  it("loses the name and the media type of a text", () => {
+    const text = { ...textPart("a"), filename: "a.txt", mediaType: "text/plain" };
+    expect(through(send({ message: { parts: [text] } })).message?.parts).toEqual([textPart("a")]);
+  });
+
+  it("loses the second scheme of a webhook", () => {
+    const { createTaskPushNotificationConfig: made } = requestTranslations;
+    const wire = create(gen.CreateTaskPushNotificationConfigRequestSchema, {
+      parent: "tasks/t",
+      config: { pushNotificationConfig: { url: "u", authentication: { schemes: ["Bearer", "Basic"] } } },
+    });
+    expect(made?.read(wire, reading())).toMatchObject({ authentication: { scheme: "Bearer" } });
+  });
+
+  it("loses the metadata of a cancellation", () => {
+    const { cancelTask } = requestTranslations;
+    const wire = cancelTask?.write(create(model.SendMessageRequestSchema, { metadata: { a: 1 } }), form);
+    expect(wire).not.toHaveProperty("metadata");
+  });
+
+  it("says whether to wait, also when the caller has said nothing of it", () => {
+    const { sendMessage } = requestTranslations;
+    expect(sendMessage?.write(send({}), form)).toMatchObject({ configuration: { blocking: true } });
+    const now = send({ configuration: { returnImmediately: true } });
+    expect(sendMessage?.write(now, form)).toMatchObject({ configuration: { blocking: false } });
+  });
+});
+
+describe("data that is no object", () => {
+  it.each([null, 7, "x", true, [1, { a: null }]])("is wrapped and marked: %j", (value) => {
+    const json = { messageId: "m", role: "ROLE_AGENT", parts: [{ data: value, metadata: { own: 1 } }] };
+    const { message } = readJson(model.StreamResponseSchema, { message: json });
+    const wire = writeEvent(message, { fileBytes: "base64", references: true }, false);
+    expect(writeJson(gen.StreamResponseSchema, wire)).toEqual({
+      message: {
+        messageId: "m",
+        role: "ROLE_AGENT",
+        content: [{ data: { data: { value } }, metadata: { own: 1, data_part_compat: true } }],
+      },
+    });
+    expect(writeJson(model.StreamResponseSchema, readEvent(wire, reading()))).toEqual({ message: json });
+  });
+
+  it("stays wrapped when the mark is not there", () => {
+    const { message } = readJson(gen.StreamResponseSchema, {
+      message: { content: [{ data: { data: { value: 7 } } }] },
+    });
+    expect(writeJson(model.StreamResponseSchema, readEvent(message, reading()))).toMatchObject({
+      message: { parts: [{ data: { value: 7 } }] },
+    });
+  });
+});
+
+describe("states and roles", () => {
+  it.each(Array.from({ length: 9 }, (_, number) => number))("state %i is the same in both", (state) => {
+    const wire = create(gen.TaskSchema, { status: { state } });
+    expect(reply("getTask").read(wire, reading())).toMatchObject({ status: { state } });
+    expect(gen.TaskState[state]?.replace("LL", "L")).toBe(model.TaskState[state]);
+  });
+
+  it("a state that nobody knows is none", () => {
+    const wire = create(gen.TaskSchema, { status: { state: 77 as number } });
+    expect(reply("getTask").read(wire, reading())).toMatchObject({ status: { state: model.TaskState.UNSPECIFIED } });
+  });
+
+  it.each([
+    ["client", model.Role.USER],
+    ["agent", model.Role.AGENT],
+  ] as const)("a message without a role is that of the %s who wrote it", (from, role) => {
+    const wire = create(gen.StreamResponseSchema, { payload: { case: "msg", value: {} } });
+    expect(readEvent(wire, reading(undefined, from))).toMatchObject({ payload: { value: { role } } });
+  });
+});
