@@ -1,4 +1,4 @@
-import type { Entrance, Principal, ServerContext } from "../protocol/context.js";
+import type { CallAddress, Entrance, Principal, ServerContext } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Operations } from "../protocol/operations.js";
 
@@ -6,7 +6,11 @@ import type { Operations } from "../protocol/operations.js";
 export interface CallHead {
   readonly binding: Entrance;
   /** A header or metadata value by its lower-case name. */
-  header(name: string): string | undefined;
+  readonly header: (name: string) => string | undefined;
+  /** What stands behind `?` in a URL, for bindings that have one. */
+  readonly query?: string | undefined;
+  /** Where the call was sent to. */
+  readonly address?: CallAddress | undefined;
 }
 
 /** Limits that a binding keeps; bytes, counts and milliseconds. */

@@ -1,33 +1,32 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import type { OpenContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
-import { invokeStream, invokeUnary } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
-import { openContext } from "../grpc/admission.js";
-import type { RpcMethod } from "../grpc/method.js";
-import { expectedBytes, handlerFor } from "../http/call.js";
+import { methodFor, type RpcMethod, type ServedMethod, type ServedPath } from "../grpc/method.js";
+import { expectedBytes, headOf } from "../http/call.js";
 import type { HttpRequest } from "../http/http.js";
+import { authenticate, type ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 import { errorToConnect } from "./errors.js";
 
 export interface ConnectCallOptions {
   readonly request: HttpRequest;
   readonly service: Service;
-  readonly method: RpcMethod;
+  readonly served: ServedPath;
   readonly bodyMaxBytes: number;
 }
 
 /** One call over Connect or gRPC-Web. What it throws is an error that the library can write. */
 export class ConnectCall {
   readonly #options: ConnectCallOptions;
-  #context: OpenContext | undefined;
-  #countOut: (() => void) | undefined;
+  #method: ServedMethod;
+  #call: ServerCall | undefined;
   #hasBody: boolean = false;
   #reached: boolean = false;
 
   constructor(options: ConnectCallOptions) {
     this.#options = options;
+    [this.#method] = options.served.methods;
   }
 
   /** Whether the operation was reached. */
@@ -42,18 +41,15 @@ export class ConnectCall {
 
   /** Finds out who calls, before the body is read. */
   async admit(responseHeader: Headers): Promise<void> {
-    if (this.#hasBody) throw this.#public(unreadable(this.#options.method));
-    const { request, service, method, bodyMaxBytes } = this.#options;
-    const header = (name: string) => request.header(name);
+    if (this.#hasBody) throw this.#public(unreadable(this.#method));
+    const { request, service, served, bodyMaxBytes } = this.#options;
     try {
-      const principal = await service.authenticate({ binding: "connect", header });
-      const { face } = method;
-      const context = openContext(service, { principal, binding: "connect", face, header });
-      const { extensions } = context;
-      if (extensions.length > 0) responseHeader.set(face.extensionsName, formatExtensions(extensions));
-      const bytes = expectedBytes(request, bodyMaxBytes);
-      this.#countOut = service.enter({ principal, bytes, streams: method.operation.streams });
-      this.#context = context;
+      const call = await authenticate(service, headOf("connect", request));
+      this.#call = call;
+      this.#method = methodFor(call, served);
+      const { extensionsName } = this.#method.face;
+      if (call.extensions.length > 0) responseHeader.set(extensionsName, formatExtensions(call.extensions));
+      call.admit(expectedBytes(request, bodyMaxBytes));
     } catch (error) {
       throw this.#public(error);
     }
@@ -71,26 +67,23 @@ export class ConnectCall {
   }
 
   async unary(wire: AnyMessage, { signal }: HandlerContext): Promise<AnyMessage> {
-    const { service, method } = this.#options;
-    const { face, operation } = method;
+    const { face, operation } = this.#method;
     try {
-      const context = this.#reach(signal);
+      const call = this.#reach(signal);
       const request = face.readRequest(operation, wire);
-      const reply = await invokeUnary(handlerFor(face, service), operation, request, context);
-      return face.writeReply(operation, reply, request);
+      return face.writeReply(operation, await call.unary(this.#method, request), request);
     } catch (error) {
       throw this.#public(error);
     }
   }
 
   async *stream(wire: AnyMessage, { signal }: HandlerContext): AsyncGenerator<AnyMessage> {
-    const { service, method } = this.#options;
-    const { face, operation } = method;
+    const { face, operation } = this.#method;
     try {
-      const context = this.#reach(signal);
+      const call = this.#reach(signal);
       const request = face.readRequest(operation, wire);
       const writer = face.writeStream(operation, request);
-      for await (const item of invokeStream(handlerFor(face, service), operation, request, context)) {
+      for await (const item of call.stream(this.#method, request)) {
         // The library encodes by itself, in JSON perhaps.
         for (const { payload } of writer.write(item)) yield payload;
       }
@@ -104,16 +97,16 @@ export class ConnectCall {
 
   /** Counts the call out. */
   end(): void {
-    this.#countOut?.();
+    this.#call?.end();
   }
 
   /** The signal tells that the caller has gone, that its deadline has passed, or at last that the call is over. */
-  #reach(signal: AbortSignal): OpenContext {
+  #reach(signal: AbortSignal): ServerCall {
     this.#reached = true;
-    const context = this.#context;
-    if (context === undefined) throw new A2AError("unauthenticated", "the caller is not known");
-    signal.addEventListener("abort", () => context.leave(signal.reason), { once: true });
-    return context;
+    const call = this.#call;
+    if (call === undefined) throw new A2AError("unauthenticated", "the caller is not known");
+    signal.addEventListener("abort", () => call.leave(signal.reason), { once: true });
+    return call;
   }
 
   #public(error: unknown): Error {

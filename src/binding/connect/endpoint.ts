@@ -3,7 +3,7 @@ import { createConnectRouter, createContextKey, createContextValues, type Handle
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
 import type { GrpcFace } from "../../version/codec.js";
-import { decodeOptions, methodsOf, type RpcMethod } from "../grpc/method.js";
+import { decodeOptions, type RpcMethod, type ServedPath, servedPaths } from "../grpc/method.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import type { BindingLimits, Service } from "../service.js";
 import { ConnectCall } from "./call.js";
@@ -15,16 +15,18 @@ export interface ConnectEndpointOptions {
 
 /** Serves Connect and gRPC-Web, binary and JSON, at `/<service>/<RPC>`. */
 export function createConnectEndpoint({ faces, service }: ConnectEndpointOptions): HttpEndpoint {
-  const served = new Map(faces.flatMap(methodsOf).map((method) => [method.path, serve(method, service)]));
+  const served = new Map([...servedPaths(faces, service)].map(([path, each]) => [path, serve(each, service)]));
   return (request) => served.get(request.path)?.(request);
 }
 
 const callKey = createContextKey<ConnectCall | undefined>(undefined);
 
-function serve(method: RpcMethod, service: Service): (request: HttpRequest) => Promise<HttpReply> {
+function serve(served: ServedPath, service: Service): (request: HttpRequest) => Promise<HttpReply> {
+  // Versions that share a service have the same messages on the wire.
+  const [method] = served.methods;
   const handler = createHandler(method, service.limits);
   return async (request) => {
-    const call = new ConnectCall({ request, service, method, bodyMaxBytes: bodyMaxBytes(request, service.limits) });
+    const call = new ConnectCall({ request, service, served, bodyMaxBytes: bodyMaxBytes(request, service.limits) });
     const left = new AbortController();
     request.onLeave(() => left.abort());
     const handle = () =>

@@ -1,15 +1,15 @@
 import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
 import { Metadata, ServerInterceptingCall, type ServerInterceptingCallInterface, status } from "@grpc/grpc-js";
 import { writeBinary, writeBuffer } from "../../protocol/codec/binary/writer.js";
-import type { OpenContext, Principal } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
-import { invokeStream, invokeUnary, type StreamItem } from "../../protocol/operations.js";
+import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import type { WireEvent } from "../../version/codec.js";
-import { openContext } from "./admission.js";
+import { authenticate, type ServerCall } from "../server-call.js";
+import type { Service } from "../service.js";
 import { sayFindings } from "./engine-status.js";
 import { errorToStatus } from "./errors.js";
-import { asBuffer, decodeMessage, headerOf, type ServedMethod } from "./method.js";
+import { asBuffer, decodeMessage, headerOf, methodFor, type ServedMethod, type ServedPath } from "./method.js";
 
 // Bytes of a stream that may wait for its socket before the reading of its subscription stops.
 const highWaterBytes = 32 * 1024;
@@ -17,28 +17,37 @@ const highWaterBytes = 32 * 1024;
 const succeeded = { code: status.OK, details: "OK", metadata: null };
 const ignore = (): void => {};
 
+/** What a call is served with. */
+export interface GrpcCallOptions {
+  readonly served: ServedPath;
+  readonly service: Service;
+  /** How long the request message may take to arrive. */
+  readonly bodyTimeoutMs: number;
+}
+
 /**
  * One call of one of our operations. It takes the place of the handler that grpc-js would run, for two reasons: the
  * caller is known before a byte of its message is read, and a reply with its status leaves in one write.
  */
 export class GrpcCall extends ServerInterceptingCall {
   readonly #call: ServerInterceptingCallInterface;
-  readonly #method: ServedMethod;
-  #context: OpenContext | undefined;
+  readonly #options: GrpcCallOptions;
+  #method: ServedMethod;
+  #admitted: ServerCall | undefined;
   #message: Uint8Array | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #countOut: () => void = ignore;
   #over: boolean = false;
   #headersSent: boolean = false;
   #pendingBytes = 0;
   #drained: (() => void) | undefined;
   #events: AsyncIterator<StreamItem> | undefined;
 
-  constructor(call: ServerInterceptingCallInterface, method: ServedMethod) {
+  constructor(call: ServerInterceptingCallInterface, options: GrpcCallOptions) {
     super(call);
     sayFindings(call);
     this.#call = call;
-    this.#method = method;
+    this.#options = options;
+    [this.#method] = options.served.methods;
   }
 
   override start(): void {
@@ -46,14 +55,11 @@ export class GrpcCall extends ServerInterceptingCall {
   }
 
   onReceiveMetadata(metadata: Metadata): void {
-    const header = (name: string) => headerOf(metadata, name);
     try {
-      const principal = this.#method.service.authenticate({ binding: "grpc", header });
-      if (principal instanceof Promise) {
-        principal.then((known) => this.#admit(known, header)).catch((error: unknown) => this.#fail(error));
-      } else {
-        this.#admit(principal, header);
-      }
+      const call = authenticate(this.#options.service, { binding: "grpc", header: (name) => headerOf(metadata, name) });
+      if (call instanceof Promise)
+        call.then((known) => this.#admit(known)).catch((error: unknown) => this.#fail(error));
+      else this.#admit(call);
     } catch (error) {
       this.#fail(error);
     }
@@ -79,14 +85,15 @@ export class GrpcCall extends ServerInterceptingCall {
     this.#end();
     const late = Number(this.#call.getDeadline()) <= Date.now();
     const reason = late ? new A2AError("deadlineExceeded", "the deadline of the call has passed") : undefined;
-    this.#context?.leave(reason);
+    this.#admitted?.leave(reason);
     this.#drained?.();
   }
 
-  #admit(principal: Principal, header: (name: string) => string | undefined): void {
+  #admit(call: ServerCall): void {
     if (this.#over) return;
-    const { face, service, bodyTimeoutMs } = this.#method;
-    this.#context = openContext(service, { principal, binding: "grpc", face, header });
+    const { served, bodyTimeoutMs } = this.#options;
+    this.#method = methodFor(call, served);
+    this.#admitted = call;
     this.#timer = setTimeout(() => {
       this.#fail(new A2AError("requestTimeout", `the request took longer than ${bodyTimeoutMs} ms to arrive`));
     }, bodyTimeoutMs);
@@ -95,19 +102,14 @@ export class GrpcCall extends ServerInterceptingCall {
 
   async #run(): Promise<void> {
     try {
-      const { operation, handler, service } = this.#method;
       const message = this.#message;
-      const context = this.#context;
-      if (message === undefined || context === undefined) throw new A2AError("invalidRequest", "no request message");
-      this.#countOut = service.enter({
-        principal: context.principal,
-        bytes: message.length,
-        streams: operation.streams,
-      });
+      const call = this.#admitted;
+      if (message === undefined || call === undefined) throw new A2AError("invalidRequest", "no request message");
+      call.admit(message.length);
       const request = this.#readRequest(message);
       this.#message = undefined;
-      if (operation.streams) await this.#pump(request, invokeStream(handler, operation, request, context));
-      else this.#reply(request, await invokeUnary(handler, operation, request, context));
+      if (this.#method.operation.streams) await this.#pump(request, call.stream(this.#method, request));
+      else this.#reply(request, await call.unary(this.#method, request));
       this.#succeed();
     } catch (error) {
       this.#fail(error);
@@ -166,7 +168,7 @@ export class GrpcCall extends ServerInterceptingCall {
   // They wait for the first message, so that a call that fails before it is answered by its trailers alone.
   #sendHeaders(): void {
     this.#headersSent = true;
-    const extensions = this.#context?.extensions ?? [];
+    const extensions = this.#admitted?.extensions ?? [];
     if (extensions.length === 0) return;
     const headers = new Metadata();
     headers.set(this.#method.face.extensionsName, formatExtensions(extensions));
@@ -182,14 +184,13 @@ export class GrpcCall extends ServerInterceptingCall {
   #fail(error: unknown): void {
     if (this.#over) return;
     this.#end();
-    const { face, service } = this.#method;
-    this.#call.sendStatus(errorToStatus(service.publicError(error), face));
+    this.#call.sendStatus(errorToStatus(this.#options.service.publicError(error), this.#method.face));
   }
 
   #end(): void {
     this.#over = true;
     clearTimeout(this.#timer);
-    this.#countOut();
+    this.#admitted?.end();
     this.#events?.return?.().catch(ignore);
   }
 }

@@ -5,9 +5,11 @@ import type { ServerContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation, Operations } from "../../protocol/operations.js";
 import type { GrpcFace } from "../../version/codec.js";
+import { facesFor } from "../../version/detect.js";
+import { handlerFor, type ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 
-/** One RPC of a face. */
+/** One RPC of an adapter. */
 export interface RpcMethod {
   readonly path: string;
   readonly face: GrpcFace;
@@ -17,19 +19,50 @@ export interface RpcMethod {
 
 /** One RPC as it is served: everything that a call of it needs. */
 export interface ServedMethod extends RpcMethod {
-  readonly service: Service;
   readonly handler: Operations<ServerContext>;
-  /** How long a request message may take to arrive. */
-  readonly bodyTimeoutMs: number;
 }
 
-/** The RPCs of a face with their operations. */
+/** The RPCs at one path. Versions may share a service: then the declared one decides, else the newest takes the call. */
+export interface ServedPath {
+  readonly path: string;
+  readonly methods: readonly [ServedMethod, ...ServedMethod[]];
+}
+
+/** The RPCs of an adapter with their operations. */
 export function methodsOf(face: GrpcFace): readonly RpcMethod[] {
   return [...face.methods].map(([name, operation]) => {
     const descriptor = face.service.methods.find((method) => method.name === name);
     if (descriptor === undefined) throw new TypeError(`${face.service.typeName} has no method ${name}`);
     return { path: `/${face.service.typeName}/${name}`, face, operation, descriptor };
   });
+}
+
+/** What is served at each path by these adapters, the newest first. */
+export function servedPaths(
+  faces: readonly GrpcFace[],
+  service: Pick<Service, "handler">,
+): ReadonlyMap<string, ServedPath> {
+  const paths = new Map<string, ServedPath>();
+  for (const method of faces.flatMap(methodsOf)) {
+    const { path, face } = method;
+    const served = { ...method, handler: handlerFor(face, service) };
+    const known = paths.get(path);
+    paths.set(path, { path, methods: known === undefined ? [served] : [...known.methods, served] });
+  }
+  return paths;
+}
+
+/**
+ * The RPC that takes a call. A declared version has to be served; in strict mode it has to be that of an RPC at this path.
+ * Throws `versionNotSupported`, `extensionSupportRequired` and, in strict mode, `methodNotFound`.
+ */
+export function methodFor(call: ServerCall, { methods }: ServedPath): ServedMethod {
+  const { strictVersions: strict, versions } = call.service;
+  call.declare(versions);
+  const [face] = facesFor({ faces: methods.map((method) => method.face), strict }, call.declared, () => true);
+  const method = methods.find((each) => each.face === face);
+  if (method === undefined) throw new A2AError("methodNotFound", `version ${call.declared} has another service`);
+  return method;
 }
 
 /** A metadata value as one string: repeated values joined by commas, binary ones in base64. */

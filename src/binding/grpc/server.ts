@@ -1,10 +1,9 @@
 import { Server, ServerInterceptingCall } from "@grpc/grpc-js";
 import type { GrpcFace } from "../../version/codec.js";
-import { handlerFor } from "../http/call.js";
 import type { Service } from "../service.js";
 import { GrpcCall } from "./call.js";
 import { createHealth } from "./health.js";
-import { asBuffer, methodsOf, type ServedMethod, same } from "./method.js";
+import { asBuffer, same, servedPaths } from "./method.js";
 import { addReflection } from "./reflection.js";
 
 export interface GrpcServerOptions {
@@ -33,22 +32,25 @@ export interface GrpcServer {
 
 /** Registers every operation of every face; who calls is known before a message is read. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
-  const methods = servedMethods(options);
+  const paths = servedPaths(options.faces, options.service);
+  const { service, bodyTimeoutMs = 30_000 } = options;
   const server = new Server({
     // Pings find out about peers that vanished without a word; a stream that waits for events would never notice.
     "grpc.keepalive_time_ms": 60_000,
     "grpc.keepalive_timeout_ms": 20_000,
     "grpc.max_concurrent_streams": options.streamsPerConnection ?? 100,
-    "grpc.max_receive_message_length": options.service.limits.contentMaxBytes,
+    "grpc.max_receive_message_length": service.limits.contentMaxBytes,
     "grpc.enable_channelz": 0,
     interceptors: [
       ({ path }, call) => {
-        const method = methods.get(path);
-        return method === undefined ? new ServerInterceptingCall(call) : new GrpcCall(call, method);
+        const served = paths.get(path);
+        return served === undefined
+          ? new ServerInterceptingCall(call)
+          : new GrpcCall(call, { served, service, bodyTimeoutMs });
       },
     ],
   });
-  for (const path of methods.keys()) server.register(path, unreachable, asBuffer, same, "unary");
+  for (const path of paths.keys()) server.register(path, unreachable, asBuffer, same, "unary");
   const health = createHealth(options.faces.map(({ service }) => service.typeName));
   const onDemand = new Map([
     ["grpc.health.v1", once(() => health.addTo(server))],
@@ -67,15 +69,6 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       await Promise.all([...onDemand.values()].map((load) => load()));
     },
   };
-}
-
-function servedMethods({ faces, service, bodyTimeoutMs = 30_000 }: GrpcServerOptions): Map<string, ServedMethod> {
-  return new Map(
-    faces.flatMap(methodsOf).map((method) => {
-      const handler = handlerFor(method.face, service);
-      return [method.path, { ...method, service, handler, bodyTimeoutMs }];
-    }),
-  );
 }
 
 // grpc-js wants a handler for each method; the interceptor answers the call before it comes to that.

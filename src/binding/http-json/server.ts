@@ -4,22 +4,21 @@ import type { Operation } from "../../protocol/operations.js";
 import type { HttpJsonFace } from "../../version/codec.js";
 import { facesFor, versionsOf } from "../../version/detect.js";
 import {
-  authenticate,
   callUnary,
   decodeBody,
   errorHeaders,
   expectedBytes,
-  extensionsOf,
+  headOf,
   httpStatusOf,
   parseJson,
   type StreamForm,
   streamReply,
-  versionOf,
   withExtensions,
 } from "../http/call.js";
 import { formatEvent } from "../http/event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { assertJson, replyTypeOf } from "../http/media-type.js";
+import { authenticate, handlerFor, type ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 import { readBodyRequest, readQueryRequest } from "./request.js";
 import { createRouter, type RouteMatch, type Router } from "./router.js";
@@ -53,32 +52,34 @@ export function httpJsonEndpoint({ faces, service }: HttpJsonOptions): HttpEndpo
 
 async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply> {
   const { service } = end;
-  const { jsonBodyMaxBytes } = service.limits;
   const known: Known = { face: faceAt(end, request.path), extensions: [] };
-  let exit: (() => void) | undefined;
+  let call: ServerCall | undefined;
+  let reply: HttpReply | undefined;
   try {
     if (request.method === "OPTIONS") return options(end, request);
-    const principal = await authenticate(service, "http-json", request);
-    const declared = versionOf(request, end.versions);
+    call = await authenticate(service, headOf("http-json", request));
+    call.declare(end.versions);
+    const { declared } = call;
     known.face = end.faces.find(({ version }) => version === declared) ?? known.face;
+    known.extensions = call.extensions;
     const match = findRoute(end, request, declared, known);
-    known.extensions = extensionsOf(service, request);
     const { face, route } = match;
-    if (request.method === "POST") assertJson(request, false);
-    const bytes = route.hasBody ? expectedBytes(request, jsonBodyMaxBytes) : 0;
-    exit = service.enter({ principal, bytes, streams: false });
-    const message = await readRequest(match, request, jsonBodyMaxBytes);
-    const { extensions } = known;
-    const call = { service, request, binding: "http-json", principal, face, extensions } as const;
-    if (route.operation.streams) {
-      return await streamReply(call, route.operation, message, streamForm(service, face, route.operation, message));
+    call.admit(route.hasBody ? expectedBytes(request, service.limits.jsonBodyMaxBytes) : 0);
+    const { operation } = route;
+    const message = await readRequest(match, request, service.limits.jsonBodyMaxBytes);
+    const target = { face, operation, handler: handlerFor(face, service) };
+    if (operation.streams) {
+      const form = streamForm(service, face, operation, message);
+      reply = await streamReply(call, request, call.stream(target, message), form);
+      return reply;
     }
-    const reply = await callUnary(call, route.operation, message);
-    return jsonReply(request, 200, face.codec(route.operation).writeReply(reply, message), known);
+    const answered = await callUnary(call, target, { request, message });
+    return jsonReply(request, 200, face.codec(operation).writeReply(answered, message), known);
   } catch (error) {
     return failure(request, known, service.publicError(error));
   } finally {
-    exit?.();
+    // A stream counts until it ends.
+    if (reply === undefined) call?.end();
   }
 }
 
@@ -112,6 +113,7 @@ function findRoute(end: HttpJsonEnd, request: HttpRequest, declared: string | un
 
 async function readRequest(match: RouteMatch, request: HttpRequest, maxBytes: number): Promise<AnyMessage> {
   const { face, route } = match;
+  if (request.method === "POST") assertJson(request, false);
   const codec = face.codec(route.operation);
   // Without a body in the route there is none to read: peers that send one all the same mean nothing by it.
   if (!route.hasBody) return codec.readRequest(readQueryRequest(match, request.query));
@@ -122,6 +124,7 @@ async function readRequest(match: RouteMatch, request: HttpRequest, maxBytes: nu
 function streamForm(service: Service, face: HttpJsonFace, operation: Operation, message: AnyMessage): StreamForm {
   const writer = face.writeStream(operation, message);
   return {
+    extensionsName: face.extensionsName,
     write(item) {
       let text = "";
       for (const event of writer.write(item)) text += formatEvent(event);

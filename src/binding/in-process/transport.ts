@@ -1,27 +1,20 @@
 import { type Message as AnyMessage, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { validate } from "../../protocol/check/validate.js";
-import {
-  type CallOptions,
-  createContext,
-  type OpenContext,
-  type Principal,
-  type ServerContext,
-} from "../../protocol/context.js";
+import type { CallOptions, Principal, ServerContext } from "../../protocol/context.js";
 import { A2AError, invalidParams } from "../../protocol/errors.js";
 import { type StreamResponse, StreamResponseSchema } from "../../protocol/model.js";
+import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
 import {
-  invokeStream,
-  invokeUnary,
-  type Operation,
-  type Operations,
-  type StreamItem,
-} from "../../protocol/operations.js";
-import { requestedExtensions, versionParameter } from "../../protocol/service-parameters.js";
+  extensionsParameter,
+  formatExtensions,
+  requestedExtensions,
+  versionParameter,
+} from "../../protocol/service-parameters.js";
 import { defaultValidationLimits, type ValidationLimits } from "../../protocol/validation-limits.js";
-import { declaredVersion } from "../../version/detect.js";
 import { versionTable } from "../../version/versions.js";
 import { Attendance, type Timers } from "../call-deadline.js";
 import { leavable } from "../cancelable.js";
+import { authenticate, type ServerCall } from "../server-call.js";
 import type { BindingLimits, Service } from "../service.js";
 import { createTransport, type Transport } from "../transport.js";
 
@@ -55,8 +48,7 @@ export function createInProcessTransport(
 ): Transport {
   const end: HandlerEnd = {
     handler,
-    door: options.door ?? openDoor,
-    principal: options.principal,
+    door: gateOf(options),
     headers: lowerCased({ [versionParameter]: options.version ?? "", ...options.headers }),
     limits: options.limits ?? { ...defaultValidationLimits, contentMaxBytes: Number.POSITIVE_INFINITY },
     clock: options.clock ?? machineTimers,
@@ -73,7 +65,6 @@ export function createInProcessTransport(
 interface HandlerEnd {
   readonly handler: Operations<ServerContext>;
   readonly door: InProcessDoor;
-  readonly principal: Principal | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly limits: InProcessLimits;
   readonly clock: Timers;
@@ -85,21 +76,23 @@ interface Call {
   readonly options: CallOptions;
 }
 
+type InProcessCall = ServerCall<InProcessDoor>;
+
 async function callUnary(end: HandlerEnd, call: Call): Promise<AnyMessage> {
-  const { handler, door, clock } = end;
+  const { door, clock } = end;
   const { operation, options } = call;
   const attendance = new Attendance(options, clock);
-  let admitted: Admitted | undefined;
+  let opened: InProcessCall | undefined;
   try {
-    admitted = enter(end, call, await attendance.until(contextOf(end, options)));
-    const { request, context } = admitted;
-    return copy(operation.output, await attendance.until(invokeUnary(handler, operation, request, context)));
+    opened = await attendance.until(open(end, options));
+    const { target, message } = admit(end, call, opened);
+    return copy(operation.output, await attendance.until(opened.unary(target, message)));
   } catch (error) {
     throw attendance.isOver ? error : answered(door.publicError(error));
   } finally {
-    if (attendance.isOver) admitted?.context.leave(attendance.reason);
+    if (attendance.isOver) opened?.leave(attendance.reason);
     attendance.end();
-    admitted?.exit();
+    opened?.end();
   }
 }
 
@@ -108,27 +101,29 @@ async function* callStream(
   call: Call,
   left: AbortSignal,
 ): AsyncGenerator<StreamItem, void, undefined> {
-  const { handler, door, clock } = end;
-  const { operation, options } = call;
-  const attendance = new Attendance(options, clock, left);
-  let admitted: Admitted | undefined;
+  const { door, clock } = end;
+  const attendance = new Attendance(call.options, clock, left);
+  let opened: InProcessCall | undefined;
   let items: AsyncIterator<StreamItem> | undefined;
   const leave = (): void => {
-    if (attendance.isOver || left.aborted) admitted?.context.leave(attendance.reason);
+    if (attendance.isOver || left.aborted) opened?.leave(attendance.reason);
     items?.return?.().then(undefined, ignore);
-    admitted?.exit();
+    opened?.end();
   };
   // At once, and not when a reader who is at work with an event comes back.
   attendance.onOver = leave;
   try {
-    admitted = enter(end, call, await attendance.until(contextOf(end, options)));
-    items = invokeStream(handler, operation, admitted.request, admitted.context)[Symbol.asyncIterator]();
+    const entered = await attendance.until(open(end, call.options));
+    opened = entered;
+    const { target, message } = admit(end, call, entered);
+    items = entered.stream(target, message)[Symbol.asyncIterator]();
+    const over = (): void => entered.end();
     // One event is read ahead, so that a stream that ends is over also when nobody reads on.
     for (let step = items.next(); ; ) {
       const { done, value } = await attendance.until(step);
       if (done === true) return;
       step = items.next();
-      step.then((next) => next.done === true && admitted?.exit(), admitted.exit);
+      step.then((next) => next.done === true && over(), over);
       yield { ...value, response: copy(StreamResponseSchema, value.response) as StreamResponse };
     }
   } catch (error) {
@@ -140,47 +135,35 @@ async function* callStream(
   }
 }
 
-/** A call that the door has let in. */
-interface Admitted {
-  readonly context: OpenContext;
-  readonly request: AnyMessage;
-  readonly exit: () => void;
-}
-
-async function contextOf({ door, principal: known, headers: base }: HandlerEnd, options: CallOptions) {
+/** Says who calls and reads what the headers declare, as every binding does. */
+async function open({ door, headers: base }: HandlerEnd, options: CallOptions): Promise<InProcessCall> {
   const headers = { ...base, ...lowerCased(options.headers) };
+  if (options.after !== undefined) headers["last-event-id"] = options.after;
+  if (options.extensions !== undefined) {
+    const asked = [...requestedExtensions((name) => headers[name]), ...options.extensions];
+    headers[extensionsParameter] = formatExtensions(asked);
+  }
   const header = (name: string): string | undefined => headers[name];
-  const principal = known ?? (await door.authenticate({ binding: "in-process", header }));
-  // What goes in and out is the model, whichever version is declared.
-  const [newest = ""] = door.versions;
-  const version = declaredVersion(header(versionParameter), door.versions) ?? newest;
-  const asked = [...requestedExtensions(header), ...(options.extensions ?? [])];
-  return createContext({
-    principal,
-    binding: "in-process",
-    version,
-    extensions: door.extensions([...new Set(asked)]),
-    after: options.after ?? header("last-event-id"),
-    caller: { secure: true, remoteAddress: undefined, header },
-  });
+  const address = { secure: true, remoteAddress: undefined, header };
+  const call = await authenticate(door, { binding: "in-process", header, address });
+  call.declare(door.versions);
+  return call;
 }
 
-function enter({ door, limits }: HandlerEnd, { operation, request }: Call, context: OpenContext): Admitted {
-  const { input, streams } = operation;
+/** Counts the call in and reads its request. */
+function admit({ handler, door, limits }: HandlerEnd, { operation, request }: Call, call: InProcessCall) {
+  const { input } = operation;
   const bytes = toBinary(input, request);
+  call.admit(bytes.length);
   if (bytes.length > limits.contentMaxBytes) {
     throw new A2AError("contentTooLarge", `the request is over the limit of ${limits.contentMaxBytes} bytes`);
   }
-  const exit = door.enter({ principal: context.principal, bytes: bytes.length, streams });
-  try {
-    const read = fromBinary(input, bytes, decodeOptions);
-    const violations = validate(input, read, limits);
-    if (violations.length > 0) throw invalidParams(...violations);
-    return { context, request: read, exit };
-  } catch (error) {
-    exit();
-    throw error;
-  }
+  const message = fromBinary(input, bytes, decodeOptions);
+  const violations = validate(input, message, limits);
+  if (violations.length > 0) throw invalidParams(...violations);
+  // What goes in and out is the model, whichever version is declared.
+  const [newest = ""] = door.versions;
+  return { target: { operation, handler, face: { version: call.declared ?? newest } }, message };
 }
 
 function copy(schema: DescMessage, message: AnyMessage): AnyMessage {
@@ -203,6 +186,19 @@ const openDoor: InProcessDoor = {
   publicError: (error) =>
     error instanceof A2AError ? error : new A2AError("internalError", "internal error", { cause: error }),
 };
+
+/** The door, with the caller that the options name. */
+function gateOf({ door = openDoor, principal }: InProcessOptions): InProcessDoor {
+  if (principal === undefined) return door;
+  const { versions } = door;
+  return {
+    versions,
+    authenticate: () => principal,
+    extensions: (requested) => door.extensions(requested),
+    enter: (call) => door.enter(call),
+    publicError: (error) => door.publicError(error),
+  };
+}
 
 const machineTimers: Timers = {
   after(ms, run) {

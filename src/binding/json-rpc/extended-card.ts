@@ -2,9 +2,11 @@ import { create } from "@bufbuild/protobuf";
 import { A2AError } from "../../protocol/errors.js";
 import { operationOf } from "../../protocol/operations.js";
 import type { JsonRpcFace } from "../../version/codec.js";
-import { authenticate, callUnary, errorHeaders, extensionsOf, httpStatusOf } from "../http/call.js";
+import { versionsOf } from "../../version/detect.js";
+import { callUnary, errorHeaders, headOf, httpStatusOf } from "../http/call.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { jsonMediaType } from "../http/media-type.js";
+import { authenticate, handlerFor, type ServerCall } from "../server-call.js";
 import type { JsonRpcOptions } from "./server.js";
 
 const operation = operationOf("getExtendedAgentCard");
@@ -15,19 +17,24 @@ export function extendedCardEndpoint({ faces, service }: JsonRpcOptions): HttpEn
   const places = new Map(
     faces.flatMap((face) => (face.extendedCardPath === undefined ? [] : [[face.extendedCardPath, face] as const])),
   );
+  const versions = versionsOf(faces);
   const read = async (request: HttpRequest, face: JsonRpcFace): Promise<HttpReply> => {
+    let call: ServerCall | undefined;
     try {
       if (request.method !== "GET") throw new A2AError("methodNotAllowed", "the extended card is read by GET");
-      const principal = await authenticate(service, "json-rpc", request);
-      const extensions = extensionsOf(service, request);
+      call = await authenticate(service, headOf("json-rpc", request));
+      call.declare(versions);
+      call.admit(0);
       const message = create(operation.input);
-      const call = { service, request, binding: "json-rpc", principal, face, extensions } as const;
-      const card = await callUnary(call, operation, message);
+      const target = { face, operation, handler: handlerFor(face, service) };
+      const card = await callUnary(call, target, { request, message });
       return { status: 200, headers, body: JSON.stringify(face.codec(operation).writeReply(card, message)) };
     } catch (thrown) {
       const error = service.publicError(thrown);
       const body = JSON.stringify({ error: error.message });
       return { status: statusOf(error), headers: { ...headers, ...errorHeaders(error) }, body };
+    } finally {
+      call?.end();
     }
   };
   return (request) => {

@@ -1,24 +1,22 @@
-import type { Principal } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcFace } from "../../version/codec.js";
 import { facesFor, versionsOf } from "../../version/detect.js";
 import {
-  authenticate,
   callUnary,
   decodeBody,
   errorHeaders,
   expectedBytes,
-  extensionsOf,
+  headOf,
   httpStatusOf,
   type StreamForm,
   streamReply,
-  versionOf,
   withExtensions,
 } from "../http/call.js";
 import { eventStreamHeaders, formatEvent } from "../http/event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { assertJson, jsonMediaType, wantsEventStream } from "../http/media-type.js";
+import { authenticate, declaredBy, handlerFor, type ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 import { assertWhole, noId, type RpcRequest, readRpcRequest } from "./envelope.js";
 
@@ -66,25 +64,22 @@ export function jsonRpcEndpoint({ faces, service }: JsonRpcOptions): HttpEndpoin
 }
 
 async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
-  const { service } = rpc;
-  const { jsonBodyMaxBytes } = service.limits;
+  const { service, versions } = rpc;
   const known: Known = { id: noId, face: faceOf(rpc, request), extensions: [], readsEvents: false };
-  let exit: (() => void) | undefined;
+  let call: ServerCall | undefined;
+  let reply: HttpReply | undefined;
   try {
-    const principal = await authenticate(service, "json-rpc", request);
-    assertJson(request, true);
-    exit = service.enter({ principal, bytes: expectedBytes(request, jsonBodyMaxBytes), streams: false });
-    const read = readRpcRequest(decodeBody(await request.body(jsonBodyMaxBytes)), (id) => {
-      known.id = id;
-    });
-    // Only now, though headers say it: an error has to carry the id.
-    const face = await spokenFace(rpc, request, read, principal).catch((error: unknown) => {
+    call = await authenticate(service, headOf("json-rpc", request));
+    const refusal = refusalOf(call, versions);
+    known.extensions = call.extensions;
+    const read = await readCall(call, request, { known, refusal });
+    if (refusal !== undefined) {
       // In a version that is not served the method alone tells who has to understand the refusal.
       known.face = rpc.faces.find(({ methods }) => methods.has(read.method)) ?? known.face;
-      throw error;
-    });
+      throw refusal.error;
+    }
+    const face = await spokenFace(rpc, call, read);
     known.face = face ?? known.face;
-    known.extensions = extensionsOf(service, request);
     if (face?.takesNotifications !== true) assertWhole(read);
     const operation = face?.methods.get(read.method);
     if (face === undefined || operation === undefined) {
@@ -93,28 +88,62 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     known.operation = operation;
     known.readsEvents = operation.streams && wantsEventStream(request);
     const message = face.codec(operation).readRequest(read.params);
-    const { extensions } = known;
-    const call = { service, request, binding: "json-rpc", principal, face, extensions } as const;
-    if (operation.streams) return await streamReply(call, operation, message, rpcForm(rpc, known, operation, message));
-    const reply = await callUnary(call, operation, message);
+    const target = { face, operation, handler: handlerFor(face, service) };
+    if (operation.streams) {
+      const form = rpcForm(rpc, known, operation, message);
+      reply = await streamReply(call, request, call.stream(target, message), form);
+      return reply;
+    }
+    const answered = await callUnary(call, target, { request, message });
     if (read.id === undefined) return { status: 204, headers: {}, body: undefined };
-    const result = JSON.stringify(face.codec(operation).writeReply(reply, message));
+    const result = JSON.stringify(face.codec(operation).writeReply(answered, message));
     return {
       status: 200,
-      headers: withExtensions(jsonHeaders, face, extensions),
+      headers: withExtensions(jsonHeaders, face, known.extensions),
       body: `{"jsonrpc":"2.0","id":${read.id},"result":${result}}`,
     };
   } catch (error) {
     return failure(known, service.publicError(error));
   } finally {
-    exit?.();
+    // A stream counts until it ends.
+    if (reply === undefined) call?.end();
+  }
+}
+
+type Refusal = { readonly error: unknown } | undefined;
+
+/** What is wrong with what the headers declare. It is said once the id is known, which the error has to carry. */
+function refusalOf(call: ServerCall, versions: readonly string[]): Refusal {
+  try {
+    call.declare(versions);
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** Admits a call and reads its request. */
+async function readCall(
+  call: ServerCall,
+  request: HttpRequest,
+  { known, refusal }: { readonly known: Known; readonly refusal: Refusal },
+): Promise<RpcRequest> {
+  const { jsonBodyMaxBytes } = call.service.limits;
+  try {
+    call.admit(expectedBytes(request, jsonBodyMaxBytes));
+    assertJson(request, true);
+    return readRpcRequest(decodeBody(await request.body(jsonBodyMaxBytes)), (id) => {
+      known.id = id;
+    });
+  } catch (error) {
+    throw refusal === undefined ? error : refusal.error;
   }
 }
 
 /** The face that says what goes wrong before a method is known. */
 function faceOf({ faces, implied, versions }: RpcEnd, request: HttpRequest): JsonRpcFace {
   try {
-    const declared = versionOf(request, versions);
+    const declared = declaredBy(headOf("json-rpc", request), versions);
     return faces.find(({ version }) => version === declared) ?? implied;
   } catch {
     return implied;
@@ -123,12 +152,10 @@ function faceOf({ faces, implied, versions }: RpcEnd, request: HttpRequest): Jso
 
 /** The face of a call: where several know the method, that of the caller who has named the task so, else the first. */
 async function spokenFace(
-  { faces, versions, service }: RpcEnd,
-  request: HttpRequest,
+  { faces, service }: RpcEnd,
+  { declared, principal }: ServerCall,
   { method, params }: RpcRequest,
-  principal: Principal,
 ): Promise<JsonRpcFace | undefined> {
-  const declared = versionOf(request, versions);
   const detection = { faces, strict: service.strictVersions };
   const able = facesFor(detection, declared, ({ methods }) => methods.has(method));
   if (able.length < 2) return able[0];
@@ -143,6 +170,7 @@ function rpcForm(rpc: RpcEnd, known: Known, operation: Operation, message: Reque
   const writer = known.face.writeStream(operation, message);
   const before = `{"jsonrpc":"2.0","id":${known.id},"result":`;
   return {
+    extensionsName: known.face.extensionsName,
     write(item) {
       let text = "";
       for (const event of writer.write(item)) text += formatEvent(event, before, "}");

@@ -193,7 +193,8 @@ it("counts each call in with its size and out when it is over, however it ends",
   const principal = { owner: "somebody" };
   expect(seen).toEqual([
     { principal, bytes: helloFrame.length - 5, streams: false },
-    { principal, bytes: helloFrame.length - 5, streams: true },
+    { principal, bytes: helloFrame.length - 5, streams: false },
+    { principal, bytes: 0, streams: true },
     { principal, bytes: 3, streams: false },
   ]);
 });

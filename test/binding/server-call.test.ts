@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { handlerFor } from "../../src/binding/http/call.js";
+import { handlerFor } from "../../src/binding/server-call.js";
 import { handlerOf } from "../support/echo-service.js";
 
 it("a face that two agents have in common serves each its own handler, made once", () => {
