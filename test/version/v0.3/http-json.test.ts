@@ -48,7 +48,7 @@ describe("sending over HTTP+JSON of 0.3", () => {
     ["content renamed to parts", { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }] } }],
     ["members that nobody knows", { message: messageOf("hello", { mood: "good" }), mood: 1 }],
     ["numbers for words", { message: messageOf("hello", { role: 1 }) }],
-    ["no role and no id", { message: { content: [{ text: "hello" }] } }],
+    ["no role", { message: { messageId: "m", content: [{ text: "hello" }] } }],
     [
       "the other JSON of 0.3",
       { message: { kind: "message", messageId: "m", role: "user", parts: [{ kind: "text", text: "hello" }] } },
@@ -58,6 +58,12 @@ describe("sending over HTTP+JSON of 0.3", () => {
     await using rest = await startRest();
     const { status, json } = await rest.ask("POST /v1/message:send", body);
     expect([status, json]).toMatchObject([200, { message: { role: "ROLE_AGENT", content: [{ text: "hi" }] } }]);
+  });
+
+  it("refuses a message without an id, and names the field", async () => {
+    await using rest = await startRest();
+    const { status, json } = await rest.ask("POST /v1/message:send", { message: { content: [{ text: "hello" }] } });
+    expect([status, json]).toMatchObject([400, { code: -32602, message: expect.stringContaining("message.messageId") }]);
   });
 
   it.each<readonly [string, JsonObject | undefined, string]>([

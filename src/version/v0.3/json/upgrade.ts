@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
-import { randomUuid } from "../../../protocol/uuid.js";
 import { addViolation, mustBe, underIndex, underMember, type Violations } from "../../../protocol/violations.js";
 import { isoTime } from "../iso-time.js";
 import { messageIdOf } from "./message-id.js";
@@ -47,7 +46,8 @@ export function liftMessage(json: JsonValue, run: Lift, sender: RoleWord): JsonV
   const { kind, role, parts } = json;
   if ((kind ?? "message") !== "message") complain(run, "kind", "must be message");
   const lifted = copyMembers(json, messageMembers);
-  lifted["messageId"] ??= run.lenient ? messageIdOf(json) : randomUuid();
+  // The reader refuses a request without one; of a reply that lacks it the best is made.
+  if (run.lenient) lifted["messageId"] ??= messageIdOf(json);
   lifted["role"] = liftRole(role, run, sender);
   return liftParts(parts, run, lifted);
 }

@@ -11,7 +11,6 @@ import type {
   TaskPushNotificationConfig,
 } from "../../../protocol/model.js";
 import type { OperationName } from "../../../protocol/operations.js";
-import { randomUuid } from "../../../protocol/uuid.js";
 import { underMember } from "../../../protocol/violations.js";
 import type {
   WireConfigRequest,
@@ -40,10 +39,7 @@ const send: Translation<WireSendRequest, SendMessageRequest> = {
     const model: SendMessageRequest = { $typeName: "lf.a2a.v1.SendMessageRequest", tenant: "" };
     if (request !== undefined) {
       const before = reading.violations.length;
-      const message = readMessage(request, reading);
-      // Old samples of the protocol leave it out.
-      message.messageId ||= randomUuid();
-      model.message = message;
+      model.message = readMessage(request, reading);
       underMember(reading.violations, before, "message");
     }
     if (configuration !== undefined) model.configuration = readConfiguration(configuration);
