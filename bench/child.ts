@@ -49,8 +49,8 @@ export async function startProgram<T>(program: string, args: readonly string[] =
 /** Runs a program of the build in use to its end; one that leaves with another code than 0 is an error. */
 export async function runProgram(program: string, args: readonly string[]): Promise<void> {
   const { child, complaints } = forkProgram(program, args);
-  const [code] = await once(child, "exit");
-  if (code !== 0) throw new Error(`bench/${program} left with code ${code}: ${complaints()}`);
+  const [code, signal] = await once(child, "exit");
+  if (code !== 0) throw new Error(`bench/${program} left with ${ending([code, signal])}: ${complaints()}`);
 }
 
 interface Forked {
@@ -82,10 +82,16 @@ export async function cpuPer(server: Server, count: number, work: () => Promise<
   return ((await server.ask("cpu")) - before) / count;
 }
 
+type Ending = readonly [code: number | null, signal: NodeJS.Signals | null];
+
+function ending([code, signal]: Ending): string {
+  return code === null ? `signal ${signal}` : `code ${code}`;
+}
+
 /** The next message of a child; a child that leaves instead is an error with what it last complained about. */
 function messageOf<T>(child: ChildProcess, complaints: () => string): Promise<T> {
   return new Promise((resolve, reject) => {
-    const left = (code: number | null) => reject(new Error(`a server left with code ${code}: ${complaints()}`));
+    const left = (...end: Ending) => reject(new Error(`a server left with ${ending(end)}: ${complaints()}`));
     child.once("exit", left);
     child.once("message", (message) => {
       child.off("exit", left);
