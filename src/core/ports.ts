@@ -230,10 +230,10 @@ export type SentOutcome =
 export interface ListQuery {
   readonly contextId?: string | undefined;
   readonly state?: TaskState | undefined;
-  /** Milliseconds since the epoch, inclusive. */
+  /** Milliseconds since the epoch, inclusive. May have a fraction; status times have none. */
   readonly since?: number | undefined;
   readonly limit: number;
-  /** The last task of the page before. */
+  /** The last task of the page before. A forged one may have a time with a fraction, or be no task's. */
   readonly after?: { readonly statusTime: number; readonly key: number } | undefined;
 }
 

@@ -39,12 +39,18 @@ interface PageArgs extends Scope {
 }
 
 function argsOf({ tenant, owner }: Scope, query: ListQuery): PageArgs {
-  const { contextId = "", state = 0, since = 0, after, limit } = query;
-  const { statusTime: afterTime = 0, key: afterKey = 0 } = after ?? {};
+  const { contextId = "", state = 0, after, limit } = query;
+  const since = Math.ceil(query.since ?? 0);
   const period = periodOf(since);
   const times = { since, period, periodEnd: (period + 1) * periodMs };
   // One task more, where there is one, says that there is another page.
-  return { tenant, owner, contextId, state, ...times, afterTime, afterKey, rows: limit + 1 };
+  return { tenant, owner, contextId, state, ...times, ...cursorOf(after), rows: limit + 1 };
+}
+
+/** Status times are whole milliseconds: behind a fraction comes what is before all tasks of the next one. */
+function cursorOf({ statusTime, key }: NonNullable<ListQuery["after"]> = { statusTime: 0, key: 0 }) {
+  const afterTime = Math.ceil(statusTime);
+  return { afterTime, afterKey: afterTime === statusTime ? key : 0 };
 }
 
 type Filters = Omit<ListQuery, "limit">;

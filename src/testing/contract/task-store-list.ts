@@ -68,6 +68,10 @@ function filterTests({ describe, it }: Suite, make: MakeTaskStore): void {
       "a context that never was": { query: { contextId: "none" }, places: [] },
       "a state that no task has": { query: { state: TaskState.REJECTED }, places: [] },
       "a time to come": { query: { since: 61 }, places: [] },
+      "a time just behind that of a task": { query: { since: 30.000_001 }, places: [5, 4, 3] },
+      "a time just before that of a task": { query: { since: 29.999_999 }, places: [5, 4, 3, 2] },
+      "state and a time with a fraction": { query: { state: SUBMITTED, since: 10.5 }, places: [2, 1] },
+      "context and a time with a fraction": { query: { contextId: "odd", since: 20.5 }, places: [5, 3] },
     };
     for (const [what, { query, places }] of Object.entries(filters)) {
       it(
@@ -116,6 +120,23 @@ function pageTests({ describe, it }: Suite, make: MakeTaskStore): void {
             seen,
             heads.map((_, index) => 149 - index),
           );
+        }),
+      );
+    }
+    for (const [statusTime, places] of [
+      [19.5, [0]],
+      [20.000_001, [2, 1, 0]],
+      [30.5, [3, 2, 1, 0]],
+    ] as const) {
+      it(
+        `go on behind ${statusTime}, a time with a fraction`,
+        withStore(make, async (store) => {
+          const heads = await fill(store, [10, 20, 20, 30]);
+          for (const key of [0, 1e15]) {
+            const page = await store.list(alice, { limit: 10, after: { statusTime, key } });
+            assert.deepEqual(placesOf(heads, page.tasks), places);
+            assert.deepEqual([page.total, page.more], [4, false]);
+          }
         }),
       );
     }
