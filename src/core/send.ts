@@ -4,6 +4,7 @@ import { copyTask } from "../protocol/fold.js";
 import type { Message, SendMessageRequest, SendMessageResponse, Task } from "../protocol/model.js";
 import { type Delivery, deliver } from "./claim.js";
 import type { LiveTask } from "./live-task.js";
+import { readTaskAt } from "./past-task.js";
 import type { LogRecord } from "./ports.js";
 import { isTaken, type Placed, readStoredTask, readTask } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
@@ -147,15 +148,24 @@ export async function follow(
         const verdict = gate.see(record);
         if (verdict === undefined) continue;
         if (verdict !== "answer") throw verdict.error;
-        const historyLength = request.configuration?.historyLength;
-        const { task } = await readTask(runtime, scope, reader.taskId, { historyLength, from: reader.position });
-        return taskResponse(task);
+        return taskResponse(await taskBehind({ runtime, request, scope }, reader.taskId, record.seq));
       }
     }
   } finally {
     reader.close();
     context.signal.removeEventListener("abort", leave);
   }
+}
+
+// Who waits for a stop gets the task as it stood there, whatever others have said to it since; who does not, as it is.
+async function taskBehind(
+  { runtime, request, scope }: Pick<SendCall, "runtime" | "request" | "scope">,
+  id: string,
+  seq: number,
+): Promise<Task> {
+  const { historyLength, returnImmediately } = request.configuration ?? {};
+  if (returnImmediately !== true) return readTaskAt(runtime, scope, { id, seq }, { historyLength });
+  return (await readTask(runtime, scope, id, { historyLength, from: seq })).task;
 }
 
 // The log has gone, since the task ended a while ago: its history says whether the message was taken.
