@@ -1,5 +1,6 @@
 import type { Hint, Signals } from "../../core/ports.js";
 import { type Logger, silentLogger } from "../../protocol/logger.js";
+import { keepAlive } from "../sql/keep-alive.js";
 import { createListener, type ListenerOptions } from "./listener.js";
 import { createPresence } from "./presence.js";
 
@@ -81,7 +82,7 @@ export function postgresSignals(options: PostgresSignalsOptions): PostgresSignal
     },
     close() {
       presence.close();
-      return listener.close();
+      return keepAlive(listener.close);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { A2AError } from "../../protocol/errors.js";
+import { keepAlive } from "./keep-alive.js";
 import type { Backend } from "./rows.js";
 import { storeErrorFrom } from "./store-error.js";
 
@@ -54,7 +55,7 @@ export function createGate(backend: Backend, opened: () => void): Gate {
     open,
     ask: (call) => (closing === undefined ? tell(call) : Promise.reject(closedError())),
     close(before) {
-      closing ??= shut(before);
+      closing ??= keepAlive(() => shut(before));
       return closing;
     },
   };
