@@ -1,5 +1,5 @@
 import { A2AError } from "../../protocol/errors.js";
-import { keepAlive } from "./keep-alive.js";
+import type { MigrationReport } from "./migration-report.js";
 import type { Backend } from "./rows.js";
 import { storeErrorFrom } from "./store-error.js";
 
@@ -11,19 +11,27 @@ export interface Gate {
   close(before: () => Promise<void>): Promise<void>;
 }
 
-/** `opened` is called once, when the database is ready. */
-export function createGate(backend: Backend, opened: () => void): Gate {
+export interface GateOptions {
+  /** Called once, when the database is ready. */
+  opened(): void;
+  /** Told of a migration while the database is opened. */
+  readonly migration: MigrationReport;
+}
+
+export function createGate(backend: Backend, { opened, migration }: GateOptions): Gate {
   let opening: Promise<void> | undefined;
   let isOpen = false;
   let closing: Promise<void> | undefined;
 
   async function tryOpen(): Promise<void> {
     try {
-      await backend.open();
+      await backend.open(migration.report);
     } catch (error) {
       // The cause may go, so that the next call tries again.
       opening = undefined;
       throw storeErrorFrom(error);
+    } finally {
+      migration.end();
     }
     if (closing !== undefined) throw closedError();
     isOpen = true;
@@ -55,7 +63,7 @@ export function createGate(backend: Backend, opened: () => void): Gate {
     open,
     ask: (call) => (closing === undefined ? tell(call) : Promise.reject(closedError())),
     close(before) {
-      closing ??= keepAlive(() => shut(before));
+      closing ??= shut(before);
       return closing;
     },
   };

@@ -22,8 +22,8 @@ export interface KyselyBackendOptions {
 export function createKyselyBackend({ db, dialect, hot }: KyselyBackendOptions): Backend {
   const place: Place = { db, dialect };
   return {
-    async open() {
-      await migrate(place);
+    async open(report) {
+      await migrate(place, report);
       await instances.checkWritable(place);
     },
     create: (task) => hot.create(task, place),

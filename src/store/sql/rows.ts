@@ -15,6 +15,7 @@ import type {
   SentOutcome,
 } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
+import type { ReportMigration } from "./migration-report.js";
 
 // What a database is asked, and what it answers, in plain objects with payloads as bytes: they go to another thread as
 // they are. Messages become bytes and back in one place, before this seam (payload.ts).
@@ -86,8 +87,11 @@ export interface PushRow extends Payload {
 
 /** One database: what the two stores are made of. Each write is a transaction, alone or with others of the moment. */
 export interface Backend {
-  /** Brings the tables up to date and looks that they can be written. Rejects with a sentence when they cannot be used. */
-  open(): Promise<void>;
+  /**
+   * Brings the tables up to date and looks that they can be written. Rejects with a sentence when they cannot be used.
+   * `report`: told how far a migration is.
+   */
+  open(report?: ReportMigration): Promise<void>;
   create(task: NewTaskRow): Promise<Head>;
   append(write: AppendRow): Promise<AppendResult>;
   taskNamed(scope: Scope, name: string): Promise<string | undefined>;

@@ -1,9 +1,10 @@
 import { systemClock } from "../../core/clock.js";
 import type { Append, Clock, LogRecord, NewTask, Store, StoredTask } from "../../core/ports.js";
 import { A2AError } from "../../protocol/errors.js";
-import type { Logger } from "../../protocol/logger.js";
+import { type Logger, silentLogger } from "../../protocol/logger.js";
 import { createGate, type Gate } from "./gate.js";
 import { type RetentionOptions, resolveRetention, startMaintenance } from "./maintenance.js";
+import { createMigrationReport } from "./migration-report.js";
 import {
   inboxFromRow,
   inboxToRow,
@@ -23,17 +24,20 @@ export interface SqlStoreOptions {
   readonly retention?: RetentionOptions | undefined;
   /** Time between two rounds of dropping what its retention has come for. Default: 60,000. */
   readonly pruneEveryMs?: number | undefined;
-  /** Hears of rounds that failed. Default: nobody. */
+  /** Hears of migrations, and of rounds that failed. Default: nobody. */
   readonly logger?: Logger | undefined;
 }
 
 /** A storage over one database. It opens with the first call, if nobody has opened it before. */
 export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}): Store {
-  const { clock = systemClock, pruneEveryMs: everyMs = 60_000, logger } = options;
+  const { clock = systemClock, pruneEveryMs: everyMs = 60_000, logger = silentLogger } = options;
   const retention = resolveRetention(options.retention);
   let stop = async (): Promise<void> => {};
-  const gate = createGate(backend, () => {
-    stop = startMaintenance(backend, { clock, retention, everyMs, logger });
+  const gate = createGate(backend, {
+    migration: createMigrationReport({ clock, say: (line, facts) => logger.info(facts, line) }),
+    opened() {
+      stop = startMaintenance(backend, { clock, retention, everyMs, logger });
+    },
   });
   return {
     ...taskCalls(gate),

@@ -1,4 +1,5 @@
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
+import type { MigrationProgress } from "../sql/migration-report.js";
 import type { Backend } from "../sql/rows.js";
 import { StoreError, type StoreFailure, storeErrorFrom } from "../sql/store-error.js";
 import type { PackedWrites } from "./packed.js";
@@ -29,8 +30,10 @@ export interface ThreadMessage {
 }
 
 export type ThreadReply =
-  | { readonly id: number; readonly value: unknown; readonly fault?: undefined }
-  | { readonly id: number; readonly fault: Fault };
+  /** A request that is under way says how far it is. */
+  | { readonly id: number; readonly progress: MigrationProgress; readonly fault?: undefined }
+  | { readonly id: number; readonly value: unknown; readonly fault?: undefined; readonly progress?: undefined }
+  | { readonly id: number; readonly fault: Fault; readonly progress?: undefined };
 
 /** One value for each write. Those that failed alone have a fault instead. */
 export interface GroupAnswer {

@@ -22,8 +22,8 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
   const write = remote((call) => writes.write({ kind: "call", call }));
   const read = remote((call) => thread.ask({ kind: "call", call }));
   return {
-    async open() {
-      await thread.ask({ kind: "open" });
+    async open(report) {
+      await thread.ask({ kind: "open" }, report);
     },
     create: async (row) => bornHead(row, await hot<Born>({ kind: "create", row })),
     append: (row) => hot<AppendResult>({ kind: "append", row }),
