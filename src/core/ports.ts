@@ -1,6 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Scope } from "../protocol/context.js";
 import type { ErrorCode, FieldViolation } from "../protocol/errors.js";
+import type { Logger } from "../protocol/logger.js";
 import type {
   Message,
   SendMessageConfiguration,
@@ -360,8 +361,11 @@ export interface Store extends TaskStore {
   readonly shared?: boolean | undefined;
   readonly push?: PushStore | undefined;
   readonly signals?: Signals | undefined;
-  /** Gets ready for the first call. Rejects with a sentence when the place cannot be used. Default: nothing to do. */
-  open?(): Promise<void>;
+  /**
+   * Gets ready for the first call. Rejects with a sentence when the place cannot be used. `logger`: told of what takes
+   * long, unless the store has one of its own. Default: nothing to do.
+   */
+  open?(logger?: Logger): Promise<void>;
 }
 
 /** What the core needs of push notifications: the store, the checks that are policy, and somebody who delivers. */

@@ -24,17 +24,18 @@ export interface SqlStoreOptions {
   readonly retention?: RetentionOptions | undefined;
   /** Time between two rounds of dropping what its retention has come for. Default: 60,000. */
   readonly pruneEveryMs?: number | undefined;
-  /** Hears of migrations, and of rounds that failed. Default: nobody. */
+  /** Hears of migrations, and of rounds that failed. Default: of migrations that of whoever opens the store, else nobody. */
   readonly logger?: Logger | undefined;
 }
 
 /** A storage over one database. It opens with the first call, if nobody has opened it before. */
 export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}): Store {
-  const { clock = systemClock, pruneEveryMs: everyMs = 60_000, logger = silentLogger } = options;
+  const { clock = systemClock, pruneEveryMs: everyMs = 60_000, logger } = options;
   const retention = resolveRetention(options.retention);
   let stop = async (): Promise<void> => {};
+  let migrationLogger = options.logger ?? silentLogger;
   const gate = createGate(backend, {
-    migration: createMigrationReport({ clock, say: (line, facts) => logger.info(facts, line) }),
+    migration: createMigrationReport({ clock, say: (line, facts) => migrationLogger.info(facts, line) }),
     opened() {
       stop = startMaintenance(backend, { clock, retention, everyMs, logger });
     },
@@ -44,7 +45,10 @@ export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}):
     ...inboxCalls(gate),
     ...sendCalls(gate),
     push: createSqlPushStore(gate),
-    open: gate.open,
+    open(opener) {
+      migrationLogger = options.logger ?? opener ?? silentLogger;
+      return gate.open();
+    },
     close: () => gate.close(() => stop()),
   };
 }

@@ -1,4 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
+import { completed, createAgent } from "trivium";
 import { describe, expect, it } from "vitest";
 import { createMigrationReport } from "../../../src/store/sql/migration-report.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
@@ -58,23 +59,25 @@ describe("the report of a migration", () => {
 });
 
 describe("a store of SQLite whose migration has to wait", () => {
-  it("says so in the log, out of the thread of the database, and that it is done", async () => {
+  it("says so in the log of the agent, out of the thread of the database, and that it is done", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const other = new DatabaseSync(path);
     other.exec("pragma journal_mode = wal; begin immediate");
     const clock = createTestClock();
     const { log, logger } = recordingLogger();
-    const store = sqliteStore({ path, busyTimeoutMs: 60_000, clock, logger });
-    const opened = store.open?.();
+    const store = sqliteStore({ path, busyTimeoutMs: 60_000, clock });
+    const card = { name: "Waiting", description: "Migrates", version: "1.0.0" };
+    const serving = createAgent({ card, store, logger, agent: async () => completed() });
     await expect.poll(() => clock.pending().length).toBe(1);
     await clock.advance(1_000);
     other.exec("commit");
     other.close();
-    await opened;
+    const agent = await serving;
     expect(log.map(({ message }) => message)).toContain(
       "migrating the database from schema 0 to 2: waiting for others, 1 s so far",
     );
     expect(log.at(-1)?.message).toBe("the database has been migrated from schema 0 to 2 in 1 s");
+    await agent.close();
     await store.close();
   });
 });
