@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { CallAddress, Principal, Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
+import { checkIndexedScope } from "../protocol/indexed-text.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import { type Capability, type OperationName, type Operations, operationOf } from "../protocol/operations.js";
@@ -147,10 +148,11 @@ function createScopes(tenants: readonly string[] = []): ScopeOf {
   const known = new Set(tenants);
   return ({ principal }, { tenant: wished }) => {
     const { owner, tenant = "" } = principal;
-    if (wished === "" || wished === tenant) return { tenant, owner };
-    if (!known.has(wished) || tenant !== "")
+    if (wished !== "" && wished !== tenant && (!known.has(wished) || tenant !== ""))
       throw invalidParams({ field: "tenant", description: "is not a tenant of this agent" });
-    return { tenant: wished, owner };
+    const scope = { tenant: wished === "" ? tenant : wished, owner };
+    checkIndexedScope(scope);
+    return scope;
   };
 }
 

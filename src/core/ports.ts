@@ -257,7 +257,10 @@ export interface DuePlace {
  * write took effect and finds out by reading the head.
  */
 export interface TaskStore {
-  /** Creates a task. Rejects when its id exists, or when another task of the scope has its name. */
+  /**
+   * Creates a task. Rejects when its id exists, or when another task of the scope has its name; with `invalidParams` when
+   * its owner, tenant, ids or name are longer than what every store takes (`protocol/indexed-text.ts`).
+   */
   create(task: NewTask): Promise<Head>;
   /** The id of the task that has this name in the scope. The name goes with its task. */
   taskNamed(scope: Scope, name: string): Promise<string | undefined>;
@@ -303,7 +306,7 @@ export interface TaskStore {
   /**
    * Adds the record of a send at attempt 1, unless there is one for its scope and `messageId`. Gives the record that
    * stands there then: the caller's own when it has the caller's `entry`. A store may forget records that are old or too
-   * many, the oldest first.
+   * many, the oldest first. Rejects with `invalidParams` for a scope or a `messageId` that is too long, as `create` does.
    */
   beginSend(send: NewSend): Promise<SendRecord>;
   readSend(scope: Scope, messageId: string): Promise<SendRecord | undefined>;
@@ -336,7 +339,7 @@ export interface PushRegistration {
 
 /** Push configurations with their delivery cursor over the log. Credentials are kept here and nowhere else. */
 export interface PushStore {
-  /** Adds or replaces by `config.id`. `full`: the task has `max` others already. Replacing keeps the cursor given. */
+  /** Adds or replaces by `config.id`, which has a limit like the ids of a task. `full`: the task has `max` others already. Replacing keeps the cursor given. */
   set(registration: PushRegistration, max: number): Promise<"stored" | "full">;
   get(key: number, id: string): Promise<PushRegistration | undefined>;
   /** Oldest first. */

@@ -1,5 +1,6 @@
 import type { Scope } from "../protocol/context.js";
 import { A2AError, invalidParams, taskNotFound } from "../protocol/errors.js";
+import { checkIndexedId } from "../protocol/indexed-text.js";
 import type {
   DeleteTaskPushNotificationConfigRequest,
   GetTaskPushNotificationConfigRequest,
@@ -144,6 +145,7 @@ async function headOf(runtime: Runtime, scope: Scope, taskId: string): Promise<H
 function check(push: PushService, config: TaskPushNotificationConfig, path: string): void {
   const violations = push.check(config).map(({ field, description }) => ({ field: path + field, description }));
   if (violations.length > 0) throw invalidParams(...violations);
+  checkIndexedId(`${path}id`, config.id);
 }
 
 async function checkRoom(runtime: Runtime, push: PushService, head: Head, id: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
 import { copyTask } from "../protocol/fold.js";
+import { checkIndexedId } from "../protocol/indexed-text.js";
 import type { Message, SendMessageRequest, SendMessageResponse, Task } from "../protocol/model.js";
 import { type Delivery, deliver } from "./claim.js";
 import type { LiveTask } from "./live-task.js";
@@ -216,9 +217,11 @@ export async function registerOf(call: SendCall, entry: string): Promise<Registe
 }
 
 /** All checks that need no store, and what the turn is started with. */
-export function openSend({ runtime, policy, request, context, scope }: SendCall): TurnStart {
+export function openSend({ runtime, policy, request, context, scope, name }: SendCall): TurnStart {
   const { message, configuration, metadata } = request;
   if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
+  checkIndexedId("message.contextId", message.contextId);
+  if (name !== undefined) checkIndexedId("message.taskId", name);
   policy.checkParts(message);
   const { principal, extensions } = context;
   const send = { message, configuration, metadata, extensions };

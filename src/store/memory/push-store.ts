@@ -1,5 +1,6 @@
 import type { PushRegistration, PushStore } from "../../core/ports.js";
 import { A2AError } from "../../protocol/errors.js";
+import { checkRegistration } from "../check-indexed.js";
 
 export interface MemoryPushStoreOptions {
   /** What all registrations may take; then `set` rejects with `resourceExhausted`. Default: 64 MiB. */
@@ -45,6 +46,7 @@ export function memoryPushStore(options: MemoryPushStoreOptions = {}): PushStore
 
   return {
     async set(registration, max) {
+      checkRegistration(registration);
       const configs: ByConfig = tasks.get(registration.key) ?? new Map();
       if (!configs.has(registration.config.id) && configs.size >= max) return "full";
       store(registration, configs);

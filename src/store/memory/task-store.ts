@@ -23,6 +23,7 @@ import type {
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
+import { checkNewSend, checkNewTask } from "../check-indexed.js";
 import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit.js";
 import { putEntry, withoutEntries } from "./inbox.js";
 import { Instances } from "./instances.js";
@@ -159,6 +160,7 @@ class MemoryTaskStore implements TaskStore {
 
   async beginSend(send: NewSend): Promise<SendRecord> {
     this.#assertOpen();
+    checkNewSend(send);
     return this.#sends.begin(send);
   }
 
@@ -196,6 +198,7 @@ class MemoryTaskStore implements TaskStore {
   }
 
   #create(task: NewTask): Head {
+    checkNewTask(task);
     if (this.#byId.has(task.id)) throw new A2AError("internalError", `a task with the id ${task.id} exists`);
     this.#names.assertFree(task);
     assertNumbered(task.records, 0);

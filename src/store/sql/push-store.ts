@@ -1,4 +1,5 @@
 import type { PushStore } from "../../core/ports.js";
+import { checkRegistration } from "../check-indexed.js";
 import type { Gate } from "./gate.js";
 import { pushFromRow, pushToRow } from "./payload.js";
 
@@ -6,6 +7,7 @@ import { pushFromRow, pushToRow } from "./payload.js";
 export function createSqlPushStore({ ask }: Pick<Gate, "ask">): PushStore {
   return {
     async set(registration, max) {
+      checkRegistration(registration);
       const row = pushToRow(registration);
       return ask((backend) => backend.pushSet(row, max));
     },

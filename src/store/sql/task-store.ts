@@ -2,6 +2,7 @@ import { systemClock } from "../../core/clock.js";
 import type { Append, Clock, LogRecord, NewTask, Store, StoredTask } from "../../core/ports.js";
 import { A2AError } from "../../protocol/errors.js";
 import { type Logger, silentLogger } from "../../protocol/logger.js";
+import { checkNewSend, checkNewTask } from "../check-indexed.js";
 import { createGate, type Gate } from "./gate.js";
 import { type RetentionOptions, resolveRetention, startMaintenance } from "./maintenance.js";
 import { createMigrationReport } from "./migration-report.js";
@@ -61,6 +62,7 @@ type TaskCalls = Pick<
 function taskCalls({ ask }: Gate): TaskCalls {
   return {
     async create(task) {
+      checkNewTask(task);
       const row = newTaskToRow(task);
       return ask((backend) => backend.create(row));
     },
@@ -108,6 +110,7 @@ function inboxCalls({ ask }: Gate): Pick<Store, "put" | "inbox" | "withdraw" | "
 function sendCalls({ ask }: Gate): Pick<Store, "beginSend" | "readSend" | "takeSend" | "settleSend" | "forgetSend"> {
   return {
     async beginSend(send) {
+      checkNewSend(send);
       return sendFromRow(await ask((backend) => backend.beginSend(send)));
     },
     async readSend(scope, messageId) {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
 import type { PushRegistration, TaskStore } from "../../core/ports.js";
+import { indexedMaxBytes } from "../../protocol/indexed-text.js";
 import { TaskPushNotificationConfigSchema } from "../../protocol/model.js";
 import { v1 } from "../../version/v1.0/v1.js";
 import { alice, appendTo, events, headOf, newTask } from "./fixtures.js";
@@ -55,6 +56,17 @@ function configTests({ describe, it }: Suite, make: MakePushStore): void {
         assert.deepEqual([await store.get(3, "n"), ...(await store.list(3))].map(plain), [named, named].map(plain));
         assert.equal(await store.get(1, "b"), undefined);
         assert.equal(await store.get(2, "a"), undefined);
+      }),
+    );
+    it(
+      "takes ids up to their limit, with NULs too, and refuses longer ones",
+      withSubject(make, async ({ store }) => {
+        for (const id of ["\0\uffff".repeat(indexedMaxBytes.id / 8), "\u6f22".repeat(indexedMaxBytes.id / 3)]) {
+          assert.equal(await store.set(registration(1, id), 10), "stored");
+          assert.equal((await store.get(1, id))?.config.id, id);
+          await assert.rejects(store.set(registration(1, `${id}xx`), 10), /id has \d+ bytes, the limit is 1024: /);
+        }
+        assert.equal((await store.list(1)).length, 2);
       }),
     );
     it(
