@@ -242,10 +242,11 @@ class MemoryTaskStore implements TaskStore {
     if (takes !== undefined) entry.inbox = withoutEntries(entry.inbox, takes);
     if (end !== undefined) {
       this.#instances.assign(entry, "");
-      this.#parked.set(entry, isTerminal(entry.state) ? undefined : end.park?.wakeAt);
+      this.#parked.set(entry, end.park?.wakeAt);
     }
     this.#retention.written(entry, entry.bytes - bytesBefore);
     if (!isTerminal(entry.state)) return;
+    this.#parked.set(entry, undefined);
     entry.clearInbox();
     if (entry.holder === undefined && !entry.finished) this.#retention.finish(entry);
   }
