@@ -50,7 +50,7 @@ export function sizeTests({ describe, it }: Suite, make: MakeTaskStore): void {
           const head = await store.create(newTask({ scope, id, contextId, name }));
           assert.deepEqual([head.scope, head.id, head.contextId], [scope, id, contextId]);
           assert.deepEqual((await store.head(scope, id))?.contextId, contextId);
-          assert.equal(await store.taskNamed(scope, name), id);
+          await assert.rejects(store.create(newTask({ scope, name })));
           assert.equal(await store.append(appendTo(head, status(TaskState.WORKING, 2_000, 2))), "stored");
           const page = await store.list(scope, { contextId, state: TaskState.WORKING, since: 2_000, limit: 5 });
           assert.deepEqual([page.tasks.map((task) => task.head.id), page.total], [[id], 1]);
