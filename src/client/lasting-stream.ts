@@ -10,7 +10,7 @@ import { numbered, TaskView } from "./task-view.js";
 import { allowanceOf } from "./timing.js";
 
 export interface LastingStreamOptions extends ResumptionOptions {
-  /** Breaks in a row, without an event or a quiet half minute between them, after which the stream fails. */
+  /** Breaks in a row after which the stream fails. Events and time between them make up for breaks. */
   readonly maxBreaks: number;
   /** Whether the agent goes on behind the id of an event; of another one the ids mean nothing. Default: true. */
   readonly numbers?: boolean | undefined;
@@ -27,8 +27,12 @@ type Step = IteratorResult<StreamItem, undefined>;
 
 const done: Step = { done: true, value: undefined };
 const firstPauseMs = 100;
-/** A connection that stood so long was sound, whether or not it had something to tell. */
-const soundMs = 30_000;
+const longestPauseMs = 5_000;
+// What makes up for one break. An agent that closes behind every event makes progress, but must not be called without end
+// and without a pause: its first event pays most of the break, and the rest is paid by time or by further events.
+const soundMs = 6_000;
+const firstEventPays = 0.75;
+const furtherEventPays = 0.1;
 
 /**
  * A stream that goes on when its connection breaks: behind the last event where the agent numbers them, else from a
@@ -46,9 +50,12 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #rest: AsyncIterator<StreamItem, unknown> | undefined;
   /** It is the first connection that is read. */
   #isFirst = true;
+  /** Breaks that nothing has made up for yet. */
   #breaks = 0;
-  /** When the connection was asked for. */
+  /** When the connection stood. */
   #since: number;
+  /** The connection has not told anything yet. */
+  #isSilent = true;
   /** Somebody is being answered; who else asks meanwhile waits for that. */
   #isAsked = false;
   readonly #waiting: (() => void)[] = [];
@@ -147,11 +154,14 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #enter(source: Source | undefined): void {
     this.#ready = [...(source?.ready ?? [])];
     this.#rest = source?.rest;
+    this.#since = this.#options.clock.now();
+    this.#isSilent = true;
   }
 
   #leave(): void {
     this.#rest?.return?.().then(undefined, ignore);
-    this.#enter(undefined);
+    this.#ready = [];
+    this.#rest = undefined;
   }
 
   async #read(): Promise<Step> {
@@ -193,9 +203,14 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   }
 
   #seen(item: StreamItem): StreamItem {
-    this.#breaks = 0;
+    if (this.#breaks > 0) this.#payBack(this.#isSilent ? firstEventPays : furtherEventPays);
+    this.#isSilent = false;
     this.#view.see(item);
     return item;
+  }
+
+  #payBack(breaks: number): void {
+    this.#breaks = Math.max(0, this.#breaks - breaks);
   }
 
   /** Nothing more is to come, now that the agent has ended the stream. */
@@ -210,14 +225,15 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
 
   async #recover(failure: unknown): Promise<Source> {
     const { clock, maxBreaks } = this.#options;
+    this.#payBack((clock.now() - this.#since) / soundMs);
     for (let error = failure; ; ) {
-      if (clock.now() - this.#since >= soundMs) this.#breaks = 0;
       this.#breaks++;
       if (this.#view.taskId === "" || this.#breaks > maxBreaks) throw error;
       try {
         // The first time at once: most breaks are of a single connection.
-        if (this.#breaks > 1) await this.#resumption.pause(firstPauseMs * 2 ** (this.#breaks - 2));
-        this.#since = clock.now();
+        if (this.#breaks > 1) {
+          await this.#resumption.pause(Math.min(firstPauseMs * 2 ** (this.#breaks - 2), longestPauseMs));
+        }
         return await this.#resumption.resume();
       } catch (again) {
         if (this.#isAborted() || !isCut(again)) throw again;

@@ -20,7 +20,7 @@ export interface ClientLimits {
   readonly connectTimeoutMs: number;
   /** Time for the first answer of an interface that was never used, while the card lists others. Default: 10,000. */
   readonly probeTimeoutMs: number;
-  /** Breaks of a stream in a row, without an event between them, after which it fails. Default: 5. */
+  /** Breaks of a stream in a row after which it fails. A connection makes up for one by standing 6 s, for most of one by an event. Default: 5. */
   readonly streamBreaksMax: number;
   /** Time for the task with which a subscription begins, in milliseconds; an agent that says nothing is asked for it. Default: 5,000. */
   readonly snapshotTimeoutMs: number;
@@ -70,7 +70,7 @@ export interface ClientOptions {
   readonly extendedCard?: boolean | undefined;
   /** Cards that were fetched before. Default: one cache for all clients of the process. `false`: none. */
   readonly cardCache?: CardCache | false | undefined;
-  /** Lets a card name addresses of private networks. Default: only the address that the card came from, when the caller named one, and loopback when it came from there. */
+  /** `true`: cards and redirects may name any address. `false`: only the internet is called, also for the card itself. Default: they may name the internet, the address that the card came from, when the caller named one, and loopback when it came from there. */
   readonly allowPrivate?: boolean | undefined;
   /** Lets secrets go over plain text to other machines. Default: false. */
   readonly allowPlaintext?: boolean | undefined;
@@ -79,7 +79,7 @@ export interface ClientOptions {
   /** Whether gRPC addresses without a scheme are called over TLS. Default: when the card came over TLS, or was given as an object. */
   readonly grpcTls?: boolean | undefined;
   readonly limits?: Partial<ClientLimits> | undefined;
-  /** Default: the platform's own. */
+  /** Calls over HTTP, and decides for itself which addresses it calls. Default: the platform's own. */
   readonly fetch?: typeof fetch | undefined;
   /** Default: the machine's time. */
   readonly clock?: ClientClock | undefined;
