@@ -1,5 +1,7 @@
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 
+import { withoutAnswer } from "../protocol/fetch.js";
+
 // What it means that `fetch` has failed: was the request sent, and is it the answer that was too large.
 
 export interface FetchFailure {
@@ -19,7 +21,7 @@ export function fetchFailure({ what, cause, begun }: FetchFailure): A2AError {
     }
   }
   const written = begun && !chainOf(cause).some(isUnsent);
-  return new ConnectionError(what, { cause, written });
+  return new ConnectionError(what, { cause: withoutAnswer(cause), written });
 }
 
 const headerOverflows: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_OVERFLOW", "HPE_HEADER_OVERFLOW"]);

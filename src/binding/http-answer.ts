@@ -69,7 +69,8 @@ export function parseOrNothing(text: string): JsonValue | undefined {
 export function parseAnswer(text: string): JsonValue | undefined {
   const json = parseOrNothing(text);
   if (json === undefined && text.trim() !== "") {
-    throw new A2AError("invalidAgentResponse", `the agent's answer is no JSON: ${JSON.stringify(text.slice(0, 80))}`);
+    // Not a word of it: whoever sees the error may not be who may see what stands at that address.
+    throw new A2AError("invalidAgentResponse", "the agent's answer is no JSON");
   }
   return json;
 }

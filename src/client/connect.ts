@@ -12,7 +12,7 @@ import { BaseClient, type ClientOperations, type ClientParts } from "./base-clie
 import type { Composition } from "./compose.js";
 import { cardUrls, type DiscoveryOptions, type FoundCard, findCard } from "./discovery.js";
 import { type ClientLimits, type ClientOptions, defaultClientLimits } from "./options.js";
-import type { Network, Platform } from "./platform.js";
+import type { Network, NetworkOptions, Platform } from "./platform.js";
 import { cardReader, type ReadCard } from "./read-card.js";
 import { createRetries } from "./retrying.js";
 import { machineClock } from "./timing.js";
@@ -61,8 +61,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
   const limits = limitsOf(options.limits);
   const versions = knownVersions(options.fileBytes);
   const spoken = options.versions && versionEntries(options.versions).map(({ name }) => name);
-  const { connectTimeoutMs } = limits;
-  const cards = networkOf(options, platform, { connectTimeoutMs, tls: options.tls });
+  const cards = networkOf(options, platform, { namedBy: "caller", cardHost: hostOf(agent), limits });
   const read = cardReader(versions);
   const discovery: DiscoveryOptions = {
     fetch: cards.fetch,
@@ -82,8 +81,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     throw error;
   });
   const closing = new AbortController();
-  const trusted = { host: url === undefined ? undefined : new URL(url).hostname, allowPrivate: options.allowPrivate };
-  const network = networkOf(options, platform, { connectTimeoutMs, tls: options.tls, trusted });
+  const network = networkOf(options, platform, { namedBy: "card", cardHost: hostOf(url), limits });
   const facts = {
     options,
     transports: platform.transports(versions),
@@ -161,9 +159,20 @@ function isCard(agent: AgentCard | JsonObject): agent is AgentCard {
   return agent["$typeName"] === "lf.a2a.v1.AgentCard";
 }
 
-function networkOf(options: ClientOptions, platform: Platform, network: Parameters<Platform["network"]>[0]): Network {
-  if (options.fetch === undefined) return platform.network(network);
-  return { fetch: options.fetch, close: async () => {} };
+function hostOf(agent: AgentAddress | undefined): string | undefined {
+  return typeof agent === "string" || agent instanceof URL ? URL.parse(String(agent))?.hostname : undefined;
+}
+
+type NetworkFacts = Pick<NetworkOptions, "namedBy" | "cardHost"> & { readonly limits: ClientLimits };
+
+/** A `fetch` of the caller's own takes the place of ours, and not of the policy: gRPC opens its own connections. */
+function networkOf(
+  { fetch, tls, allowPrivate }: ClientOptions,
+  platform: Platform,
+  { limits: { connectTimeoutMs }, ...facts }: NetworkFacts,
+): Network {
+  const network = platform.network({ ...facts, connectTimeoutMs, tls, allowPrivate });
+  return fetch === undefined ? network : { ...network, fetch };
 }
 
 function limitsOf(own: Partial<ClientLimits> = {}): ClientLimits {

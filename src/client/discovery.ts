@@ -1,6 +1,6 @@
 import { parseAnswer, readText } from "../binding/http-answer.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
-import type { Fetch } from "../protocol/fetch.js";
+import { type Fetch, withoutAnswer } from "../protocol/fetch.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { CardCache } from "./card-cache.js";
 import type { ReadCard } from "./read-card.js";
@@ -102,7 +102,10 @@ function limitOf({ signal, timeoutMs }: DiscoveryOptions): SearchLimit {
       if (signal?.aborted === true) return signal.reason;
       if (late.aborted)
         return new A2AError("deadlineExceeded", `${url} gave no card within ${timeoutMs} ms`, { cause });
-      return new ConnectionError(`cannot fetch the agent card from ${url}`, { cause, written: true });
+      return new ConnectionError(`cannot fetch the agent card from ${url}`, {
+        cause: withoutAnswer(cause),
+        written: true,
+      });
     },
   };
 }

@@ -22,15 +22,11 @@ const grpcTransport = (versions: KnownVersions): TransportFactory => ({
 const platform: Platform = {
   transports: (versions) => [...webTransports(versions), grpcTransport(versions)],
   cardCache: createCardCache(),
-  network({ connectTimeoutMs, tls, trusted }: NetworkOptions) {
-    const policy =
-      trusted === undefined
-        ? undefined
-        : clientPolicy({
-            allowPrivate: trusted.allowPrivate,
-            cardHost: trusted.host,
-          });
-    const fetch = createNodeFetch({ connectTimeoutMs, tls, policy });
+  network({ connectTimeoutMs, tls, namedBy, cardHost, allowPrivate }: NetworkOptions) {
+    const redirectPolicy = clientPolicy({ allowPrivate, cardHost });
+    // What the caller names is called wherever it is, unless the caller says otherwise.
+    const policy = namedBy === "caller" && allowPrivate !== false ? undefined : redirectPolicy;
+    const fetch = createNodeFetch({ connectTimeoutMs, tls, policy, redirectPolicy });
     return { fetch, policy, close: () => fetch.close() };
   },
 };

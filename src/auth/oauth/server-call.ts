@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
-import type { Fetch, FetchInit, HttpAnswer } from "../../protocol/fetch.js";
+import { type Fetch, type FetchInit, type HttpAnswer, withoutAnswer } from "../../protocol/fetch.js";
 import { mayCarry } from "../may-carry.js";
 import type { CredentialClock, CredentialEnvironment } from "../options.js";
 
@@ -66,7 +66,7 @@ export async function callServer(
   } catch (cause) {
     signal.throwIfAborted();
     if (cause instanceof A2AError) throw cause;
-    throw new A2AError("unavailable", reasonOf(call, environment, limit.signal), { cause });
+    throw new A2AError("unavailable", reasonOf(call, environment, limit.signal), { cause: withoutAnswer(cause) });
   } finally {
     cancel();
     // Lets go of a body that was not read to its end.
