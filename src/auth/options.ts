@@ -37,7 +37,7 @@ export interface OAuthSecret {
   readonly authentication?: "client_secret_basic" | "client_secret_post" | undefined;
   /** Further fields of the token request, such as `audience` or `resource`. Default: none. */
   readonly parameters?: Readonly<Record<string, string>> | undefined;
-  /** The only origins that the secret may go to, such as `https://login.example`. Default: those that the card names. */
+  /** The only origins that are asked for tokens, and so may see the secret: `https://login.example`. Default: the origin that the card was read from; none for a card that the caller brings along. */
   readonly trustedOrigins?: readonly string[] | undefined;
 }
 
@@ -73,6 +73,8 @@ export interface CredentialClock {
 export interface CredentialEnvironment {
   /** Calls authorization servers. */
   readonly fetch: Fetch;
+  /** Where the card was read from; `undefined`: the caller has brought it along. */
+  readonly cardOrigin?: string | undefined;
   /** Default: the machine's time. */
   readonly clock?: CredentialClock | undefined;
   /** Secrets may go to authorization servers without TLS that are not on this machine. Default: false. */

@@ -215,7 +215,13 @@ function compositionOf({ options, transports: ours, spoken, network, limits, car
     credentials:
       credentials === undefined
         ? undefined
-        : credentialSource(card, credentials, { fetch, clock, allowPlaintext, certificates: tls?.cert !== undefined }),
+        : credentialSource(card, credentials, {
+            fetch,
+            cardOrigin: cardUrl === undefined ? undefined : new URL(cardUrl).origin,
+            clock,
+            allowPlaintext,
+            certificates: tls?.cert !== undefined,
+          }),
     mayCarry: (binding, url) =>
       allowPlaintext || (binding === bindingTable.grpc.wire ? isSafeForGrpc(url) : mayCarry(url, false)),
     clock,

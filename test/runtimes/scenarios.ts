@@ -106,7 +106,7 @@ export const runtimeScenarios = {
     const { port } = new URL(agent);
     const named = `http://made-up.example:${port}/.well-known/agent-card.json`;
     const lookup = async (): Promise<readonly string[]> => ["127.0.0.1"];
-    const away = { allowPrivate: false, retry: false };
+    const away = { allowPrivate: false, retry: false } as const;
     await using near = await Client.connect(agent);
     await using client = await Client.connect(near.card, away);
     const open = createNodeFetch({ lookup, policy: addressPolicy(["made-up.example"], "allow") });

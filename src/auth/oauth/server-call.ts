@@ -3,7 +3,7 @@ import { isJsonObject } from "../../protocol/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
 import { type Fetch, type FetchInit, type HttpAnswer, withoutAnswer } from "../../protocol/fetch.js";
 import { mayCarry } from "../may-carry.js";
-import type { CredentialClock, CredentialEnvironment } from "../options.js";
+import type { CredentialClock, CredentialEnvironment, OAuthSecret } from "../options.js";
 
 /** An environment with its defaults. */
 export interface ServerEnvironment {
@@ -11,6 +11,8 @@ export interface ServerEnvironment {
   readonly clock: CredentialClock;
   readonly allowPlaintext: boolean;
   readonly timeoutMs: number;
+  /** The origins that are called. */
+  readonly trustedOrigins: readonly string[];
 }
 
 const machineClock: CredentialClock = {
@@ -21,9 +23,14 @@ const machineClock: CredentialClock = {
   },
 };
 
-export function resolveEnvironment(environment: CredentialEnvironment): ServerEnvironment {
-  const { fetch, clock = machineClock, allowPlaintext = false, timeoutMs = 10_000 } = environment;
-  return { fetch, clock, allowPlaintext, timeoutMs };
+/** A card may name any server; the secret is shown to its own and to those that the caller lists. */
+export function resolveEnvironment(
+  environment: CredentialEnvironment,
+  secret: Pick<OAuthSecret, "trustedOrigins">,
+): ServerEnvironment {
+  const { fetch, clock = machineClock, allowPlaintext = false, timeoutMs = 10_000, cardOrigin } = environment;
+  const { trustedOrigins = cardOrigin === undefined ? [] : [cardOrigin] } = secret;
+  return { fetch, clock, allowPlaintext, timeoutMs, trustedOrigins };
 }
 
 /** A request to an authorization server. */
@@ -47,7 +54,8 @@ const maxBytes = 64 * 1024;
 
 /**
  * Calls an authorization server, within its limits of time and size. Throws `unavailable` when no answer comes and
- * `unauthenticated` when the URL may not carry secrets or the answer is too large; nothing of the answer is in a message.
+ * `unauthenticated` when the server is not trusted, its URL may not carry secrets or the answer is too large; nothing of
+ * the answer is in a message.
  */
 export async function callServer(
   environment: ServerEnvironment,
@@ -57,6 +65,7 @@ export async function callServer(
   if (!mayCarry(call.url, environment.allowPlaintext)) {
     throw new A2AError("unauthenticated", `${named(call)} is not https, and plaintext is not allowed`);
   }
+  assertTrusted(call, environment);
   signal.throwIfAborted();
   const limit = new AbortController();
   const cancel = environment.clock.after(environment.timeoutMs, () => limit.abort());
@@ -72,6 +81,16 @@ export async function callServer(
     // Lets go of a body that was not read to its end.
     limit.abort();
   }
+}
+
+function assertTrusted(call: ServerCall, { trustedOrigins }: ServerEnvironment): void {
+  const origin = new URL(call.url).origin;
+  if (trustedOrigins.includes(origin)) return;
+  const trusted = trustedOrigins.length === 0 ? "no origin is" : `only ${trustedOrigins.join(", ")} is`;
+  throw new A2AError(
+    "unauthenticated",
+    `${named(call)} is not trusted with the client's secret, ${trusted}: list ${origin.slice(0, shownLength)} in trustedOrigins of the credential`,
+  );
 }
 
 function requestOf({ form, headers }: ServerCall, signal: AbortSignal): FetchInit {
