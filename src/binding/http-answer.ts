@@ -69,7 +69,7 @@ export function parseOrNothing(text: string): JsonValue | undefined {
 export function parseAnswer(text: string): JsonValue | undefined {
   const json = parseOrNothing(text);
   if (json === undefined && text.trim() !== "") {
-    // Not a word of it: whoever sees the error may not be who may see what stands at that address.
+    // The text is left out: a reader of the error need not have access to that address.
     throw new A2AError("invalidAgentResponse", "the agent's answer is no JSON");
   }
   return json;

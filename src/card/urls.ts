@@ -91,7 +91,8 @@ function originOf(caller: Caller, outside: Forwarded | undefined, listening: () 
 }
 
 const schemes: ReadonlySet<string> = new Set(["http", "https"]);
-const hostForm = /^(?:[\w-]+(?:\.[\w-]+)*\.?|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+/** What a `Host` header may say. */
+export const hostForm = /^(?:[\w-]+(?:\.[\w-]+)*\.?|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 function grpcAt({ protocol, hostname, port }: URL, ownPort: number | undefined): string {
   return `${hostname}:${ownPort ?? (port || (protocol === "https:" ? 443 : 80))}`;

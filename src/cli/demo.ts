@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { allowedHostOption } from "./allowed-host.js";
 import { understood } from "./caller.js";
 import { type StorePlace, storePlace } from "./store-place.js";
 
@@ -7,6 +8,7 @@ export interface DemoFlags {
   readonly port: number;
   readonly host: string;
   readonly anonymous: boolean;
+  readonly allowedHost: readonly string[];
   readonly store: string;
   readonly logLevel: (typeof logLevels)[number];
 }
@@ -26,6 +28,7 @@ export function addDemo(program: Command): void {
     )
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--anonymous", "let whoever reaches the host share all tasks; needed for a host beyond this machine", false)
+    .addOption(allowedHostOption())
     .addOption(
       new Option("--store <place>", "where tasks are kept: memory, a file (SQLite), or postgres://…")
         .env("TRIVIUM_STORE")

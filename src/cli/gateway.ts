@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { forwardedNames } from "../gateway/forward.js";
 import type { GatewayOptions } from "../gateway/options.js";
 import { type VersionName, versionTable } from "../version/versions.js";
+import { allowedHostOption } from "./allowed-host.js";
 import { addCallerOptions, type CallerFlags, credentialsOf, understood } from "./caller.js";
 import { print } from "./print.js";
 import { agentUrl } from "./target.js";
@@ -11,6 +12,7 @@ interface GatewayFlags extends CallerFlags {
   readonly port: number;
   readonly host: string;
   readonly anonymousShared: boolean;
+  readonly allowedHost: readonly string[];
   readonly forwardHeader: readonly string[];
   readonly protocolVersion?: readonly VersionName[];
   readonly publicUrl?: string;
@@ -38,6 +40,7 @@ export function addGateway(program: Command): void {
       "let whoever reaches the host share all tasks; needed for a host beyond this machine",
       false,
     )
+    .addOption(allowedHostOption())
     .option("--public-url <url>", "where the gateway lies from outside; default: what each request says")
     .option("--forward-header <name>", "header of callers that is passed on to the agent; may be repeated", add, [])
     .addOption(
@@ -69,6 +72,7 @@ async function run(address: string, flags: GatewayFlags, command: Command): Prom
     host,
     publicUrl,
     anonymous: anonymousShared ? "shared" : undefined,
+    allowedHosts: flags.allowedHost,
     versions: protocolVersion,
     logger,
     handleSignals: true,

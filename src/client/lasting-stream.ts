@@ -28,8 +28,8 @@ type Step = IteratorResult<StreamItem, undefined>;
 const done: Step = { done: true, value: undefined };
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
-// What makes up for one break. An agent that closes behind every event makes progress, but must not be called without end
-// and without a pause: its first event pays most of the break, and the rest is paid by time or by further events.
+// What makes up for one break. An agent that closes after each event makes progress, but must not cause a busy loop: the
+// first event of a connection pays for most of a break, and time or further events pay for the rest.
 const soundMs = 6_000;
 const firstEventPays = 0.75;
 const furtherEventPays = 0.1;
@@ -52,9 +52,9 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #isFirst = true;
   /** Breaks that nothing has made up for yet. */
   #breaks = 0;
-  /** When the connection stood. */
+  /** When the connection was opened. */
   #since: number;
-  /** The connection has not told anything yet. */
+  /** The connection has delivered no event yet. */
   #isSilent = true;
   /** Somebody is being answered; who else asks meanwhile waits for that. */
   #isAsked = false;

@@ -24,7 +24,7 @@ const platform: Platform = {
   cardCache: createCardCache(),
   network({ connectTimeoutMs, tls, namedBy, cardHost, allowPrivate }: NetworkOptions) {
     const redirectPolicy = clientPolicy({ allowPrivate, cardHost });
-    // What the caller names is called wherever it is, unless the caller says otherwise.
+    // An address that the caller passes is called, unless `allowPrivate` is false.
     const policy = namedBy === "caller" && allowPrivate !== false ? undefined : redirectPolicy;
     const fetch = createNodeFetch({ connectTimeoutMs, tls, policy, redirectPolicy });
     return { fetch, policy, close: () => fetch.close() };

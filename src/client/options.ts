@@ -20,7 +20,7 @@ export interface ClientLimits {
   readonly connectTimeoutMs: number;
   /** Time for the first answer of an interface that was never used, while the card lists others. Default: 10,000. */
   readonly probeTimeoutMs: number;
-  /** Breaks of a stream in a row after which it fails. A connection makes up for one by standing 6 s, for most of one by an event. Default: 5. */
+  /** Breaks of a stream in a row after which it fails. A connection makes up for one by lasting 6 s, and for most of one by an event. Default: 5. */
   readonly streamBreaksMax: number;
   /** Time for the task with which a subscription begins, in milliseconds; an agent that says nothing is asked for it. Default: 5,000. */
   readonly snapshotTimeoutMs: number;

@@ -37,7 +37,7 @@ export interface AnswerReader {
 
 const longestChain = 8;
 
-/** Takes the bytes of an answer off a failure: undici and `fetch` keep what they could not parse. Gives the failure. */
+/** Removes the bytes of an answer from a failure: undici and `fetch` keep what they could not parse. Returns the failure. */
 export function withoutAnswer(failure: unknown): unknown {
   let error = failure;
   for (let depth = 0; error instanceof Error && depth < longestChain; depth++) {

@@ -94,6 +94,11 @@ export interface ListenOptions {
   readonly host?: string | undefined;
   /** Says aloud that whoever reaches the host shares all tasks with everybody else. */
   readonly anonymous?: "shared" | undefined;
+  /**
+   * Further hosts that requests may name where only this machine reaches the port and there is no `authenticate`: names,
+   * `*.example.org`, addresses and CIDR blocks. Loopback names and the host of `publicUrl` are served in any case. Default: none.
+   */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** A port for gRPC alone. Default: gRPC shares the port. */
   readonly grpcPort?: number | undefined;
   /** Key, certificate and the like. Default: no TLS. */

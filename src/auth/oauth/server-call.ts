@@ -23,7 +23,7 @@ const machineClock: CredentialClock = {
   },
 };
 
-/** A card may name any server; the secret is shown to its own and to those that the caller lists. */
+/** Fills in the defaults. A card may name any server, so only its own origin and those that the caller lists are called. */
 export function resolveEnvironment(
   environment: CredentialEnvironment,
   secret: Pick<OAuthSecret, "trustedOrigins">,

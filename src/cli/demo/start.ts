@@ -10,7 +10,7 @@ import { greeting } from "./greeting.js";
 
 /** Serves the demo agent, and prints what to try. Throws an error with one sentence for people. */
 export async function start(flags: DemoFlags, place: StorePlace): Promise<void> {
-  const { port, host, anonymous, logLevel } = flags;
+  const { port, host, anonymous, allowedHost: allowedHosts, logLevel } = flags;
   if (!anonymous && !isLoopback(host)) {
     throw new Error(`other machines can reach host ${host}: say --anonymous to let all callers share all tasks`);
   }
@@ -27,6 +27,7 @@ export async function start(flags: DemoFlags, place: StorePlace): Promise<void> 
     port,
     host,
     anonymous: anonymous ? "shared" : undefined,
+    allowedHosts,
     logger,
     store,
   };
