@@ -74,7 +74,7 @@ export interface CredentialEnvironment {
   /** Calls authorization servers. */
   readonly fetch: Fetch;
   /** Where the card was read from; `undefined`: the caller has brought it along. */
-  readonly cardOrigin?: string | undefined;
+  readonly cardUrl?: string | undefined;
   /** Default: the machine's time. */
   readonly clock?: CredentialClock | undefined;
   /** Secrets may go to authorization servers without TLS that are not on this machine. Default: false. */

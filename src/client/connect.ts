@@ -61,7 +61,8 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
   const limits = limitsOf(options.limits);
   const versions = knownVersions(options.fileBytes);
   const spoken = options.versions && versionEntries(options.versions).map(({ name }) => name);
-  const cards = networkOf(options, platform, { namedBy: "caller", cardHost: hostOf(agent), limits });
+  const address = typeof agent === "string" || agent instanceof URL ? String(agent) : undefined;
+  const cards = networkOf(options, platform, { namedBy: "caller", cardUrl: address, limits });
   const read = cardReader(versions);
   const discovery: DiscoveryOptions = {
     fetch: cards.fetch,
@@ -81,7 +82,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     throw error;
   });
   const closing = new AbortController();
-  const network = networkOf(options, platform, { namedBy: "card", cardHost: hostOf(url), limits });
+  const network = networkOf(options, platform, { namedBy: "card", cardUrl: url, limits });
   const facts = {
     options,
     transports: platform.transports(versions),
@@ -159,11 +160,7 @@ function isCard(agent: AgentCard | JsonObject): agent is AgentCard {
   return agent["$typeName"] === "lf.a2a.v1.AgentCard";
 }
 
-function hostOf(agent: AgentAddress | undefined): string | undefined {
-  return typeof agent === "string" || agent instanceof URL ? URL.parse(String(agent))?.hostname : undefined;
-}
-
-type NetworkFacts = Pick<NetworkOptions, "namedBy" | "cardHost"> & { readonly limits: ClientLimits };
+type NetworkFacts = Pick<NetworkOptions, "namedBy" | "cardUrl"> & { readonly limits: ClientLimits };
 
 /** A `fetch` of the caller's own takes the place of ours, and not of the policy: gRPC opens its own connections. */
 function networkOf(
@@ -217,7 +214,7 @@ function compositionOf({ options, transports: ours, spoken, network, limits, car
         ? undefined
         : credentialSource(card, credentials, {
             fetch,
-            cardOrigin: cardUrl === undefined ? undefined : new URL(cardUrl).origin,
+            cardUrl,
             clock,
             allowPlaintext,
             certificates: tls?.cert !== undefined,

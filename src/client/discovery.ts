@@ -1,6 +1,7 @@
+import { fetchFailure } from "../binding/fetch-failure.js";
 import { parseAnswer, readText } from "../binding/http-answer.js";
-import { A2AError, ConnectionError } from "../protocol/errors.js";
-import { type Fetch, withoutAnswer } from "../protocol/fetch.js";
+import { A2AError } from "../protocol/errors.js";
+import type { Fetch } from "../protocol/fetch.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { CardCache } from "./card-cache.js";
 import type { ReadCard } from "./read-card.js";
@@ -102,10 +103,7 @@ function limitOf({ signal, timeoutMs }: DiscoveryOptions): SearchLimit {
       if (signal?.aborted === true) return signal.reason;
       if (late.aborted)
         return new A2AError("deadlineExceeded", `${url} gave no card within ${timeoutMs} ms`, { cause });
-      return new ConnectionError(`cannot fetch the agent card from ${url}`, {
-        cause: withoutAnswer(cause),
-        written: true,
-      });
+      return fetchFailure({ what: `cannot fetch the agent card from ${url}`, cause, begun: true });
     },
   };
 }

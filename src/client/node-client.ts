@@ -22,8 +22,8 @@ const grpcTransport = (versions: KnownVersions): TransportFactory => ({
 const platform: Platform = {
   transports: (versions) => [...webTransports(versions), grpcTransport(versions)],
   cardCache: createCardCache(),
-  network({ connectTimeoutMs, tls, namedBy, cardHost, allowPrivate }: NetworkOptions) {
-    const redirectPolicy = clientPolicy({ allowPrivate, cardHost });
+  network({ connectTimeoutMs, tls, namedBy, cardUrl, allowPrivate }: NetworkOptions) {
+    const redirectPolicy = clientPolicy({ allowPrivate, cardHost: URL.parse(cardUrl ?? "")?.hostname });
     // An address that the caller passes is called, unless `allowPrivate` is false.
     const policy = namedBy === "caller" && allowPrivate !== false ? undefined : redirectPolicy;
     const fetch = createNodeFetch({ connectTimeoutMs, tls, policy, redirectPolicy });

@@ -10,8 +10,8 @@ export interface NetworkOptions {
   readonly tls: ClientTls | undefined;
   /** Who names the hosts that are called: the caller himself (and redirects from there), or the card. */
   readonly namedBy: "caller" | "card";
-  /** The host that the card is read from; `undefined`: the caller has brought the card along. */
-  readonly cardHost: string | undefined;
+  /** Where the card is read from; `undefined`: the caller has brought the card along. */
+  readonly cardUrl: string | undefined;
   readonly allowPrivate: boolean | undefined;
 }
 

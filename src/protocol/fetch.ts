@@ -37,12 +37,12 @@ export interface AnswerReader {
 
 const longestChain = 8;
 
-/** Removes the bytes of an answer from a failure: undici and `fetch` keep what they could not parse. Returns the failure. */
-export function withoutAnswer(failure: unknown): unknown {
-  let error = failure;
-  for (let depth = 0; error instanceof Error && depth < longestChain; depth++) {
+/** A failure and its causes. They lose the bytes of an answer: undici and `fetch` keep what they could not parse. */
+export function causesOf(failure: unknown): readonly Error[] {
+  const causes: Error[] = [];
+  for (let error = failure; error instanceof Error && causes.length < longestChain; error = error.cause) {
     if (error.name === "HTTPParserError") Reflect.deleteProperty(error, "data");
-    error = error.cause;
+    causes.push(error);
   }
-  return failure;
+  return causes;
 }

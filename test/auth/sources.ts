@@ -49,7 +49,7 @@ export function clientSource(
 ): CredentialSource {
   const card = cardWith({ login: clientCredentials(tokenUrl, more.refreshUrl) }, { login: more.scopes ?? [] });
   const login = { clientId: "berth", clientSecret: "s3cret-of-berth", ...secret };
-  return credentialSource(card, { login }, { fetch, cardOrigin: new URL(tokenUrl).origin, ...more });
+  return credentialSource(card, { login }, { fetch, cardUrl: tokenUrl, ...more });
 }
 
 export const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` }, query: {} });

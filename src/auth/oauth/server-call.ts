@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
-import { type Fetch, type FetchInit, type HttpAnswer, withoutAnswer } from "../../protocol/fetch.js";
+import { causesOf, type Fetch, type FetchInit, type HttpAnswer } from "../../protocol/fetch.js";
 import { mayCarry } from "../may-carry.js";
 import type { CredentialClock, CredentialEnvironment, OAuthSecret } from "../options.js";
 
@@ -28,8 +28,8 @@ export function resolveEnvironment(
   environment: CredentialEnvironment,
   secret: Pick<OAuthSecret, "trustedOrigins">,
 ): ServerEnvironment {
-  const { fetch, clock = machineClock, allowPlaintext = false, timeoutMs = 10_000, cardOrigin } = environment;
-  const { trustedOrigins = cardOrigin === undefined ? [] : [cardOrigin] } = secret;
+  const { fetch, clock = machineClock, allowPlaintext = false, timeoutMs = 10_000, cardUrl } = environment;
+  const { trustedOrigins = cardUrl === undefined ? [] : [new URL(cardUrl).origin] } = secret;
   return { fetch, clock, allowPlaintext, timeoutMs, trustedOrigins };
 }
 
@@ -75,7 +75,7 @@ export async function callServer(
   } catch (cause) {
     signal.throwIfAborted();
     if (cause instanceof A2AError) throw cause;
-    throw new A2AError("unavailable", reasonOf(call, environment, limit.signal), { cause: withoutAnswer(cause) });
+    throw new A2AError("unavailable", reasonOf(call, environment, limit.signal), { cause: causesOf(cause)[0] });
   } finally {
     cancel();
     // Lets go of a body that was not read to its end.

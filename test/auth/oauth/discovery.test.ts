@@ -10,7 +10,7 @@ const wellKnown = "/.well-known/openid-configuration";
 function source(url: string, secret: Partial<OAuthSecret> = {}, more: Partial<CredentialEnvironment> = {}) {
   const card = cardWith({ id: openIdConnect(url) }, { id: ["port"] });
   const id = { clientId: "berth", clientSecret: "hush", ...secret };
-  return credentialSource(card, { id }, { fetch, cardOrigin: new URL(url).origin, ...more });
+  return credentialSource(card, { id }, { fetch, cardUrl: url, ...more });
 }
 
 /** A provider whose document is made of its own URL. */
