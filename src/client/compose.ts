@@ -3,6 +3,7 @@ import { bindingTable } from "../card/mounts.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import type { AgentCard, AgentInterface } from "../protocol/model.js";
 import { parseVersion } from "../protocol/service-parameters.js";
+import { bindingNamed } from "../version/binding-names.js";
 import { isGuess, knowsMessageIds, knowsTenants } from "../version/traits.js";
 import type { InterfaceName, PassedOver } from "./connection.js";
 import { InterfaceClient } from "./interface-client.js";
@@ -59,7 +60,8 @@ interface Usable {
 function listedOf(entry: AgentInterface, { transports, spoken }: Composition): Usable | PassedOver {
   // The third number of a version decides nothing (spec 3.6).
   const version = parseVersion(entry.protocolVersion) ?? entry.protocolVersion;
-  const known = transports.filter(({ binding }) => binding === entry.protocolBinding);
+  const name = bindingNamed(entry.protocolBinding);
+  const known = transports.filter(({ binding }) => binding === entry.protocolBinding || binding === name);
   if (known.length === 0) return passedOver(entry, "this client has no such binding");
   const factory = known.find(({ versions }) => versions === undefined || versions.includes(version));
   if (factory === undefined) return passedOver(entry, "this client does not speak the version");
@@ -90,15 +92,18 @@ function passedOver(entry: AgentInterface, reason: string): PassedOver {
   return { ...nameOf(entry), reason };
 }
 
-function nameOf({ protocolBinding, url, protocolVersion }: AgentInterface): InterfaceName {
-  return { binding: protocolBinding, url, version: protocolVersion };
+function nameOf({ protocolBinding, url, protocolVersion: version }: AgentInterface): InterfaceName {
+  const binding = bindingNamed(protocolBinding);
+  return { binding, url, version, ...(binding === protocolBinding ? {} : { listedAs: protocolBinding }) };
 }
 
 function interfaceOf(card: AgentCard, { entry, version, factory }: Usable, composition: Composition): InterfaceClient {
   const { setting, credentials, closed } = composition;
-  const { protocolBinding: binding, url, tenant } = entry;
+  const { url, tenant } = entry;
+  const name = nameOf(entry);
+  const { binding } = name;
   return new InterfaceClient({
-    name: nameOf(entry),
+    name,
     tenant,
     takesTenants: knowsTenants(entry),
     isGuess: isGuess(entry, card.supportedInterfaces),
@@ -113,7 +118,10 @@ function interfaceOf(card: AgentCard, { entry, version, factory }: Usable, compo
 
 /** The newest version first, and in it the preferred bindings, each in the order of the card. */
 function ordered({ supportedInterfaces }: AgentCard, prefer: readonly string[]): AgentCard["supportedInterfaces"] {
-  const rank = (binding: string): number => (prefer.includes(binding) ? prefer.indexOf(binding) : prefer.length);
+  const rank = (word: string): number => {
+    const index = prefer.findIndex((binding) => binding === word || binding === bindingNamed(word));
+    return index < 0 ? prefer.length : index;
+  };
   return supportedInterfaces.toSorted(
     (a, b) => ageOf(a.protocolVersion) - ageOf(b.protocolVersion) || rank(a.protocolBinding) - rank(b.protocolBinding),
   );

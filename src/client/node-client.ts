@@ -3,7 +3,7 @@ import { createNodeFetch } from "../binding/node-fetch.js";
 import { createCardCache } from "./card-cache.js";
 import { type ClientFactory, clientFactory } from "./connect.js";
 import type { NetworkOptions, Platform } from "./platform.js";
-import { faceOf, named, type TransportFactory, webTransports } from "./transports.js";
+import { grpcFaceOf, named, type TransportFactory, webTransports } from "./transports.js";
 import type { KnownVersions } from "./versions.js";
 
 /** gRPC is loaded when a card names it: that takes longer than the rest of a first call. */
@@ -12,7 +12,7 @@ const grpcTransport = (versions: KnownVersions): TransportFactory => ({
   create: async ({ url, version }, setting) => {
     const [{ createGrpcTransport }, face] = await Promise.all([
       import("../binding/grpc/client.js"),
-      faceOf(versions, version, ({ grpc }) => grpc),
+      grpcFaceOf(versions, version),
     ]);
     const { tls, isSecure, ...rest } = setting;
     return createGrpcTransport({ ...rest, address: url, face, tls: isSecure(url) ? (tls ?? true) : undefined });

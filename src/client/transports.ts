@@ -6,7 +6,7 @@ import type { Transport } from "../binding/transport.js";
 import { bindingTable } from "../card/mounts.js";
 import type { Binding } from "../protocol/context.js";
 import type { Fetch } from "../protocol/fetch.js";
-import type { Version } from "../version/codec.js";
+import type { GrpcFace, Version } from "../version/codec.js";
 import type { KnownVersions } from "./versions.js";
 
 /** Where an interface is, and in which version it is spoken to. */
@@ -72,8 +72,14 @@ export function named(
   { entries }: KnownVersions,
   binding: Binding,
 ): Required<Pick<TransportFactory, "binding" | "versions">> {
-  const having = entries.filter(({ bindings }) => bindings.includes(binding));
+  const having = entries.filter(({ bindings, calledIn }) => bindings.includes(binding) || calledIn?.[binding]);
   return { binding: bindingTable[binding].wire, versions: having.map(({ name }) => name) };
+}
+
+/** How gRPC looks at an agent of a version, which may have it in the form of another one. */
+export function grpcFaceOf(versions: KnownVersions, version: string): Promise<GrpcFace> {
+  const entry = versions.entries.find(({ name }) => name === version);
+  return faceOf(versions, entry?.calledIn?.grpc ?? version, ({ grpc }) => grpc);
 }
 
 /** How a version looks over a binding. */
