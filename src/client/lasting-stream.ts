@@ -6,6 +6,7 @@ import type { Operation, StreamItem } from "../protocol/operations.js";
 import { isStop } from "../protocol/states.js";
 import { isCut } from "./failures.js";
 import { Resumption, type ResumptionOptions, type Source, subscribeToTask } from "./resumption.js";
+import { SilenceWatch } from "./silence-watch.js";
 import { numbered, TaskView } from "./task-view.js";
 import { allowanceOf } from "./timing.js";
 
@@ -26,6 +27,7 @@ export interface StreamCall {
 type Step = IteratorResult<StreamItem, undefined>;
 
 const done: Step = { done: true, value: undefined };
+const ended: AsyncIterator<StreamItem, undefined> = { next: async () => done };
 const firstPauseMs = 100;
 /** A connection that stood so long was sound, whether or not it had something to tell. */
 const soundMs = 30_000;
@@ -46,6 +48,11 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #rest: AsyncIterator<StreamItem, unknown> | undefined;
   /** It is the first connection that is read. */
   #isFirst = true;
+  readonly #watch: SilenceWatch | undefined;
+  /** The connection was left, since the task has gone on without it. */
+  #isStale = false;
+  /** The agent has told something of its own since the last connection that was left so. */
+  #isLively = true;
   #breaks = 0;
   /** When the connection was asked for. */
   #since: number;
@@ -61,10 +68,12 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     const left = this.#left.signal;
     const signal = call.options.signal === undefined ? left : AbortSignal.any([call.options.signal, left]);
     const allowance = allowanceOf(call.options, options.clock);
-    const { numbers = true, streaming } = options;
+    const { numbers = true, streaming, clock, snapshotTimeoutMs: silenceMs = Number.POSITIVE_INFINITY } = options;
     const toTheEnd = operation === subscribeToTask;
     const goesOn = toTheEnd || (streaming !== false && isOfKnownTask(request as SendMessageRequest));
     this.#view = new TaskView({ toTheEnd, goesOn, numbers });
+    // An agent that goes on behind its ids misses nothing, and ends its streams.
+    if (!numbers && Number.isFinite(silenceMs)) this.#watch = new SilenceWatch(clock, silenceMs, this.#look);
     this.#resumption = new Resumption(options, { operation, request, allowance, signal, left }, this.#view);
   }
 
@@ -97,13 +106,13 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   };
 
   readonly #took = (next: IteratorResult<StreamItem, unknown>): Step | Promise<Step> => {
-    try {
-      const step = this.#stepOf(next);
-      this.#answered();
-      return step;
-    } catch (error) {
-      return this.#broke(error);
+    if (next.done === true) {
+      this.#rest = ended;
+      return this.#otherwise();
     }
+    const step: Step = { done: false, value: this.#seen(numbered(next.value)) };
+    this.#answered();
+    return step;
   };
 
   readonly #broke = (error: unknown): Promise<Step> => this.#otherwise({ error });
@@ -147,7 +156,25 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #enter(source: Source | undefined): void {
     this.#ready = [...(source?.ready ?? [])];
     this.#rest = source?.rest;
+    this.#isStale = false;
+    if (source?.isStream === true) this.#watch?.start();
+    else this.#watch?.stop();
   }
+
+  // A stream that is silent may have missed the end of its task, or not have noticed that it told it.
+  readonly #look = async (): Promise<void> => {
+    const rest = this.#rest;
+    if (!this.#isAsked || this.#view.taskId === "") return;
+    if (!this.#view.isDone) {
+      const moved = await this.#resumption.movedOn();
+      // What a send tells of a task at work may be more than its agent keeps.
+      const isBehind = moved === "ended" || (moved === "further" && this.#view.toTheEnd && this.#isLively);
+      if (!isBehind || this.#rest !== rest || this.#watch?.isHeard === true) return;
+      this.#isStale = true;
+      this.#isLively = false;
+    }
+    rest?.return?.().then(undefined, ignore);
+  };
 
   #leave(): void {
     this.#rest?.return?.().then(undefined, ignore);
@@ -157,15 +184,19 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   async #read(): Promise<Step> {
     const item = this.#ready.shift();
     if (item !== undefined) return { done: false, value: this.#seen(item) };
-    if (this.#rest === undefined || this.#isRead()) return this.#finish();
-    return this.#stepOf(await this.#rest.next());
+    if (this.#rest === undefined || this.#isRead()) return this.#end();
+    const next = await this.#rest.next();
+    if (next.done !== true) return { done: false, value: this.#seen(numbered(next.value)) };
+    if (!this.#isStale && this.#isOver()) return this.#end();
+    throw new A2AError("unavailable", "the agent ended the stream before the task");
   }
 
-  /** Throws when the agent has ended the stream too soon. */
-  #stepOf(next: IteratorResult<StreamItem, unknown>): Step {
-    if (next.done !== true) return { done: false, value: this.#seen(numbered(next.value)) };
-    if (this.#isOver()) return this.#finish();
-    throw new A2AError("unavailable", "the agent ended the stream before the task");
+  /** What was put together out of several connections is held against the task before it ends. */
+  async #end(): Promise<Step> {
+    if (!this.#view.isDoubtful) return this.#finish();
+    this.#leave();
+    const whole = await this.#resumption.mended();
+    return whole === undefined ? this.#finish() : { done: false, value: this.#seen(whole) };
   }
 
   #finish(): Step {
@@ -187,6 +218,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #breakOf(error: unknown): unknown {
     if (this.#left.signal.aborted) return undefined;
     if (this.#isAborted()) throw error;
+    if (this.#isStale) return error;
     // What the agent says is heard, also behind the end of the task: that it did not take a message before that.
     if (!isCut(error)) throw error;
     return this.#view.isDone ? undefined : error;
@@ -194,6 +226,8 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
 
   #seen(item: StreamItem): StreamItem {
     this.#breaks = 0;
+    this.#watch?.heard();
+    this.#isLively ||= item.recovered === undefined;
     this.#view.see(item);
     return item;
   }

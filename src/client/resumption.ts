@@ -1,4 +1,5 @@
 import { type Message as AnyMessage, create } from "@bufbuild/protobuf";
+import { joinRepeats } from "../protocol/artifact-chunks.js";
 import type { CallOptions } from "../protocol/context.js";
 import { dynamic } from "../protocol/dynamic.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
@@ -9,8 +10,10 @@ import {
   type SendMessageResponse,
   SubscribeToTaskRequestSchema,
   type Task,
+  TaskState,
 } from "../protocol/model.js";
 import { type Operation, operationOf, type StreamItem } from "../protocol/operations.js";
+import { isTerminal } from "../protocol/states.js";
 import { isCut } from "./failures.js";
 import type { Attempt, OpenStream } from "./interface-client.js";
 import { numbered, type TaskView, taskItem } from "./task-view.js";
@@ -24,6 +27,8 @@ export const subscribeToTask = operationOf("subscribeToTask");
 export interface Source {
   readonly ready: readonly StreamItem[];
   readonly rest: AsyncIterator<StreamItem, unknown>;
+  /** It is a stream of the agent's; else the task is asked for again and again. */
+  readonly isStream?: boolean | undefined;
 }
 
 export interface ResumptionOptions {
@@ -85,6 +90,20 @@ export class Resumption {
     return source ?? { ready: await this.#view.missed(await this.#readTask(), undefined), rest: this.#poll() };
   }
 
+  /** The whole task, when it has come to something else than was handed on; `undefined` also when it cannot be had. */
+  async mended(): Promise<StreamItem | undefined> {
+    const task = await this.#readTask().catch(ignore);
+    return task && this.#view.mended(task);
+  }
+
+  /** Whether the task has ended, or only gone on, without the stream telling of it; neither when it cannot be had. */
+  async movedOn(): Promise<"ended" | "further" | undefined> {
+    const task = await this.#readTask().catch(ignore);
+    if (task === undefined) return undefined;
+    if (isTerminal(task.status?.state ?? TaskState.UNSPECIFIED)) return this.#view.isDone ? undefined : "ended";
+    return (await this.#view.differsFrom(task)) ? "further" : undefined;
+  }
+
   /** Waits, though not beyond the time of the call. Rejects when the caller gives up. */
   pause(ms: number): Promise<void> {
     const { allowance, signal } = this.#call;
@@ -115,7 +134,7 @@ export class Resumption {
     const { ready, rest } = source;
     const [first] = ready;
     if (first?.response.payload.case === "task") {
-      return { ready: await this.#view.missed(first.response.payload.value, first.id), rest };
+      return { ...source, ready: await this.#view.missed(first.response.payload.value, first.id) };
     }
     if (lastId !== undefined) {
       if (first !== undefined) return source;
@@ -132,7 +151,7 @@ export class Resumption {
     const isLimited = operation === subscribeToTask && after === undefined && Number.isFinite(limitMs);
     const stream = isLimited ? await this.#unlessSilent(limitMs, opened) : await opened(this.#call.left);
     const { first, rest } = stream ?? silence;
-    return { ready: first.done === true ? [] : [numbered(first.value)], rest };
+    return { ready: first.done === true ? [] : [joined(numbered(first.value))], rest, isStream: true };
   }
 
   // A subscription begins with the task at once. Some agents say nothing until something happens, which may be never.
@@ -167,7 +186,7 @@ export class Resumption {
 
   async #readTask(): Promise<Task> {
     const id = this.#view.taskId || String(dynamic(this.#call.request)["id"]);
-    return (await this.#unary(getTask, this.#addressed(create(GetTaskRequestSchema, { id })))) as Task;
+    return joinedTask((await this.#unary(getTask, this.#addressed(create(GetTaskRequestSchema, { id })))) as Task);
   }
 
   #unary(operation: Operation, request: AnyMessage): Promise<AnyMessage> {
@@ -200,6 +219,16 @@ export class Resumption {
 const over = { done: true, value: undefined } as const;
 const silence: OpenStream = { first: over, rest: { next: async () => over } };
 
+function joined(item: StreamItem): StreamItem {
+  const { payload } = item.response;
+  return payload.case === "task" ? { ...item, response: taskItem(joinedTask(payload.value)).response } : item;
+}
+
+function joinedTask(task: Task): Task {
+  const artifacts = joinRepeats(task.artifacts);
+  return artifacts === task.artifacts ? task : { ...task, artifacts };
+}
+
 function beginsWithTask({ ready: [first] }: Source): boolean {
   return first?.response.payload.case === "task";
 }
@@ -215,4 +244,4 @@ function isUnable(error: unknown): boolean {
   return error instanceof A2AError && (error.code === "unsupportedOperation" || error.code === "methodNotFound");
 }
 
-function ignore(): void {}
+function ignore(): undefined {}

@@ -227,3 +227,40 @@ function message(messageId: string): Task["history"][number] {
 it.each(replaced)("knows no way to %s", (_, now) => {
   expect(differenceOf(base, { ...copyTask(base), ...now })).toBeUndefined();
 });
+
+it("compares artifacts by their ids, wherever they stand", () => {
+  const known = foldAll(fresh, [
+    artifactEvent({ parts: [text("one ")] }),
+    artifactEvent({ artifactId: "b", parts: [text("b")] }),
+  ]);
+  const grown = foldAll(known, [artifactEvent({ parts: [text("two")], append: true })]);
+  const now: Task = { ...grown, artifacts: [artifactOf("c", "c"), ...grown.artifacts.toReversed()] };
+  const events = differenceOf(known, now) ?? [];
+  expect(events.map(({ payload }) => payload.value)).toMatchObject([
+    { append: false, artifact: { artifactId: "c" } },
+    { append: true, artifact: { artifactId: "a", parts: [{ content: { value: "two" } }] } },
+  ]);
+  expect(events).toHaveLength(2);
+});
+
+it("joins the chunks of an agent that keeps each as an artifact of the same id", () => {
+  const chunks = ["one ", "two ", "three"].map((value) => artifactOf("a", value));
+  const known = foldAll(fresh, [artifactEvent({ parts: [text("one ")] })]);
+  const now: Task = { ...fresh, artifacts: chunks };
+  expect(differenceOf(known, now)?.map(({ payload }) => payload.value)).toMatchObject([
+    { append: true, artifact: { artifactId: "a", parts: [{ content: { value: "two three" } }] } },
+  ]);
+  expect(differenceOf({ ...fresh, artifacts: chunks.slice(0, 2) }, now)).toHaveLength(1);
+  expect(differenceOf(now, now)).toEqual([]);
+});
+
+it("keeps artifacts without an id apart, and compares them by their place", () => {
+  const known: Task = { ...fresh, artifacts: [artifactOf("", "one"), artifactOf("", "two")] };
+  expect(differenceOf(known, known)).toEqual([]);
+  const now: Task = { ...fresh, artifacts: [artifactOf("", "one"), artifactOf("", "two more")] };
+  expect(differenceOf(known, now)).toHaveLength(1);
+});
+
+function artifactOf(artifactId: string, value: string): Artifact {
+  return create(ArtifactSchema, { artifactId, parts: [text(value)] });
+}

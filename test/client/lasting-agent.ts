@@ -123,9 +123,22 @@ export class ForeignAgent implements AsyncDisposable {
   /** Does something to the task and tells every stream. */
   emit(...events: StreamResponse[]): void {
     for (const event of events) {
+      this.keep(event);
+      this.tell(event);
+    }
+  }
+
+  /** Does something to the task and tells nobody. */
+  keep(...events: StreamResponse[]): void {
+    for (const event of events) {
       if (event.payload.case === "task") this.task = copyTask(event.payload.value);
       else applyEvent(this.task, event);
-      const item = this.#numbered(event);
+    }
+  }
+
+  /** Tells every stream of something that is not done now. */
+  tell(...events: StreamResponse[]): void {
+    for (const item of events.map((event) => this.#numbered(event))) {
       for (const reader of this.#readers) {
         reader.items.push(item);
         reader.wake();
