@@ -102,12 +102,13 @@ function interfaceOf(card: AgentCard, { entry, version, factory }: Usable, compo
   const { url, tenant } = entry;
   const name = nameOf(entry);
   const { binding } = name;
+  const isGuessed = isGuess(entry, card.supportedInterfaces);
   return new InterfaceClient({
     name,
     tenant,
     takesTenants: knowsTenants(entry),
-    isGuess: isGuess(entry, card.supportedInterfaces),
-    connect: () => factory.create({ url, version }, setting),
+    isGuess: isGuessed,
+    connect: () => factory.create({ url, version, isGuess: isGuessed }, setting),
     credentials,
     mayCarry: composition.mayCarry(binding, url),
     headers: setting.headers,

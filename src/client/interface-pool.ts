@@ -1,12 +1,13 @@
-import { type Message as AnyMessage, create } from "@bufbuild/protobuf";
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { OtherVersionError } from "../binding/transport.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
-import { type Operation, operationOf } from "../protocol/operations.js";
-import { randomUuid } from "../protocol/uuid.js";
+import type { Operation } from "../protocol/operations.js";
 import { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./connection.js";
 import { type Circumstances, isAnswer, isUnknownMethod, leadsOn, reasonOf } from "./failures.js";
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
-import { type Allowance, allowanceOf, type ClientClock } from "./timing.js";
+import { hurried, probe } from "./probe.js";
+import { allowanceOf, type ClientClock } from "./timing.js";
 
 export interface InterfacePoolOptions {
   /** All interfaces of the card, in the order of preference; those that cannot be called with the reason. */
@@ -25,7 +26,7 @@ interface Candidate {
   readonly client: InterfaceClient;
   /** It has answered, so what it says is said by the agent. */
   proven: boolean;
-  /** It has taken a message, so its version is no guess any more. */
+  /** It has answered in the form of its version, which is no guess any more. */
   settled: boolean;
   /** Until when it is left alone. */
   restsUntil: number;
@@ -111,16 +112,23 @@ export class InterfacePool implements Attempt {
       const readsAtOnce = asks && reads && !client.isGuess;
       let isAsking = asks && !readsAtOnce;
       try {
-        if (isAsking) await this.#probe(candidate, allowance, limitMs);
+        if (isAsking) {
+          await probe(client, { allowance, limitMs });
+          candidate.proven = true;
+        }
         isAsking = false;
         const reply = await (readsAtOnce
           ? hurried(allowance, limitMs, (left) => call(client, left))
           : call(client, allowance.next()));
-        if (sends(operation)) candidate.settled = true;
+        if (showsForm(operation)) candidate.settled = true;
         this.#answered(candidate, denied);
         return reply;
       } catch (error) {
-        if (client.isGuess && !candidate.settled && (isAsking || sends(operation)) && isUnknownMethod(error)) {
+        if (error instanceof OtherVersionError) {
+          this.#rest(candidate, reasonOf(error));
+          candidate.restsUntil = forGood;
+          if (!repeatable) throw error;
+        } else if (client.isGuess && !candidate.settled && (isAsking || sends(operation)) && isUnknownMethod(error)) {
           this.#rest(candidate, reasonOf(error));
           denied.push(candidate);
           // What it does not know may be the question alone: when nobody else takes the call either it shall have it.
@@ -133,22 +141,6 @@ export class InterfacePool implements Attempt {
       }
     }
     throw this.#nobody(failures, repeatable);
-  }
-
-  // Asks for something that does not exist: whatever an agent says to that shows that it is there. An interface that is a
-  // guess is asked by a method that goes by another name in the version that it may be of instead.
-  async #probe(candidate: Candidate, allowance: Allowance, limitMs: number): Promise<void> {
-    const { client } = candidate;
-    const operation = operationOf(client.isGuess ? "getTaskPushNotificationConfig" : "getTask");
-    const id = randomUuid();
-    const request = Object.assign(create(operation.input), client.isGuess ? { id, taskId: id } : { id });
-    try {
-      await hurried(allowance, limitMs, (left) => client.unary(operation, request, left));
-    } catch (error) {
-      if (!isAnswer(error) || leadsOn(error, { repeatable: true, proven: false })) throw error;
-      if (client.isGuess && isUnknownMethod(error)) throw error;
-    }
-    candidate.proven = true;
   }
 
   // In the order of preference; those that failed lately come last, the longest ago first.
@@ -203,26 +195,15 @@ export class InterfacePool implements Attempt {
   }
 }
 
-/** A call that has to be answered within a part of its time. That it was not says nothing of the call's own deadline. */
-async function hurried<T>(
-  allowance: Allowance,
-  limitMs: number,
-  call: (options: CallOptions) => Promise<T>,
-): Promise<T> {
-  const options = allowance.next();
-  const timeoutMs = Math.ceil(Math.min(options.timeoutMs ?? limitMs, limitMs));
-  try {
-    return await call({ ...options, timeoutMs });
-  } catch (error) {
-    const isLate = error instanceof A2AError && error.code === "deadlineExceeded" && allowance.left() > 0;
-    throw isLate ? new ConnectionError(`no answer within ${timeoutMs} ms`, { written: true, cause: error }) : error;
-  }
-}
-
 // What the agent says at every interface is its answer.
 function saysTheSame(error: unknown, first: unknown): boolean {
   if (!(error instanceof A2AError) || !(first instanceof A2AError) || error instanceof ConnectionError) return false;
   return error.code === first.code && error.metadata["httpStatus"] === undefined;
+}
+
+/** Whether the answers of an operation show in which version they are. */
+function showsForm({ output: { typeName } }: Operation): boolean {
+  return /\.(?:Task|SendMessageResponse|StreamResponse)$/.test(typeName);
 }
 
 function sends({ input }: Operation): boolean {

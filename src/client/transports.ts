@@ -14,6 +14,8 @@ export interface InterfaceAddress {
   readonly url: string;
   /** As the card writes it. */
   readonly version: string;
+  /** The card leaves open whether the agent speaks this version. */
+  readonly isGuess?: boolean | undefined;
 }
 
 /** What a client lends to its transports. */
@@ -46,8 +48,10 @@ export function webTransports(versions: KnownVersions): readonly TransportFactor
   return [
     {
       ...named(versions, "json-rpc"),
-      create: async ({ url, version }, setting) =>
-        createJsonRpcTransport({ ...setting, url, face: await faceOf(versions, version, ({ jsonRpc }) => jsonRpc) }),
+      create: async ({ url, version, isGuess }, setting) => {
+        const face = await faceOf(versions, version, ({ jsonRpc }) => jsonRpc);
+        return createJsonRpcTransport({ ...setting, url, face, isGuess });
+      },
     },
     {
       ...named(versions, "http-json"),

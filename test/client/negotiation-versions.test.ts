@@ -47,7 +47,7 @@ describe.each(names)("an agent that serves %s alone", (version) => {
     const versions = names.filter((name) => name !== version);
     await using client = await Client.connect(agent.url, { ...uncached, versions });
     // A card of the oldest leaves open whether it is one of the next, and then the agent is asked.
-    const told = version === "0.1" ? 'no method "message/send"' : "this client was told not to speak the version";
+    const told = version === "0.1" ? 'no method "message/stream"' : "this client was told not to speak the version";
     await expect(client.send("go")).rejects.toThrow(told);
     expect(agent.runs).toBe(0);
   });

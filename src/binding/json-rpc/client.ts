@@ -23,23 +23,26 @@ import {
 } from "../http-caller.js";
 import { leavable } from "../leavable.js";
 import { eventStreamType, jsonMediaType } from "../media-type.js";
-import { createTransport, missingIn } from "../transport.js";
+import { createTransport, missingIn, OtherVersionError } from "../transport.js";
 
 export interface JsonRpcTransportOptions extends HttpTransportOptions {
   readonly face: JsonRpcFace;
+  /** Whether it is open that the agent speaks this version: an answer in the form of an older one throws `OtherVersionError`. */
+  readonly isGuess?: boolean | undefined;
 }
 
 interface RpcClient {
   readonly face: JsonRpcFace;
   readonly send: (body: string, accept: string, options: CallOptions, left?: AbortSignal) => Promise<Incoming>;
   readonly nextId: () => number;
+  readonly isGuess: boolean;
   readonly replyMaxBytes: number;
   readonly eventMaxLength: number;
 }
 
 /** The client end of JSON-RPC: calls an agent by `fetch`. */
 export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operations<CallOptions> {
-  const { face, url, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
+  const { face, url, isGuess = false, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
   const sender: SendHttp = createSender(options, face);
   let lastId = 0;
   const client: RpcClient = {
@@ -47,6 +50,7 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operat
     send: (body, accept, callOptions, left) =>
       sender({ method: "POST", url, accept, contentType: jsonMediaType, body, options: callOptions, left }),
     nextId: () => ++lastId,
+    isGuess,
     replyMaxBytes,
     eventMaxLength,
   };
@@ -95,7 +99,8 @@ async function readExtendedCard(
 }
 
 /** The result of an answer that is one JSON object. An error is read whatever the HTTP status says. */
-async function readResult({ face, replyMaxBytes }: RpcClient, incoming: Incoming): Promise<JsonValue | undefined> {
+async function readResult(client: RpcClient, incoming: Incoming): Promise<JsonValue | undefined> {
+  const { face, replyMaxBytes } = client;
   const { response } = incoming;
   const text = await readText(incoming, replyMaxBytes);
   const json = response.ok ? parseAnswer(text) : parseOrNothing(text);
@@ -104,7 +109,7 @@ async function readResult({ face, replyMaxBytes }: RpcClient, incoming: Incoming
       throw withAnswerHeaders(withStatus(face.readError(json["error"]), incoming), response.headers);
     }
     // An empty reply may be left out, result and all.
-    if (response.ok && ("result" in json || json["jsonrpc"] === "2.0")) return json["result"];
+    if (response.ok && ("result" in json || json["jsonrpc"] === "2.0")) return formed(client, json["result"]);
   }
   if (response.ok) throw new A2AError("invalidAgentResponse", "the agent's answer is no JSON-RPC response");
   throw withAnswerHeaders(errorFromHttpStatus(incoming), incoming.response.headers);
@@ -136,12 +141,20 @@ async function* callStream(
   }
 }
 
-function resultOfEvent({ face }: RpcClient, data: string): JsonValue {
+function resultOfEvent(client: RpcClient, data: string): JsonValue {
+  const { face } = client;
   const json = parseAnswer(data);
   if (isJsonObject(json)) {
     if (json["error"] !== undefined && json["error"] !== null) throw face.readError(json["error"]);
     // An event may hold nothing, and be all in its name.
-    return json["result"] ?? null;
+    return formed(client, json["result"]) ?? null;
   }
   throw new A2AError("invalidAgentResponse", "an event of the stream is no JSON-RPC response");
+}
+
+/** A result, which where the version is a guess has to be in its form. */
+function formed({ face, isGuess }: RpcClient, result: JsonValue | undefined): JsonValue | undefined {
+  if (!isGuess || result === undefined || face.isOfOlder?.(result) !== true) return result;
+  const told = `the agent was called in version ${face.version} and answers in the form of an older one`;
+  throw new OtherVersionError("invalidAgentResponse", `${told}, in which it is called from now on`);
 }

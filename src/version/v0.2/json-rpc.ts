@@ -1,3 +1,5 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../protocol/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { JsonRpcFace } from "../codec.js";
@@ -19,6 +21,7 @@ export function jsonRpcFace(limits: ValidationLimits, cards: CardForm): JsonRpcF
     version: "0.2",
     declares: undefined,
     ...methodTable(taskMethods),
+    isOfOlder,
     extendedCardPath: `/${extendedCard}`,
     extendedCardUrl,
     writeError(error, operation) {
@@ -27,6 +30,13 @@ export function jsonRpcFace(limits: ValidationLimits, cards: CardForm): JsonRpcF
     },
     call: (transport) => callOlder(callOld(transport)),
   };
+}
+
+// A task of 0.1, and what happens to it, has an `id` and nothing that says of what kind it is, or of what context.
+function isOfOlder(result: JsonValue): boolean {
+  if (!isJsonObject(result)) return false;
+  const has = (name: string): boolean => (result[name] ?? null) !== null;
+  return ["status", "artifact"].some(has) && !["kind", "contextId", "taskId"].some(has);
 }
 
 /** The last segment of the agent's own path makes room for that of the card. */
