@@ -29,6 +29,18 @@ export function differenceOf(known: Task, now: Task): readonly StreamResponse[] 
   return events;
 }
 
+/** Whether a task tells its reader no more, and nothing else, than one that is known; times and ids of messages tell nothing. */
+export function isSameContent(known: Task, now: Task): boolean {
+  const status = saysTheSame(known.status, now.status) ? known.status : now.status;
+  const { status: _, ...rest } = now;
+  return differenceOf(known, status === undefined ? rest : { ...rest, status })?.length === 0;
+}
+
+function saysTheSame(before: Task["status"], now: Task["status"]): boolean {
+  const parts = addedParts(before?.message?.parts ?? [], now?.message?.parts ?? []);
+  return before?.state === now?.state && parts?.length === 0;
+}
+
 /** What an artifact is known by: its id, or its place where it has none. */
 function nameOf({ artifactId }: Artifact, index: number): string | number {
   return artifactId || index;

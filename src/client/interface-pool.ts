@@ -143,11 +143,12 @@ export class InterfacePool implements Attempt {
     throw this.#nobody(failures, repeatable);
   }
 
-  // In the order of preference; those that failed lately come last, the longest ago first.
+  // In the order of preference; those that failed lately come last, the longest ago first. What was found out to be wrong is
+  // not called again: its answers would stand for those of an agent that is only away.
   #order(now: number): readonly Candidate[] {
     const rested = this.#candidates.filter(({ restsUntil }) => restsUntil <= now);
     if (rested.length === this.#candidates.length) return rested;
-    const resting = this.#candidates.filter(({ restsUntil }) => restsUntil > now);
+    const resting = this.#candidates.filter(({ restsUntil }) => restsUntil > now && restsUntil !== forGood);
     return [...rested, ...resting.sort((a, b) => a.restsUntil - b.restsUntil)];
   }
 

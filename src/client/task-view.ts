@@ -84,7 +84,7 @@ export class TaskView {
   /** What the reader has missed, now that the task turns out to be this. `id`: that of the snapshot. */
   async missed(task: Task, id: string | undefined): Promise<readonly StreamItem[]> {
     const snapshot = taskItem(task, id);
-    const events = this.#task === undefined ? undefined : await differenceOf(this.#task, task);
+    const events = this.#task === undefined ? undefined : (await comparing())?.differenceOf(this.#task, task);
     this.#keep(snapshot);
     this.isDoubtful = false;
     this.#isJoint = true;
@@ -99,12 +99,10 @@ export class TaskView {
     return { ...taskItem(task), recovered: "resync" };
   }
 
-  /** Whether a task is another than what was heard of it; the time of its status alone makes no difference. */
+  /** Whether a task is another than what was heard of it. */
   async differsFrom(task: Task): Promise<boolean> {
-    const known = this.#task;
-    if (known === undefined) return false;
-    const events = await differenceOf(known, withTimeOf(known, task));
-    return events?.length !== 0;
+    if (this.#task === undefined) return false;
+    return (await comparing())?.isSameContent(this.#task, task) === false;
   }
 
   // An agent that numbers some of its events only is taken for one that numbers none.
@@ -124,12 +122,6 @@ export class TaskView {
   }
 }
 
-function withTimeOf({ status: from }: Task, task: Task): Task {
-  if (task.status === undefined || from === undefined) return task;
-  const { timestamp: _, ...status } = task.status;
-  return { ...task, status: from.timestamp === undefined ? status : { ...status, timestamp: from.timestamp } };
-}
-
 /** A task as an event. */
 export function taskItem(task: Task, id?: string): StreamItem {
   const response: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } };
@@ -143,7 +135,6 @@ export function numbered(item: StreamItem): StreamItem {
 }
 
 /** Few streams ever need it. Where it cannot be loaded the whole task is given instead. */
-async function differenceOf(known: Task, now: Task): Promise<readonly StreamResponse[] | undefined> {
-  const loaded = await import("./difference.js").catch(() => undefined);
-  return loaded?.differenceOf(known, now);
+function comparing(): Promise<typeof import("./difference.js") | undefined> {
+  return import("./difference.js").catch(() => undefined);
 }

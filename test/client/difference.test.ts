@@ -1,7 +1,8 @@
 import { create, equals, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
+import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { differenceOf } from "../../src/client/difference.js";
+import { differenceOf, isSameContent } from "../../src/client/difference.js";
 import { applyEvent, copyTask, emptyTask } from "../../src/protocol/fold.js";
 import {
   type Artifact,
@@ -101,7 +102,7 @@ function inPieces(task: Task, at: number): Task {
   return { ...task, artifacts };
 }
 
-function isSameContent(a: Task, b: Task): boolean {
+function addUpAlike(a: Task, b: Task): boolean {
   const whole = (task: Task): Task => foldAll(fresh, task.artifacts.flatMap(piecesOf));
   const head = (task: Task): Task => ({ ...task, artifacts: whole(task).artifacts });
   return equals(TaskSchema, head(a), head(b));
@@ -148,7 +149,7 @@ it("leads from what was known to what the task has become, whatever happened in 
         return;
       }
       found += events.length;
-      expect(isSameContent(foldAll(known, events), now)).toBe(true);
+      expect(addUpAlike(foldAll(known, events), now)).toBe(true);
     }),
     { numRuns: 3000 },
   );
@@ -264,3 +265,14 @@ it("keeps artifacts without an id apart, and compares them by their place", () =
 function artifactOf(artifactId: string, value: string): Artifact {
   return create(ArtifactSchema, { artifactId, parts: [text(value)] });
 }
+
+it("takes a task for the same whose status has another time, or names its message otherwise", () => {
+  const known = foldAll(fresh, [statusEvent(TaskState.COMPLETED, "done")]);
+  const now = copyTask(known);
+  const status = { ...known.status, timestamp: create(TimestampSchema, { seconds: 7n }) };
+  const said = { ...message("done"), contextId: "c", messageId: "another" };
+  expect(isSameContent(known, { ...now, status: { ...status, message: said } } as Task)).toBe(true);
+  expect(isSameContent(known, { ...now, status: { ...status, message: message("more") } } as Task)).toBe(false);
+  expect(isSameContent(known, { ...now, artifacts: [artifactOf("a", "x")] })).toBe(false);
+  expect(isSameContent(known, foldAll(known, [statusEvent(TaskState.FAILED, "done")]))).toBe(false);
+});
