@@ -22,7 +22,10 @@ export interface ClientLimits {
   readonly probeTimeoutMs: number;
   /** Breaks of a stream in a row, without an event between them, after which it fails. Default: 5. */
   readonly streamBreaksMax: number;
-  /** Time for the task with which a subscription begins, in milliseconds; an agent that says nothing is asked for it. Default: 5,000. */
+  /**
+   * Time for the task with which a subscription begins, in milliseconds, and for silence on a stream without event ids: after
+   * that the agent is asked for the task. Default: 5,000.
+   */
   readonly snapshotTimeoutMs: number;
   /** First pause between two questions for a task, where the agent cannot stream; later ones grow to ten times it. Default: 500. */
   readonly pollMs: number;

@@ -47,7 +47,6 @@ const laxParts = "it does not look whether a message has parts";
 const laxPush = "it does not look whether there is such a task";
 const noConfig = "its error for that has no code";
 const restarts = "it has another error for that";
-const noSnapshot = "it says nothing of a task before something happens to it";
 const onlyRunning = "it knows only the tasks that run";
 const brokenStreamError = "it fails to write an error that comes before the first event";
 
@@ -96,24 +95,19 @@ export const agentDeviations: readonly AgentDeviation[] = [
   { sdk: go3, name: "creates a push configuration for a task that is none", code: undefined, because: laxPush },
   { sdk: go3, name: "gets a push configuration that is none", code: "internalError", because: noConfig },
   { sdk: go3, name: "subscribes to a finished task and is given it", code: "taskNotFound", because: onlyRunning },
-  {
-    sdk: go3,
-    name: "subscribes to a task that runs and follows it to its end",
-    code: "otherwise",
-    because: noSnapshot,
-  },
 ];
 
 function ofTrpc2(): readonly AgentDeviation[] {
   const row = (name: string, code: AgentDeviation["code"], because: string) => ({ sdk: trpc2, name, code, because });
   const noHistory = "it keeps what callers say and not what it answers, and shows it on demand alone";
+  const forgets = "it forgets a task that is canceled";
   const wraps = "it makes an internal error of every error of its agent";
   return [
     row("is answered by a finished task with its artifact", "otherwise", noHistory),
     row("gets a task, with as much history as it wants", "otherwise", noHistory),
-    row("cancels a task that runs", "taskNotFound", "it forgets a task that is canceled"),
+    row("cancels a task that runs", "taskNotFound", forgets),
     row("cancels a finished task", undefined, "it cancels whatever there is, and forgets it"),
-    row("subscribes to a task that runs and follows it to its end", "otherwise", noSnapshot),
+    row("subscribes to a task that runs and follows it to its end", "taskNotFound", forgets),
     row(
       "creates, gets, lists and deletes a push configuration",
       "unsupportedOperation",

@@ -50,7 +50,9 @@ export class Script {
     if (known !== undefined) yield* turn.answer(said);
     else if (word === "slow") yield* this.#slow(turn);
     else
-      yield* Object.hasOwn(scripts, word) ? scripts[word](turn, ...numbers.map(Number)) : turn.end("completed", message.parts);
+      yield* Object.hasOwn(scripts, word)
+        ? scripts[word](turn, ...numbers.map(Number))
+        : turn.end("completed", message.parts);
   }
 
   async *#slow(turn) {
