@@ -1,5 +1,6 @@
 import { bodyCutOff, bodyTimedOut, bodyTimeoutDefaultMs, bodyTooLarge } from "./body-error.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
+import { twoHosts } from "./one-host.js";
 
 export interface FetchHandlerOptions {
   /** Path that the endpoint is mounted at, cut off before it is asked. Default: none. */
@@ -19,6 +20,8 @@ export function fetchHandler(
   return async (request) => {
     const url = new URL(request.url);
     if (!isBelow(url.pathname, base)) return notFound();
+    // Several headers of one name are one list here.
+    if (request.headers.get("host")?.includes(",") === true) return responseFromReply(twoHosts);
     const reply = await endpoint(new FetchRequest(request, url, url.pathname.slice(base.length), options));
     return reply === undefined ? notFound() : responseFromReply(reply);
   };

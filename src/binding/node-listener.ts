@@ -3,6 +3,7 @@ import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
 import type { NodeIncoming } from "./node-body.js";
 import { writeReply } from "./node-reply.js";
 import { NodeRequest, type NodeResponse, splitTarget } from "./node-request.js";
+import { namesTwoHosts, twoHosts } from "./one-host.js";
 
 export interface NodeListenerOptions {
   /** How long a request's body may take to arrive, in milliseconds. Default: 30,000. */
@@ -23,6 +24,10 @@ export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOption
   return (req, res, next) => {
     // A socket that fails is told of by `close`; without a listener its error would end the process.
     res.on("error", ignore);
+    if (namesTwoHosts(req)) {
+      writeReply(req, res, twoHosts);
+      return;
+    }
     const { path, query } = splitTarget(req.url ?? "/");
     const write = (reply: HttpReply | undefined): void => {
       if (reply === undefined && next !== undefined) next();
