@@ -11,7 +11,6 @@ import type {
   TaskPushNotificationConfig,
 } from "../../protocol/model.js";
 import type { OperationName } from "../../protocol/operations.js";
-import { randomUuid } from "../../protocol/uuid.js";
 import { underMember } from "../../protocol/violations.js";
 import type {
   WireConfigRequest,
@@ -41,8 +40,6 @@ const send: Translation<WireSendRequest, SendMessageRequest> = {
     if (request !== undefined) {
       const before = reading.violations.length;
       const message = readMessage(request, reading);
-      // Old samples of the protocol leave it out.
-      message.messageId ||= randomUuid();
       model.message = message;
       underMember(reading.violations, before, "message");
     }

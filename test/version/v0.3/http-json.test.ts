@@ -48,7 +48,7 @@ describe("sending over HTTP+JSON of 0.3", () => {
     ["content renamed to parts", { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }] } }],
     ["members that nobody knows", { message: messageOf("hello", { mood: "good" }), mood: 1 }],
     ["numbers for words", { message: messageOf("hello", { role: 1 }) }],
-    ["no role and no id", { message: { content: [{ text: "hello" }] } }],
+    ["no role", { message: { messageId: "m", content: [{ text: "hello" }] } }],
     [
       "the other JSON of 0.3",
       { message: { kind: "message", messageId: "m", role: "user", parts: [{ kind: "text", text: "hello" }] } },
