@@ -6,7 +6,7 @@ import {
   type Principal,
   type ServerContext,
 } from "../protocol/context.js";
-import { A2AError, invalidParams } from "../protocol/errors.js";
+import { A2AError, invalidParams, toldError } from "../protocol/errors.js";
 import { type StreamResponse, StreamResponseSchema } from "../protocol/model.js";
 import { invokeStream, invokeUnary, type Operation, type Operations, type StreamItem } from "../protocol/operations.js";
 import { requestedExtensions, versionParameter } from "../protocol/service-parameters.js";
@@ -195,7 +195,7 @@ const openDoor: InProcessDoor = {
   extensions: (requested) => requested,
   enter: () => ignore,
   publicError: (error) =>
-    error instanceof A2AError ? error : new A2AError("internalError", "internal error", { cause: error }),
+    error instanceof A2AError ? toldError(error) : new A2AError("internalError", "internal error", { cause: error }),
 };
 
 const machineTimers: Timers = {

@@ -159,7 +159,7 @@ function createCapabilityGate(on: Readonly<Record<Capability, boolean>>): Gate {
     const { needs, method } = operationOf(name);
     if (needs === undefined || on[needs]) return;
     if (needs === "pushNotifications") throw noPush();
-    throw new A2AError("unsupportedOperation", `${method} is not supported: the agent does not declare ${needs}`);
+    throw new A2AError("unsupportedOperation", `the agent does not declare ${needs}, which ${method} needs`);
   };
 }
 

@@ -130,7 +130,7 @@ function extendedCard(
       if (!shown.isExtended()) {
         throw new A2AError(
           "unsupportedOperation",
-          "GetExtendedAgentCard is not supported: the agent does not declare extendedAgentCard",
+          "the agent does not declare extendedAgentCard, which GetExtendedAgentCard needs",
         );
       }
       const card = await operations.getExtendedAgentCard(request, context);

@@ -1,6 +1,6 @@
 import type { CallHead, Service } from "../binding/service.js";
 import type { Entrance, Principal } from "../protocol/context.js";
-import { A2AError } from "../protocol/errors.js";
+import { A2AError, toldError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import type { DoorLimits } from "./limits.js";
 
@@ -97,7 +97,7 @@ export function createDoor({ authenticate, extensions, limits, logger, newId }: 
       };
     },
     publicError(error) {
-      if (error instanceof A2AError) return error;
+      if (error instanceof A2AError) return toldError(error);
       const reference = newId();
       logger.error({ reference, error }, "an operation failed");
       return new A2AError("internalError", `internal error (reference ${reference})`, { metadata: { reference } });

@@ -19,7 +19,7 @@ import {
   versionOf,
   withExtensions,
 } from "../http-door.js";
-import { assertJson, replyTypeOf } from "../media-type.js";
+import { assertJson, errorTypeOf, replyTypeOf } from "../media-type.js";
 import type { Service } from "../service.js";
 import { readBodyRequest, readQueryRequest } from "./request.js";
 import { createRouter, type RouteMatch, type Router } from "./router.js";
@@ -74,7 +74,10 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
       return await streamReply(call, route.operation, message, streamForm(service, face, route.operation, message));
     }
     const reply = await callUnary(call, route.operation, message);
-    return jsonReply(request, 200, face.codec(route.operation).writeReply(reply, message), known);
+    return jsonReply(200, face.codec(route.operation).writeReply(reply, message), {
+      ...known,
+      type: replyTypeOf(request, known.face.mediaType),
+    });
   } catch (error) {
     return failure(request, known, service.publicError(error));
   } finally {
@@ -139,12 +142,16 @@ function failure(request: HttpRequest, known: Known, error: A2AError): HttpReply
   const { face, allow } = known;
   const headers = errorHeaders(error);
   if (allow !== undefined) headers["Allow"] = allow;
-  const reply = jsonReply(request, httpStatusOf(error), face.writeError(error), known);
+  const reply = jsonReply(httpStatusOf(error), face.writeError(error), { ...known, type: errorTypeOf(request) });
   return { ...reply, headers: { ...reply.headers, ...headers } };
 }
 
-function jsonReply(request: HttpRequest, status: number, json: unknown, { face, extensions }: Known): HttpReply {
+function jsonReply(
+  status: number,
+  json: unknown,
+  { face, extensions, type }: Known & { readonly type: string },
+): HttpReply {
   // A task that a shared cache kept would be somebody else's answer.
-  const headers = { "Content-Type": replyTypeOf(request, face.mediaType), "Cache-Control": "no-store" };
+  const headers = { "Content-Type": type, "Cache-Control": "no-store" };
   return { status, headers: withExtensions(headers, face, extensions), body: JSON.stringify(json) };
 }

@@ -1,4 +1,4 @@
-import { A2AError } from "../../protocol/errors.js";
+import { A2AError, messageInWords } from "../../protocol/errors.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { JsonRpcFace } from "../codec.js";
 import { callOld } from "../v0.3/call.js";
@@ -23,7 +23,10 @@ export function jsonRpcFace(limits: ValidationLimits, cards: CardForm): JsonRpcF
     extendedCardUrl,
     writeError(error, operation) {
       if (error.code !== "extendedAgentCardNotConfigured") return jsonRpcFromError(error, operation);
-      return jsonRpcFromError(new A2AError("unsupportedOperation", error.message), operation);
+      return jsonRpcFromError(
+        new A2AError("unsupportedOperation", messageInWords("unsupportedOperation", error.message)),
+        operation,
+      );
     },
     call: (transport) => callOlder(callOld(transport)),
   };
