@@ -103,13 +103,14 @@ export const mediaType: Rule = (value, path) => {
     : [`${path} must be a media type such as "text/plain", not ${shown(value)}`];
 };
 
-/** `host:port`; an IPv6 address stands in brackets. */
-export const hostAndPort: Rule = (value, path) => {
+/** `host:port`, where an IPv6 address stands in brackets, or a URL of these alone: `https://host:port`. */
+export const grpcAddress: Rule = (value, path) => {
   const problems = text(value, path);
   if (problems.length > 0) return problems;
-  return /^(?:[\w.-]+|\[[\da-f:.]+\]):\d+$/i.test(String(value)) && URL.canParse(`http://${String(value)}`)
+  const [, , authority] = /^(https?:\/\/)?((?:[\w.-]+|\[[\da-f:.]+\]):\d+)$/i.exec(String(value)) ?? [];
+  return authority !== undefined && URL.canParse(`http://${authority}`)
     ? well
-    : [`${path} must be host:port, such as "agent.example:443", not ${shown(value)}`];
+    : [`${path} must be host:port or https://host:port, such as "agent.example:443", not ${shown(value)}`];
 };
 
 const deepest = 32;

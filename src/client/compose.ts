@@ -48,6 +48,11 @@ export function poolOf(card: AgentCard, composition: Composition): InterfacePool
   });
 }
 
+/** Whether a card lists an interface that can be called. */
+export function isCallable(card: AgentCard, composition: Pick<Composition, "transports" | "spoken">): boolean {
+  return card.supportedInterfaces.some((entry) => !("reason" in listedOf(entry, composition)));
+}
+
 /** An interface that can be called. */
 interface Usable {
   readonly entry: AgentInterface;
@@ -56,7 +61,10 @@ interface Usable {
   readonly factory: TransportFactory;
 }
 
-function listedOf(entry: AgentInterface, { transports, spoken }: Composition): Usable | PassedOver {
+function listedOf(
+  entry: AgentInterface,
+  { transports, spoken }: Pick<Composition, "transports" | "spoken">,
+): Usable | PassedOver {
   // The third number of a version decides nothing (spec 3.6).
   const version = parseVersion(entry.protocolVersion) ?? entry.protocolVersion;
   const known = transports.filter(({ binding }) => binding === entry.protocolBinding);

@@ -9,12 +9,13 @@ import type { Operations } from "../protocol/operations.js";
 import { versionEntries } from "../version/versions.js";
 import { AgentAccess } from "./agent-access.js";
 import { BaseClient, type ClientOperations, type ClientParts } from "./base-client.js";
-import type { Composition } from "./compose.js";
-import { cardUrls, type DiscoveryOptions, type FoundCard, findCard } from "./discovery.js";
+import { type Composition, isCallable } from "./compose.js";
+import { cardUrls, type DiscoveryOptions, type FoundCard } from "./discovery.js";
 import { type ClientLimits, type ClientOptions, defaultClientLimits } from "./options.js";
 import type { Network, Platform } from "./platform.js";
 import { cardReader, type ReadCard } from "./read-card.js";
 import { createRetries } from "./retrying.js";
+import { findSpokenCard, type Spoken } from "./spoken-card.js";
 import { machineClock } from "./timing.js";
 import type { TransportFactory } from "./transports.js";
 import { knownVersions } from "./versions.js";
@@ -77,7 +78,9 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     timeoutMs: limits.cardTimeoutMs,
     signal: options.signal,
   };
-  const { card, url } = await found(agent, discovery, read).catch(async (error: unknown) => {
+  const transports = transportsOf(options, platform.transports(versions));
+  const callable: Spoken = { versions: spoken, isCallable: (card) => isCallable(card, { transports, spoken }) };
+  const { card, url } = await found(agent, { discovery, callable, read }).catch(async (error: unknown) => {
     await cards.close();
     throw error;
   });
@@ -86,7 +89,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
   const network = networkOf(options, platform, { connectTimeoutMs, tls: options.tls, trusted });
   const facts = {
     options,
-    transports: platform.transports(versions),
+    transports,
     spoken,
     network,
     limits,
@@ -95,7 +98,9 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
   };
   const access = await accessOf(card, facts, [cards, network]);
   const refreshed = async (): Promise<AgentCard> =>
-    url === undefined ? access.card : (await findCard([url], { ...discovery, signal: closing.signal })).card;
+    url === undefined
+      ? access.card
+      : (await findSpokenCard([url], { ...discovery, signal: closing.signal }, callable)).card;
   return {
     access,
     clock,
@@ -148,12 +153,19 @@ async function extend(
   }
 }
 
+interface Search {
+  readonly discovery: DiscoveryOptions;
+  readonly callable: Spoken;
+  readonly read: ReadCard;
+}
+
 async function found(
   agent: AgentAddress,
-  discovery: DiscoveryOptions,
-  read: ReadCard,
+  { discovery, callable, read }: Search,
 ): Promise<FoundCard | { readonly card: AgentCard; readonly url: undefined }> {
-  if (typeof agent === "string" || agent instanceof URL) return findCard(cardUrls(agent), discovery);
+  if (typeof agent === "string" || agent instanceof URL) {
+    return findSpokenCard(cardUrls(agent), discovery, callable);
+  }
   return { card: isCard(agent) ? agent : await read(agent), url: undefined };
 }
 
@@ -173,7 +185,6 @@ function limitsOf(own: Partial<ClientLimits> = {}): ClientLimits {
 
 interface CompositionFacts {
   readonly options: ClientOptions;
-  /** The platform's own. */
   readonly transports: readonly TransportFactory[];
   readonly spoken: readonly string[] | undefined;
   readonly network: Network;
@@ -182,24 +193,24 @@ interface CompositionFacts {
   readonly closed: AbortSignal;
 }
 
-function compositionOf({ options, transports: ours, spoken, network, limits, cardUrl, closed }: CompositionFacts) {
-  const {
-    clock = machineClock,
-    prefer = [],
-    transports = [],
-    credentials,
-    allowPlaintext = false,
-    headers = {},
-    tls,
-  } = options;
+/** The caller's own transports, and the platform's for the bindings that have none of these. */
+function transportsOf(
+  { transports = [] }: ClientOptions,
+  ours: readonly TransportFactory[],
+): readonly TransportFactory[] {
   const own = new Set(transports.map(({ binding }) => binding));
+  return [...transports, ...ours.filter(({ binding }) => !own.has(binding))];
+}
+
+function compositionOf({ options, transports, spoken, network, limits, cardUrl, closed }: CompositionFacts) {
+  const { clock = machineClock, prefer = [], credentials, allowPlaintext = false, headers = {}, tls } = options;
   const secure = options.grpcTls ?? cardUrl?.startsWith("https:") ?? true;
   const isSecure = (url: string): boolean => (/^\w+:\/\//.test(url) ? /^(?:https|grpcs):/i.test(url) : secure);
   const isSafeForGrpc = (url: string): boolean =>
     mayCarryTo({ secure: isSecure(url), host: url.replace(/^\w+:\/\//, "").replace(/[/?#].*$/s, "") }, false);
   const { fetch } = network;
   return (card: AgentCard): Composition => ({
-    transports: [...transports, ...ours.filter(({ binding }) => !own.has(binding))],
+    transports,
     spoken,
     prefer,
     setting: { fetch, policy: network.policy, headers, tls, isSecure, ...limits },

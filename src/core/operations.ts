@@ -35,8 +35,10 @@ export interface OperationOptions {
   readonly inputModes?: readonly string[] | undefined;
   /** Tenants that exist. Default: none but the one without a name. */
   readonly tenants?: readonly string[] | undefined;
-  /** Declares the extended card; gives `undefined` when there is none for this caller. */
-  readonly extendedCard?: ((principal: Principal, caller?: CallAddress) => Promise<AgentCard | undefined>) | undefined;
+  /** Declares the extended card; gives `undefined` when there is none for this caller. `version`: the one that is spoken. */
+  readonly extendedCard?:
+    | ((principal: Principal, caller?: CallAddress, version?: string) => Promise<AgentCard | undefined>)
+    | undefined;
 }
 
 /** The eleven operations over a runtime, for as much as the options declare. */
@@ -66,7 +68,7 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
     getExtendedAgentCard: async (request, context) => {
       gate("getExtendedAgentCard");
       scopeOf(context, request);
-      const card = await extendedCard?.(context.principal, context.caller);
+      const card = await extendedCard?.(context.principal, context.caller, context.version);
       if (card !== undefined) return card;
       throw new A2AError("extendedAgentCardNotConfigured", "there is no extended card for this caller");
     },

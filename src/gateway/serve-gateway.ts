@@ -134,7 +134,7 @@ function extendedCard(
         );
       }
       const card = await operations.getExtendedAgentCard(request, context);
-      return published.placed(shown.card(card, context.version), context.caller);
+      return published.placed(shown.card(card, context.version), context.caller, context.version);
     },
   };
 }

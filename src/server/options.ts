@@ -25,7 +25,7 @@ export interface DoorwayOptions {
   readonly cors?: CorsOptions | undefined;
   /** Where the agent's base lies from outside: `https://agents.example/port`. Default: what each request says. */
   readonly publicUrl?: string | undefined;
-  /** `host:port` of gRPC from outside. Default: that of the public URL. */
+  /** `host:port` of gRPC from outside, or `https://host:port`; the card shows it as it is. Default: that of the public URL. */
   readonly publicGrpc?: string | undefined;
   /** Proxies whose forwarding headers are believed: all, or those in a list of CIDR blocks. Default: none. */
   readonly trustProxy?: TrustProxy | undefined;

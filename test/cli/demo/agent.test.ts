@@ -188,19 +188,19 @@ describe("the text analyst", () => {
       what: "of a foreign type",
       part: fileOf("x", { mediaType: "image/png" }),
       code: "contentTypeNotSupported",
-      told: "image/png is not accepted, text/plain, text/markdown, text/csv, application/json is",
+      told: "Incompatible content types: image/png is not accepted, text/plain, text/markdown, text/csv, application/json is",
     },
     {
       what: "with a foreign name",
       part: fileOf("x", { filename: "a.exe" }),
       code: "contentTypeNotSupported",
-      told: "message.parts[0] is a file of unknown type, this agent takes text/plain, text/markdown, text/csv, application/json",
+      told: "Incompatible content types: message.parts[0] is a file of unknown type, this agent takes text/plain, text/markdown, text/csv, application/json",
     },
     {
       what: "behind a URL",
       part: { url: "https://agent.example/a.csv" },
       code: "contentTypeNotSupported",
-      told: "message.parts[0] is a URL, and this agent fetches none: send the content itself",
+      told: "Incompatible content types: message.parts[0] is a URL, and this agent fetches none: send the content itself",
     },
     {
       what: "that is no JSON",
