@@ -331,6 +331,14 @@ export interface PushRegistration {
   readonly taskName?: string | undefined;
   /** Instance that delivers; `""` when nobody does. */
   readonly holder: string;
+  /** The task has ended and nothing is owed: kept for readers with the holder `""`, and given to no instance. Default: false. */
+  readonly settled?: boolean | undefined;
+}
+
+/** What a delivery that is done knows of its configuration: who holds it, and the last record of the task. */
+export interface PushEnd {
+  readonly holder: string;
+  readonly cursor: number;
 }
 
 /** Push configurations with their delivery cursor over the log. Credentials are kept here and nowhere else. */
@@ -344,9 +352,11 @@ export interface PushStore {
   delete(key: number, id: string): Promise<void>;
   /** Moves a cursor forward; ignored for a configuration that is gone. */
   advance(key: number, id: string, cursor: number): Promise<void>;
+  /** Settles a configuration. Ignored when it is gone, or another instance holds it by now. */
+  settle(key: number, id: string, end: PushEnd): Promise<void>;
   /**
    * Gives configurations whose holder is nobody, or has expired, to this instance: those of tasks with records behind the
-   * cursor, at most `limit`. A store that does not know the tasks may give others too.
+   * cursor, at most `limit`. A store that does not know the tasks may give others too, but none that are settled.
    */
   adopt(instance: string, limit: number): Promise<readonly PushRegistration[]>;
   /** Leaves all that an instance holds with nobody. */

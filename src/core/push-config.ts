@@ -32,14 +32,10 @@ export async function createPushConfig(
 ): Promise<TaskPushNotificationConfig> {
   const head = await headOf(runtime, scope, request.taskId);
   check(push, request, "");
-  if (isTerminal(head.state)) {
-    throw new A2AError("unsupportedOperation", "the task has ended: nothing more would be delivered", {
-      metadata: { taskId: head.id },
-    });
-  }
-  const registration = registrationOf(runtime, head, request, registrant);
-  await keep(runtime, push, request.id === "" ? registration : await inPlace(push, registration));
-  return shown(registration);
+  const made = registrationOf(runtime, head, request, registrant);
+  const registration = request.id === "" ? made : await inPlace(push, made);
+  await keep(runtime, push, owesNothing(head, registration) ? settled(registration) : registration);
+  return shown(made);
 }
 
 export async function getPushConfig(
@@ -164,10 +160,19 @@ function registrationOf(
   return taskName === undefined || taskName === id ? registration : { ...registration, taskName };
 }
 
+// A task that has ended does nothing more; what one in the same place was not told yet is still owed.
+function owesNothing({ state, seq }: Pick<Head, "state" | "seq">, { cursor }: PushRegistration): boolean {
+  return isTerminal(state) && cursor >= seq;
+}
+
+function settled(registration: PushRegistration): PushRegistration {
+  return { ...registration, holder: "", settled: true };
+}
+
 async function keep(runtime: Runtime, push: PushService, registration: PushRegistration): Promise<void> {
   const { pushConfigsPerTask } = runtime.limits;
   if ((await push.store.set(registration, pushConfigsPerTask)) === "full") throw full(pushConfigsPerTask);
-  push.added(registration);
+  if (registration.settled !== true) push.added(registration);
 }
 
 // What the one before still owed is owed by the one in its place, though another process may go on with it.

@@ -70,6 +70,7 @@ export function guardPushStore(store: PushStore, logger: Logger): PushStore {
     list: (key) => store.list(key).catch(fail),
     delete: (key, id) => store.delete(key, id).catch(fail),
     advance: (key, id, cursor) => store.advance(key, id, cursor).catch(fail),
+    settle: (key, id, end) => store.settle(key, id, end).catch(fail),
     adopt: (instance, limit) => store.adopt(instance, limit).catch(fail),
     release: (instance) => store.release(instance).catch(fail),
     close: () => store.close(),

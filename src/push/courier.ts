@@ -28,6 +28,7 @@ export class Courier {
   finished = false;
   readonly #deps: CourierDeps;
   readonly #scope: PushRegistration["scope"];
+  readonly #holder: string;
   /** Up to here nothing is told. */
   readonly #from: number;
   #plan: Plan;
@@ -48,6 +49,7 @@ export class Courier {
     this.taskId = registration.taskId;
     this.id = registration.config.id;
     this.#scope = registration.scope;
+    this.#holder = deps.instance ?? registration.holder;
     this.#from = registration.cursor;
     this.#replay = new TaskReplay(deps.tasks, registration);
     this.#ask = createAskStore({
@@ -129,7 +131,7 @@ export class Courier {
   async #readOn(): Promise<boolean> {
     for (;;) {
       const page = await this.#ask(() => this.#deps.tasks.recordsAfter(this.key, this.position, pageRecords));
-      if (page === undefined) return this.#finish();
+      if (page === undefined) return this.#finish(() => this.#deps.store.delete(this.key, this.id));
       if (page === "compacted") {
         if (!(await this.#tellTask())) return false;
         continue;
@@ -141,7 +143,7 @@ export class Courier {
         if (this.position < record.seq) break;
       }
       if (page.records.length > 0 && this.position < page.head.seq) continue;
-      if (isTerminal(page.head.state)) return this.#finish();
+      if (isTerminal(page.head.state)) return this.#settle(page.head.seq);
       // A task that rests owes nothing: whoever holds it next need not look.
       if (page.head.holder === "") this.#cursor.move(this.position);
       return true;
@@ -192,10 +194,16 @@ export class Courier {
     return told;
   }
 
-  async #finish(): Promise<false> {
+  // All is told: the configuration stays with its task, and nobody takes it on.
+  #settle(cursor: number): Promise<false> {
+    const end = { holder: this.#holder, cursor };
+    return this.#finish(() => this.#deps.store.settle(this.key, this.id, end));
+  }
+
+  async #finish(write: () => Promise<void>): Promise<false> {
     this.finished = true;
     this.#cursor.drop();
-    await this.#ask(() => this.#deps.store.delete(this.key, this.id));
+    await this.#ask(write);
     return false;
   }
 

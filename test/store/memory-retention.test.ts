@@ -1,6 +1,7 @@
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import type { Head, TaskStore } from "../../src/core/ports.js";
-import { TaskState } from "../../src/protocol/model.js";
+import { TaskPushNotificationConfigSchema, TaskState } from "../../src/protocol/model.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { alice, appendTo, bob, event, events, newTask, status, taskAt } from "../contract/fixtures.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
@@ -32,6 +33,21 @@ describe("a memory task store that is full", () => {
     expect(first && (await store.read(alice, first.id))).toBeUndefined();
     expect(first && (await store.recordsAfter(first.key, 0, 1))).toBeUndefined();
     expect((await store.list(alice, { limit: 10 })).total).toBe(4);
+    await store.close();
+  });
+
+  it("drops the push configurations of a task with it, and of no other task", async () => {
+    const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
+    const heads = [await finish(store, 10 * kibibyte), await finish(store, 10 * kibibyte)];
+    for (const { key, id } of heads) {
+      const config = create(TaskPushNotificationConfigSchema, { id: "p", url: "https://hook.example" });
+      const settled = { holder: "", settled: true, cursor: 2 };
+      await store.push?.set({ key, taskId: id, scope: alice, version: "1.0", config, ...settled }, 10);
+    }
+    const kept = async () => Promise.all(heads.map(async ({ key }) => (await store.push?.list(key))?.length));
+    expect(await kept()).toEqual([1, 1]);
+    await finish(store, 32 * kibibyte);
+    expect(await kept()).toEqual([0, 1]);
     await store.close();
   });
 

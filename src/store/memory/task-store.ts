@@ -17,8 +17,8 @@ import type {
   SendClaim,
   SendRecord,
   SentOutcome,
+  Store,
   StoredTask,
-  TaskStore,
 } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
@@ -28,6 +28,7 @@ import { putEntry, withoutEntries } from "./inbox.js";
 import { Instances } from "./instances.js";
 import { type MemoryTaskStoreOptions, resolveLimits, resolveSendLimits } from "./options.js";
 import { ParkedTasks } from "./parked.js";
+import { type MemoryPushStore, memoryPushStore } from "./push-store.js";
 import { Retention } from "./retention.js";
 import { SendRecords } from "./send-records.js";
 import { bytesOf, TaskEntry } from "./task-entry.js";
@@ -38,11 +39,12 @@ import { TaskNames } from "./task-names.js";
  * Keeps tasks in the memory of the process, as the objects that they were given as. What is not finished is never
  * dropped: `create` rejects with `resourceExhausted` when there is no room left.
  */
-export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): TaskStore {
+export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): Store {
   return new MemoryTaskStore(options);
 }
 
-class MemoryTaskStore implements TaskStore {
+class MemoryTaskStore implements Store {
+  readonly push: MemoryPushStore = memoryPushStore();
   readonly #clock: Clock;
   readonly #incarnation: string;
   readonly #byId = new Map<string, TaskEntry>();
@@ -193,6 +195,7 @@ class MemoryTaskStore implements TaskStore {
     this.#names.clear();
     this.#byId.clear();
     this.#byKey.clear();
+    await this.push.close();
   }
 
   #create(task: NewTask): Head {
@@ -261,6 +264,7 @@ class MemoryTaskStore implements TaskStore {
   #drop(entry: TaskEntry): void {
     this.#byId.delete(entry.id);
     this.#byKey.delete(entry.key);
+    this.push.forget(entry.key);
     this.#index.delete(entry);
     this.#names.delete(entry);
     this.#instances.assign(entry, "");

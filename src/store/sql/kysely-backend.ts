@@ -51,6 +51,7 @@ export function createKyselyBackend({ db, dialect, hot }: KyselyBackendOptions):
     pushList: (key) => push.listConfigs(place, key),
     pushDelete: (key, id) => push.deleteConfig(place, key, id),
     pushAdvance: (key, id, cursor) => push.advanceConfig(place, { key, id, cursor }),
+    pushSettle: (key, id, end) => push.settleConfig(place, { key, id, ...end }),
     pushAdopt: (instance, limit) => push.adoptConfigs(place, instance, limit),
     pushRelease: (instance) => push.releaseConfigs(place, instance),
     prune: (retention, limit) => prune(place, retention, limit),

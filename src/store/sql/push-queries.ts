@@ -2,7 +2,7 @@ import { type Selectable, sql } from "kysely";
 import { compiled, type Params } from "./compiled.js";
 import { inTransaction, type Place } from "./dialect.js";
 import { holders, isOver } from "./instance-queries.js";
-import type { PushRow } from "./rows.js";
+import { type PushRow, settledHolder } from "./rows.js";
 import type { PushConfigsTable } from "./schema.js";
 
 export function setConfig(place: Place, row: PushRow, max: number): Promise<"stored" | "full"> {
@@ -87,6 +87,25 @@ const moveCursor = compiled(({ db }, { key, id, cursor }: Params<Position>) =>
     .where("cursor", "<", cursor),
 );
 
+export async function settleConfig(place: Place, settled: Settled): Promise<void> {
+  await settleHeld.write(place, settled);
+}
+
+interface Settled extends Position, Holder {}
+
+interface Holder {
+  readonly holder: string;
+}
+
+const settleHeld = compiled(({ db }, { key, id, cursor, holder }: Params<Settled>) =>
+  db
+    .updateTable("trivium_push_configs")
+    .set({ cursor, holder: settledHolder })
+    .where("key", "=", key)
+    .where("id", "=", id)
+    .where("holder", "=", holder),
+);
+
 /** Configurations of tasks with records behind their cursor, whose holder is nobody or has expired. */
 export const adoptable = compiled((place, { limit }: Params<{ readonly limit: number }>) => {
   const { db, dialect } = place;
@@ -99,6 +118,7 @@ export const adoptable = compiled((place, { limit }: Params<{ readonly limit: nu
     .innerJoin("trivium_push_configs as p", "p.holder", "h.name")
     .innerJoin("trivium_tasks as t", "t.key", "p.key")
     .select(["p.key", "p.id"])
+    .where("h.name", "<>", sql.lit(settledHolder))
     .where(isOver(place, "h.name"))
     .whereRef("t.seq", ">", "p.cursor")
     .limit(limit)

@@ -19,6 +19,7 @@ export function createSqlPushStore({ ask }: Pick<Gate, "ask">): PushStore {
     },
     delete: (key, id) => ask((backend) => backend.pushDelete(key, id)),
     advance: (key, id, cursor) => ask((backend) => backend.pushAdvance(key, id, cursor)),
+    settle: (key, id, end) => ask((backend) => backend.pushSettle(key, id, end)),
     async adopt(instance, limit) {
       const rows = await ask((backend) => backend.pushAdopt(instance, limit));
       return rows.map(pushFromRow);

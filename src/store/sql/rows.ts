@@ -8,6 +8,7 @@ import type {
   NewSend,
   NewTask,
   Park,
+  PushEnd,
   PutFence,
   PutResult,
   SendClaim,
@@ -72,6 +73,9 @@ export interface SendRecordRow extends Omit<SendRecord, "outcome"> {
   readonly outcome: SendOutcomeRow | undefined;
 }
 
+/** Stands for the holder of what is settled, so that no look for what is left to deliver comes by: no instance has this name. */
+export const settledHolder = "-";
+
 /** A push configuration; its payload is the configuration with its credentials. */
 export interface PushRow extends Payload {
   readonly key: number;
@@ -121,6 +125,7 @@ export interface Backend {
   pushList(key: number): Promise<readonly PushRow[]>;
   pushDelete(key: number, id: string): Promise<void>;
   pushAdvance(key: number, id: string, cursor: number): Promise<void>;
+  pushSettle(key: number, id: string, end: PushEnd): Promise<void>;
   pushAdopt(instance: string, limit: number): Promise<readonly PushRow[]>;
   pushRelease(instance: string): Promise<void>;
   /** Drops what its retention has come for, at most `limit` rows of each kind; true when there is more. */

@@ -50,6 +50,7 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
     pushList: read("pushList"),
     pushDelete: write("pushDelete"),
     pushAdvance: write("pushAdvance"),
+    pushSettle: write("pushSettle"),
     pushAdopt: write("pushAdopt"),
     pushRelease: write("pushRelease"),
     // Long, and nobody waits for it: a transaction of its own.

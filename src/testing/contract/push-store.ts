@@ -97,6 +97,33 @@ function configTests({ describe, it }: Suite, make: MakePushStore): void {
       }),
     );
     it(
+      "keeps what is settled, with its cursor, for as long as nobody sets it anew",
+      withSubject(make, async ({ store }) => {
+        const set = registration(1, "a", { cursor: 2 });
+        await store.set(set, 10);
+        await store.set(registration(1, "b"), 10);
+        await store.settle(1, "a", { holder: "here", cursor: 5 });
+        const settled = { ...set, cursor: 5, holder: "", settled: true };
+        assert.deepEqual((await store.list(1)).map(plain), [settled, registration(1, "b")].map(plain));
+        assert.deepEqual([await store.get(1, "a")].map(plain), [settled].map(plain));
+        assert.equal(await store.set(registration(1, "c"), 2), "full");
+        await store.set(set, 10);
+        assert.deepEqual([await store.get(1, "a")].map(plain), [set].map(plain));
+        await store.set(settled, 10);
+        assert.deepEqual([await store.get(1, "a")].map(plain), [settled].map(plain));
+      }),
+    );
+    it(
+      "settles nothing that is gone, or that another instance holds",
+      withSubject(make, async ({ store }) => {
+        const set = registration(1, "a", { cursor: 2, holder: "elsewhere" });
+        await store.set(set, 10);
+        await store.settle(1, "a", { holder: "here", cursor: 5 });
+        await store.settle(1, "none", { holder: "here", cursor: 5 });
+        assert.deepEqual((await store.list(1)).map(plain), [set].map(plain));
+      }),
+    );
+    it(
       "moves a cursor forward, never back, and not for what is gone",
       withSubject(make, async ({ store }) => {
         await store.set(registration(1, "a", { cursor: 2 }), 10);
@@ -150,6 +177,23 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
         for (const { key, config } of [kept, again]) {
           assert.equal((await store.get(key, config.id))?.holder, "elsewhere");
         }
+      }),
+    );
+    it(
+      "are not those that are settled, whatever their task still does",
+      withSubject(make, async (subject) => {
+        const { store } = subject;
+        const ended = await registered(subject, "ended");
+        const left = await registered(subject, "left");
+        await store.settle(ended.key, "ended", { holder: "here", cursor: 0 });
+        await registered(subject, "made settled", { holder: "", settled: true });
+        await store.release("here");
+        const adopted = await store.adopt("there", 10);
+        assert.deepEqual(
+          adopted.map(({ config }) => config.id),
+          [left.config.id],
+        );
+        assert.equal((await store.get(ended.key, "ended"))?.settled, true);
       }),
     );
     it(
