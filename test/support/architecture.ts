@@ -39,6 +39,9 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   "": [...left, "server", "client", "gateway"],
 };
 
+/** The one example that the package carries, and the one file that loads it, when it is called. */
+const shippedExample = { folder: "examples/demo/", loadedBy: "src/cli/demo.ts" };
+
 /** Packages that one room alone may know. */
 const packageHomes = [
   { packages: /^(?:@grpc\/|grpc-)/, home: "src/binding/grpc/" },
@@ -62,11 +65,12 @@ const fileName = /^[a-z0-9]+(?:[-.][a-z0-9]+)*\.ts$/;
 /** Every rule about the source as a whole. */
 export const rules = {
   "imports point to the left": arrows,
+  "examples know the package by its name": borders,
   "packages stay in their room": packages,
   "no cycle of imports": cycles,
   "rooms form no circle": circles,
   "versions are named in their room": perLine(
-    ({ path }) => !path.startsWith("src/version/"),
+    (file) => isSource(file) && !file.path.startsWith("src/version/"),
     ({ strings, bareLines }) =>
       strings
         // The version of HTTP is spelt alike.
@@ -90,7 +94,11 @@ export const rules = {
       return said;
     },
   ),
-  "no console": matching(/(?<![.\w$])console\./, "console. outside of cli", ({ path }) => !path.startsWith("src/cli/")),
+  "no console": matching(
+    /(?<![.\w$])console\./,
+    "console. outside of cli",
+    (file) => isSource(file) && !file.path.startsWith("src/cli/"),
+  ),
   "no any": matching(/(?<![.\w$])any(?![\w$])(?!\??\s*[(:]\s)/, "the type any"),
 } as const satisfies Record<string, Rule>;
 
@@ -107,11 +115,17 @@ function matching(pattern: RegExp, rule: string, applies: (file: SourceFile) => 
   );
 }
 
+function isSource({ path }: SourceFile): boolean {
+  return path.startsWith("src/");
+}
+
 function arrows(files: readonly SourceFile[]): Breach[] {
-  return files.flatMap(({ path, imports }) =>
+  return files.filter(isSource).flatMap(({ path, imports }) =>
     imports.flatMap(({ line, specifier }) => {
       if (!specifier.startsWith(".")) return [];
       const target = resolveImport(path, specifier);
+      // `borders` judges these.
+      if (target.startsWith("examples/")) return [];
       const room = roomOf(path);
       const allowed = allowedImports[subroomOf(path)] ?? allowedImports[room];
       if (allowed === undefined)
@@ -126,18 +140,38 @@ function arrows(files: readonly SourceFile[]): Breach[] {
   );
 }
 
+/** An example is a program of its own: it imports its own files, and the package as its users do. */
+function borders(files: readonly SourceFile[]): Breach[] {
+  return files.flatMap(({ path, imports }) =>
+    imports.flatMap(({ line, specifier, kind }) => {
+      if (!specifier.startsWith(".")) return [];
+      const target = resolveImport(path, specifier);
+      const [from, to] = [exampleOf(path), exampleOf(target)];
+      const isLoad = kind === "lazy" && path === shippedExample.loadedBy && target.startsWith(shippedExample.folder);
+      return from === to || isLoad ? [] : [{ path, line, rule: `${path} may not import ${target}` }];
+    }),
+  );
+}
+
+/** Folder of an example; nothing for files elsewhere. */
+function exampleOf(path: string): string | undefined {
+  return /^examples\/[^/]+\//.exec(path)?.[0];
+}
+
 function isAt(path: string, home: string | RegExp): boolean {
   return typeof home === "string" ? path.startsWith(home) : home.test(path);
 }
 
 function packages(files: readonly SourceFile[]): Breach[] {
-  return files.flatMap(({ path, imports }) =>
-    imports.flatMap(({ line, specifier }) =>
-      packageHomes
-        .filter(({ packages, home }) => packages.test(specifier) && !isAt(path, home))
-        .map(({ home }) => ({ path, line, rule: `${specifier} belongs to ${home}` })),
-    ),
-  );
+  return files
+    .filter(isSource)
+    .flatMap(({ path, imports }) =>
+      imports.flatMap(({ line, specifier }) =>
+        packageHomes
+          .filter(({ packages, home }) => packages.test(specifier) && !isAt(path, home))
+          .map(({ home }) => ({ path, line, rule: `${specifier} belongs to ${home}` })),
+      ),
+    );
 }
 
 /** Cycles of what is loaded: types are gone by then, and `import()` comes later. */

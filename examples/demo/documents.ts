@@ -1,6 +1,6 @@
-import { valueToJson } from "../../protocol/codec/json/struct.js";
-import { A2AError } from "../../protocol/errors.js";
-import type { Part } from "../../protocol/model.js";
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
+import { A2AError, type Part } from "trivium";
 import { mediaTypeOf, supportedMediaTypes } from "./report.js";
 
 /** Something to analyse: all plain text of a message together, or one file. */
@@ -59,9 +59,24 @@ function contentOf({ content }: Part, field: string): string {
     case "raw":
       return decode(content.value, field);
     case "data":
-      return JSON.stringify(valueToJson(content.value));
+      return JSON.stringify(jsonOf(content.value));
     default:
       return content.value ?? "";
+  }
+}
+
+/** The JSON that a `data` part carries. */
+function jsonOf({ kind }: Value): JsonValue {
+  switch (kind.case) {
+    case "structValue":
+      return Object.fromEntries(Object.entries(kind.value.fields).map(([key, value]) => [key, jsonOf(value)]));
+    case "listValue":
+      return kind.value.values.map(jsonOf);
+    case "nullValue":
+    case undefined:
+      return null;
+    default:
+      return kind.value;
   }
 }
 

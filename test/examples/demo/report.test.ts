@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { mediaTypeOf, sections, supportedMediaTypes } from "../../../src/cli/demo/report.js";
-import { UnreadableFile } from "../../../src/cli/demo/table-figures.js";
+import { mediaTypeOf, sections, supportedMediaTypes } from "../../../examples/demo/report.js";
+import { UnreadableFile } from "../../../examples/demo/unreadable-file.js";
 
 const textTitles = ["Size", "Words & sentences", "Reading time", "Most frequent terms", "Readability"];
 const tableTitles = ["Shape", "Columns", "Missing values", "Ranges"];
@@ -86,7 +86,7 @@ describe("report", () => {
       "unsupported media type image/png, wanted one of text/plain, text/markdown, text/csv, application/json",
     ],
     ["application/json", "{", "invalid JSON at line 1, column 2: unexpected end of the text"],
-    ["text/csv", "a\n1,2", "invalid CSV: invalid record length: expect 1, got 2 on line 2"],
+    ["text/csv", "a\n1,2", "invalid CSV at line 2: the field count is 2, in the header it is 1"],
   ])("throws at the call for %s with content %j", (mediaType, content, message) => {
     expect(() => sections({ mediaType, content })).toThrow(new UnreadableFile(message));
   });

@@ -1,10 +1,8 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Agent } from "../../core/agent.js";
-import { artifact, inputRequired, working } from "../../protocol/events.js";
-import { data, text } from "../../protocol/parts.js";
+import { type Agent, artifact, data, inputRequired, text, working } from "trivium";
 import { type Document, documentsOf, unreadable } from "./documents.js";
 import { mediaTypeOf, type Section, sections } from "./report.js";
-import { UnreadableFile } from "./table-figures.js";
+import { UnreadableFile } from "./unreadable-file.js";
 
 /** Works figures out of text and files, offline: a report that grows section by section, and the same as data. */
 export const textAnalyst: Agent = async function* ({ message, configuration }) {

@@ -1,9 +1,11 @@
-import { type Server, serve } from "trivium";
+import { create } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { data, type Server, serve } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { textAnalyst } from "../../../examples/demo/agent.js";
+import { analystCard } from "../../../examples/demo/card.js";
+import { documentsOf, maxBytes } from "../../../examples/demo/documents.js";
 import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js";
-import { textAnalyst } from "../../../src/cli/demo/agent.js";
-import { analystCard } from "../../../src/cli/demo/card.js";
-import { maxBytes } from "../../../src/cli/demo/documents.js";
 import type { CallOptions } from "../../../src/protocol/context.js";
 import { type Operations, operationOf } from "../../../src/protocol/operations.js";
 import type { JsonRpcFace } from "../../../src/version/codec.js";
@@ -233,6 +235,15 @@ describe("the text analyst", () => {
       {},
     );
     expect(listed.totalSize).toBe(0);
+  });
+
+  it("reads a value without a kind, which gRPC can carry, as null", () => {
+    const part = data([]);
+    part.content = {
+      case: "data",
+      value: create(ValueSchema, { kind: { case: "listValue", value: { values: [{}] } } }),
+    };
+    expect(documentsOf([part])).toMatchObject([{ mediaType: "application/json", content: "[null]" }]);
   });
 
   it("takes as much as its limit says", async () => {

@@ -1,14 +1,6 @@
 import { extname } from "node:path";
 import type { JsonValue } from "@bufbuild/protobuf";
-import {
-  type Column,
-  columnFigures,
-  type Range,
-  type Table,
-  tableFromCsv,
-  tableFromJson,
-  UnreadableFile,
-} from "./table-figures.js";
+import { type Column, columnFigures, type Range, type Table, tableFromCsv, tableFromJson } from "./table-figures.js";
 import {
   frequentTerms,
   type Prose,
@@ -19,6 +11,7 @@ import {
   type WordFigures,
   wordFigures,
 } from "./text-figures.js";
+import { UnreadableFile } from "./unreadable-file.js";
 
 export interface ReportInput {
   /** File name, shown in the first section. */

@@ -1,9 +1,5 @@
-import { CsvError, type Options, parse } from "csv-parse/sync";
-
-/** Content that is not what its media type says; the message names the line, fit to be shown to the sender. */
-export class UnreadableFile extends Error {
-  override readonly name = "UnreadableFile";
-}
+import { csvRecords } from "./csv.js";
+import { UnreadableFile } from "./unreadable-file.js";
 
 /** A blank cell of CSV, a `null` or an absent key of JSON is missing: it is counted, but not among the values. */
 export interface Column {
@@ -48,7 +44,6 @@ export interface ColumnFigures {
 }
 
 const maxDistinct = 1000;
-const rfc4180 = { bom: true, skip_empty_lines: true, record_delimiter: ["\r\n", "\n", "\r"] };
 const separators = [",", ";", "\t"] as const;
 
 /**
@@ -79,22 +74,10 @@ function valueFromCell(cell: string): string | number | boolean {
 
 function headerWidth(content: string, separator: string): number {
   try {
-    return csvRecords(content, separator, { to: 1 })[0]?.length ?? 0;
+    return csvRecords(content, separator).next().value?.length ?? 0;
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error;
     return 0;
-  }
-}
-
-function csvRecords(content: string, delimiter: string, options: Options = {}): string[][] {
-  try {
-    return parse(content, { ...rfc4180, ...options, delimiter });
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    // The library names the line; only its heading is in capitals. It may quote a field of any length.
-    const told = error.message.replace("the parsing is finished with an opening quote at", "open till the end,");
-    const [heading = "", ...details] = told.slice(0, 200).toWellFormed().split(":");
-    throw new UnreadableFile(`invalid CSV: ${[heading.toLowerCase(), ...details].join(":")}`, { cause: error });
   }
 }
 

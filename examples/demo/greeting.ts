@@ -1,13 +1,9 @@
-import { cardPaths } from "../../card/endpoint.js";
-import { bindingTable } from "../../card/mounts.js";
-import type { AgentInterface } from "../../protocol/model.js";
-import { operationOf } from "../../protocol/operations.js";
-import { versionParameter } from "../../protocol/service-parameters.js";
-import type { Server } from "../../server/serve.js";
-import { placeText, type StorePlace } from "../store-place.js";
+import type { AgentCard, Server } from "trivium";
+
+type AgentInterface = AgentCard["supportedInterfaces"][number];
 
 /** Where the agent is, where it keeps its tasks, and a command to copy for each binding. */
-export function greeting({ card, url }: Server, place: StorePlace): string {
+export function greeting({ card, url }: Server, storage: string): string {
   // The same places answer older versions too.
   const [newest] = card.supportedInterfaces;
   const interfaces = card.supportedInterfaces.filter((each) => each.protocolVersion === newest?.protocolVersion);
@@ -16,10 +12,10 @@ export function greeting({ card, url }: Server, place: StorePlace): string {
   return [
     `${card.name} ${card.version} listens.`,
     "",
-    `  ${"card".padEnd(10)} ${url}${cardPaths[0]}`,
+    `  ${"card".padEnd(10)} ${url}/.well-known/agent-card.json`,
     ...lines,
     "",
-    keptText(place),
+    storage,
     "",
     "Try it from the folder of this project:",
     ...commands.map((command) => `\n  ${command}`),
@@ -27,30 +23,25 @@ export function greeting({ card, url }: Server, place: StorePlace): string {
   ].join("\n");
 }
 
-function keptText(place: StorePlace): string {
-  if (place.kind === "memory") return "Tasks are kept in memory and end with this process.";
-  return `Tasks are kept in ${placeText(place)} and are there again after a restart.`;
-}
-
-/** A command to copy for each binding, by the wire's word for it. */
-const commandTable: Readonly<Record<string, (place: AgentInterface) => string>> = {
-  [bindingTable["json-rpc"].wire]: (place) =>
-    curl("-s", place, "", {
+/** A command to copy for each binding, by its name on the card. */
+const commandTable: Readonly<Record<string, (address: AgentInterface) => string>> = {
+  JSONRPC: (address) =>
+    curl("-s", address, "", {
       jsonrpc: "2.0",
       id: 1,
-      method: operationOf("sendMessage").method,
+      method: "SendMessage",
       params: messageOf({ text: "The quick brown fox jumps over the lazy dog. It does so every day." }),
     }),
-  [bindingTable["http-json"].wire]: (place) =>
+  "HTTP+JSON": (address) =>
     curl(
       "-sN",
-      place,
+      address,
       "/message:stream",
       messageOf({ text: "city,people\nOslo,709000\nBergen,", mediaType: "text/csv" }),
     ),
-  [bindingTable.grpc.wire]: ({ url }) => {
+  GRPC: ({ url }) => {
     const request = messageOf({ data: [{ city: "Oslo", people: 709_000 }, { city: "Bergen" }] });
-    return `npx trivium call '${url}' ${operationOf("sendStreamingMessage").method} '${JSON.stringify(request)}'`;
+    return `npx trivium call '${url}' SendStreamingMessage '${JSON.stringify(request)}'`;
   },
 };
 
@@ -59,6 +50,6 @@ function messageOf(part: object): object {
 }
 
 function curl(flags: string, { url, protocolVersion }: AgentInterface, path: string, body: object): string {
-  const headers = `-H 'Content-Type: application/json' -H '${versionParameter}: ${protocolVersion}'`;
+  const headers = `-H 'Content-Type: application/json' -H 'a2a-version: ${protocolVersion}'`;
   return `curl ${flags} '${url}${path}' ${headers} -d '${JSON.stringify(body)}'`;
 }

@@ -7,7 +7,7 @@ import {
   sizeFigures,
   type TextFormat,
   wordFigures,
-} from "../../../src/cli/demo/text-figures.js";
+} from "../../../examples/demo/text-figures.js";
 
 const plainWords = (text: string) => wordFigures(proseOf(text, "plain"));
 const markdownWords = (text: string) => [...wordFigures(proseOf(text, "markdown")).counts.keys()];

@@ -1,4 +1,4 @@
-import type { CardOptions } from "../../card/options.js";
+import type { CardOptions } from "trivium";
 import { supportedMediaTypes } from "./report.js";
 
 const outputModes = ["text/markdown", "text/plain", "application/json"];

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { columnFigures, tableFromCsv, tableFromJson, UnreadableFile } from "../../../src/cli/demo/table-figures.js";
+import { columnFigures, tableFromCsv, tableFromJson } from "../../../examples/demo/table-figures.js";
+import { UnreadableFile } from "../../../examples/demo/unreadable-file.js";
 
 const namesAndValues = (csv: string) => tableFromCsv(csv).columns.map(({ name, values }) => [name, ...values]);
 const figuresOf = (...values: readonly unknown[]) => columnFigures({ name: "c", values }, values.length);
@@ -104,16 +105,24 @@ describe("CSV", () => {
   });
 
   it.each([
-    ["a,b\n1,2\n1,2,3\n", "invalid CSV: invalid record length: expect 2, got 3 on line 3"],
-    ["a,b\n1\n", "invalid CSV: invalid record length: expect 2, got 1 on line 2"],
-    ['a,b\n"1,2\n3,4', "invalid CSV: quote not closed: open till the end, line 3"],
-    ['a,b\n5" pipe,2', 'invalid CSV: invalid opening quote: a quote is found on field 0 at line 2, value is "5"'],
+    ["a,b\n1,2\n1,2,3\n", "invalid CSV at line 3: the field count is 3, in the header it is 2"],
+    ["a,b\n1\n", "invalid CSV at line 2: the field count is 1, in the header it is 2"],
+    ['a,b\n"1,2\n3,4', "invalid CSV at line 2: a quote that is never closed"],
+    ['a,b\n5" pipe,2', "invalid CSV at line 2: a quote inside a field that is not quoted"],
+    ['a,b\r1\r\n,2\n"3"4,5', "invalid CSV at line 2: the field count is 1, in the header it is 2"],
+    ['a,b\r1,"x\n"\r\n"3"4,5', "invalid CSV at line 4: text behind a closing quote"],
   ])("%j is unreadable, and the message names the line", (csv, message) => {
     expect(complaintOf(() => tableFromCsv(csv))).toBe(message);
   });
 
   it("complains briefly even about a huge field", () => {
     expect(complaintOf(() => tableFromCsv(`a,b\n${"x".repeat(1e6)}",2`)).length).toBeLessThan(250);
+  });
+
+  it("with a quoted field of 8 MB is read without exhausting the stack", () => {
+    const field = `${"x".repeat(4)}""`.repeat(1_400_000);
+    expect(tableFromCsv(`a\n"${field}"`).columns[0]?.values[0]).toHaveLength(7_000_000);
+    expect(complaintOf(() => tableFromCsv(`a\n"${field}`))).toBe("invalid CSV at line 2: a quote that is never closed");
   });
 
   it("of 1 MB is read in reasonable time", () => {
