@@ -143,20 +143,22 @@ describe("the architecture test", () => {
     expect(new Set(samples.map(({ rule }) => rule))).toEqual(new Set(Object.keys(rules)));
   });
 
-  it("reads templates with holes, escapes, regular expressions and divisions", () => {
+  it("reads comments, templates with holes, types that are imported in place, and only strings in quotes", () => {
     const source = [
-      `const a = \`x \${f({ b: \`y \${c}\` })} // no comment\`;`,
+      `const a = \`x \${f({ b: \`y \${c}\` })} // no comment\`; // one`,
       'const d = /["/\\]`]/g.test(e) ? 4 / 2 : "\\"";',
-      "const g = (h / 2) /* comment */ + i; // `",
-      "return /'/;",
+      "let g: import('./h.js').H; /* two */",
     ].join("\n");
-    const { bareLines, strings } = parseSource("src/core/a.ts", source);
-    expect(bareLines.map((line) => line.replace(/ +/g, " "))).toEqual([
-      "const a = f({ b: c }) ;",
-      "const d = .test(e) ? 4 / 2 : ;",
-      "const g = (h / 2) + i; ",
-      "return ;",
-    ]);
-    expect(strings.map(({ line, text }) => `${line} ${text}`)).toContain('2 \\"');
+    const { strings, comments, imports } = parseSource("src/core/a.ts", source);
+    const said = (texts: typeof strings) => texts.map(({ line, text }) => `${line} ${text}`);
+    expect(said(comments)).toEqual(["1  one", "3  two "]);
+    expect(said(strings).toSorted()).toEqual(
+      ["1 ", "1  // no comment", "1 x ", "1 y ", '2 \\"', "3 ./h.js"].toSorted(),
+    );
+    expect(imports).toEqual([{ line: 3, specifier: "./h.js", kind: "type" }]);
+  });
+
+  it("refuses a file that is no TypeScript", () => {
+    expect(() => parseSource("src/core/a.ts", "const = 1;")).toThrow("src/core/a.ts: ");
   });
 });

@@ -67,10 +67,10 @@ export const rules = {
   "rooms form no circle": circles,
   "versions are named in their room": perLine(
     ({ path }) => !path.startsWith("src/version/"),
-    ({ strings, bareLines }) =>
+    ({ strings, lines }) =>
       strings
         // The version of HTTP is spelt alike.
-        .filter(({ text, line }) => protocolVersion.test(text) && !/httpVersion/.test(bareLines[line - 1] ?? ""))
+        .filter(({ text, line }) => protocolVersion.test(text) && !/httpVersion/.test(lines[line - 1] ?? ""))
         .map(({ text, line }) => ({ line, rule: `${text} is a protocol version: it belongs to version/` })),
   ),
   "files are small": perLine(
@@ -90,8 +90,14 @@ export const rules = {
       return said;
     },
   ),
-  "no console": matching(/(?<![.\w$])console\./, "console. outside of cli", ({ path }) => !path.startsWith("src/cli/")),
-  "no any": matching(/(?<![.\w$])any(?![\w$])(?!\??\s*[(:]\s)/, "the type any"),
+  "no console": perLine(
+    ({ path }) => !path.startsWith("src/cli/"),
+    ({ consoles }) => consoles.map((line) => ({ line, rule: "console. outside of cli" })),
+  ),
+  "no any": perLine(
+    () => true,
+    ({ anys }) => anys.map((line) => ({ line, rule: "the type any" })),
+  ),
 } as const satisfies Record<string, Rule>;
 
 function perLine(
@@ -99,12 +105,6 @@ function perLine(
   check: (file: SourceFile) => { line: number; rule: string }[],
 ): Rule {
   return (files) => files.filter(applies).flatMap((file) => check(file).map((said) => ({ path: file.path, ...said })));
-}
-
-function matching(pattern: RegExp, rule: string, applies: (file: SourceFile) => boolean = () => true): Rule {
-  return perLine(applies, ({ bareLines }) =>
-    bareLines.flatMap((text, index) => (pattern.test(text) ? [{ line: index + 1, rule }] : [])),
-  );
 }
 
 function arrows(files: readonly SourceFile[]): Breach[] {
