@@ -70,7 +70,7 @@ const samples: readonly {
       "src/core/c.ts":
         'import { a } from "./a.js";\nimport type { B } from "./b.js";\nconst b = () => import("./b.js");',
     },
-    found: ["src/core/c.ts:1"],
+    found: ["src/core/c.ts:1", "src/core/c.ts:2"],
   },
   {
     rule: "rooms form no circle",

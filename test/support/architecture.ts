@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import type { SourceFile } from "./source-file.js";
+import type { Import, SourceFile } from "./source-file.js";
 
 /** A rule that a file breaks, with the offending line. */
 export interface Breach {
@@ -140,44 +140,18 @@ function packages(files: readonly SourceFile[]): Breach[] {
   );
 }
 
-/** Cycles of what is loaded: types are gone by then, and `import()` comes later. */
+/** Cycles between files, types included: only `import()`, which comes later, is free. */
 function cycles(files: readonly SourceFile[]): Breach[] {
-  const byPath = new Map(files.map((file) => [file.path, file]));
-  const done = new Set<string>();
-  const found: Breach[] = [];
-  const visit = (path: string, trail: readonly string[]): void => {
-    if (done.has(path)) return;
-    for (const { line, specifier, kind } of byPath.get(path)?.imports ?? []) {
-      if (kind !== "value" || !specifier.startsWith(".")) continue;
-      const target = resolveImport(path, specifier);
-      const start = [...trail, path].indexOf(target);
-      if (start < 0) visit(target, [...trail, path]);
-      else found.push({ path, line, rule: `closes a cycle: ${[...trail, path].slice(start).join(" → ")} → ${target}` });
-    }
-    done.add(path);
-  };
-  for (const { path } of files) visit(path, []);
-  return found;
+  return closingArrows(files, ({ path }, target, kind) => (kind === "lazy" ? [] : [path, target]));
 }
 
 /** Circles between the rooms of one room, types included. A file that lies directly in a room counts as one. */
 function circles(files: readonly SourceFile[]): Breach[] {
-  const arrows = new Map<string, Map<string, Omit<Breach, "rule">>>();
-  for (const { path, imports } of files) {
-    for (const { line, specifier } of imports) {
-      if (!specifier.startsWith(".")) continue;
-      const [from, to] = roomsApart(path, resolveImport(path, specifier));
-      if (from === undefined || to === undefined) continue;
-      const out = arrows.get(from) ?? new Map<string, Omit<Breach, "rule">>();
-      if (!out.has(to)) out.set(to, { path, line });
-      arrows.set(from, out);
-    }
-  }
-  return closingArrows(arrows);
+  return closingArrows(files, ({ path }, target) => roomsApart(path, target));
 }
 
 /** The two rooms, next to each other, that an arrow between two files joins. Nothing for files of the same room. */
-function roomsApart(from: string, to: string): readonly [] | readonly [string, string] {
+function roomsApart(from: string, to: string): Ends {
   const [left, right] = [from.split("/"), to.split("/")];
   const apart = left.findIndex((part, index) => part !== right[index]);
   const isFile = apart === left.length - 1 && apart === right.length - 1;
@@ -185,19 +159,35 @@ function roomsApart(from: string, to: string): readonly [] | readonly [string, s
   return [left.slice(0, apart + 1).join("/"), right.slice(0, apart + 1).join("/")];
 }
 
-function closingArrows(arrows: ReadonlyMap<string, ReadonlyMap<string, Omit<Breach, "rule">>>): Breach[] {
+type Ends = readonly [] | readonly [from: string, to: string];
+
+/** The imports that close a cycle of what they join. */
+function closingArrows(
+  files: readonly SourceFile[],
+  endsOf: (file: SourceFile, target: string, kind: Import["kind"]) => Ends,
+): Breach[] {
+  const arrows = new Map<string, Map<string, Omit<Breach, "rule">>>();
+  for (const file of files) {
+    for (const { line, specifier, kind } of file.imports) {
+      const [from, to] = specifier.startsWith(".") ? endsOf(file, resolveImport(file.path, specifier), kind) : [];
+      if (from === undefined || to === undefined) continue;
+      const out = arrows.get(from) ?? new Map<string, Omit<Breach, "rule">>();
+      if (!out.has(to)) out.set(to, { path: file.path, line });
+      arrows.set(from, out);
+    }
+  }
   const done = new Set<string>();
   const found: Breach[] = [];
-  const visit = (room: string, trail: readonly string[]): void => {
-    if (done.has(room)) return;
-    for (const [target, arrow] of arrows.get(room) ?? []) {
-      const start = [...trail, room].indexOf(target);
-      if (start < 0) visit(target, [...trail, room]);
-      else found.push({ ...arrow, rule: `closes a circle: ${[...trail, room].slice(start).join(" → ")} → ${target}` });
+  const visit = (from: string, trail: readonly string[]): void => {
+    if (done.has(from)) return;
+    for (const [to, arrow] of arrows.get(from) ?? []) {
+      const start = [...trail, from].indexOf(to);
+      if (start < 0) visit(to, [...trail, from]);
+      else found.push({ ...arrow, rule: `closes a cycle: ${[...trail, from].slice(start).join(" → ")} → ${to}` });
     }
-    done.add(room);
+    done.add(from);
   };
-  for (const room of arrows.keys()) visit(room, []);
+  for (const from of arrows.keys()) visit(from, []);
   return found;
 }
 

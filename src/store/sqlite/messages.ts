@@ -1,17 +1,9 @@
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
-import type { Backend } from "../sql/rows.js";
 import { StoreError, type StoreFailure, storeErrorFrom } from "../sql/store-error.js";
+import type { BackendCall } from "./backend-call.js";
 import type { PackedWrites } from "./packed.js";
 
 // What the main thread and the thread of the database say to each other.
-
-export type BackendMethod = Exclude<keyof Backend, "open" | "close">;
-
-/** A method of the backend that is to be called. */
-export interface BackendCall<M extends BackendMethod = BackendMethod> {
-  readonly method: M;
-  readonly args: Parameters<Backend[M]>;
-}
 
 export type ThreadRequest =
   | { readonly kind: "open" }
@@ -61,11 +53,4 @@ function plainCause(cause: unknown): unknown {
   const code = "code" in cause ? cause.code : undefined;
   const errcode = "errcode" in cause ? cause.errcode : undefined;
   return { message, code, errcode, stack };
-}
-
-/** Calls a method by its name. */
-export function callBackend({ method, args }: BackendCall, backend: Backend): Promise<unknown> {
-  // Name and arguments fit together in each call; together with others the type has lost it.
-  const run = backend[method] as (...args: readonly unknown[]) => Promise<unknown>;
-  return run(...args);
 }

@@ -2,7 +2,8 @@ import type { AppendResult } from "../../core/ports.js";
 import { createGroupCommit } from "../group-commit.js";
 import { type Born, bornHead } from "../sql/born-head.js";
 import type { Backend } from "../sql/rows.js";
-import { type BackendCall, type BackendMethod, errorFromFault, type GroupAnswer } from "./messages.js";
+import type { BackendCall, BackendMethod } from "./backend-call.js";
+import { errorFromFault, type GroupAnswer } from "./messages.js";
 import { type GroupWrite, type HotWrite, packWrites } from "./packed.js";
 import type { DatabaseThread } from "./thread.js";
 

@@ -1,7 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { callBackend } from "./backend-call.js";
 import { openSqlite, type SqliteDatabase, type SqliteSettings } from "./database.js";
 import { runGroup } from "./group.js";
-import { callBackend, faultFrom, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
+import { faultFrom, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
 import { unpackWrites } from "./packed.js";
 
 // The thread of a database: opens it at the first request, and answers one request after another.
