@@ -3,7 +3,7 @@ import { A2AError } from "../protocol/errors.js";
 import type { AbortKind } from "./agent.js";
 
 /** A turn that runs in this process, as far as the counter sees it. */
-export interface CountedTurn {
+interface CountedTurn {
   readonly scope: Scope;
   abort(kind: AbortKind): void;
 }

@@ -1,6 +1,6 @@
 /** Names of the service parameters, as headers and as gRPC metadata (spec 3.2.6). They are compared without case. */
 export const versionParameter = "a2a-version";
-export const extensionsParameter = "a2a-extensions";
+const extensionsParameter = "a2a-extensions";
 /** Its name before it was one of the protocol's own. */
 const oldExtensionsParameter = "x-a2a-extensions";
 

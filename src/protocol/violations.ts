@@ -8,7 +8,7 @@ import type { FieldViolation } from "./errors.js";
 export type Violations = { field: string; readonly description: string }[];
 
 /** More than these are of no help to anybody. */
-export const violationsMax = 20;
+const violationsMax = 20;
 
 const shownKeyLength = 64;
 

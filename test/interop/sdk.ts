@@ -38,7 +38,7 @@ export const sdks: readonly Sdk[] = [
 ];
 
 /** One line of a client's report. */
-export interface Outcome {
+interface Outcome {
   readonly case: string;
   readonly ok: boolean;
   readonly detail: string;

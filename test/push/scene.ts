@@ -20,7 +20,7 @@ import { v1 } from "../../src/version/v1.0/v1.js";
 import { alice, appendTo, newTask } from "../contract/fixtures.js";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.js";
 
-export type Config = Partial<Pick<PushRegistration["config"], "token" | "url">> & {
+type Config = Partial<Pick<PushRegistration["config"], "token" | "url">> & {
   readonly authentication?: { readonly scheme: string; readonly credentials: string };
 };
 
@@ -42,7 +42,7 @@ export interface Scene {
 }
 
 /** A task whose log a test writes. */
-export interface LogOf {
+interface LogOf {
   readonly id: string;
   readonly key: number;
   /** Writes events, all in one write, and says so; with `hint: false` it says nothing. */

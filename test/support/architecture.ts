@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import type { Import, SourceFile } from "./source-file.js";
 
 /** A rule that a file breaks, with the offending line. */
-export interface Breach {
+interface Breach {
   readonly path: string;
   readonly line: number;
   readonly rule: string;

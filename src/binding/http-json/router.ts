@@ -10,10 +10,10 @@ export interface RouteMatch {
 }
 
 /** What the paths of the faces lead to. `allow`: the verbs of a path that the request's own verb does not fit. */
-export type Routed = { readonly match: RouteMatch } | { readonly allow: readonly string[] };
+type Routed = { readonly match: RouteMatch } | { readonly allow: readonly string[] };
 
 /** Picks those of the faces that may take the request, the best first, given which of them know its path and verb. */
-export type PickFaces = (knows: (face: HttpJsonFace) => boolean) => readonly HttpJsonFace[];
+type PickFaces = (knows: (face: HttpJsonFace) => boolean) => readonly HttpJsonFace[];
 
 export type Router = (verb: string, path: string, pick: PickFaces) => Routed;
 

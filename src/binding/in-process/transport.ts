@@ -43,7 +43,7 @@ export interface InProcessOptions {
 }
 
 /** What a request may hold, and its size in binary. */
-export type InProcessLimits = ValidationLimits & Pick<BindingLimits, "contentMaxBytes">;
+type InProcessLimits = ValidationLimits & Pick<BindingLimits, "contentMaxBytes">;
 
 /**
  * Calls a handler in this process, without a wire. Requests are checked as a binding checks them. What goes in and what

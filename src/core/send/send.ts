@@ -130,7 +130,7 @@ async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<
 }
 
 // Reads the log until the send is answered, or its caller has gone. The message stays with the task in any case.
-export async function follow(
+async function follow(
   { runtime, policy, request, context, scope, arrived }: SendCall,
   reader: RecordReader,
   gate: SendGate,

@@ -27,7 +27,7 @@ export async function loadPg(load: () => Promise<{ readonly default: Pg }> = () 
 }
 
 /** A statement that is planned once for each connection when it has a name. */
-export interface Statement {
+interface Statement {
   readonly name: string;
   readonly text: string;
   readonly values: readonly unknown[];

@@ -35,7 +35,7 @@ export interface SqlDialect {
   lockMigrations(transaction: Kysely<Database>): Promise<void>;
 }
 
-export interface ColumnTypes {
+interface ColumnTypes {
   /** The key of the tasks, in the words of the database. */
   readonly serial: string;
   readonly integer: "integer" | "bigint";

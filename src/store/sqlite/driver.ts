@@ -28,7 +28,7 @@ export interface SqliteConnection {
 }
 
 /** Runs a statement and gives its rows. */
-export type Reader = (parameters: readonly SQLInputValue[]) => unknown[];
+type Reader = (parameters: readonly SQLInputValue[]) => unknown[];
 
 export function createSqliteConnection(database: DatabaseSync): SqliteConnection {
   let last: Promise<void> = Promise.resolve();

@@ -37,7 +37,7 @@ export function messageEvent(text: string): StreamResponse {
   return create(StreamResponseSchema, { payload: { case: "message", value: agentMessage(text) } });
 }
 
-export function agentMessage(text: string): Message {
+function agentMessage(text: string): Message {
   return create(MessageSchema, { messageId: `m-${text}`, role: Role.AGENT, parts: partsOf(text) });
 }
 
