@@ -15,21 +15,18 @@ const well: readonly string[] = [];
 export function object(members: Readonly<Record<string, Member>>, hints: Readonly<Record<string, string>> = {}): Rule {
   return (value, path) => {
     if (!isObject(value)) return [`${path} must be an object, not ${kindOf(value)}`];
-    const problems: string[] = [];
-    for (const [name, { rule, missing }] of Object.entries(members)) {
-      const member = value[name];
-      if (member !== undefined) problems.push(...rule(member, `${path}.${name}`));
-      else if (missing !== undefined) problems.push(`${path}.${name} is missing: ${missing}`);
-    }
-    for (const name of Object.keys(value)) {
-      if (Object.hasOwn(members, name) || value[name] === undefined) continue;
-      const hint = Object.hasOwn(hints, name)
-        ? hints[name]
-        : `take it out, or use one of ${Object.keys(members).join(", ")}`;
-      problems.push(`${path}.${name} cannot be given: ${hint}`);
-    }
-    return problems;
+    const strays = Object.keys(value).filter((name) => !Object.hasOwn(members, name) && value[name] !== undefined);
+    const instead = `take it out, or use one of ${Object.keys(members).join(", ")}`;
+    return [
+      ...Object.entries(members).flatMap(([name, member]) => memberProblems(member, value[name], `${path}.${name}`)),
+      ...strays.map((name) => `${path}.${name} cannot be given: ${Object.hasOwn(hints, name) ? hints[name] : instead}`),
+    ];
   };
+}
+
+function memberProblems({ rule, missing }: Member, value: unknown, path: string): readonly string[] {
+  if (value !== undefined) return rule(value, path);
+  return missing === undefined ? well : [`${path} is missing: ${missing}`];
 }
 
 /** A list of at least one entry; no two entries give the same `key`. */

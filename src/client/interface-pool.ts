@@ -43,6 +43,15 @@ interface Try {
   readonly asks: boolean;
 }
 
+/** One call on its way through the interfaces. */
+interface Round {
+  readonly operation: Operation;
+  readonly repeatable: boolean;
+  readonly tries: Try[];
+  /** Guesses at a version that the agent has denied. */
+  readonly denied: Candidate[];
+}
+
 // The last one need not be asked: there is nobody to turn to.
 function triesOf(order: readonly Candidate[]): Try[] {
   return order.map((candidate, index) => {
@@ -95,19 +104,17 @@ export class InterfacePool implements Attempt {
   }
 
   async #first<T>(operation: Operation, options: CallOptions, call: Call<T>): Promise<T> {
-    const { clock } = this.#options;
+    const { clock, probeTimeoutMs } = this.#options;
     const repeatable = this.isRepeatable(operation, options);
     const reads = operation.idempotent && !operation.streams;
-    const order = this.#order(clock.now());
-    const tries = triesOf(order);
     const allowance = allowanceOf(options, clock);
     const failures: unknown[] = [];
-    const denied: Candidate[] = [];
+    const round: Round = { operation, repeatable, tries: triesOf(this.#order(clock.now())), denied: [] };
     // It may grow while it is gone through.
-    for (const [index, { candidate, asks }] of tries.entries()) {
+    for (const [index, { candidate, asks }] of round.tries.entries()) {
       const { client } = candidate;
       // One that was never heard of must not take the time of a call while others wait.
-      const limitMs = Math.min(this.#options.probeTimeoutMs, allowance.left() / (tries.length - index));
+      const limitMs = Math.min(probeTimeoutMs, allowance.left() / (round.tries.length - index));
       const readsAtOnce = asks && reads && !client.isGuess;
       let isAsking = asks && !readsAtOnce;
       try {
@@ -117,22 +124,27 @@ export class InterfacePool implements Attempt {
           ? hurried(allowance, limitMs, (left) => call(client, left))
           : call(client, allowance.next()));
         if (sends(operation)) candidate.settled = true;
-        this.#answered(candidate, denied);
+        this.#answered(candidate, round.denied);
         return reply;
       } catch (error) {
-        if (client.isGuess && !candidate.settled && (isAsking || sends(operation)) && isUnknownMethod(error)) {
-          this.#rest(candidate, reasonOf(error));
-          denied.push(candidate);
-          // What it does not know may be the question alone: when nobody else takes the call either it shall have it.
-          if (isAsking) tries.push({ candidate, asks: false });
-        } else {
-          const known = { repeatable: isAsking || repeatable, proven: candidate.proven };
-          if (!this.#goesOn(candidate, error, known, denied)) throw error;
-        }
+        if (!this.#passesOver(error, { candidate, asks: isAsking }, round)) throw error;
         failures.push(error);
       }
     }
     throw this.#nobody(failures, repeatable);
+  }
+
+  // Whether a failure leads to the next interface. What it says of this one is kept.
+  #passesOver(error: unknown, { candidate, asks }: Try, { operation, repeatable, tries, denied }: Round): boolean {
+    const { client, settled, proven } = candidate;
+    if (!client.isGuess || settled || !(asks || sends(operation)) || !isUnknownMethod(error)) {
+      return this.#goesOn(candidate, error, { repeatable: asks || repeatable, proven }, denied);
+    }
+    this.#rest(candidate, reasonOf(error));
+    denied.push(candidate);
+    // What it does not know may be the question alone: when nobody else takes the call either it shall have it.
+    if (asks) tries.push({ candidate, asks: false });
+    return true;
   }
 
   // Asks for something that does not exist: whatever an agent says to that shows that it is there. An interface that is a

@@ -8,7 +8,14 @@ import { type Capability, type OperationName, type Operations, operationOf } fro
 import { type CalledOperations, withTaskNames } from "./named-tasks.js";
 import { cancelTask } from "./ownership/cancel.js";
 import type { PushService } from "./ports.js";
-import { createPushConfig, deletePushConfig, getPushConfig, inlinePush, listPushConfigs } from "./push-config.js";
+import {
+  createPushConfig,
+  deletePushConfig,
+  getPushConfig,
+  inlinePush,
+  listPushConfigs,
+  type PushCall,
+} from "./push-config.js";
 import { listTasks } from "./read/list-tasks.js";
 import { readTask } from "./read/read-task.js";
 import { subscribeToTask } from "./read/subscribe.js";
@@ -117,26 +124,22 @@ function sendOperations(
 type PushOperation = Extract<OperationName, `${string}PushNotificationConfig${"" | "s"}`>;
 
 function pushOperations({ runtime, push, scopeOf, gate }: Parts): Pick<CalledOperations, PushOperation> {
-  const withPush = (name: OperationName): PushService => {
+  const callOf = (name: PushOperation, ...of: Parameters<ScopeOf>): PushCall => {
     gate(name);
     if (push === undefined) throw noPush();
-    return push;
+    return { runtime, push, scope: scopeOf(...of) };
   };
   return {
-    createTaskPushNotificationConfig: async (request, context, taskName) =>
-      createPushConfig(
-        runtime,
-        withPush("createTaskPushNotificationConfig"),
-        request,
-        { version: context.version, taskName },
-        scopeOf(context, request),
-      ),
+    createTaskPushNotificationConfig: async (request, context, taskName) => {
+      const call = callOf("createTaskPushNotificationConfig", context, request);
+      return createPushConfig(call, request, { version: context.version, taskName });
+    },
     getTaskPushNotificationConfig: async (request, context) =>
-      getPushConfig(runtime, withPush("getTaskPushNotificationConfig"), request, scopeOf(context, request)),
+      getPushConfig(callOf("getTaskPushNotificationConfig", context, request), request),
     listTaskPushNotificationConfigs: async (request, context) =>
-      listPushConfigs(runtime, withPush("listTaskPushNotificationConfigs"), request, scopeOf(context, request)),
+      listPushConfigs(callOf("listTaskPushNotificationConfigs", context, request), request),
     deleteTaskPushNotificationConfig: async (request, context) => {
-      await deletePushConfig(runtime, withPush("deleteTaskPushNotificationConfig"), request, scopeOf(context, request));
+      await deletePushConfig(callOf("deleteTaskPushNotificationConfig", context, request), request);
       return create(EmptySchema);
     },
   };

@@ -23,14 +23,20 @@ export interface Registrant {
   readonly taskName: string | undefined;
 }
 
+/** What the operations go by: where configurations are kept, and whose tasks they may be of. */
+export interface PushCall {
+  readonly runtime: Runtime;
+  readonly push: PushService;
+  readonly scope: Scope;
+}
+
 export async function createPushConfig(
-  runtime: Runtime,
-  push: PushService,
+  call: PushCall,
   request: TaskPushNotificationConfig,
   registrant: Registrant,
-  scope: Scope,
 ): Promise<TaskPushNotificationConfig> {
-  const head = await headOf(runtime, scope, request.taskId);
+  const { runtime, push } = call;
+  const head = await headOf(call, request.taskId);
   check(push, request, "");
   if (isTerminal(head.state)) {
     throw new A2AError("unsupportedOperation", "the task has ended: nothing more would be delivered", {
@@ -43,12 +49,11 @@ export async function createPushConfig(
 }
 
 export async function getPushConfig(
-  runtime: Runtime,
-  push: PushService,
+  call: PushCall,
   request: GetTaskPushNotificationConfigRequest,
-  scope: Scope,
 ): Promise<TaskPushNotificationConfig> {
-  const head = await headOf(runtime, scope, request.taskId);
+  const { push } = call;
+  const head = await headOf(call, request.taskId);
   const registration = await push.store.get(head.key, request.id);
   if (registration === undefined) {
     throw new A2AError("taskNotFound", "no such push configuration", {
@@ -59,12 +64,11 @@ export async function getPushConfig(
 }
 
 export async function listPushConfigs(
-  runtime: Runtime,
-  push: PushService,
+  call: PushCall,
   request: ListTaskPushNotificationConfigsRequest,
-  scope: Scope,
 ): Promise<ListTaskPushNotificationConfigsResponse> {
-  const head = await headOf(runtime, scope, request.taskId);
+  const { push } = call;
+  const head = await headOf(call, request.taskId);
   const all = await push.store.list(head.key);
   const from = request.pageToken === "" ? 0 : 1 + all.findIndex(({ config }) => tokenOf(config) === request.pageToken);
   if (from === 0 && request.pageToken !== "") {
@@ -80,12 +84,11 @@ export async function listPushConfigs(
 }
 
 export async function deletePushConfig(
-  runtime: Runtime,
-  push: PushService,
+  call: PushCall,
   request: DeleteTaskPushNotificationConfigRequest,
-  scope: Scope,
 ): Promise<void> {
-  const head = await headOf(runtime, scope, request.taskId);
+  const { push } = call;
+  const head = await headOf(call, request.taskId);
   await push.store.delete(head.key, request.id);
   push.removed(head.id, request.id);
 }
@@ -99,7 +102,7 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
   check(push, given, "configuration.taskPushNotificationConfig.");
   const config = { ...given, id: given.id || entry };
   const taskId = request.message?.taskId ?? "";
-  if (taskId !== "") await checkRoom(runtime, push, await headOf(runtime, scope, taskId), config.id);
+  if (taskId !== "") await checkRoom(runtime, push, await headOf({ runtime, scope }, taskId), config.id);
   let kept: Promise<void> | undefined;
   const store = async ({ key, id, seq, again }: Parameters<Register>[0]): Promise<void> => {
     const registration = registrationOf(runtime, { key, id, scope, seq }, config, { version, taskName });
@@ -135,7 +138,7 @@ async function insisting({ clock, limits }: Runtime, run: () => Promise<void>): 
   }
 }
 
-async function headOf(runtime: Runtime, scope: Scope, taskId: string): Promise<Head> {
+async function headOf({ runtime, scope }: Omit<PushCall, "push">, taskId: string): Promise<Head> {
   const head = await runtime.store.head(scope, taskId);
   if (head === undefined) throw taskNotFound(taskId);
   return head;

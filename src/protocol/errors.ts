@@ -5,29 +5,29 @@ export interface ErrorRow {
   readonly jsonRpc: number;
   readonly grpc: number;
   readonly http: number;
-  /** True for the nine errors that A2A itself defines. */
+  /** True for the nine errors that A2A itself defines: they have the codes from -32001 to -32009. */
   readonly a2a: boolean;
 }
 
-const row = (reason: string, jsonRpc: number, grpc: number, http: number, a2a = false): ErrorRow => ({
+const row = (reason: string, jsonRpc: number, grpc: number, http: number): ErrorRow => ({
   reason,
   jsonRpc,
   grpc,
   http,
-  a2a,
+  a2a: -32009 <= jsonRpc && jsonRpc <= -32001,
 });
 
 /** What can go wrong, and how each binding says it (spec 3.3.2, 5.4, 9.5). */
 export const errorTable = {
-  taskNotFound: row("TASK_NOT_FOUND", -32001, 5, 404, true),
-  taskNotCancelable: row("TASK_NOT_CANCELABLE", -32002, 9, 400, true),
-  pushNotificationNotSupported: row("PUSH_NOTIFICATION_NOT_SUPPORTED", -32003, 9, 400, true),
-  unsupportedOperation: row("UNSUPPORTED_OPERATION", -32004, 9, 400, true),
-  contentTypeNotSupported: row("CONTENT_TYPE_NOT_SUPPORTED", -32005, 3, 400, true),
-  invalidAgentResponse: row("INVALID_AGENT_RESPONSE", -32006, 13, 500, true),
-  extendedAgentCardNotConfigured: row("EXTENDED_AGENT_CARD_NOT_CONFIGURED", -32007, 9, 400, true),
-  extensionSupportRequired: row("EXTENSION_SUPPORT_REQUIRED", -32008, 9, 400, true),
-  versionNotSupported: row("VERSION_NOT_SUPPORTED", -32009, 9, 400, true),
+  taskNotFound: row("TASK_NOT_FOUND", -32001, 5, 404),
+  taskNotCancelable: row("TASK_NOT_CANCELABLE", -32002, 9, 400),
+  pushNotificationNotSupported: row("PUSH_NOTIFICATION_NOT_SUPPORTED", -32003, 9, 400),
+  unsupportedOperation: row("UNSUPPORTED_OPERATION", -32004, 9, 400),
+  contentTypeNotSupported: row("CONTENT_TYPE_NOT_SUPPORTED", -32005, 3, 400),
+  invalidAgentResponse: row("INVALID_AGENT_RESPONSE", -32006, 13, 500),
+  extendedAgentCardNotConfigured: row("EXTENDED_AGENT_CARD_NOT_CONFIGURED", -32007, 9, 400),
+  extensionSupportRequired: row("EXTENSION_SUPPORT_REQUIRED", -32008, 9, 400),
+  versionNotSupported: row("VERSION_NOT_SUPPORTED", -32009, 9, 400),
   parseError: row("PARSE_ERROR", -32700, 3, 400),
   invalidRequest: row("INVALID_REQUEST", -32600, 3, 400),
   methodNotFound: row("METHOD_NOT_FOUND", -32601, 12, 404),

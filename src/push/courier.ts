@@ -130,22 +130,25 @@ export class Courier {
     for (;;) {
       const page = await this.#ask(() => this.#deps.tasks.recordsAfter(this.key, this.position, pageRecords));
       if (page === undefined) return this.#finish();
-      if (page === "compacted") {
-        if (!(await this.#tellTask())) return false;
-        continue;
-      }
-      for (const record of page.records) {
-        if (record.seq <= this.position) continue;
-        if (!(await this.#deal(record))) return false;
-        // The task was told instead, and it goes on behind that.
-        if (this.position < record.seq) break;
-      }
-      if (page.records.length > 0 && this.position < page.head.seq) continue;
+      const isKept = page === "compacted" ? await this.#tellTask() : await this.#dealWith(page.records);
+      if (!isKept) return false;
+      if (page === "compacted" || (page.records.length > 0 && this.position < page.head.seq)) continue;
       if (isTerminal(page.head.state)) return this.#finish();
       // A task that rests owes nothing: whoever holds it next need not look.
       if (page.head.holder === "") this.#cursor.move(this.position);
       return true;
     }
+  }
+
+  // False when the configuration is gone.
+  async #dealWith(records: readonly LogRecord[]): Promise<boolean> {
+    for (const record of records) {
+      if (record.seq <= this.position) continue;
+      if (!(await this.#deal(record))) return false;
+      // The task was told instead, and it goes on behind that.
+      if (this.position < record.seq) break;
+    }
+    return true;
   }
 
   // False when the configuration is gone.

@@ -31,60 +31,65 @@ export interface JsonRpcTransportOptions extends HttpTransportOptions {
 
 interface RpcClient {
   readonly face: JsonRpcFace;
-  readonly send: (body: string, accept: string, options: CallOptions, left?: AbortSignal) => Promise<Incoming>;
+  readonly send: SendHttp;
+  readonly url: string;
   readonly nextId: () => number;
   readonly replyMaxBytes: number;
   readonly eventMaxLength: number;
 }
 
+interface RpcCall {
+  readonly operation: Operation;
+  readonly request: AnyMessage;
+  readonly options: CallOptions;
+  readonly left?: AbortSignal;
+}
+
 /** The client end of JSON-RPC: calls an agent by `fetch`. */
 export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operations<CallOptions> {
   const { face, url, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
-  const sender: SendHttp = createSender(options, face);
   let lastId = 0;
   const client: RpcClient = {
     face,
-    send: (body, accept, callOptions, left) =>
-      sender({ method: "POST", url, accept, contentType: jsonMediaType, body, options: callOptions, left }),
+    send: createSender(options, face),
+    url,
     nextId: () => ++lastId,
     replyMaxBytes,
     eventMaxLength,
   };
   const calls = createTransport({
-    unary: async (operation, request, call) =>
-      operation.name === "getExtendedAgentCard" && face.extendedCardUrl !== undefined
-        ? readExtendedCard(client, sender, face.extendedCardUrl(url), operation, request, call)
-        : callUnary(client, operation, request, call),
-    stream: (operation, request, call) => leavable((left) => callStream(client, operation, request, call, left)),
+    unary: async (operation, request, callOptions) => {
+      const call = { operation, request, options: callOptions };
+      return operation.name === "getExtendedAgentCard" && face.extendedCardUrl !== undefined
+        ? readExtendedCard(client, call, face.extendedCardUrl(url))
+        : callUnary(client, call);
+    },
+    stream: (operation, request, callOptions) =>
+      leavable((left) => callStream(client, { operation, request, options: callOptions, left })),
   });
   return face.call?.(calls) ?? calls;
 }
 
-function bodyOf({ face, nextId }: RpcClient, operation: Operation, request: AnyMessage): string {
+function post({ face, nextId, send, url }: RpcClient, call: RpcCall, accept: string): Promise<Incoming> {
+  const { operation, request, options, left } = call;
   const method = face.methodOf(operation);
   if (method === undefined) throw missingIn(face, operation, "JSON-RPC");
   const params = face.codec(operation).writeRequest(request);
-  return JSON.stringify({ jsonrpc: "2.0", id: nextId(), method, params });
+  const body = JSON.stringify({ jsonrpc: "2.0", id: nextId(), method, params });
+  return send({ method: "POST", url, accept, contentType: jsonMediaType, body, options, left });
 }
 
-async function callUnary(
-  client: RpcClient,
-  operation: Operation,
-  request: AnyMessage,
-  options: CallOptions,
-): Promise<AnyMessage> {
-  const incoming = await client.send(bodyOf(client, operation, request), jsonMediaType, options);
+async function callUnary(client: RpcClient, call: RpcCall): Promise<AnyMessage> {
+  const { operation, request } = call;
+  const incoming = await post(client, call, jsonMediaType);
   return client.face.codec(operation).readReply(await readResult(client, incoming), request);
 }
 
 /** The extended card of a version that reads it by GET, and says by the status alone what is wrong. */
 async function readExtendedCard(
-  { face, replyMaxBytes }: RpcClient,
-  send: SendHttp,
+  { face, send, replyMaxBytes }: RpcClient,
+  { operation, request, options }: RpcCall,
   url: string,
-  operation: Operation,
-  request: AnyMessage,
-  options: CallOptions,
 ): Promise<AnyMessage> {
   const incoming = await send({ method: "GET", url, accept: jsonMediaType, options });
   const text = await readText(incoming, replyMaxBytes);
@@ -112,15 +117,11 @@ async function readResult({ face, replyMaxBytes }: RpcClient, incoming: Incoming
 
 async function* callStream(
   client: RpcClient,
-  operation: Operation,
-  request: AnyMessage,
-  options: CallOptions,
-  left: AbortSignal,
+  call: RpcCall & { readonly left: AbortSignal },
 ): AsyncGenerator<StreamItem, void, undefined> {
-  const reader = client.face.readStream(operation, request);
-  const body = bodyOf(client, operation, request);
+  const reader = client.face.readStream(call.operation, call.request);
   try {
-    const incoming = await client.send(body, `${eventStreamType}, ${jsonMediaType}`, options, left);
+    const incoming = await post(client, call, `${eventStreamType}, ${jsonMediaType}`);
     if (!isEventStream(incoming)) {
       yield* reader.read((await readResult(client, incoming)) ?? null);
       return;
@@ -132,7 +133,7 @@ async function* callStream(
       }
     }
   } catch (error) {
-    if (!left.aborted) throw error;
+    if (!call.left.aborted) throw error;
   }
 }
 

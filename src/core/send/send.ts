@@ -6,6 +6,7 @@ import { type Delivery, deliver } from "../ownership/claim.js";
 import type { LogRecord } from "../ports.js";
 import { isTaken, type Placed, readStoredTask, readTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
+import type { Verdict } from "../read/task-stream.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { shuttingDown } from "../turn-counter.js";
@@ -130,12 +131,9 @@ async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<
 }
 
 // Reads the log until the send is answered, or its caller has gone. The message stays with the task in any case.
-async function follow(
-  { runtime, policy, request, context, scope, arrived }: SendCall,
-  reader: RecordReader,
-  gate: SendGate,
-): Promise<SendMessageResponse> {
-  arrived?.();
+async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Promise<SendMessageResponse> {
+  const { runtime, request, context, scope } = call;
+  call.arrived?.();
   const leave = (): void => reader.close();
   if (context.signal.aborted) leave();
   context.signal.addEventListener("abort", leave, { once: true });
@@ -143,20 +141,26 @@ async function follow(
     for (;;) {
       const records = await reader.next();
       if (records === "closed") throw context.signal.aborted ? context.signal.reason : shuttingDown();
-      if (typeof records === "string") return fromHistory({ runtime, request, context, scope, policy }, reader.taskId);
-      for (const record of records) {
-        const verdict = gate.see(record);
-        if (verdict === undefined) continue;
-        if (verdict !== "answer") throw verdict.error;
-        const historyLength = request.configuration?.historyLength;
-        const { task } = await readTask(runtime, scope, reader.taskId, { historyLength, from: reader.position });
-        return taskResponse(task);
-      }
+      if (typeof records === "string") return fromHistory(call, reader.taskId);
+      const verdict = verdictOn(records, gate);
+      if (verdict === undefined) continue;
+      if (verdict !== "answer") throw verdict.error;
+      const historyLength = request.configuration?.historyLength;
+      const { task } = await readTask(runtime, scope, reader.taskId, { historyLength, from: reader.position });
+      return taskResponse(task);
     }
   } finally {
     reader.close();
     context.signal.removeEventListener("abort", leave);
   }
+}
+
+function verdictOn(records: readonly LogRecord[], gate: SendGate): Verdict {
+  for (const record of records) {
+    const verdict = gate.see(record);
+    if (verdict !== undefined) return verdict;
+  }
+  return undefined;
 }
 
 // The log has gone, since the task ended a while ago: its history says whether the message was taken.

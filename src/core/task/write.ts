@@ -1,6 +1,6 @@
 import type { Scope } from "../../protocol/context.js";
 import { TaskState } from "../../protocol/model.js";
-import type { Append, AppendResult, Head, LogRecord } from "../ports.js";
+import type { Append, AppendResult, Head, LogRecord, TaskStore } from "../ports.js";
 import { isAnswer, NameTaken } from "../store-failure.js";
 import type { LiveTaskDeps } from "./live-task-deps.js";
 
@@ -94,18 +94,23 @@ export async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, 
 
 // What stands behind the fence tells whether the write put it there. When the log of a new task is not what we wrote,
 // another process has taken it over, or has made it.
-async function tookEffect({ store }: LiveTaskDeps, write: Write): Promise<Outcome | undefined> {
-  const { task, fence, claim, body } = write;
-  const { length } = body.records;
-  if (fence.key === undefined) {
-    const head = await store.head(task.scope, task.id);
-    if (head === undefined) return undefined;
-    const alone = head.epoch === 1 && head.seq === length;
-    const page = alone ? await store.recordsAfter(head.key, 0, length) : undefined;
-    const same = typeof page === "object" && isSameWrite(body.records, page.records);
-    return { result: same ? "stored" : "fenced", head };
-  }
-  const page = await store.recordsAfter(fence.key, fence.seq, length);
+function tookEffect({ store }: LiveTaskDeps, write: Write): Promise<Outcome | undefined> {
+  const { key } = write.fence;
+  return key === undefined ? wasCreated(store, write) : wasAppended(store, key, write);
+}
+
+async function wasCreated(store: TaskStore, { task, body: { records } }: Write): Promise<Outcome | undefined> {
+  const head = await store.head(task.scope, task.id);
+  if (head === undefined) return undefined;
+  const alone = head.epoch === 1 && head.seq === records.length;
+  const page = alone ? await store.recordsAfter(head.key, 0, records.length) : undefined;
+  const same = typeof page === "object" && isSameWrite(records, page.records);
+  return { result: same ? "stored" : "fenced", head };
+}
+
+async function wasAppended(store: TaskStore, key: number, write: Write): Promise<Outcome | undefined> {
+  const { fence, claim, body } = write;
+  const page = await store.recordsAfter(key, fence.seq, body.records.length);
   if (page === undefined || page === "compacted") return undefined;
   if (page.head.epoch !== fence.epoch + (claim === undefined ? 0 : 1)) return undefined;
   // Claims for a restart are alike, whoever makes them, and a write that parks may have no record: the holder tells.

@@ -34,8 +34,8 @@ export interface TasksTable {
   logged_at: number | null;
 }
 
-/** The fold of a task up to `seq`; one for each task that has any. */
-interface SnapshotsTable {
+/** The fold of a task up to `seq`; one for each task that has any. @public: declarations of queries name it. */
+export interface SnapshotsTable {
   key: number;
   seq: number;
   format: number;
@@ -61,7 +61,8 @@ interface InboxTable {
   payload: Uint8Array;
 }
 
-interface InstancesTable {
+/** Processes that run turns. @public: declarations of queries name it. */
+export interface InstancesTable {
   name: string;
   expires_at: number;
 }

@@ -136,6 +136,12 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
         assert.deepEqual(await store.due(10), []);
       }),
     );
+  });
+  dueTests({ describe, it }, make);
+}
+
+function dueTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("a parked task", () => {
     it(
       "is due from its time on: the earliest first, at most as many as asked for",
       withStore(make, async (store) => {

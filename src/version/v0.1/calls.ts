@@ -66,8 +66,7 @@ interface Asked {
 /** Asks for a task until it is one to answer with. An agent that cannot be asked has said all that it will. */
 async function settled(sent: Task, asked: Asked): Promise<Task> {
   const { options, pause, historyLength } = asked;
-  const request = create(GetTaskRequestSchema, { id: sent.id });
-  if (historyLength !== undefined) request.historyLength = historyLength;
+  const request = create(GetTaskRequestSchema, { id: sent.id, historyLength });
   let breaks = 0;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, maxPauseMs)) {
     await pause(Math.min(pauseMs, timeLeft(asked) ?? pauseMs), options.signal);
@@ -82,13 +81,18 @@ async function settled(sent: Task, asked: Asked): Promise<Task> {
       if (isAnswer(task)) return task;
       breaks = 0;
     } catch (error) {
-      if (error instanceof A2AError && notAsked.has(error.code)) return sent;
+      if (isSilent(error)) return sent;
       if (!isBreak(error) || ++breaks >= maxBreaks) throw afterSend(error);
     }
   }
 }
 
 const notAsked: ReadonlySet<string> = new Set(["methodNotFound", "taskNotFound", "unsupportedOperation"]);
+
+// It tells of no task, or not of this one.
+function isSilent(error: unknown): boolean {
+  return error instanceof A2AError && notAsked.has(error.code);
+}
 
 function isBreak(error: unknown): boolean {
   return error instanceof A2AError && error.code === "unavailable";

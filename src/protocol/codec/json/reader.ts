@@ -58,34 +58,51 @@ export function readJson<Desc extends DescMessage>(
 }
 
 const messageReader = perMessageType((desc) => {
-  const fresh = emptyMessage(desc);
   const members = new Map<string, MemberReader>();
   for (const field of desc.fields) {
     const reader = memberReader(field);
     members.set(field.jsonName, reader).set(field.name, reader);
   }
-  return (json: JsonValue, reading: FreeJsonCheck, depth: number): AnyMessage => {
-    const message = fresh();
-    const { violations } = reading;
-    if (!isJsonObject(json)) {
-      addViolation(violations, mustBe("an object", json));
-      return message;
-    }
-    if (!checkDepth(reading, depth)) return message;
-    for (const key of Object.keys(json)) {
-      const member = members.get(key);
-      const value = json[key];
-      if (member === undefined || value === undefined || (value === null && !member.takesNull)) continue;
-      const before = violations.length;
-      if (key !== member.jsonName && Object.hasOwn(json, member.jsonName)) {
-        addViolation(violations, `is also given as ${member.protoName}`);
-      }
-      setMember(message, member, member.read(value, reading, depth + 1), violations);
-      if (violations.length !== before) underMember(violations, before, member.jsonName);
-    }
-    return message;
-  };
+  const shape: MessageReader = { fresh: emptyMessage(desc), members };
+  return (json: JsonValue, reading: FreeJsonCheck, depth: number) => readMessage(shape, json, reading, depth);
 });
+
+interface MessageReader {
+  readonly fresh: () => DynamicMessage;
+  /** By both of their names. */
+  readonly members: ReadonlyMap<string, MemberReader>;
+}
+
+function readMessage(
+  { fresh, members }: MessageReader,
+  json: JsonValue,
+  reading: FreeJsonCheck,
+  depth: number,
+): AnyMessage {
+  const message = fresh();
+  const { violations } = reading;
+  if (!isJsonObject(json)) {
+    addViolation(violations, mustBe("an object", json));
+    return message;
+  }
+  if (!checkDepth(reading, depth)) return message;
+  for (const key of Object.keys(json)) {
+    const member = members.get(key);
+    const value = json[key];
+    if (member === undefined || !isGiven(member, value)) continue;
+    const before = violations.length;
+    if (key !== member.jsonName && Object.hasOwn(json, member.jsonName)) {
+      addViolation(violations, `is also given as ${member.protoName}`);
+    }
+    setMember(message, member, member.read(value, reading, depth + 1), violations);
+    if (violations.length !== before) underMember(violations, before, member.jsonName);
+  }
+  return message;
+}
+
+function isGiven({ takesNull }: MemberReader, value: JsonValue | undefined): value is JsonValue {
+  return value !== undefined && (value !== null || takesNull);
+}
 
 function setMember(message: DynamicMessage, member: MemberReader, value: unknown, violations: Violations): void {
   const { oneof, localName } = member;
