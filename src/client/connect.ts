@@ -1,7 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { credentialSource } from "../auth/credential-source.js";
+import type { credentialSource } from "../auth/credential-source.js";
 import { mayCarry, mayCarryTo } from "../auth/may-carry.js";
 import { bindingTable } from "../card/mounts.js";
+import { callerClock } from "../protocol/async/clock.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
@@ -15,7 +16,6 @@ import type { Composition } from "./compose.js";
 import { type ClientLimits, type ClientOptions, defaultClientLimits } from "./options.js";
 import type { Network, Platform } from "./platform.js";
 import { createRetries } from "./retrying.js";
-import { machineClock } from "./timing.js";
 import type { TransportFactory } from "./transports.js";
 import { knownVersions } from "./versions.js";
 
@@ -57,8 +57,9 @@ export function clientFactory(platform: Platform): ClientFactory {
 }
 
 async function connectParts(agent: AgentAddress, options: ConnectOptions, platform: Platform): Promise<ClientParts> {
-  const { clock = machineClock, interceptors = [], extensions = [], sendOnce = true, timeoutMs, retry = {} } = options;
+  const { clock = callerClock, interceptors = [], extensions = [], sendOnce = true, timeoutMs, retry = {} } = options;
   const limits = limitsOf(options.limits);
+  const credentialsFor = options.credentials && (await import("../auth/credential-source.js")).credentialSource;
   const versions = knownVersions(options.fileBytes);
   const spoken = options.versions && versionEntries(options.versions).map(({ name }) => name);
   const { connectTimeoutMs } = limits;
@@ -86,6 +87,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
   const network = networkOf(options, platform, { connectTimeoutMs, tls: options.tls, trusted });
   const facts = {
     options,
+    credentialsFor,
     transports: platform.transports(versions),
     spoken,
     network,
@@ -173,6 +175,8 @@ function limitsOf(own: Partial<ClientLimits> = {}): ClientLimits {
 
 interface CompositionFacts {
   readonly options: ClientOptions;
+  /** Loaded for clients with credentials. */
+  readonly credentialsFor: typeof credentialSource | undefined;
   /** The platform's own. */
   readonly transports: readonly TransportFactory[];
   readonly spoken: readonly string[] | undefined;
@@ -182,9 +186,10 @@ interface CompositionFacts {
   readonly closed: AbortSignal;
 }
 
-function compositionOf({ options, transports: ours, spoken, network, limits, cardUrl, closed }: CompositionFacts) {
+function compositionOf(facts: CompositionFacts) {
+  const { options, credentialsFor, transports: ours, spoken, network, limits, cardUrl, closed } = facts;
   const {
-    clock = machineClock,
+    clock = callerClock,
     prefer = [],
     transports = [],
     credentials,
@@ -204,9 +209,8 @@ function compositionOf({ options, transports: ours, spoken, network, limits, car
     prefer,
     setting: { fetch, policy: network.policy, headers, tls, isSecure, ...limits },
     credentials:
-      credentials === undefined
-        ? undefined
-        : credentialSource(card, credentials, { fetch, clock, allowPlaintext, certificates: tls?.cert !== undefined }),
+      credentials &&
+      credentialsFor?.(card, credentials, { fetch, clock, allowPlaintext, certificates: tls?.cert !== undefined }),
     mayCarry: (binding, url) =>
       allowPlaintext || (binding === bindingTable.grpc.wire ? isSafeForGrpc(url) : mayCarry(url, false)),
     clock,

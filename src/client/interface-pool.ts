@@ -1,17 +1,19 @@
 import { type Message as AnyMessage, create } from "@bufbuild/protobuf";
+import type { Clock } from "../protocol/async/clock.js";
+import { grownPause } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import { type Operation, operationOf } from "../protocol/operations.js";
 import { randomUuid } from "../protocol/uuid.js";
 import { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./connection.js";
-import { type Circumstances, isAnswer, isUnknownMethod, leadsOn, reasonOf } from "./failures.js";
+import { isAnswer, isUnknownMethod, leadsOn, reasonOf } from "./failures.js";
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
-import { type Allowance, allowanceOf, type ClientClock } from "./timing.js";
+import { type Allowance, allowanceOf } from "./timing.js";
 
 export interface InterfacePoolOptions {
   /** All interfaces of the card, in the order of preference; those that cannot be called with the reason. */
   readonly interfaces: readonly (InterfaceClient | PassedOver)[];
-  readonly clock: ClientClock;
+  readonly clock: Clock;
   /** Whether a call may be sent twice. */
   readonly isRepeatable: (operation: Operation, options: CallOptions) => boolean;
   /** How long the question to an interface that was never used may take, while there are others. */
@@ -29,12 +31,12 @@ interface Candidate {
   settled: boolean;
   /** Until when it is left alone. */
   restsUntil: number;
-  restMs: number;
+  /** How often it has failed since it answered last. */
+  failures: number;
   reason: string;
 }
 
-const firstRestMs = 30_000;
-const maxRestMs = 600_000;
+const rests = { firstMs: 30_000, maxMs: 600_000 };
 const forGood = Number.MAX_SAFE_INTEGER;
 
 interface Try {
@@ -75,9 +77,7 @@ export class InterfacePool implements Attempt {
   constructor(options: InterfacePoolOptions) {
     this.#options = options;
     this.#candidates = options.interfaces.flatMap((client) =>
-      "reason" in client
-        ? []
-        : [{ client, proven: false, settled: false, restsUntil: 0, restMs: firstRestMs, reason: "" }],
+      "reason" in client ? [] : [{ client, proven: false, settled: false, restsUntil: 0, failures: 0, reason: "" }],
     );
   }
 
@@ -137,14 +137,19 @@ export class InterfacePool implements Attempt {
   // Whether a failure leads to the next interface. What it says of this one is kept.
   #passesOver(error: unknown, { candidate, asks }: Try, { operation, repeatable, tries, denied }: Round): boolean {
     const { client, settled, proven } = candidate;
-    if (!client.isGuess || settled || !(asks || sends(operation)) || !isUnknownMethod(error)) {
-      return this.#goesOn(candidate, error, { repeatable: asks || repeatable, proven }, denied);
+    if (client.isGuess && !settled && (asks || sends(operation)) && isUnknownMethod(error)) {
+      this.#rest(candidate, reasonOf(error));
+      denied.push(candidate);
+      // What it does not know may be the question alone: when nobody else takes the call either it shall have it.
+      if (asks) tries.push({ candidate, asks: false });
+      return true;
     }
-    this.#rest(candidate, reasonOf(error));
-    denied.push(candidate);
-    // What it does not know may be the question alone: when nobody else takes the call either it shall have it.
-    if (asks) tries.push({ candidate, asks: false });
-    return true;
+    if (error instanceof ConnectionError || leadsOn(error, { repeatable: true, proven })) {
+      this.#rest(candidate, reasonOf(error));
+    } else if (isAnswer(error)) {
+      this.#answered(candidate, denied);
+    }
+    return leadsOn(error, { repeatable: asks || repeatable, proven });
   }
 
   // Asks for something that does not exist: whatever an agent says to that shows that it is there. An interface that is a
@@ -171,20 +176,10 @@ export class InterfacePool implements Attempt {
     return [...rested, ...resting.sort((a, b) => a.restsUntil - b.restsUntil)];
   }
 
-  #goesOn(candidate: Candidate, error: unknown, circumstances: Circumstances, denied: readonly Candidate[]): boolean {
-    const leads = leadsOn(error, circumstances);
-    if (error instanceof ConnectionError || leadsOn(error, { ...circumstances, repeatable: true })) {
-      this.#rest(candidate, reasonOf(error));
-    } else if (isAnswer(error)) {
-      this.#answered(candidate, denied);
-    }
-    return leads;
-  }
-
   #rest(candidate: Candidate, reason: string): void {
     candidate.proven = false;
-    candidate.restsUntil = this.#options.clock.now() + candidate.restMs;
-    candidate.restMs = Math.min(candidate.restMs * 2, maxRestMs);
+    candidate.failures += 1;
+    candidate.restsUntil = this.#options.clock.now() + grownPause(candidate.failures, rests);
     candidate.reason = reason;
   }
 
@@ -193,7 +188,7 @@ export class InterfacePool implements Attempt {
     for (const guess of denied) guess.restsUntil = forGood;
     candidate.proven = true;
     candidate.restsUntil = 0;
-    candidate.restMs = firstRestMs;
+    candidate.failures = 0;
     if (isSame(this.#connection, candidate.client.name)) return;
     const { interfaces } = this.#options;
     const before = interfaces.slice(0, interfaces.indexOf(candidate.client));

@@ -1,12 +1,12 @@
 import type { CredentialOptions, CredentialProvider } from "../auth/options.js";
 import type { ClientTls } from "../binding/fetch/client-tls.js";
 import type { Caller } from "../binding/transport.js";
+import type { Clock } from "../protocol/async/clock.js";
 import type { FileBytes } from "../version/options.js";
 import type { VersionName } from "../version/versions.js";
 import type { CardCache } from "./card/card-cache.js";
 import type { Connection } from "./connection.js";
 import type { RetryOptions } from "./retrying.js";
-import type { ClientClock } from "./timing.js";
 import type { TransportFactory } from "./transports.js";
 
 /** Limits of a client, each with its own name. */
@@ -83,5 +83,5 @@ export interface ClientOptions {
   /** Default: the platform's own. */
   readonly fetch?: typeof fetch | undefined;
   /** Default: the machine's time. */
-  readonly clock?: ClientClock | undefined;
+  readonly clock?: Clock | undefined;
 }

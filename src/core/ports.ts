@@ -10,15 +10,9 @@ import type {
   TaskState,
 } from "../protocol/model.js";
 
-// All that the core asks of the outside. Each port has a contract suite in test/contract that every implementation runs.
+export type { Clock } from "../protocol/async/clock.js";
 
-/** Time, injected so that tests turn it. Timers never keep a process alive. */
-export interface Clock {
-  /** Milliseconds since the epoch. */
-  now(): number;
-  /** Calls once after `ms`; the returned function takes it back. */
-  after(ms: number, run: () => void): () => void;
-}
+// All that the core asks of the outside. Each port has a contract suite in test/contract that every implementation runs.
 
 /** Why a turn was started. */
 export type TurnCause = "message" | "wake" | "restart";

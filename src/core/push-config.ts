@@ -1,3 +1,5 @@
+import { noop } from "../protocol/async/noop.js";
+import { retry } from "../protocol/async/retry.js";
 import type { Scope } from "../protocol/context.js";
 import { A2AError, invalidParams, taskNotFound } from "../protocol/errors.js";
 import type {
@@ -11,8 +13,7 @@ import { isTerminal } from "../protocol/states.js";
 import type { Head, PushRegistration, PushService } from "./ports.js";
 import type { Runtime } from "./runtime.js";
 import type { Register, SendCall } from "./send/send.js";
-import { isAnswer } from "./store-failure.js";
-import { firstPauseMs, maxPauseMs } from "./task/write.js";
+import { isAnswer, storeRetries } from "./store-failure.js";
 
 // The four operations on push configurations, and the inline one of a send (spec 3.1.7 to 3.1.10, 4.3). Credentials go in
 // and never come out again.
@@ -107,10 +108,10 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
   const store = async ({ key, id, seq, again }: Parameters<Register>[0]): Promise<void> => {
     const registration = registrationOf(runtime, { key, id, scope, seq }, config, { version, taskName });
     try {
-      await insisting(runtime, async () => {
+      await retry(async () => {
         if (again === true && (await push.store.get(key, config.id)) !== undefined) return;
         await keep(runtime, push, await inPlace(push, registration));
-      });
+      }, storeRetries(runtime));
     } catch (error) {
       runtime.logger.error({ taskId: id, error }, "an inline push configuration could not be stored");
       // The caller of a store that does not answer is told so, and may send again.
@@ -120,22 +121,9 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
   const register = (task: Parameters<Register>[0]): void => {
     kept = store(task);
     // Its caller may have gone.
-    kept.catch(() => {});
+    kept.catch(noop);
   };
   return Object.assign(register, { kept: () => kept });
-}
-
-// Goes on through failures of the store, for as long as a turn would.
-async function insisting({ clock, limits }: Runtime, run: () => Promise<void>): Promise<void> {
-  const until = clock.now() + limits.storeRetryMs;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
-    try {
-      return await run();
-    } catch (error) {
-      if (isAnswer(error) || clock.now() + pauseMs > until) throw error;
-    }
-    await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
-  }
 }
 
 async function headOf({ runtime, scope }: Omit<PushCall, "push">, taskId: string): Promise<Head> {

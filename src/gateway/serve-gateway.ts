@@ -1,6 +1,6 @@
 import type { Listening } from "../card/urls.js";
-import { systemClock } from "../core/clock.js";
 import type { RequestHandler } from "../core/request-handler.js";
+import { systemClock } from "../protocol/async/system-clock.js";
 import type { ServerContext } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import { silentLogger } from "../protocol/logger.js";

@@ -1,5 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { LogRecord, PushRegistration } from "../core/ports.js";
+import { noop } from "../protocol/async/noop.js";
+import { unlessAborted } from "../protocol/async/pause.js";
 import type { StreamResponse, Task } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 import { type AskStore, createAskStore } from "./ask-store.js";
@@ -8,7 +10,6 @@ import { joinChunks, pageRecords } from "./join-chunks.js";
 import { LazyCursor } from "./lazy-cursor.js";
 import { type ChunkRun, type Due, type Plan, planArtifacts, planEvents } from "./plan.js";
 import { TaskReplay } from "./task-replay.js";
-import { unlessAborted } from "./unless-aborted.js";
 
 class Stopped extends Error {}
 
@@ -40,7 +41,7 @@ export class Courier {
   /** Ends waiting: calls go on. */
   readonly #hurry = new AbortController();
   #dirty: boolean = true;
-  #wakeUp = (): void => {};
+  #wakeUp = noop;
 
   constructor(deps: CourierDeps, registration: PushRegistration) {
     this.#deps = deps;
@@ -208,7 +209,7 @@ export class Courier {
     return new LazyCursor({
       clock,
       cursor,
-      write: (told) => unlessAborted(signal, store.advance(this.key, this.id, told)),
+      write: (told) => unlessAborted(store.advance(this.key, this.id, told), signal),
       onError: (error) => {
         if (!signal.aborted) logger.warn(this.#said({ error }), "how far a webhook was told could not be stored");
       },

@@ -4,6 +4,7 @@ import { nodeListener } from "../binding/http/node-listener.js";
 import type { RequestListener } from "../binding/listen/connection.js";
 import { createListener, type Listener } from "../binding/listen/listener.js";
 import type { Listening } from "../card/urls.js";
+import { noop } from "../protocol/async/noop.js";
 import { composeAgent, type HostedAgent, hostTasks } from "./agent.js";
 import { createFallback } from "./fallback.js";
 import type { ComposedAgent, InProcessAgent } from "./host.js";
@@ -114,7 +115,7 @@ async function listen(
   try {
     const faces = bindings.includes("grpc") ? versions.flatMap((version) => version.grpc ?? []) : [];
     if (faces.length === 0) {
-      return { main: await createListener({ ...base, port, http }), grpc: undefined, setServing: () => {} };
+      return { main: await createListener({ ...base, port, http }), grpc: undefined, setServing: noop };
     }
     // What is not mounted is not loaded.
     const [{ createGrpcServer }, { createGrpcEngine }] = await Promise.all([

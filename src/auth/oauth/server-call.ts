@@ -1,28 +1,21 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { type Clock, callerClock } from "../../protocol/async/clock.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Fetch, FetchInit, HttpAnswer } from "../../protocol/fetch.js";
 import { mayCarry } from "../may-carry.js";
-import type { CredentialClock, CredentialEnvironment } from "../options.js";
+import type { CredentialEnvironment } from "../options.js";
 
 /** An environment with its defaults. */
 export interface ServerEnvironment {
   readonly fetch: Fetch;
-  readonly clock: CredentialClock;
+  readonly clock: Clock;
   readonly allowPlaintext: boolean;
   readonly timeoutMs: number;
 }
 
-const machineClock: CredentialClock = {
-  now: () => Date.now(),
-  after(ms, run) {
-    const timer = setTimeout(run, ms);
-    return () => clearTimeout(timer);
-  },
-};
-
 export function resolveEnvironment(environment: CredentialEnvironment): ServerEnvironment {
-  const { fetch, clock = machineClock, allowPlaintext = false, timeoutMs = 10_000 } = environment;
+  const { fetch, clock = callerClock, allowPlaintext = false, timeoutMs = 10_000 } = environment;
   return { fetch, clock, allowPlaintext, timeoutMs };
 }
 

@@ -1,4 +1,5 @@
 import { type Message as AnyMessage, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { noop } from "../../protocol/async/noop.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { HttpAnswer } from "../../protocol/fetch.js";
@@ -111,7 +112,7 @@ async function open(call: WebCall, left?: AbortSignal): Promise<Incoming> {
   if (!response.ok) throw await errorFromAnswer(incoming, call.replyMaxBytes);
   const error = errorOfHead(call, response.headers);
   if (error === undefined) return incoming;
-  response.body?.cancel().then(undefined, ignore);
+  response.body?.cancel().then(undefined, noop);
   throw error;
 }
 
@@ -216,11 +217,9 @@ async function* readPieces({ response, failure }: Incoming): AsyncGenerator<Uint
       yield value;
     }
   } finally {
-    reader.cancel().then(undefined, ignore);
+    reader.cancel().then(undefined, noop);
   }
 }
-
-function ignore(): void {}
 
 function decode(schema: DescMessage, bytes: Uint8Array): AnyMessage {
   try {

@@ -1,5 +1,6 @@
 import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
 import { Metadata, ServerInterceptingCall, type ServerInterceptingCallInterface, status } from "@grpc/grpc-js";
+import { noop } from "../../protocol/async/noop.js";
 import { writeBinary, writeBuffer } from "../../protocol/codec/binary/writer.js";
 import type { OpenContext, Principal } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
@@ -15,7 +16,6 @@ import { asBuffer, decodeMessage, headerOf, type ServedMethod } from "./method.j
 const highWaterBytes = 32 * 1024;
 
 const succeeded = { code: status.OK, details: "OK", metadata: null };
-const ignore = (): void => {};
 
 /**
  * One call of one of our operations. It takes the place of the handler that grpc-js would run, for two reasons: the
@@ -27,7 +27,7 @@ export class GrpcCall extends ServerInterceptingCall {
   #context: OpenContext | undefined;
   #message: Uint8Array | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #countOut: () => void = ignore;
+  #countOut: () => void = noop;
   #over: boolean = false;
   #headersSent: boolean = false;
   #pendingBytes = 0;
@@ -122,7 +122,7 @@ export class GrpcCall extends ServerInterceptingCall {
   #reply(request: AnyMessage, reply: AnyMessage): void {
     const { face, operation, descriptor } = this.#method;
     const bytes = writeBuffer(descriptor.output, face.writeReply(operation, reply, request));
-    this.#send(bytes, ignore);
+    this.#send(bytes, noop);
   }
 
   /** Writes events as they come. What the operation has ready at once goes into one write; a full socket stops it. */
@@ -190,7 +190,7 @@ export class GrpcCall extends ServerInterceptingCall {
     this.#over = true;
     clearTimeout(this.#timer);
     this.#countOut();
-    this.#events?.return?.().catch(ignore);
+    this.#events?.return?.().catch(noop);
   }
 }
 

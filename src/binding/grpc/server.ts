@@ -1,4 +1,5 @@
 import { Server, ServerInterceptingCall } from "@grpc/grpc-js";
+import { noop } from "../../protocol/async/noop.js";
 import type { GrpcFace } from "../../version/codec.js";
 import { handlerFor } from "../http/call.js";
 import type { Service } from "../service.js";
@@ -48,7 +49,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       },
     ],
   });
-  for (const path of methods.keys()) server.register(path, unreachable, asBuffer, same, "unary");
+  // grpc-js wants a handler for each method; the interceptor answers the call before it comes to that.
+  for (const path of methods.keys()) server.register(path, noop, asBuffer, same, "unary");
   const health = createHealth(options.faces.map(({ service }) => service.typeName));
   const onDemand = new Map([
     ["grpc.health.v1", once(() => health.addTo(server))],
@@ -77,9 +79,6 @@ function servedMethods({ faces, service, bodyTimeoutMs = 30_000 }: GrpcServerOpt
     }),
   );
 }
-
-// grpc-js wants a handler for each method; the interceptor answers the call before it comes to that.
-const unreachable = (): void => {};
 
 function once(load: () => Promise<void>): () => Promise<void> {
   let loaded: Promise<void> | undefined;

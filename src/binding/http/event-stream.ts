@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import type { WireEvent } from "../../version/codec.js";
 import { eventStreamType } from "./media-type.js";
@@ -93,7 +94,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     if (this.#phase === "live") {
       this.#finish();
       // Not waited for: an iterator that is blocked ends when its own wait does.
-      this.#items.return?.().then(undefined, ignore);
+      this.#items.return?.().then(undefined, noop);
     }
     this.#opening()?.resolve();
     this.#hand(end);
@@ -117,7 +118,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     try {
       this.#text += done ? this.#form.writeEnd() : this.#form.write(result.value);
     } catch (error) {
-      this.#items.return?.().then(undefined, ignore);
+      this.#items.return?.().then(undefined, noop);
       this.#onFailure(error);
       return;
     }
@@ -209,8 +210,6 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#handOver();
   }
 }
-
-function ignore(): void {}
 
 const inNextTurn: (run: () => void) => void =
   typeof setImmediate === "function" ? (run) => void setImmediate(run) : (run) => void setTimeout(run, 0);

@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import { bodyCutOff, bodyTimedOut, bodyTimeoutDefaultMs, bodyTooLarge } from "./body-error.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
 
@@ -67,7 +68,7 @@ class FetchRequest implements HttpRequest {
     let timedOut = false;
     const timer = setTimeout(() => {
       timedOut = true;
-      reader.cancel().catch(ignore);
+      reader.cancel().catch(noop);
     }, timeoutMs);
     try {
       const bytes = await readAll(reader, maxBytes);
@@ -95,7 +96,7 @@ async function readAll(reader: ByteReader, maxBytes: number): Promise<Uint8Array
     if (done) break;
     bytes += value.length;
     if (bytes > maxBytes) {
-      reader.cancel().catch(ignore);
+      reader.cancel().catch(noop);
       throw bodyTooLarge(maxBytes);
     }
     chunks.push(value);
@@ -142,11 +143,9 @@ function streamOf(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Ui
         else controller.enqueue(typeof value === "string" ? encoder.encode(value) : value);
       },
       cancel() {
-        iterator.return?.().then(undefined, ignore);
+        iterator.return?.().then(undefined, noop);
       },
     },
     { highWaterMark: 0 },
   );
 }
-
-function ignore(): void {}

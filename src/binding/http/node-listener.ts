@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import { bodyTimeoutDefaultMs } from "./body-error.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
 import type { NodeIncoming } from "./node-body.js";
@@ -22,7 +23,7 @@ export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOption
   const { bodyTimeoutMs = bodyTimeoutDefaultMs, onError } = options;
   return (req, res, next) => {
     // A socket that fails is told of by `close`; without a listener its error would end the process.
-    res.on("error", ignore);
+    res.on("error", noop);
     const { path, query } = splitTarget(req.url ?? "/");
     const write = (reply: HttpReply | undefined): void => {
       if (reply === undefined && next !== undefined) next();
@@ -47,5 +48,3 @@ function answered(endpoint: HttpEndpoint, request: HttpRequest): Promise<HttpRep
     return Promise.reject(error);
   }
 }
-
-function ignore(): void {}

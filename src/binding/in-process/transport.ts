@@ -1,4 +1,6 @@
 import { type Message as AnyMessage, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { type Clock, callerClock } from "../../protocol/async/clock.js";
+import { noop } from "../../protocol/async/noop.js";
 import { validate } from "../../protocol/check/validate.js";
 import {
   type CallOptions,
@@ -20,7 +22,7 @@ import { requestedExtensions, versionParameter } from "../../protocol/service-pa
 import { defaultValidationLimits, type ValidationLimits } from "../../protocol/validation-limits.js";
 import { declaredVersion } from "../../version/detect.js";
 import { versionTable } from "../../version/versions.js";
-import { Attendance, type Timers } from "../call-deadline.js";
+import { Attendance } from "../call-deadline.js";
 import { leavable } from "../cancelable.js";
 import type { BindingLimits, Service } from "../service.js";
 import { createTransport, type Transport } from "../transport.js";
@@ -39,7 +41,7 @@ export interface InProcessOptions {
   readonly door?: InProcessDoor | undefined;
   readonly limits?: InProcessLimits | undefined;
   /** What time limits of calls go by. Default: the machine's time. */
-  readonly clock?: Timers | undefined;
+  readonly clock?: Pick<Clock, "after"> | undefined;
 }
 
 /** What a request may hold, and its size in binary. */
@@ -59,7 +61,7 @@ export function createInProcessTransport(
     principal: options.principal,
     headers: lowerCased({ [versionParameter]: options.version ?? "", ...options.headers }),
     limits: options.limits ?? { ...defaultValidationLimits, contentMaxBytes: Number.POSITIVE_INFINITY },
-    clock: options.clock ?? machineTimers,
+    clock: options.clock ?? callerClock,
   };
   const calls = createTransport({
     unary: (operation, request, call) => callUnary(end, { operation, request, options: call }),
@@ -76,7 +78,7 @@ interface HandlerEnd {
   readonly principal: Principal | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly limits: InProcessLimits;
-  readonly clock: Timers;
+  readonly clock: Pick<Clock, "after">;
 }
 
 interface Call {
@@ -115,7 +117,7 @@ async function* callStream(
   let items: AsyncIterator<StreamItem> | undefined;
   const leave = (): void => {
     if (attendance.isOver || left.aborted) admitted?.context.leave(attendance.reason);
-    items?.return?.().then(undefined, ignore);
+    items?.return?.().then(undefined, noop);
     admitted?.exit();
   };
   // At once, and not when a reader who is at work with an event comes back.
@@ -199,20 +201,11 @@ const openDoor: InProcessDoor = {
   versions: versionTable.map(({ name }) => name),
   authenticate: () => ({ owner: "anonymous" }),
   extensions: (requested) => requested,
-  enter: () => ignore,
+  enter: () => noop,
   publicError: (error) =>
     error instanceof A2AError ? error : new A2AError("internalError", "internal error", { cause: error }),
-};
-
-const machineTimers: Timers = {
-  after(ms, run) {
-    const timer = setTimeout(run, ms);
-    return () => clearTimeout(timer);
-  },
 };
 
 function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
-
-function ignore(): void {}

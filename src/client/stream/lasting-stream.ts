@@ -1,4 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { noop } from "../../protocol/async/noop.js";
+import { grownPause } from "../../protocol/async/retry.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { SendMessageRequest } from "../../protocol/model.js";
@@ -26,7 +28,7 @@ export interface StreamCall {
 type Step = IteratorResult<StreamItem, undefined>;
 
 const done: Step = { done: true, value: undefined };
-const firstPauseMs = 100;
+const pauses = { firstMs: 100 };
 /** A connection that stood so long was sound, whether or not it had something to tell. */
 const soundMs = 30_000;
 
@@ -150,7 +152,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   }
 
   #leave(): void {
-    this.#rest?.return?.().then(undefined, ignore);
+    this.#rest?.return?.().then(undefined, noop);
     this.#enter(undefined);
   }
 
@@ -216,7 +218,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
       if (this.#view.taskId === "" || this.#breaks > maxBreaks) throw error;
       try {
         // The first time at once: most breaks are of a single connection.
-        if (this.#breaks > 1) await this.#resumption.pause(firstPauseMs * 2 ** (this.#breaks - 2));
+        if (this.#breaks > 1) await this.#resumption.pause(grownPause(this.#breaks - 1, pauses));
         this.#since = clock.now();
         return await this.#resumption.resume();
       } catch (again) {
@@ -230,5 +232,3 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
 function isOfKnownTask({ message }: SendMessageRequest): boolean {
   return message !== undefined && message.taskId !== "";
 }
-
-function ignore(): void {}

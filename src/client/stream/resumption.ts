@@ -1,4 +1,7 @@
 import { type Message as AnyMessage, create } from "@bufbuild/protobuf";
+import type { Clock } from "../../protocol/async/clock.js";
+import { noop } from "../../protocol/async/noop.js";
+import { pause } from "../../protocol/async/pause.js";
 import { dynamic } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
@@ -13,7 +16,7 @@ import {
 import { type Operation, operationOf, type StreamItem } from "../../protocol/operations.js";
 import { isCut } from "../failures.js";
 import type { Attempt, OpenStream } from "../interface-client.js";
-import { type Allowance, type ClientClock, pause } from "../timing.js";
+import { type Allowance, pollPause } from "../timing.js";
 import { numbered, type TaskView, taskItem } from "./task-view.js";
 
 const sendMessage = operationOf("sendMessage");
@@ -28,7 +31,7 @@ export interface Source {
 
 export interface ResumptionOptions {
   readonly attempt: Attempt;
-  readonly clock: ClientClock;
+  readonly clock: Clock;
   /** False for an agent that cannot stream: it is asked for the task again and again. Unsaid: it is tried. */
   readonly streaming: boolean | undefined;
   /** The first pause between two questions for a task, in milliseconds; the later ones grow to ten times it. */
@@ -88,7 +91,7 @@ export class Resumption {
   /** Waits, though not beyond the time of the call. Rejects when the caller gives up. */
   pause(ms: number): Promise<void> {
     const { allowance, signal } = this.#call;
-    return pause(this.#options.clock, Math.min(ms, allowance.left()), [signal]);
+    return pause(this.#options.clock, Math.min(ms, allowance.left()), signal);
   }
 
   // Some agents tell subscribers of what comes next and not of what is. Where they can be asked for the task it is followed
@@ -97,10 +100,10 @@ export class Resumption {
     try {
       const task = await this.#readTask().catch(unlessRefused);
       if (task === undefined) return source;
-      source.rest.return?.().then(undefined, ignore);
+      source.rest.return?.().then(undefined, noop);
       return { ready: [taskItem(task)], rest: this.#poll() };
     } catch (error) {
-      source.rest.return?.().then(undefined, ignore);
+      source.rest.return?.().then(undefined, noop);
       throw error;
     }
   }
@@ -121,7 +124,7 @@ export class Resumption {
       if (first !== undefined) return source;
       throw new A2AError("unavailable", "the agent ended the stream before the task");
     }
-    rest.return?.().then(undefined, ignore);
+    rest.return?.().then(undefined, noop);
     return undefined;
   }
 
@@ -142,14 +145,14 @@ export class Resumption {
   ): Promise<OpenStream | undefined> {
     const giveUp = new AbortController();
     const opened = open(AbortSignal.any([this.#call.left, giveUp.signal]));
-    let cancel = (): void => {};
+    let cancel = noop;
     const silent = new Promise<undefined>((resolve) => {
       cancel = this.#options.clock.after(limitMs, () => resolve(undefined));
     });
     const stream = await Promise.race([opened, silent]).finally(() => cancel());
     if (stream !== undefined) return stream;
     giveUp.abort();
-    opened.then(({ rest }) => rest.return?.()).then(undefined, ignore);
+    opened.then(({ rest }) => rest.return?.()).then(undefined, noop);
     return undefined;
   }
 
@@ -186,12 +189,8 @@ export class Resumption {
   async *#poll(): AsyncGenerator<StreamItem, void, undefined> {
     const { pollMs } = this.#options;
     const view = this.#view;
-    for (
-      let pauseMs = pollMs;
-      view.taskId !== "" && !view.isDone && !view.isLost;
-      pauseMs = Math.min(pauseMs * 1.5, pollMs * 10)
-    ) {
-      await this.pause(pauseMs);
+    for (let asked = 1; view.taskId !== "" && !view.isDone && !view.isLost; asked++) {
+      await this.pause(pollPause(asked, pollMs));
       yield* await view.missed(await this.#readTask(), undefined);
     }
   }
@@ -214,5 +213,3 @@ function unlessRefused(error: unknown): undefined {
 function isUnable(error: unknown): boolean {
   return error instanceof A2AError && (error.code === "unsupportedOperation" || error.code === "methodNotFound");
 }
-
-function ignore(): void {}

@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import type { Scope, ServerContext } from "../../protocol/context.js";
 import { A2AError, invalidParams } from "../../protocol/errors.js";
 import { copyTask } from "../../protocol/fold.js";
@@ -184,7 +185,7 @@ async function withdrawLate<T>(
 ): Promise<T> {
   const { clock, limits, store } = runtime;
   const { key, entry } = placed;
-  let cancel = (): void => {};
+  let cancel = noop;
   const late = new Promise<"late">((resolve) => {
     cancel = clock.after(limits.inboxWaitMs, () => resolve("late"));
   });
@@ -193,7 +194,7 @@ async function withdrawLate<T>(
     if (first !== "late") return first;
     // Taken, unless another try of the same send was faster.
     if (!(await store.withdraw(key, entry)) && (await isTaken(runtime, placed))) return await answered;
-    answered.catch(() => {});
+    answered.catch(noop);
     runtime.live.get(taskId)?.forgetSender(entry);
     await hold?.forget();
     throw new A2AError("unsupportedOperation", `the task took no message within ${limits.inboxWaitMs} ms`, {
@@ -253,7 +254,7 @@ function registering(opening: Opening, register: Register): Opening {
           live.observers.delete(observer);
           if (live.key !== undefined) register({ key: live.key, id: live.id, seq: record.seq });
         },
-        left: (): void => {},
+        left: noop,
       };
       live.observers.add(observer);
       opening.live(live);

@@ -1,7 +1,8 @@
+import { retryAfter } from "../../protocol/async/retry.js";
 import type { Scope } from "../../protocol/context.js";
 import { TaskState } from "../../protocol/model.js";
 import type { Append, AppendResult, Head, LogRecord, TaskStore } from "../ports.js";
-import { isAnswer, NameTaken } from "../store-failure.js";
+import { isAnswer, NameTaken, storeRetries } from "../store-failure.js";
 import type { LiveTaskDeps } from "./live-task-deps.js";
 
 /** One write of a live task: its first, which creates it, or an append under the fence. */
@@ -26,30 +27,26 @@ export interface Outcome {
   readonly head?: Head | undefined;
 }
 
-/** Pauses between two tries of a store that fails: the first, and what they grow to. */
-export const firstPauseMs = 20;
-export const maxPauseMs = 2000;
-
 /**
- * Brings a write through failures of the store: tried again until `storeRetryMs` has passed, then the last error is
- * thrown. After a failure nobody knows whether the write took effect, so the head is asked first.
+ * Brings a write that has failed through failures of the store. After a failure nobody knows whether the write took
+ * effect, so the head is asked first.
  */
-export async function retry(deps: LiveTaskDeps, write: Write, first: unknown): Promise<Outcome> {
-  const { clock, logger, limits } = deps;
-  const until = clock.now() + limits.storeRetryMs;
-  let error = first;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
-    // An answer, such as a full store, is not a failure to get one. A task may be there already, though, made by another
-    // process that was thought to have gone.
-    if (isAnswer(error) && write.fence.key === undefined) return refusedTask(deps, write, error);
-    if (isAnswer(error) || clock.now() + pauseMs > until) throw error;
-    logger.warn({ taskId: write.task.id, error }, "the task store failed, the turn waits");
-    await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
-    try {
-      return (await tookEffect(deps, write)) ?? (await attemptAgain(deps, write));
-    } catch (again) {
-      error = again;
+export async function retryWrite(deps: LiveTaskDeps, write: Write, first: unknown): Promise<Outcome> {
+  const plan = storeRetries(deps);
+  const pauseAfter = (error: unknown, failures: number): number | undefined => {
+    const pauseMs = plan.pauseAfter(error, failures);
+    if (pauseMs !== undefined) {
+      deps.logger.warn({ taskId: write.task.id, error }, "the task store failed, the turn waits");
     }
+    return pauseMs;
+  };
+  const run = async () => (await tookEffect(deps, write)) ?? (await attemptAgain(deps, write));
+  try {
+    return await retryAfter(first, run, { ...plan, pauseAfter });
+  } catch (error) {
+    // A task may be there already, though, made by another process that was thought to have gone.
+    if (isAnswer(error) && write.fence.key === undefined) return refusedTask(deps, write, error);
+    throw error;
   }
 }
 

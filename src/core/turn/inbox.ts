@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import type { Message } from "../../protocol/model.js";
 import type { AbortKind } from "../agent.js";
 import type { Head, Hint, InboxEntry, Park, QueuedSend } from "../ports.js";
@@ -82,7 +83,7 @@ export class TurnInbox implements Watcher {
     if (this.#receiver !== undefined) throw new TypeError("a turn receives one message at a time");
     const live = this.#run.ensureTask();
     const { promise: taken, resolve, reject } = Promise.withResolvers<Message>();
-    taken.catch(() => {});
+    taken.catch(noop);
     const receiver: Receiver = { ready: false, resolve, reject };
     this.#receiver = receiver;
     try {

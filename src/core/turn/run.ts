@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { AgentEvent } from "../../protocol/events.js";
@@ -248,5 +249,3 @@ export class TurnRun {
     return this.#pen.end(TaskState.CANCELED);
   }
 }
-
-const noop = (): void => {};

@@ -1,4 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import { noop } from "../../protocol/async/noop.js";
 import type { Principal, Scope } from "../../protocol/context.js";
 import type { AgentEvent } from "../../protocol/events.js";
 import { type Logger, withFields } from "../../protocol/logger.js";
@@ -165,6 +166,6 @@ async function ask(run: ViewedTurn, event: AgentEvent): Promise<Message> {
 
 // An agent may emit from a callback without waiting: a refusal that nobody hears must not end the process.
 function unattended<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
+  promise.catch(noop);
   return promise;
 }

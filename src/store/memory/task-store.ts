@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { systemClock } from "../../core/clock.js";
 import type {
   Append,
   AppendResult,
@@ -20,6 +19,7 @@ import type {
   StoredTask,
   TaskStore,
 } from "../../core/ports.js";
+import { systemClock } from "../../protocol/async/system-clock.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";

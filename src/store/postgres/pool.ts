@@ -1,6 +1,8 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from "kysely";
 import type pg from "pg";
-import { systemClock, within } from "../../core/clock.js";
+import { noop } from "../../protocol/async/noop.js";
+import { within } from "../../protocol/async/pause.js";
+import { systemClock } from "../../protocol/async/system-clock.js";
 import { StoreError } from "../sql/store-error.js";
 import { textFromDatabase, valueToDatabase } from "./text.js";
 
@@ -69,9 +71,9 @@ export function createPool(options: ConnectOptions, load = loadPg): Pool {
     async close() {
       const open = made;
       made = Promise.reject(new StoreError("unusable", "the database has been closed"));
-      made.catch(() => {});
+      made.catch(noop);
       // A server that does not answer is left.
-      const ended = open?.then((last) => last.end()).catch(() => {});
+      const ended = open?.then((last) => last.end()).catch(noop);
       if (ended !== undefined) await within(systemClock, farewellMs, ended);
     },
   };
@@ -132,9 +134,9 @@ function withPlanning(url: string): string {
 function makePool(driver: Pg, options: ConnectOptions): pg.Pool {
   const pool = new driver.Pool({ ...clientConfig(driver, options), max: options.max, allowExitOnIdle: true });
   // A connection that is lost while nobody uses it is replaced by the next use.
-  pool.on("error", () => {});
+  pool.on("error", noop);
   // One that is lost in use fails its query; what it emits beside that has no other listener.
-  pool.on("connect", (client) => client.on("error", () => {}));
+  pool.on("connect", (client) => client.on("error", noop));
   return pool;
 }
 

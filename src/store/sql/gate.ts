@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Backend } from "./rows.js";
 import { storeErrorFrom } from "./store-error.js";
@@ -45,7 +46,7 @@ export function createGate(backend: Backend, opened: () => void): Gate {
   }
 
   async function shut(before: () => Promise<void>): Promise<void> {
-    await opening?.catch(() => {});
+    await opening?.catch(noop);
     await before();
     await backend.close();
   }

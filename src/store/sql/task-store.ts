@@ -1,5 +1,5 @@
-import { systemClock } from "../../core/clock.js";
 import type { Append, Clock, LogRecord, NewTask, Store, StoredTask } from "../../core/ports.js";
+import { systemClock } from "../../protocol/async/system-clock.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
 import { createGate, type Gate } from "./gate.js";

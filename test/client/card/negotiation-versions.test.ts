@@ -150,12 +150,12 @@ it("a version that does not exist is refused before anything is asked", async ()
 });
 
 describe("of the versions that a program does not speak no code is loaded", () => {
-  const child = fileURLToPath(new URL("support/loaded-child.mjs", import.meta.url));
+  const child = fileURLToPath(new URL("../support/loaded-child.mjs", import.meta.url));
   it.each([
     ["1.0", names, ["1.0"]],
     ["0.3", ["0.3"], ["0.3", "1.0"]],
   ] as const)("when it speaks %s", async (spoken, versions, loaded) => {
-    if (!existsSync(fileURLToPath(new URL("../../dist/src/index.js", import.meta.url)))) {
+    if (!existsSync(fileURLToPath(new URL("../../../dist/src/index.js", import.meta.url)))) {
       throw new Error("dist is missing: run npm run build");
     }
     await using agent = await countingAgent({ versions });

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Client } from "../../../src/client/node.js";
 import type { ClientOptions } from "../../../src/client/options.js";
-import type { ClientClock } from "../../../src/client/timing.js";
+import type { Clock } from "../../../src/protocol/async/clock.js";
 import { A2AError, taskNotFound } from "../../../src/protocol/errors.js";
 import { applyEvent, copyTask, emptyTask } from "../../../src/protocol/fold.js";
 import {
@@ -226,7 +226,7 @@ export function foreignAgent(habits: Habits = {}): Promise<ForeignAgent> {
 }
 
 /** A clock whose pauses are over at once. */
-export const hasty: ClientClock = {
+export const hasty: Clock = {
   now: () => Date.now(),
   after(_, run) {
     const turn = setImmediate(run);

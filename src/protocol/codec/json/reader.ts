@@ -3,6 +3,7 @@ import type {
   DescEnum,
   DescField,
   DescMessage,
+  JsonObject,
   JsonValue,
   MessageShape,
 } from "@bufbuild/protobuf";
@@ -58,46 +59,35 @@ export function readJson<Desc extends DescMessage>(
 }
 
 const messageReader = perMessageType((desc) => {
+  const fresh = emptyMessage(desc);
   const members = new Map<string, MemberReader>();
   for (const field of desc.fields) {
     const reader = memberReader(field);
     members.set(field.jsonName, reader).set(field.name, reader);
   }
-  const shape: MessageReader = { fresh: emptyMessage(desc), members };
-  return (json: JsonValue, reading: FreeJsonCheck, depth: number) => readMessage(shape, json, reading, depth);
+  return (json: JsonValue, reading: FreeJsonCheck, depth: number): AnyMessage => {
+    const message = fresh();
+    const { violations } = reading;
+    if (!isJsonObject(json)) {
+      addViolation(violations, mustBe("an object", json));
+      return message;
+    }
+    if (!checkDepth(reading, depth)) return message;
+    for (const key of Object.keys(json)) {
+      const member = members.get(key);
+      const value = json[key];
+      if (member === undefined || !isGiven(member, value)) continue;
+      const before = violations.length;
+      if (isTwice(member, key, json)) addViolation(violations, `is also given as ${member.protoName}`);
+      setMember(message, member, member.read(value, reading, depth + 1), violations);
+      underMember(violations, before, member.jsonName);
+    }
+    return message;
+  };
 });
 
-interface MessageReader {
-  readonly fresh: () => DynamicMessage;
-  /** By both of their names. */
-  readonly members: ReadonlyMap<string, MemberReader>;
-}
-
-function readMessage(
-  { fresh, members }: MessageReader,
-  json: JsonValue,
-  reading: FreeJsonCheck,
-  depth: number,
-): AnyMessage {
-  const message = fresh();
-  const { violations } = reading;
-  if (!isJsonObject(json)) {
-    addViolation(violations, mustBe("an object", json));
-    return message;
-  }
-  if (!checkDepth(reading, depth)) return message;
-  for (const key of Object.keys(json)) {
-    const member = members.get(key);
-    const value = json[key];
-    if (member === undefined || !isGiven(member, value)) continue;
-    const before = violations.length;
-    if (key !== member.jsonName && Object.hasOwn(json, member.jsonName)) {
-      addViolation(violations, `is also given as ${member.protoName}`);
-    }
-    setMember(message, member, member.read(value, reading, depth + 1), violations);
-    if (violations.length !== before) underMember(violations, before, member.jsonName);
-  }
-  return message;
+function isTwice({ jsonName }: MemberReader, key: string, json: JsonObject): boolean {
+  return key !== jsonName && Object.hasOwn(json, jsonName);
 }
 
 function isGiven({ takesNull }: MemberReader, value: JsonValue | undefined): value is JsonValue {
@@ -179,7 +169,7 @@ function listReader(read: ReadValue): ReadValue {
     for (let index = 0; index < json.length; index++) {
       const before = violations.length;
       list.push(read(json[index] ?? null, reading, depth + 1));
-      if (violations.length !== before) underIndex(violations, before, index);
+      underIndex(violations, before, index);
     }
     return list;
   };
@@ -196,7 +186,7 @@ function mapReader(read: ReadValue): ReadValue {
     for (const key of Object.keys(json)) {
       const before = violations.length;
       if (checkKey(key, reading)) map[key] = read(json[key] ?? null, reading, depth + 1);
-      if (violations.length !== before) underMember(violations, before, key);
+      underMember(violations, before, key);
     }
     return map;
   };

@@ -1,9 +1,9 @@
-import type { Clock } from "./ports.js";
+import type { Clock } from "./clock.js";
 
 // Node fires a longer timer at once, so a longer wait is made of several.
 const longestTimerMs = 2 ** 31 - 1;
 
-/** The machine's time. Its timers do not keep the process alive. */
+/** The machine's time for servers: its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, run) {
@@ -19,13 +19,3 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
-
-/** Waits for something, at most `ms`. */
-export async function within(clock: Clock, ms: number, wait: Promise<void>): Promise<void> {
-  let cancel = (): void => {};
-  const late = new Promise<void>((resolve) => {
-    cancel = clock.after(ms, resolve);
-  });
-  await Promise.race([wait, late]);
-  cancel();
-}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../src/core/clock.js";
+import { systemClock } from "../../../src/protocol/async/system-clock.js";
 
 describe("the machine's clock", () => {
   it("says the time", () => {
