@@ -18,7 +18,7 @@ import {
   type StreamItem,
 } from "../protocol/operations.js";
 import { isOutage, publicFailure } from "./failures.js";
-import { PassedStream, type StreamWatch } from "./passed-stream.js";
+import { passedStream, type StreamWatch } from "./passed-stream.js";
 import type { Upstream } from "./upstream.js";
 
 /** What calls of the gateway are made of. */
@@ -68,7 +68,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     const admitted = admit(calls, operation, request, context);
     const items = invokeStream(client.operations, operation, admitted, callOptions(calls, context));
     const marks = context.extensions.includes(resumeExtension);
-    return new PassedStream(items, { marks, signal: context.signal, enter: underway.enter, failed, watch });
+    return passedStream(items, { marks, signal: context.signal, enter: underway.enter, failed, watch });
   };
   const passed = operations.map((operation) => {
     const call = operation.streams ? stream : unary;

@@ -1,6 +1,7 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { noop } from "../../protocol/async/noop.js";
 import { grownPause } from "../../protocol/async/retry.js";
+import { over, type Step } from "../../protocol/async/steps.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { SendMessageRequest } from "../../protocol/model.js";
@@ -25,9 +26,6 @@ export interface StreamCall {
   readonly options: CallOptions;
 }
 
-type Step = IteratorResult<StreamItem, undefined>;
-
-const done: Step = { done: true, value: undefined };
 const pauses = { firstMs: 100 };
 /** A connection that stood so long was sound, whether or not it had something to tell. */
 const soundMs = 30_000;
@@ -74,31 +72,31 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     return this;
   }
 
-  next(): Promise<Step> {
+  next(): Promise<Step<StreamItem>> {
     return this.#isAsked ? this.#inTurn(this.#ask) : this.#ask();
   }
 
   /** Leaves the stream, also while it waits for an event, and frees its connection. */
-  return(): Promise<Step> {
+  return(): Promise<Step<StreamItem>> {
     this.#left.abort();
-    const finish = (): Promise<Step> => Promise.resolve(this.#finish());
+    const finish = (): Promise<Step<StreamItem>> => Promise.resolve(this.#finish());
     return this.#isAsked ? this.#inTurn(finish) : finish();
   }
 
-  #inTurn(ask: () => Promise<Step>): Promise<Step> {
+  #inTurn(ask: () => Promise<Step<StreamItem>>): Promise<Step<StreamItem>> {
     return new Promise((resolve) => this.#waiting.push(() => resolve(ask())));
   }
 
   // By hand and not as a generator, which costs each event half as much again: a connection that stands is asked at once,
   // and its answer looked at in one step.
-  readonly #ask = (): Promise<Step> => {
+  readonly #ask = (): Promise<Step<StreamItem>> => {
     this.#isAsked = true;
     const rest = this.#rest;
     if (rest === undefined || this.#ready.length > 0 || this.#isRead()) return this.#otherwise();
     return rest.next().then(this.#took, this.#broke);
   };
 
-  readonly #took = (next: IteratorResult<StreamItem, unknown>): Step | Promise<Step> => {
+  readonly #took = (next: IteratorResult<StreamItem, unknown>): Step<StreamItem> | Promise<Step<StreamItem>> => {
     try {
       const step = this.#stepOf(next);
       this.#answered();
@@ -108,7 +106,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     }
   };
 
-  readonly #broke = (error: unknown): Promise<Step> => this.#otherwise({ error });
+  readonly #broke = (error: unknown): Promise<Step<StreamItem>> => this.#otherwise({ error });
 
   #answered(): void {
     this.#isAsked = false;
@@ -116,7 +114,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   }
 
   /** What is not simply the next event of a connection that stands. */
-  async #otherwise(broken?: { readonly error: unknown }): Promise<Step> {
+  async #otherwise(broken?: { readonly error: unknown }): Promise<Step<StreamItem>> {
     try {
       if (this.#isNew) {
         this.#isNew = false;
@@ -156,7 +154,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     this.#enter(undefined);
   }
 
-  async #read(): Promise<Step> {
+  async #read(): Promise<Step<StreamItem>> {
     const item = this.#ready.shift();
     if (item !== undefined) return { done: false, value: this.#seen(item) };
     if (this.#rest === undefined || this.#isRead()) return this.#finish();
@@ -164,16 +162,16 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   }
 
   /** Throws when the agent has ended the stream too soon. */
-  #stepOf(next: IteratorResult<StreamItem, unknown>): Step {
+  #stepOf(next: IteratorResult<StreamItem, unknown>): Step<StreamItem> {
     if (next.done !== true) return { done: false, value: this.#seen(numbered(next.value)) };
     if (this.#isOver()) return this.#finish();
     throw new A2AError("unavailable", "the agent ended the stream before the task");
   }
 
-  #finish(): Step {
+  #finish(): Step<StreamItem> {
     this.#isNew = false;
     this.#leave();
-    return done;
+    return over;
   }
 
   // Where the first connection ends is up to the agent; the later ones are asked for something else than in the beginning.

@@ -2,6 +2,7 @@ import { type Message as AnyMessage, create } from "@bufbuild/protobuf";
 import type { Clock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { pause } from "../../protocol/async/pause.js";
+import { over } from "../../protocol/async/steps.js";
 import { dynamic } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
@@ -196,7 +197,6 @@ export class Resumption {
   }
 }
 
-const over = { done: true, value: undefined } as const;
 const silence: OpenStream = { first: over, rest: { next: async () => over } };
 
 function beginsWithTask({ ready: [first] }: Source): boolean {
