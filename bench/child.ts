@@ -1,6 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { buildInUse } from "./builds.ts";
 import type { Answers, Question, Ready, Work } from "./control.ts";
 
 /** A server in a process of its own, so that its CPU time and memory are nobody else's. */
@@ -24,19 +26,10 @@ export interface Program<T> extends AsyncDisposable {
   ask(question: Question | Work): Promise<number>;
 }
 
-/** Starts a program of this folder and waits for its first message. */
+/** Starts a program of the build in use and waits for its first message. */
 export async function startProgram<T>(program: string, args: readonly string[] = []): Promise<Program<T>> {
-  const path = fileURLToPath(new URL(program, import.meta.url));
-  const child = fork(path, args, {
-    execArgv: ["--expose-gc"],
-    env: { ...process.env, NODE_ENV: "production" },
-    stdio: ["ignore", "ignore", "pipe", "ipc"],
-  });
-  let complaints = "";
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    complaints = `${complaints}${text}`.slice(-1_000);
-  });
-  const nextMessage = <T>() => messageOf<T>(child, () => complaints);
+  const { child, complaints } = forkProgram(program, args);
+  const nextMessage = <T>() => messageOf<T>(child, complaints);
   return {
     first: await nextMessage<T>(),
     ask: (question: Question | Work) => {
@@ -53,6 +46,35 @@ export async function startProgram<T>(program: string, args: readonly string[] =
   };
 }
 
+/** Runs a program of the build in use to its end; one that leaves with another code than 0 is an error. */
+export async function runProgram(program: string, args: readonly string[]): Promise<void> {
+  const { child, complaints } = forkProgram(program, args);
+  const [code, signal] = await once(child, "exit");
+  if (code !== 0) throw new Error(`bench/${program} left with ${ending([code, signal])}: ${complaints()}`);
+}
+
+interface Forked {
+  readonly child: ChildProcess;
+  /** What the child has written to its standard error, the end of it. */
+  complaints(): string;
+}
+
+function forkProgram(program: string, args: readonly string[]): Forked {
+  const { programs, dist } = buildInUse();
+  const path = fileURLToPath(new URL(program, programs));
+  if (!existsSync(path)) throw new Error(`this build has no bench/${program}`);
+  const child = fork(path, args, {
+    execArgv: ["--expose-gc"],
+    env: { ...process.env, NODE_ENV: "production", ...(dist === undefined ? {} : { TRIVIUM_DIST: dist }) },
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  let text = "";
+  child.stderr?.setEncoding("utf8").on("data", (piece: string) => {
+    text = `${text}${piece}`.slice(-1_000);
+  });
+  return { child, complaints: () => text };
+}
+
 /** The CPU time of a server while `work` runs, divided by `count`, in microseconds. */
 export async function cpuPer(server: Server, count: number, work: () => Promise<unknown>): Promise<number> {
   const before = await server.ask("cpu");
@@ -60,10 +82,16 @@ export async function cpuPer(server: Server, count: number, work: () => Promise<
   return ((await server.ask("cpu")) - before) / count;
 }
 
+type Ending = readonly [code: number | null, signal: NodeJS.Signals | null];
+
+function ending([code, signal]: Ending): string {
+  return code === null ? `signal ${signal}` : `code ${code}`;
+}
+
 /** The next message of a child; a child that leaves instead is an error with what it last complained about. */
 function messageOf<T>(child: ChildProcess, complaints: () => string): Promise<T> {
   return new Promise((resolve, reject) => {
-    const left = (code: number | null) => reject(new Error(`a server left with code ${code}: ${complaints()}`));
+    const left = (...end: Ending) => reject(new Error(`a server left with ${ending(end)}: ${complaints()}`));
     child.once("exit", left);
     child.once("message", (message) => {
       child.off("exit", left);

@@ -1,3 +1,8 @@
+/**
+ * What the harness and its programs say to each other. With `--before` the programs may be those of an older revision
+ * (`builds.ts`): add messages, but change none of these, nor the arguments that servers, clients and the seeder take.
+ */
+
 /** What a server under measure announces once it listens. */
 export interface Ready {
   readonly http: number;

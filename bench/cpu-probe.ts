@@ -1,5 +1,5 @@
 import { cpuPer, type ProgramName, programs, type Server, startServer } from "./child.ts";
-import type { Probe } from "./row.ts";
+import { type Probe, slicesOf } from "./row.ts";
 
 /** Work on a server: `run(count)` does and checks `count` units of it. */
 export interface Work extends Disposable {
@@ -9,7 +9,7 @@ export interface Work extends Disposable {
 export interface CpuProbeOptions {
   /** Units done before the first measurement, so that the code is compiled and the connections stand. */
   readonly warmUp: number;
-  /** Units of one measurement. */
+  /** Units of one round. */
   readonly count: number;
   /** What the CPU time is divided by for each unit, such as the chunks of a stream. Default: 1. */
   readonly perUnit?: number;
@@ -25,9 +25,11 @@ export async function cpuProbe(
   const server = opening.use(typeof program === "string" ? await startServer(programs[program]) : await program());
   const { run } = opening.use(await work(server));
   if (warmUp > 0) await run(warmUp);
+  const { slices, each } = slicesOf(count, perUnit);
   const opened = opening.move();
   return {
-    measure: () => cpuPer(server, count * perUnit, () => run(count)),
+    slices,
+    measure: () => cpuPer(server, each * perUnit, () => run(each)),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { cpus, totalmem } from "node:os";
-import type { Figures, Row } from "./row.ts";
+import type { Ratio } from "./interval.ts";
+import type { Figures, PerSubject, Row, Subject } from "./row.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** One line of the table and of the results file. */
@@ -11,16 +12,45 @@ export interface Result {
   readonly error?: string;
 }
 
-const widths = [46, 7, 11, 11, 13, 8, 9] as const;
-
-export function tableHead(): string {
-  return columns(["row", "unit", "floor", "ours", "@a2a-js/sdk", "× floor", "× peer"], "budget");
+interface Column {
+  readonly head: string;
+  readonly width: number;
+  cell(result: Result): string;
 }
 
-export function tableLine({ row, figures, verdicts, error }: Result): string {
-  const cells = [row.name, row.unit, ...(["floor", "ours", "peer"] as const).map((side) => figure(figures[side]))];
-  const ratios = [figures.over?.floor, figures.over?.peer].map((value) => figure(value));
-  return columns([...cells, ...ratios], error ? `failed: ${error}` : verdicts.map(summary).join("; "));
+const rowColumns: readonly Column[] = [
+  { head: "row", width: -52, cell: ({ row }) => row.name },
+  { head: "unit", width: 7, cell: ({ row }) => row.unit },
+];
+const figureColumns: Readonly<Record<Subject, Column>> = {
+  floor: { head: "floor", width: 9, cell: ({ figures }) => figure(figures.floor) },
+  ours: { head: "ours", width: 9, cell: ({ figures }) => figure(figures.ours) },
+  before: { head: "before", width: 9, cell: ({ figures }) => figure(figures.before) },
+  peer: { head: "@a2a-js/sdk", width: 13, cell: ({ figures }) => figure(figures.peer) },
+};
+const ratioColumns: PerSubject<Column> = {
+  floor: { head: "× floor", width: 8, cell: ({ figures }) => figure(figures.over?.floor?.ratio) },
+  before: { head: "× before (95 %)", width: 22, cell: ({ figures }) => withInterval(figures.over?.before) },
+  peer: { head: "× peer", width: 8, cell: ({ figures }) => figure(figures.over?.peer?.ratio) },
+};
+
+/** The table of a run that measures these sides: its head, and the line of a row. */
+export function tableOf(shown: readonly Subject[]): { readonly head: string; line(result: Result): string } {
+  const ratios = shown.flatMap((subject) => ratioColumns[subject] ?? []);
+  const columns = [...rowColumns, ...shown.map((subject) => figureColumns[subject]), ...ratios];
+  const joined = (cell: (column: Column) => string, last: string): string =>
+    `${columns.map((column) => padded(cell(column), column.width)).join(" ")}  ${last}`;
+  return {
+    head: joined(({ head }) => head, "budget"),
+    line: (result) => joined(({ cell }) => cell(result), remark(result)),
+  };
+}
+
+/** What was held against its budget. A budget of a side that the run leaves out goes unsaid. */
+function remark({ verdicts, error }: Result): string {
+  if (error !== undefined) return `failed: ${error}`;
+  const told = verdicts.filter(({ verdict, reason }) => verdict !== "not measured" || reason !== undefined);
+  return told.map(summary).join("; ");
 }
 
 /** Writes one results file for a run: the machine, the date, and every row with its verdicts. */
@@ -46,13 +76,14 @@ export async function writeResults(folder: URL, results: readonly Result[], opti
 }
 
 function resultJson({ row, figures, verdicts, error }: Result): object {
-  const { over, ...best } = figures;
+  const { over, noBefore, ...best } = figures;
   return {
     name: row.name,
     unit: row.unit,
     what: row.what,
     ...best,
     ratio: over,
+    ...(noBefore === undefined ? {} : { noBefore }),
     budget: verdicts,
     verdict: error === undefined ? overall(verdicts) : "failed",
     ...(error === undefined ? {} : { error }),
@@ -60,17 +91,26 @@ function resultJson({ row, figures, verdicts, error }: Result): object {
 }
 
 function overall(verdicts: readonly Verdict[]): Verdict["verdict"] {
-  if (verdicts.some(({ verdict }) => verdict === "missed")) return "missed";
-  return verdicts.some(({ verdict }) => verdict === "not measured") ? "not measured" : "ok";
+  const worst = (["missed", "not measured", "unclear"] as const).find((one) =>
+    verdicts.some(({ verdict }) => verdict === one),
+  );
+  return worst ?? "ok";
 }
 
-function summary({ budget, measured, verdict }: Verdict): string {
+function summary({ budget, measured, verdict, reason }: Verdict): string {
+  if (reason !== undefined) return `${budget} ${verdict}: ${reason.split("\n", 1)[0]}`;
   return verdict === "missed" ? `${budget} MISSED (${figure(measured)})` : `${budget} ${verdict}`;
 }
 
-function columns(cells: readonly string[], last: string): string {
-  const padded = cells.map((cell, index) => (index === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[index] ?? 0)));
-  return `${padded.join(" ")}  ${last}`;
+function withInterval(over: Ratio | undefined): string {
+  const { ratio, interval }: Partial<Ratio> = over ?? {};
+  if (ratio === undefined || interval === undefined) return figure(ratio);
+  return `${ratio.toFixed(3)} (${interval.low.toFixed(3)}–${interval.high.toFixed(3)})`;
+}
+
+/** A negative width keeps the text to the left. */
+function padded(text: string, width: number): string {
+  return width < 0 ? text.padEnd(-width) : text.padStart(width);
 }
 
 function figure(value: number | undefined): string {

@@ -1,47 +1,98 @@
-import { type Effort, type Figures, type Probe, type Row, type Side, sides } from "./row.ts";
+import { leastRounds, ratioOf } from "./interval.ts";
+import {
+  BeforeRefused,
+  type Effort,
+  type Figures,
+  type PerSubject,
+  type Probe,
+  type Row,
+  type Subject,
+  subjects,
+} from "./row.ts";
 
-type Measured = ReadonlyMap<Side, number>;
+/** The figures of a round, one for each slice. */
+type Measured = ReadonlyMap<Subject, readonly number[]>;
 
 /**
- * Starts the sides of a row and measures them in turn (floor, ours, peer; peer, ours, floor; …). Keeps the best of each
- * side. How ours stands to another is the median over the rounds in which both were measured, one right behind the other:
- * a machine whose speed changes meanwhile changes both.
+ * Measures the sides of a row in rounds. Each round starts them anew, since two processes that run the same code differ from
+ * each other by more than two rounds of one process do, and the interval of a ratio must cover both. Within a round the
+ * sides take turns slice by slice, forwards and backwards (A B, B A, A B, …): when the speed of the machine changes, it
+ * changes for all of them. Every other round begins with the other side. The ratio of a round is that of its slices.
+ *
+ * An older build may lack what a row needs, which is no fault of ours: the row is then measured without `before`.
  */
-export async function runRow(row: Row, wanted: readonly Side[], effort: Effort): Promise<Figures> {
-  await using running = new AsyncDisposableStack();
-  const probes: (readonly [Side, Probe])[] = [];
-  for (const side of wanted) {
-    const start = row.start[side];
-    if (start) probes.push([side, running.use(await start())]);
+export async function runRow(row: Row, wanted: readonly Subject[], effort: Effort): Promise<Figures> {
+  try {
+    return await measureRow(row, wanted, effort);
+  } catch (error) {
+    if (!(error instanceof BeforeRefused)) throw error;
+    const others = wanted.filter((subject) => subject !== "before");
+    return { ...(await measureRow(row, others, effort)), noBefore: error.message };
   }
+}
+
+async function measureRow(row: Row, wanted: readonly Subject[], effort: Effort): Promise<Figures> {
+  const measurable = wanted.filter((subject) => row.start[subject] !== undefined);
+  const limits = limitsOf(row, measurable);
   const rounds: Measured[] = [];
   for (let round = 0; round < effort.rounds; round++) {
-    const measured = new Map<Side, number>();
-    for (const [side, probe] of round % 2 === 0 ? probes : probes.toReversed()) {
-      if (round < (row.maxRounds?.[side] ?? effort.rounds)) measured.set(side, await probe.measure());
-    }
-    rounds.push(measured);
+    const due = measurable.filter((subject) => round < (limits[subject] ?? effort.rounds));
+    if (due.length === 0) break;
+    rounds.push(await runRound(row, round % 2 === 0 ? due : due.toReversed()));
   }
-  return { ...eachSide((side) => best(rounds, side)), over: eachSide((side) => ratio(rounds, side)) };
+  return {
+    ...eachSubject((subject) => best(rounds, subject)),
+    over: eachSubject((subject) => (subject === "ours" ? undefined : ratioOf(ratiosOver(rounds, subject)))),
+  };
 }
 
-function eachSide(figure: (side: Side) => number | undefined): Partial<Record<Side, number>> {
-  const figures = sides.map((side) => [side, figure(side)] as const);
-  return Object.fromEntries(figures.filter(([, value]) => value !== undefined));
+/** How many rounds a side has at most. Beside `before`, ours has at least as many as an interval takes. */
+function limitsOf({ maxRounds = {} }: Row, measurable: readonly Subject[]): PerSubject<number> {
+  if (maxRounds.ours === undefined || !measurable.includes("before")) return maxRounds;
+  const compared = Math.max(maxRounds.ours, leastRounds);
+  return { ...maxRounds, ours: compared, before: compared };
 }
 
-function best(rounds: readonly Measured[], side: Side): number | undefined {
-  const values = rounds.flatMap((measured) => measured.get(side) ?? []);
-  return values.length === 0 ? undefined : Math.min(...values);
+async function runRound(row: Row, due: readonly Subject[]): Promise<Measured> {
+  await using running = new AsyncDisposableStack();
+  const probes: (readonly [Subject, Probe])[] = [];
+  for (const subject of due) {
+    const probe = await row.start[subject]?.();
+    if (probe) probes.push([subject, running.use(probe)]);
+  }
+  const measured = new Map(probes.map(([subject]): [Subject, number[]] => [subject, []]));
+  const slices = Math.max(...probes.map(([, probe]) => probe.slices ?? 1));
+  for (let slice = 0; slice < slices; slice++) {
+    for (const [subject, probe] of slice % 2 === 0 ? probes : probes.toReversed()) {
+      if (slice < (probe.slices ?? 1)) measured.get(subject)?.push(await probe.measure());
+    }
+  }
+  return measured;
 }
 
-function ratio(rounds: readonly Measured[], side: Side): number | undefined {
-  const ratios = rounds.flatMap((measured) => {
-    const [ours, base] = [measured.get("ours"), measured.get(side)];
-    return ours === undefined || base === undefined || base === 0 ? [] : [ours / base];
+function eachSubject<T>(of: (subject: Subject) => T | undefined): PerSubject<T> {
+  const values = subjects.map((subject) => [subject, of(subject)] as const);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
+}
+
+/** The figure of the best round, which is the mean of its slices. */
+function best(rounds: readonly Measured[], subject: Subject): number | undefined {
+  const means = rounds.flatMap((measured) => {
+    const figures = measured.get(subject) ?? [];
+    return figures.length === 0 ? [] : [figures.reduce((sum, figure) => sum + figure, 0) / figures.length];
   });
-  const inOrder = ratios.toSorted((a, b) => a - b);
-  const middle = inOrder.length >> 1;
-  const [upper, lower] = [inOrder[middle], inOrder[middle - 1]];
-  return inOrder.length % 2 === 1 || upper === undefined || lower === undefined ? upper : (upper + lower) / 2;
+  return means.length === 0 ? undefined : Math.min(...means);
+}
+
+/** Ours as a multiple of another side, in each round in which both were measured. */
+function ratiosOver(rounds: readonly Measured[], base: Subject): readonly number[] {
+  return rounds.flatMap((measured) => {
+    const others = measured.get(base) ?? [];
+    const ratios = (measured.get("ours") ?? []).flatMap((figure, slice) => {
+      const other = others[slice % others.length];
+      // Figures of 0 have no ratio.
+      return other === undefined || figure <= 0 || other <= 0 ? [] : [figure / other];
+    });
+    return ratioOf(ratios)?.ratio ?? [];
+  });
 }

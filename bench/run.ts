@@ -1,34 +1,31 @@
 /**
  * `npm run bench`: prints a table and writes `bench/results/*.json`.
  *
- *     node bench/run.ts [--filter REGEXP] [--sides floor,ours,peer] [--rounds N] [--quick]
+ *     node bench/run.ts [--filter REGEXP] [--sides floor,ours,peer] [--rounds N] [--quick] [--before DIST]
+ *
+ * `--before` measures ours beside the build in the folder DIST, and others only when `--sides` names them. A row then fails
+ * when the whole 95 % interval of what ours is as a multiple of that build lies above 1.03.
  *
  * Leaves with 1 when a row failed or a budget was missed.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { type Result, tableHead, tableLine, writeResults } from "./report.ts";
+import { besideBuild, buildAt } from "./builds.ts";
+import { optionsOf } from "./options.ts";
+import { type Result, tableOf, writeResults } from "./report.ts";
 import { runRow } from "./rounds.ts";
-import { type Figures, type Row, type Side, sides } from "./row.ts";
+import type { Figures, Row } from "./row.ts";
 import { judge } from "./verdict.ts";
 
-const { values } = parseArgs({
-  options: {
-    filter: { type: "string", default: "" },
-    sides: { type: "string", default: sides.join(",") },
-    rounds: { type: "string" },
-    quick: { type: "boolean", default: false },
-  },
-});
-const filter = new RegExp(values.filter, "i");
-const wanted = sides.filter((side) => values.sides.split(",").includes(side));
-const effort = { rounds: Number(values.rounds ?? (values.quick ? 2 : 5)), quick: values.quick };
+const { filter, wanted, before, effort } = optionsOf(process.argv.slice(2));
+const build = before === undefined ? undefined : buildAt(before);
 
-installPeers();
-const results = await runAll((await allRows()).filter(({ name }) => filter.test(name)));
-const file = await writeResults(new URL("results/", import.meta.url), results, { ...effort, sides: wanted });
+if (wanted.includes("peer")) installPeers();
+const rows = (await allRows()).filter(({ name }) => filter.test(name));
+const results = await runAll(build === undefined ? rows : rows.map((row) => besideBuild(row, build)));
+const options = { ...effort, sides: wanted, before };
+const file = await writeResults(new URL("results/", import.meta.url), results, options);
 print(`\nwritten: ${fileURLToPath(file)}`);
 if (results.some(({ error, verdicts }) => error ?? verdicts.some(({ verdict }) => verdict === "missed"))) {
   process.exitCode = 1;
@@ -37,17 +34,18 @@ if (results.some(({ error, verdicts }) => error ?? verdicts.some(({ verdict }) =
 async function runAll(rows: readonly Row[]): Promise<readonly Result[]> {
   const done = new Map<string, Figures>();
   const results: Result[] = [];
-  print(`${tableHead()}\n`);
+  const table = tableOf(wanted);
+  print(`${table.head}\n`);
   for (const row of rows) {
-    const result = await measured(row, wanted, done);
+    const result = await measured(row, done);
     done.set(row.name, result.figures);
     results.push(result);
-    print(tableLine(result));
+    print(table.line(result));
   }
   return results;
 }
 
-async function measured(row: Row, wanted: readonly Side[], done: ReadonlyMap<string, Figures>): Promise<Result> {
+async function measured(row: Row, done: ReadonlyMap<string, Figures>): Promise<Result> {
   try {
     const figures = await runRow(row, wanted, effort);
     return { row, figures, verdicts: judge(row, figures, done) };

@@ -7,15 +7,10 @@ import { randomUUID } from "node:crypto";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { startOnFile } from "./files.ts";
 import { post } from "./load/http.ts";
+import { apartMs, failedEach, longContextAt, longContextEach, type SeededSide } from "./seeded.ts";
 import { jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams } from "./wire.ts";
 
-export type SeededSide = "ours" | "peer";
-
-/** One task in this many is FAILED, one in this many belongs to the one long conversation; the others are ten to each. */
-export const failedEach = 100;
-export const longContextEach = 100;
 const contextSize = 10;
-const apartMs = 50;
 const perTransaction = 50_000;
 
 /** Tables of a task, and their columns that are keys and times. */
@@ -28,13 +23,11 @@ const layouts = {
   peer: { tables: { tasks: "id" }, key: undefined, times: ["status_last_updated"] },
 } as const;
 
-if (import.meta.main) {
-  const [, , side, file, count] = process.argv;
-  if ((side !== "ours" && side !== "peer") || file === undefined) throw new Error("ours|peer FILE COUNT are wanted");
-  const began = performance.now();
-  await seed(side, file, Number(count ?? 1_000_000));
-  process.stdout.write(`${((performance.now() - began) / 1000).toFixed(1)} s\n`);
-}
+const [, , side, file, wanted] = process.argv;
+if ((side !== "ours" && side !== "peer") || file === undefined) throw new Error("ours|peer FILE COUNT are wanted");
+const began = performance.now();
+await seed(side, file, Number(wanted ?? 1_000_000));
+process.stdout.write(`${((performance.now() - began) / 1000).toFixed(1)} s\n`);
 
 type Value = SQLInputValue;
 type Values = Record<string, Value>;
@@ -53,15 +46,7 @@ interface Copy {
   readonly time: number;
 }
 
-export interface Seeded {
-  readonly count: number;
-  /** The conversation with many tasks. */
-  readonly longContext: string;
-  /** When a task came to its end, by its number from 0, the oldest. */
-  timeOf(index: number): string;
-}
-
-export async function seed(side: SeededSide, file: string, count: number): Promise<Seeded> {
+async function seed(side: SeededSide, file: string, count: number): Promise<void> {
   const made = await makeTemplates(side, file);
   const database = new DatabaseSync(file);
   try {
@@ -74,7 +59,6 @@ export async function seed(side: SeededSide, file: string, count: number): Promi
     dropTemplates(database, side, templates);
     if (side === "ours") recount(database);
     database.exec("pragma wal_checkpoint(truncate)");
-    return { count, longContext, timeOf: (index) => new Date(msOf(index)).toISOString() };
   } finally {
     database.close();
   }
@@ -127,7 +111,7 @@ function copyAll({ database, side, templates, count, longContext, msOf }: Work):
   for (let index = 0; index < count; index++) {
     if (index % contextSize === 0 || contextId === "") contextId = randomUUID();
     const copy = copiers[index % failedEach === 0 ? 1 : 0];
-    const context = index % longContextEach === 1 ? longContext : contextId;
+    const context = index % longContextEach === longContextAt ? longContext : contextId;
     const time = msOf(index);
     copy?.({ key: templates.length + index + 1, id: idOf(side, time), contextId: context, time });
     if (index % perTransaction === 0) database.exec("commit; begin");

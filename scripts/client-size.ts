@@ -8,7 +8,13 @@ import { type OutputChunk, rolldown } from "rolldown";
 const budgetBytes = 45_000;
 
 /** Modules that load on demand. */
-const onDemand = [/\/binding\/connect\//, /\/auth\/oauth\//, /\/version\/v0\./, /\/client\/difference\./];
+const onDemand = [
+  /\/binding\/connect\//,
+  /\/auth\/oauth\//,
+  /\/auth\/credential-source\./,
+  /\/version\/v0\./,
+  /\/client\/stream\/difference\./,
+];
 const nodePackages = /^(?:node:|@grpc\/|undici\b|ipaddr\.js\b)/;
 const nodeModules = /\/node_modules\/(?:@grpc\/|undici\/|ipaddr\.js\/)/;
 const nodeGlobals = ["process", "Buffer", "global", "require", "setImmediate", "__dirname", "__filename"];

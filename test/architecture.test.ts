@@ -5,12 +5,12 @@ import { rules } from "./support/architecture.js";
 import { parseSource } from "./support/source-file.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const paths = globSync("src/**/*.ts", { cwd: root }).map((path) => path.replaceAll("\\", "/"));
+const paths = globSync("{src,examples}/**/*.ts", { cwd: root }).map((path) => path.replaceAll("\\", "/"));
 const files = paths.map((path) => parseSource(path, readFileSync(`${root}/${path}`, "utf8")));
 
 describe("the source", () => {
   it("is there", () => {
-    expect(paths).toContain("src/core/ports.ts");
+    expect(paths).toEqual(expect.arrayContaining(["src/core/ports.ts", "examples/demo/agent.ts"]));
     expect(files.flatMap(({ imports }) => imports).length).toBeGreaterThan(files.length);
   });
 
@@ -52,6 +52,25 @@ const samples: readonly {
     ],
   },
   {
+    rule: "examples know the package by its name",
+    files: {
+      "examples/demo/a.ts":
+        'import { serve } from "trivium";\nimport { b } from "./b.js";\nimport type { C } from "../../src/core/c.js";',
+      "examples/hello/a.ts": 'import { b } from "../demo/b.js";\nimport Koa from "koa";',
+      "src/cli/demo.ts":
+        'const load = () => import("../../examples/demo/a.js");\nimport { b } from "../../examples/demo/b.js";',
+      "src/cli/call.ts": 'const load = () => import("../../examples/demo/a.js");',
+      "src/core/a.ts": 'import type { B } from "../../examples/demo/b.js";\nimport { d } from "./d.js";',
+    },
+    found: [
+      "examples/demo/a.ts:3",
+      "examples/hello/a.ts:1",
+      "src/cli/demo.ts:2",
+      "src/cli/call.ts:1",
+      "src/core/a.ts:1",
+    ],
+  },
+  {
     rule: "packages stay in their room",
     files: {
       "src/server/a.ts":
@@ -59,6 +78,7 @@ const samples: readonly {
       "src/core/a.ts": 'import type { Context } from "koa";\nimport { DatabaseSync } from "node:sqlite";',
       "src/binding/grpc/a.ts": 'import * as grpc from "@grpc/grpc-js";\nimport { x } from "@connectrpc/connect";',
       "src/store/sql/a.ts": 'import pg from "pg";\nimport { Kysely } from "kysely";',
+      "examples/koa-mount/a.ts": 'import Koa from "koa";',
     },
     found: ["src/server/a.ts:2", "src/server/a.ts:3", "src/core/a.ts:1", "src/core/a.ts:2", "src/binding/grpc/a.ts:2"],
   },
@@ -70,7 +90,7 @@ const samples: readonly {
       "src/core/c.ts":
         'import { a } from "./a.js";\nimport type { B } from "./b.js";\nconst b = () => import("./b.js");',
     },
-    found: ["src/core/c.ts:1"],
+    found: ["src/core/c.ts:1", "src/core/c.ts:2"],
   },
   {
     rule: "rooms form no circle",
@@ -95,6 +115,7 @@ const samples: readonly {
         'const old = "0.3";\n// "1.0" may stand in comments\nconst rpc = "2.0"; const own = "1.0.0";\nf(`0.2.6`);',
       "src/binding/a.ts": "if (request.httpVersion === \"1.0\") close();\nconst divided = a / b; const v = '1.0';",
       "src/version/v1.0/a.ts": 'const version = "1.0";',
+      "examples/gateway/a.ts": 'const version = "1.0";',
     },
     found: ["src/core/a.ts:1", "src/core/a.ts:4", "src/binding/a.ts:2"],
   },
@@ -120,6 +141,7 @@ const samples: readonly {
     files: {
       "src/core/a.ts": 'const text = "console.log";\nconsole.log(text);\nmy.console.log(/console.x/);',
       "src/cli/a.ts": "console.log(1);",
+      "examples/hello/a.ts": "console.log(1);",
     },
     found: ["src/core/a.ts:2"],
   },
@@ -143,20 +165,22 @@ describe("the architecture test", () => {
     expect(new Set(samples.map(({ rule }) => rule))).toEqual(new Set(Object.keys(rules)));
   });
 
-  it("reads templates with holes, escapes, regular expressions and divisions", () => {
+  it("reads comments, templates with holes, types that are imported in place, and only strings in quotes", () => {
     const source = [
-      `const a = \`x \${f({ b: \`y \${c}\` })} // no comment\`;`,
+      `const a = \`x \${f({ b: \`y \${c}\` })} // no comment\`; // one`,
       'const d = /["/\\]`]/g.test(e) ? 4 / 2 : "\\"";',
-      "const g = (h / 2) /* comment */ + i; // `",
-      "return /'/;",
+      "let g: import('./h.js').H; /* two */",
     ].join("\n");
-    const { bareLines, strings } = parseSource("src/core/a.ts", source);
-    expect(bareLines.map((line) => line.replace(/ +/g, " "))).toEqual([
-      "const a = f({ b: c }) ;",
-      "const d = .test(e) ? 4 / 2 : ;",
-      "const g = (h / 2) + i; ",
-      "return ;",
-    ]);
-    expect(strings.map(({ line, text }) => `${line} ${text}`)).toContain('2 \\"');
+    const { strings, comments, imports } = parseSource("src/core/a.ts", source);
+    const said = (texts: typeof strings) => texts.map(({ line, text }) => `${line} ${text}`);
+    expect(said(comments)).toEqual(["1  one", "3  two "]);
+    expect(said(strings).toSorted()).toEqual(
+      ["1 ", "1  // no comment", "1 x ", "1 y ", '2 \\"', "3 ./h.js"].toSorted(),
+    );
+    expect(imports).toEqual([{ line: 3, specifier: "./h.js", kind: "type" }]);
+  });
+
+  it("refuses a file that is no TypeScript", () => {
+    expect(() => parseSource("src/core/a.ts", "const = 1;")).toThrow("src/core/a.ts: ");
   });
 });

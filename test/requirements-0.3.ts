@@ -126,6 +126,8 @@ V03-RPC-11 MUST: all params are validated
 
 V03-MSG-1 MUST: a message has kind, id, role and parts
   shown version/v0.3/required-client: has a message with its kind
+  shown version/v0.3/json-rpc-errors: a message without messageId is refused, and the field named
+  shown version/v0.3/grpc: refuses %s %j: %s
 V03-MSG-2 MUST: a part is one of text, file and data, and says which
   shown version/v0.3/required-client: has a message with its kind
   shown e2e/bad-input/older-versions: refuses %s, and names it

@@ -8,7 +8,7 @@ export interface Connection extends Disposable {
   exchange(request: string): Promise<HttpAnswer>;
 }
 
-export interface HttpAnswer {
+interface HttpAnswer {
   readonly status: number;
   readonly body: string;
 }

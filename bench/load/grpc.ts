@@ -5,8 +5,6 @@ import { loadMessages } from "../built.ts";
 const service = "/lf.a2a.v1.A2AService";
 
 /** A bare grpc-js client of the service: requests encoded by the caller's text, answers decoded and handed on. */
-export type GrpcLoader = Awaited<ReturnType<typeof createGrpcLoader>>;
-
 export async function createGrpcLoader(port: number, concurrency = 16) {
   const { SendMessageRequestSchema, SendMessageResponseSchema, StreamResponseSchema, Role } = await loadMessages();
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());

@@ -1,10 +1,11 @@
+import { currentBuild, withBuild } from "../builds.ts";
 import { startProgram, startServer } from "../child.ts";
 import { streamLength, type Wire } from "../clients/work.ts";
-import { type Budget, type Effort, type Probe, type Row, type Side, scaled } from "../row.ts";
+import { type Budget, type Effort, type Probe, type Row, type Side, scaled, slicesOf } from "../row.ts";
 
 const programs = { floor: "floor.ts", ours: "ours.ts", peer: "js-sdk.ts" } as const;
 
-/** The CPU time of a client process, of a call or of an event; all three call the same server, ours. */
+/** The CPU time of a client process, of a call or of an event; all call the same server, that of the current build. */
 export function clientRows(effort: Effort): readonly Row[] {
   return [
     row("client: JSON-RPC message", "json-rpc", 1.5, effort),
@@ -50,15 +51,17 @@ interface Size {
 
 async function clientProbe(side: Side, wire: Wire, { warmUp, count, perUnit }: Size): Promise<Probe> {
   await using opening = new AsyncDisposableStack();
-  const server = opening.use(await startServer("ours.ts"));
+  const server = opening.use(await withBuild(currentBuild, () => startServer("ours.ts")));
   const client = opening.use(await startProgram(`clients/${programs[side]}`, [wire, String(server.http)]));
   await client.ask({ run: warmUp });
+  const { slices, each } = slicesOf(count, perUnit);
   const opened = opening.move();
   return {
+    slices,
     async measure() {
       const before = await client.ask("cpu");
-      await client.ask({ run: count });
-      return ((await client.ask("cpu")) - before) / (count * perUnit);
+      await client.ask({ run: each });
+      return ((await client.ask("cpu")) - before) / (each * perUnit);
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

@@ -1,8 +1,10 @@
+import { type Build, buildInUse } from "../builds.ts";
+import { runProgram } from "../child.ts";
 import { type FileServer, startOnFile, temporaryFolder } from "../files.ts";
 import { type Connection, openConnection } from "../load/connection.ts";
 import { post, requestText } from "../load/http.ts";
 import type { Effort, Probe, Row } from "../row.ts";
-import { failedEach, longContextEach, type Seeded, type SeededSide, seed } from "../seed.ts";
+import { failedEach, longContextEach, type Seeded, type SeededSide, seededBy } from "../seeded.ts";
 import { assertReply, jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams } from "../wire.ts";
 
 const pageSize = 100;
@@ -83,18 +85,22 @@ interface SeededFile extends Seeded {
   readonly file: string;
 }
 
-/** Seeds at the first use; the file goes with the process. */
+/** Seeds at the first use, for each build by its own seeder, since their tables may differ; the file goes with the process. */
 function seededFile(side: SeededSide, count: number): () => Promise<SeededFile> {
-  let made: Promise<SeededFile> | undefined;
+  const made = new Map<Build, Promise<SeededFile>>();
   const make = async (): Promise<SeededFile> => {
     const folder = temporaryFolder();
     process.once("exit", () => folder[Symbol.dispose]());
     const file = `${folder.path}/tasks.db`;
-    return { file, ...(await seed(side, file, count)) };
+    await runProgram("seed.ts", [side, file, String(count)]);
+    await using server = await startOnFile(side, file);
+    return { file, ...(await seededBy(server, count)) };
   };
   return () => {
-    made ??= make();
-    return made;
+    const build = buildInUse();
+    const file = made.get(build) ?? make();
+    made.set(build, file);
+    return file;
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Clock } from "../protocol/async/clock.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Fetch } from "../protocol/fetch.js";
 import type { AgentCard } from "../protocol/model.js";
@@ -37,7 +38,7 @@ export interface OAuthSecret {
   readonly authentication?: "client_secret_basic" | "client_secret_post" | undefined;
   /** Further fields of the token request, such as `audience` or `resource`. Default: none. */
   readonly parameters?: Readonly<Record<string, string>> | undefined;
-  /** The only origins that the secret may go to, such as `https://login.example`. Default: those that the card names. */
+  /** The only origins that are asked for tokens, and so may see the secret: `https://login.example`. Default: the origin that the card was read from; none for a card that the caller brings along. */
   readonly trustedOrigins?: readonly string[] | undefined;
 }
 
@@ -61,20 +62,14 @@ export type CredentialProvider = (context: {
   readonly signal?: AbortSignal | undefined;
 }) => Credential | undefined | Promise<Credential | undefined>;
 
-/** Time for tokens. Its timers keep the process alive: somebody waits for each of them. */
-export interface CredentialClock {
-  /** Milliseconds since the epoch. */
-  now(): number;
-  /** Calls once after `ms`; the returned function takes it back. */
-  after(ms: number, run: () => void): () => void;
-}
-
 /** What credentials are made with. */
 export interface CredentialEnvironment {
   /** Calls authorization servers. */
   readonly fetch: Fetch;
-  /** Default: the machine's time. */
-  readonly clock?: CredentialClock | undefined;
+  /** Where the card was read from; `undefined`: the caller has brought it along. */
+  readonly cardUrl?: string | undefined;
+  /** Its timers keep the process alive: somebody waits for each of them. Default: the machine's time. */
+  readonly clock?: Clock | undefined;
   /** Secrets may go to authorization servers without TLS that are not on this machine. Default: false. */
   readonly allowPlaintext?: boolean | undefined;
   /** The connection shows a client certificate, which meets mTLS schemes. Default: false. */

@@ -1,3 +1,4 @@
+import { unlessAborted } from "../protocol/async/pause.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Credential } from "./credentials.js";
 
@@ -12,14 +13,6 @@ export interface CredentialPart {
 
 /** Does something and waits for it until the signal aborts. */
 export async function untilAborted<T>(work: () => T | Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work();
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([work(), promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
+  signal?.throwIfAborted();
+  return unlessAborted(Promise.resolve(work()), signal);
 }

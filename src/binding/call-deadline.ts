@@ -1,11 +1,6 @@
+import type { Clock } from "../protocol/async/clock.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
-
-/** What runs things later. */
-export interface Timers {
-  /** Runs something after a while; the function that it gives cancels that. */
-  after(ms: number, run: () => void): () => void;
-}
 
 /** How long the caller of one call waits: until it aborts, its time is over, or it leaves its stream. */
 export class Attendance {
@@ -18,7 +13,7 @@ export class Attendance {
   readonly #stops: (() => void)[] = [];
   #reject: ((reason: unknown) => void) | undefined;
 
-  constructor({ signal, timeoutMs }: CallOptions, timers: Timers, left?: AbortSignal) {
+  constructor({ signal, timeoutMs }: CallOptions, timers: Pick<Clock, "after">, left?: AbortSignal) {
     if (signal !== undefined) this.#hear(signal, () => this.#giveUp(signal.reason));
     if (left !== undefined) this.#hear(left, () => this.#reject?.(left.reason));
     if (timeoutMs === undefined || this.isOver) return;

@@ -26,6 +26,9 @@ const noOptions: CallOptions = {};
 /** An operation that the version of an interface does not have. No request was made, so it says nothing of the agent. */
 export class MissingOperationError extends A2AError {}
 
+/** An answer in the form of another version than the one that was called; the agent has done what it was asked. */
+export class OtherVersionError extends A2AError {}
+
 export function missingIn({ version }: { readonly version: string }, { method }: Operation, binding: string): A2AError {
   const message = `${method} does not exist in version ${version} over ${binding}`;
   return new MissingOperationError("unsupportedOperation", message);

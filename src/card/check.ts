@@ -4,7 +4,7 @@ import {
   count,
   extensionUri,
   flag,
-  hostAndPort,
+  grpcAddress,
   jsonObject,
   list,
   type Member,
@@ -136,7 +136,7 @@ export function interfaceProblems(mounted: readonly Mounted[]): readonly string[
     const name = `the interface ${binding || "without a binding"} ${version}`;
     if (binding === "") problems.push(`${name} needs the name of its binding`);
     if (parseVersion(version) !== version) problems.push(`${name} needs a version of the form Major.Minor`);
-    if (binding === bindingTable.grpc.wire) problems.push(...hostAndPort(address, `the address of ${name}`));
+    if (binding === bindingTable.grpc.wire) problems.push(...grpcAddress(address, `the address of ${name}`));
     else if (!URL.canParse(address)) problems.push(`${name} needs an absolute URL, not "${address}"`);
     const key = JSON.stringify([binding, address, version, tenant ?? ""]);
     if (seen.has(key)) problems.push(`${name} is mounted twice at ${address}`);

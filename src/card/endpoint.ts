@@ -9,11 +9,13 @@ import { unionCard } from "./union.js";
 import type { Place, Places } from "./urls.js";
 
 /** Where readers look for the card: those of today, and the oldest. */
-export const cardPaths: readonly string[] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
+const cardPaths: readonly string[] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
+
+export type CardAt = (place: Place, reader: string) => AgentCard;
 
 export interface CardEndpointOptions {
-  /** The card for callers at one place; asked once for each place that is kept. */
-  readonly cardAt: (place: Place) => AgentCard;
+  /** The card for callers at one place, as readers of a version are shown it; asked once for each place that is kept. */
+  readonly cardAt: CardAt;
   readonly places: Places;
   /** The newest first. */
   readonly versions: readonly Version[];
@@ -40,7 +42,7 @@ export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
     "Last-Modified": lastModified.toUTCString(),
     ...(varyBy.length > 0 ? { Vary: varyBy.join(", ") } : {}),
   };
-  const cardsAt = keepRecent(keptPlaces, (place) => cardsOf(options.cardAt(place), options));
+  const cardsAt = keepRecent(keptPlaces, (place) => cardsOf(place, options));
   return (request) => {
     if (!cardPaths.includes(request.path)) return undefined;
     if (request.method !== "GET" && request.method !== "HEAD") {
@@ -66,10 +68,10 @@ type CardFor = (version: string | undefined) => EncodedCard;
  * The card in the form of each version. A version that is not served, or that the card cannot be said in, is no error
  * here: the card is where a caller finds out which ones there are.
  */
-function cardsOf(card: AgentCard, { versions, audience = "" }: CardEndpointOptions): CardFor {
+function cardsOf(place: Place, { cardAt, versions, audience = "" }: CardEndpointOptions): CardFor {
   const pure = new Map<string, JsonObject>();
   for (const version of versions) {
-    const json = version.writeCard(card);
+    const json = version.writeCard(cardAt(place, version.name));
     if (json !== undefined) pure.set(version.name, json);
   }
   const union = unionCard([...pure.values()]);

@@ -1,5 +1,6 @@
 import type { Binding } from "../protocol/context.js";
 import type { Version } from "../version/codec.js";
+import { isListed } from "../version/traits.js";
 import type { Place } from "./urls.js";
 
 /** An interface that really runs, wherever the agent is reached. */
@@ -41,6 +42,11 @@ export function mountsOf(bindings: readonly Binding[], versions: readonly Versio
     const rows = bindings.map((binding) => bindingTable[binding]).filter(({ serves }) => serves(version));
     return rows.map(({ wire, path }) => ({ binding: wire, version: version.name, path }));
   });
+}
+
+/** The mounts that readers of this version are shown: those that every reader is, and their own. */
+export function mountsFor(mounts: readonly Mount[], reader: string): readonly Mount[] {
+  return mounts.filter(({ version }) => isListed(version) || version === reader);
 }
 
 /** The mounts with the addresses that hold at one place. */

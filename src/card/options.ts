@@ -65,7 +65,7 @@ export interface CardOptions {
   readonly audience?: "both" | VersionName | undefined;
 }
 
-export interface CapabilityWishes {
+interface CapabilityWishes {
   readonly streaming?: boolean | undefined;
   readonly pushNotifications?: boolean | undefined;
 }
@@ -82,4 +82,4 @@ export type CardAdditions = { readonly [K in keyof Described]?: Described[K] | u
  * Says what one caller sees beyond the public card. `undefined`: there is nothing for this caller, who gets
  * `extendedAgentCardNotConfigured`. May throw `permissionDenied`.
  */
-export type ExtendCard = (principal: Principal) => CardAdditions | undefined | Promise<CardAdditions | undefined>;
+type ExtendCard = (principal: Principal) => CardAdditions | undefined | Promise<CardAdditions | undefined>;

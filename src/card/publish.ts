@@ -6,13 +6,13 @@ import type { Version } from "../version/codec.js";
 import { authorProblems, describeCard, placeCard, type RunningCapabilities } from "./build.js";
 import { assertNone, audienceProblems, interfaceProblems } from "./check.js";
 import { placeProblems } from "./check-places.js";
-import { cardEndpoint } from "./endpoint.js";
+import { type CardAt, cardEndpoint } from "./endpoint.js";
 import { extendedCard } from "./extended.js";
-import { type Mount, mountedAt } from "./mounts.js";
+import { type Mount, mountedAt, mountsFor } from "./mounts.js";
 import type { CardOptions } from "./options.js";
 import { allExtensions } from "./own-extensions.js";
 import type { Caller } from "./proxy.js";
-import { createPlaces, type Listening, type Place, type UrlOptions, urlProblems } from "./urls.js";
+import { createPlaces, type Listening, type UrlOptions, urlProblems } from "./urls.js";
 
 export interface PublishOptions {
   readonly card: CardOptions;
@@ -33,13 +33,13 @@ export interface PublishedCard {
    * nothing to serve. Throws a `CardError`.
    */
   mount(mounts: readonly Mount[]): void;
-  /** The card as this caller, or somebody at the agent's own address, sees it. */
-  card(caller?: Caller): AgentCard;
+  /** The card as this caller, or one at the agent's own address, is shown it in a version. Default: in the newest. */
+  card(caller?: Caller, version?: string): AgentCard;
   /**
    * The card of one known caller; absent when the author gave nothing more to see. Throws
    * `extendedAgentCardNotConfigured` when there is nothing for this caller.
    */
-  readonly extended: ((principal: Principal, caller?: Caller) => Promise<AgentCard>) | undefined;
+  readonly extended: ((principal: Principal, caller?: Caller, version?: string) => Promise<AgentCard>) | undefined;
 }
 
 /** Checks the card and everything that it is made of. Throws a `CardError` that lists what contradicts itself. */
@@ -52,7 +52,7 @@ export function publishCard(options: PublishOptions): PublishedCard {
   const described = describeCard({ ...options.card, extensions: allExtensions(options.card) }, options.capabilities);
   const places = createPlaces(options.urls, options.listening);
   let mounts: readonly Mount[] = [];
-  const cardAt = (place: Place) => placeCard(described, mountedAt(mounts, place));
+  const cardAt: CardAt = (place, reader) => placeCard(described, mountedAt(mountsFor(mounts, reader), place));
   const endpoint = () =>
     cardEndpoint({
       cardAt,
@@ -62,37 +62,39 @@ export function publishCard(options: PublishOptions): PublishedCard {
       cacheMaxAgeSeconds,
       lastModified: new Date(options.now()),
     });
-  const card = (caller?: Caller) => cardAt((caller && places.of(caller)) ?? places.own());
+  const card = (caller?: Caller, version = versions[0].name) =>
+    cardAt((caller && places.of(caller)) ?? places.own(), version);
   // Nobody can ask before something is mounted, and there would be nothing to say.
   let current: HttpEndpoint = () => undefined;
   return {
     endpoint: (request) => current(request),
     mount(next) {
-      const mounted = mountedAt(next, places.own());
-      assertNone(interfaceProblems(mounted));
-      assertNone(documentProblems(placeCard(described, mounted), versions, audience));
+      const own = places.own();
+      assertNone(interfaceProblems(mountedAt(next, own)));
+      const shown = (reader: string) => placeCard(described, mountedAt(mountsFor(next, reader), own));
+      assertNone(documentProblems(shown, versions, audience));
       mounts = next;
       current = endpoint();
     },
     card,
     extended:
       extended &&
-      (async (principal, caller) => {
+      (async (principal, caller, version) => {
         const additions = typeof extended === "function" ? await extended(principal) : extended;
         if (additions === undefined) throw nothingMore();
-        return extendedCard(card(caller), additions);
+        return extendedCard(card(caller, version), additions);
       }),
   };
 }
 
-/** What is wrong with the card as each version writes it. */
+/** What is wrong with the card as each version writes it for its readers. */
 function documentProblems(
-  card: AgentCard,
+  shown: (reader: string) => AgentCard,
   versions: readonly Version[],
   audience: string | undefined,
 ): readonly string[] {
   return versions.flatMap((version) => {
-    const pure = version.writeCard(card);
+    const pure = version.writeCard(shown(version.name));
     if (pure !== undefined) return placeProblems(version.name, pure);
     if (version.name !== audience) return [];
     return [`card.audience is ${audience}, but nothing is mounted that its readers can call: mount another binding`];

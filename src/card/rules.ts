@@ -15,21 +15,18 @@ const well: readonly string[] = [];
 export function object(members: Readonly<Record<string, Member>>, hints: Readonly<Record<string, string>> = {}): Rule {
   return (value, path) => {
     if (!isObject(value)) return [`${path} must be an object, not ${kindOf(value)}`];
-    const problems: string[] = [];
-    for (const [name, { rule, missing }] of Object.entries(members)) {
-      const member = value[name];
-      if (member !== undefined) problems.push(...rule(member, `${path}.${name}`));
-      else if (missing !== undefined) problems.push(`${path}.${name} is missing: ${missing}`);
-    }
-    for (const name of Object.keys(value)) {
-      if (Object.hasOwn(members, name) || value[name] === undefined) continue;
-      const hint = Object.hasOwn(hints, name)
-        ? hints[name]
-        : `take it out, or use one of ${Object.keys(members).join(", ")}`;
-      problems.push(`${path}.${name} cannot be given: ${hint}`);
-    }
-    return problems;
+    const strays = Object.keys(value).filter((name) => !Object.hasOwn(members, name) && value[name] !== undefined);
+    const instead = `take it out, or use one of ${Object.keys(members).join(", ")}`;
+    return [
+      ...Object.entries(members).flatMap(([name, member]) => memberProblems(member, value[name], `${path}.${name}`)),
+      ...strays.map((name) => `${path}.${name} cannot be given: ${Object.hasOwn(hints, name) ? hints[name] : instead}`),
+    ];
   };
+}
+
+function memberProblems({ rule, missing }: Member, value: unknown, path: string): readonly string[] {
+  if (value !== undefined) return rule(value, path);
+  return missing === undefined ? well : [`${path} is missing: ${missing}`];
 }
 
 /** A list of at least one entry; no two entries give the same `key`. */
@@ -103,13 +100,14 @@ export const mediaType: Rule = (value, path) => {
     : [`${path} must be a media type such as "text/plain", not ${shown(value)}`];
 };
 
-/** `host:port`; an IPv6 address stands in brackets. */
-export const hostAndPort: Rule = (value, path) => {
+/** `host:port`, where an IPv6 address stands in brackets, or a URL of these alone: `https://host:port`. */
+export const grpcAddress: Rule = (value, path) => {
   const problems = text(value, path);
   if (problems.length > 0) return problems;
-  return /^(?:[\w.-]+|\[[\da-f:.]+\]):\d+$/i.test(String(value)) && URL.canParse(`http://${String(value)}`)
+  const [, , authority] = /^(https?:\/\/)?((?:[\w.-]+|\[[\da-f:.]+\]):\d+)$/i.exec(String(value)) ?? [];
+  return authority !== undefined && URL.canParse(`http://${authority}`)
     ? well
-    : [`${path} must be host:port, such as "agent.example:443", not ${shown(value)}`];
+    : [`${path} must be host:port or https://host:port, such as "agent.example:443", not ${shown(value)}`];
 };
 
 const deepest = 32;

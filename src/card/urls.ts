@@ -1,11 +1,14 @@
 import { type Caller, type Forwarded, forwardedBy, forwardedHeaders, type TrustProxy, trustProblems } from "./proxy.js";
-import { hostAndPort, url } from "./rules.js";
+import { grpcAddress, url } from "./rules.js";
 
 /** How an agent is reached from outside. */
 export interface UrlOptions {
   /** Where the agent's base lies from outside, path included. Default: what the request says. */
   readonly publicUrl?: string | undefined;
-  /** `host:port` of gRPC from outside. Default: host of the public URL, with its port or that of a port of its own. */
+  /**
+   * `host:port` of gRPC from outside, or a URL of them (`https://host:port`), which the card shows as it is. Default: host
+   * of the public URL, with its port or that of a port of its own.
+   */
   readonly publicGrpc?: string | undefined;
   /** Proxies whose `X-Forwarded-Proto`, `-Host`, `-Prefix` and `Forwarded` are believed. Default: false. */
   readonly trustProxy?: TrustProxy | undefined;
@@ -25,7 +28,7 @@ export interface Listening {
 export interface Place {
   /** What the paths of HTTP bindings follow; does not end in a slash. */
   readonly base: string;
-  /** `host:port`. */
+  /** `host:port`, or the URL that was given in its place. */
   readonly grpc: string;
 }
 
@@ -77,7 +80,7 @@ export function urlProblems({
     problems.push(...url("https", "http")(publicUrl, "publicUrl"));
     if (/[?#]/.test(publicUrl)) problems.push("publicUrl must end with its path, without a query or a fragment");
   }
-  if (publicGrpc !== undefined) problems.push(...hostAndPort(publicGrpc, "publicGrpc"));
+  if (publicGrpc !== undefined) problems.push(...grpcAddress(publicGrpc, "publicGrpc"));
   if (!pathForm.test(basePath)) problems.push(`basePath must be empty or of the form "/agent", not "${basePath}"`);
   return problems;
 }
@@ -91,7 +94,8 @@ function originOf(caller: Caller, outside: Forwarded | undefined, listening: () 
 }
 
 const schemes: ReadonlySet<string> = new Set(["http", "https"]);
-const hostForm = /^(?:[\w-]+(?:\.[\w-]+)*\.?|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+/** What a `Host` header may say. */
+export const hostForm = /^(?:[\w-]+(?:\.[\w-]+)*\.?|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 function grpcAt({ protocol, hostname, port }: URL, ownPort: number | undefined): string {
   return `${hostname}:${ownPort ?? (port || (protocol === "https:" ? 443 : 80))}`;

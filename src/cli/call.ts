@@ -49,16 +49,18 @@ export function addCall(program: Command): void {
     .option("--ids", "print each event of a stream as { id, event }", false)
     .option("--verbose", "say on stderr which interface is used, and why others are not", false)
     .addHelpText("after", examples)
-    .action(call);
+    .action((url: string, operation: Operation, json: string, flags: CallFlags) =>
+      call(command, { url, operation, json }, flags),
+    );
 }
 
-async function call(
-  url: string,
-  operation: Operation,
-  json: string,
-  flags: CallFlags,
-  command: Command,
-): Promise<void> {
+interface CallArguments {
+  readonly url: string;
+  readonly operation: Operation;
+  readonly json: string;
+}
+
+async function call(command: Command, { url, operation, json }: CallArguments, flags: CallFlags): Promise<void> {
   const face = jsonFace();
   const target = understood(command, () => targetOf(url, flags.binding));
   const credentials = understood(command, () => credentialsOf(flags));

@@ -1,11 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import { bindingTable } from "../card/mounts.js";
 import type { ConnectOptions } from "../client/connect.js";
-import type { Connection } from "../client/connection.js";
+import { type Connection, interfaceText } from "../client/connection.js";
 import type { Client } from "../client/node.js";
 import type { TransportFactory } from "../client/transports.js";
 import { A2AError } from "../protocol/errors.js";
 import { type AgentCard, AgentCardSchema } from "../protocol/model.js";
+import { bindingNamed } from "../version/binding-names.js";
 import { v1 } from "../version/v1.0/v1.js";
 import { type CallBinding, callBindings, type Target } from "./target.js";
 
@@ -18,10 +19,9 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
   const { url, binding } = target;
   if (binding === undefined) return Client.connect(url, options);
   const client = await Client.connect(url, { ...options, transports: othersThan(binding) });
-  if (client.card.supportedInterfaces.some((each) => each.protocolBinding === bindingTable[binding].wire))
-    return client;
-  await client.close();
   const listed = new Set(client.card.supportedInterfaces.map((each) => each.protocolBinding));
+  if ([...listed].some((word) => bindingNamed(word) === bindingTable[binding].wire)) return client;
+  await client.close();
   throw new A2AError(
     "unavailable",
     `the card lists no interface of ${bindingTable[binding].wire}, only ${[...listed].join(", ")}`,
@@ -29,13 +29,13 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
 }
 
 /** Says how the agent is reached, and which interfaces of its card were passed over. */
-export function connectionText({ binding, version, url, passedOver }: Connection, wanted?: CallBinding): string {
+export function connectionText({ passedOver, ...used }: Connection, wanted?: CallBinding): string {
   const isWanted = (wire: string): boolean => wanted === undefined || bindingTable[wanted].wire === wire;
   const others = passedOver.map((each) => {
     const reason = isWanted(each.binding) ? each.reason : "not asked for";
-    return `passed over ${each.binding} ${each.version} at ${each.url}: ${reason}\n`;
+    return `passed over ${interfaceText(each)}: ${reason}\n`;
   });
-  return `${others.join("")}using ${binding} ${version} at ${url}\n`;
+  return `${others.join("")}using ${interfaceText(used)}\n`;
 }
 
 /** A card that says of an agent no more than where one interface of it is, and what it speaks there. */

@@ -38,7 +38,7 @@ export function addDb(program: Command): void {
   withStore(db.command("migrate").description("bring the schema of a database up to date, or make it")).action(
     async (flags: StoreFlags, command: Command) => {
       const place = placeOf(flags, command);
-      await printJson(await (await databases()).migrate(place));
+      await printJson(await (await databases()).migrate(place, (line) => process.stderr.write(`${line}\n`)));
     },
   );
   db.command("sql")

@@ -1,37 +1,90 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
+import type { Store } from "../core/ports.js";
+import type { Logger } from "../protocol/logger.js";
+import type { Server } from "../server/serve.js";
+import { allowedHostOption } from "./allowed-host.js";
 import { understood } from "./caller.js";
-import { type DemoFlags, logLevels } from "./demo/flags.js";
-import { type StorePlace, storePlace } from "./store-place.js";
+import { stderrLogger } from "./logger.js";
+import { packageVersion } from "./package-version.js";
+import { assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
+import { openStorage, placeText, type StorePlace, storePlace } from "./store-place.js";
 
-const defaultPort = 41241;
+/** Flags of `trivium demo`. */
+interface DemoFlags extends ServingFlags {
+  readonly anonymous: boolean;
+  readonly allowedHost: readonly string[];
+  readonly store: string;
+}
+
 /** Below the folder in which the command is started. */
 const defaultStore = ".trivium/tasks.db";
 
-/** Adds `trivium demo`. The server is loaded only when it is wanted. */
+/** Adds `trivium demo`. */
 export function addDemo(program: Command): void {
   program
     .command("demo")
     .description("serve the text analyst, an agent to try things on, until SIGINT or SIGTERM")
-    .addOption(
-      new Option("--port <number>", "0 takes a free one").env("PORT").default(defaultPort).argParser(parsePort),
-    )
-    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .addOption(portOption())
+    .addOption(hostOption())
     .option("--anonymous", "let whoever reaches the host share all tasks; needed for a host beyond this machine", false)
+    .addOption(allowedHostOption())
     .addOption(
       new Option("--store <place>", "where tasks are kept: memory, a file (SQLite), or postgres://…")
         .env("TRIVIUM_STORE")
         .default(defaultStore),
     )
-    .addOption(new Option("--log-level <level>").env("LOG_LEVEL").default("info").choices(logLevels))
-    .action(async (flags: DemoFlags, command: Command) => {
-      const place: StorePlace = understood(command, () => storePlace(flags.store));
-      const { start } = await import("./demo/start.js");
-      await start(flags, place);
-    });
+    .addOption(logLevelOption("info"))
+    .action(run);
 }
 
-function parsePort(value: string): number {
-  const port = Number(value);
-  if (/^\d{1,5}$/.test(value) && port <= 65_535) return port;
-  throw new InvalidArgumentError("A port is a number from 0 to 65535.");
+async function run(flags: DemoFlags, command: Command): Promise<void> {
+  const place = understood(command, () => storePlace(flags.store));
+  await assertShared(flags.host, "--anonymous", flags.anonymous);
+  const logger = stderrLogger(flags.logLevel);
+  const store = await openStorage(place, logger);
+  // The demo is an example, not a part of the library. It is loaded only by this command.
+  const { greeting, serveDemo } = await import("../../examples/demo/server.js");
+  const { port, host, anonymous, allowedHost: allowedHosts } = flags;
+  const shared = anonymous ? "shared" : undefined;
+  let server: Server;
+  try {
+    const options = { port, host, anonymous: shared, allowedHosts, logger, store } as const;
+    server = await serveDemo({ version: packageVersion(), ...options });
+  } catch (error) {
+    await store?.close();
+    if (!isPortTaken(error)) throw error;
+    throw new Error(`port ${port} on ${host} is taken: choose another one with --port`);
+  }
+  endOnSignals(server, store, logger);
+  process.stdout.write(greeting(server, keptText(place)));
+}
+
+function keptText(place: StorePlace): string {
+  if (place.kind === "memory") return "Tasks are kept in memory and end with this process.";
+  return `Tasks are kept in ${placeText(place)} and are there again after a restart.`;
+}
+
+// The server can handle signals itself, but it does not close the store.
+function endOnSignals(server: Server, store: Store | undefined, logger: Logger): void {
+  const end = async (): Promise<void> => {
+    await server.close();
+    await store?.close();
+  };
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => {
+      logger.info({ signal }, "closing");
+      end().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          logger.error({ error }, "the server could not be closed");
+          process.exit(1);
+        },
+      );
+    });
+  }
+}
+
+function isPortTaken(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";
 }

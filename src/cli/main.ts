@@ -30,7 +30,9 @@ try {
   await program.parseAsync();
 } catch (error) {
   // Commander has said what it has to say.
-  const misused = error instanceof CommanderError;
-  if (!misused) process.stderr.write(`${errorText(error)}\n`);
-  process.exitCode = !misused ? 1 : error.exitCode === 0 ? 0 : 2;
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
+  else {
+    process.stderr.write(`${errorText(error)}\n`);
+    process.exitCode = 1;
+  }
 }

@@ -1,4 +1,5 @@
 import type { Store } from "../core/ports.js";
+import { noop } from "../protocol/async/noop.js";
 import type { Logger } from "../protocol/logger.js";
 
 /** Where the command line keeps tasks: in the memory of the process, in an SQLite file, in a PostgreSQL database. */
@@ -50,7 +51,7 @@ export async function openStorage(place: StorePlace, logger: Logger): Promise<St
       return storage;
     } catch (error) {
       // What could not be opened may fail again.
-      await storage.close().catch(() => {});
+      await storage.close().catch(noop);
       throw error;
     }
   } catch (error) {

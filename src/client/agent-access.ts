@@ -1,4 +1,5 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { noop } from "../protocol/async/noop.js";
 import type { CallOptions } from "../protocol/context.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operation } from "../protocol/operations.js";
@@ -35,7 +36,7 @@ export class AgentAccess implements Attempt {
     const before = this.#card;
     this.#card = card;
     if (isReachedAlike(before, card)) return;
-    this.#pool.close().catch(ignore);
+    this.#pool.close().catch(noop);
     this.#pool = poolOf(card, this.#composition(card));
   }
 
@@ -60,5 +61,3 @@ function isReachedAlike(one: AgentCard, other: AgentCard): boolean {
 function accessOf({ supportedInterfaces, securitySchemes, securityRequirements, capabilities }: AgentCard): string {
   return JSON.stringify([supportedInterfaces, securitySchemes, securityRequirements, capabilities?.extensions]);
 }
-
-function ignore(): void {}

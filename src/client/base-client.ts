@@ -1,5 +1,7 @@
 import { type Message as AnyMessage, create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Caller, createTransport } from "../binding/transport.js";
+import type { Clock } from "../protocol/async/clock.js";
+import { pause } from "../protocol/async/pause.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
@@ -32,7 +34,7 @@ import type { ClientLimits, Interceptor } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
 import { answerOf, completed, type SendOptions, sendRequest } from "./send.js";
 import { LastingStream } from "./stream/lasting-stream.js";
-import { allowanceOf, type ClientClock, pause } from "./timing.js";
+import { allowanceOf, pollPause } from "./timing.js";
 
 type Methods = (typeof A2AService)["method"];
 
@@ -47,7 +49,7 @@ export type ClientOperations = {
 /** What a client is made of. */
 export interface ClientParts {
   readonly access: AgentAccess;
-  readonly clock: ClientClock;
+  readonly clock: Clock;
   readonly limits: ClientLimits;
   readonly retries: Retries;
   readonly interceptors: readonly Interceptor[];
@@ -124,12 +126,12 @@ export class BaseClient {
       // asked then; what stands in the way of that question is heard.
       if (!(error instanceof A2AError)) throw error;
     }
-    for (let pauseMs = limits.pollMs; ; pauseMs = Math.min(pauseMs * 1.5, limits.pollMs * 10)) {
+    for (let asked = 1; ; asked++) {
       const task = await this.operations.getTask(create(GetTaskRequestSchema, request), allowance.next());
       // A task whose state nobody knows is not waited for: it may stay so.
       const state = task.status?.state;
       if (state === TaskState.UNSPECIFIED || isStop(state ?? TaskState.WORKING)) return task;
-      await pause(clock, Math.min(pauseMs, allowance.left()), [options.signal, closed]);
+      await pause(clock, Math.min(pollPause(asked, limits.pollMs), allowance.left()), options.signal, closed);
     }
   }
 

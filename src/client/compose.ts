@@ -3,6 +3,7 @@ import { bindingTable } from "../card/mounts.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import type { AgentCard, AgentInterface } from "../protocol/model.js";
 import { parseVersion } from "../protocol/service-parameters.js";
+import { bindingNamed } from "../version/binding-names.js";
 import { isGuess, knowsMessageIds, knowsTenants } from "../version/traits.js";
 import type { InterfaceName, PassedOver } from "./connection.js";
 import { InterfaceClient } from "./interface-client.js";
@@ -48,6 +49,11 @@ export function poolOf(card: AgentCard, composition: Composition): InterfacePool
   });
 }
 
+/** Whether a card lists an interface that can be called. */
+export function isCallable(card: AgentCard, composition: Pick<Composition, "transports" | "spoken">): boolean {
+  return card.supportedInterfaces.some((entry) => !("reason" in listedOf(entry, composition)));
+}
+
 /** An interface that can be called. */
 interface Usable {
   readonly entry: AgentInterface;
@@ -56,10 +62,14 @@ interface Usable {
   readonly factory: TransportFactory;
 }
 
-function listedOf(entry: AgentInterface, { transports, spoken }: Composition): Usable | PassedOver {
+function listedOf(
+  entry: AgentInterface,
+  { transports, spoken }: Pick<Composition, "transports" | "spoken">,
+): Usable | PassedOver {
   // The third number of a version decides nothing (spec 3.6).
   const version = parseVersion(entry.protocolVersion) ?? entry.protocolVersion;
-  const known = transports.filter(({ binding }) => binding === entry.protocolBinding);
+  const name = bindingNamed(entry.protocolBinding);
+  const known = transports.filter(({ binding }) => binding === entry.protocolBinding || binding === name);
   if (known.length === 0) return passedOver(entry, "this client has no such binding");
   const factory = known.find(({ versions }) => versions === undefined || versions.includes(version));
   if (factory === undefined) return passedOver(entry, "this client does not speak the version");
@@ -90,19 +100,23 @@ function passedOver(entry: AgentInterface, reason: string): PassedOver {
   return { ...nameOf(entry), reason };
 }
 
-function nameOf({ protocolBinding, url, protocolVersion }: AgentInterface): InterfaceName {
-  return { binding: protocolBinding, url, version: protocolVersion };
+function nameOf({ protocolBinding, url, protocolVersion: version }: AgentInterface): InterfaceName {
+  const binding = bindingNamed(protocolBinding);
+  return { binding, url, version, ...(binding === protocolBinding ? {} : { listedAs: protocolBinding }) };
 }
 
 function interfaceOf(card: AgentCard, { entry, version, factory }: Usable, composition: Composition): InterfaceClient {
   const { setting, credentials, closed } = composition;
-  const { protocolBinding: binding, url, tenant } = entry;
+  const { url, tenant } = entry;
+  const name = nameOf(entry);
+  const { binding } = name;
+  const isGuessed = isGuess(entry, card.supportedInterfaces);
   return new InterfaceClient({
-    name: nameOf(entry),
+    name,
     tenant,
     takesTenants: knowsTenants(entry),
-    isGuess: isGuess(entry, card.supportedInterfaces),
-    connect: () => factory.create({ url, version }, setting),
+    isGuess: isGuessed,
+    connect: () => factory.create({ url, version, isGuess: isGuessed }, setting),
     credentials,
     mayCarry: composition.mayCarry(binding, url),
     headers: setting.headers,
@@ -113,7 +127,10 @@ function interfaceOf(card: AgentCard, { entry, version, factory }: Usable, compo
 
 /** The newest version first, and in it the preferred bindings, each in the order of the card. */
 function ordered({ supportedInterfaces }: AgentCard, prefer: readonly string[]): AgentCard["supportedInterfaces"] {
-  const rank = (binding: string): number => (prefer.includes(binding) ? prefer.indexOf(binding) : prefer.length);
+  const rank = (word: string): number => {
+    const index = prefer.findIndex((binding) => binding === word || binding === bindingNamed(word));
+    return index < 0 ? prefer.length : index;
+  };
   return supportedInterfaces.toSorted(
     (a, b) => ageOf(a.protocolVersion) - ageOf(b.protocolVersion) || rank(a.protocolBinding) - rank(b.protocolBinding),
   );

@@ -1,7 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { credentialSource } from "../auth/credential-source.js";
+import type { credentialSource } from "../auth/credential-source.js";
 import { mayCarry, mayCarryTo } from "../auth/may-carry.js";
 import { bindingTable } from "../card/mounts.js";
+import { callerClock } from "../protocol/async/clock.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
@@ -9,13 +10,13 @@ import type { Operations } from "../protocol/operations.js";
 import { versionEntries } from "../version/versions.js";
 import { AgentAccess } from "./agent-access.js";
 import { BaseClient, type ClientOperations, type ClientParts } from "./base-client.js";
-import { cardUrls, type DiscoveryOptions, type FoundCard, findCard } from "./card/discovery.js";
+import { cardUrls, type DiscoveryOptions, type FoundCard } from "./card/discovery.js";
 import { cardReader, type ReadCard } from "./card/read-card.js";
-import type { Composition } from "./compose.js";
+import { findSpokenCard, type Spoken } from "./card/spoken-card.js";
+import { type Composition, isCallable } from "./compose.js";
 import { type ClientLimits, type ClientOptions, defaultClientLimits } from "./options.js";
-import type { Network, Platform } from "./platform.js";
+import type { Network, NetworkOptions, Platform } from "./platform.js";
 import { createRetries } from "./retrying.js";
-import { machineClock } from "./timing.js";
 import type { TransportFactory } from "./transports.js";
 import { knownVersions } from "./versions.js";
 
@@ -57,12 +58,13 @@ export function clientFactory(platform: Platform): ClientFactory {
 }
 
 async function connectParts(agent: AgentAddress, options: ConnectOptions, platform: Platform): Promise<ClientParts> {
-  const { clock = machineClock, interceptors = [], extensions = [], sendOnce = true, timeoutMs, retry = {} } = options;
+  const { clock = callerClock, interceptors = [], extensions = [], sendOnce = true, timeoutMs, retry = {} } = options;
   const limits = limitsOf(options.limits);
+  const credentialsFor = options.credentials && (await import("../auth/credential-source.js")).credentialSource;
   const versions = knownVersions(options.fileBytes);
   const spoken = options.versions && versionEntries(options.versions).map(({ name }) => name);
-  const { connectTimeoutMs } = limits;
-  const cards = networkOf(options, platform, { connectTimeoutMs, tls: options.tls });
+  const address = typeof agent === "string" || agent instanceof URL ? String(agent) : undefined;
+  const cards = networkOf(options, platform, { namedBy: "caller", cardUrl: address, limits });
   const read = cardReader(versions);
   const discovery: DiscoveryOptions = {
     fetch: cards.fetch,
@@ -77,16 +79,18 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     timeoutMs: limits.cardTimeoutMs,
     signal: options.signal,
   };
-  const { card, url } = await found(agent, discovery, read).catch(async (error: unknown) => {
+  const transports = transportsOf(options, platform.transports(versions));
+  const callable: Spoken = { versions: spoken, isCallable: (card) => isCallable(card, { transports, spoken }) };
+  const { card, url } = await found(agent, { discovery, callable, read }).catch(async (error: unknown) => {
     await cards.close();
     throw error;
   });
   const closing = new AbortController();
-  const trusted = { host: url === undefined ? undefined : new URL(url).hostname, allowPrivate: options.allowPrivate };
-  const network = networkOf(options, platform, { connectTimeoutMs, tls: options.tls, trusted });
+  const network = networkOf(options, platform, { namedBy: "card", cardUrl: url, limits });
   const facts = {
     options,
-    transports: platform.transports(versions),
+    credentialsFor,
+    transports,
     spoken,
     network,
     limits,
@@ -95,7 +99,9 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
   };
   const access = await accessOf(card, facts, [cards, network]);
   const refreshed = async (): Promise<AgentCard> =>
-    url === undefined ? access.card : (await findCard([url], { ...discovery, signal: closing.signal })).card;
+    url === undefined
+      ? access.card
+      : (await findSpokenCard([url], { ...discovery, signal: closing.signal }, callable)).card;
   return {
     access,
     clock,
@@ -148,12 +154,19 @@ async function extend(
   }
 }
 
+interface Search {
+  readonly discovery: DiscoveryOptions;
+  readonly callable: Spoken;
+  readonly read: ReadCard;
+}
+
 async function found(
   agent: AgentAddress,
-  discovery: DiscoveryOptions,
-  read: ReadCard,
+  { discovery, callable, read }: Search,
 ): Promise<FoundCard | { readonly card: AgentCard; readonly url: undefined }> {
-  if (typeof agent === "string" || agent instanceof URL) return findCard(cardUrls(agent), discovery);
+  if (typeof agent === "string" || agent instanceof URL) {
+    return findSpokenCard(cardUrls(agent), discovery, callable);
+  }
   return { card: isCard(agent) ? agent : await read(agent), url: undefined };
 }
 
@@ -161,9 +174,16 @@ function isCard(agent: AgentCard | JsonObject): agent is AgentCard {
   return agent["$typeName"] === "lf.a2a.v1.AgentCard";
 }
 
-function networkOf(options: ClientOptions, platform: Platform, network: Parameters<Platform["network"]>[0]): Network {
-  if (options.fetch === undefined) return platform.network(network);
-  return { fetch: options.fetch, close: async () => {} };
+type NetworkFacts = Pick<NetworkOptions, "namedBy" | "cardUrl"> & { readonly limits: ClientLimits };
+
+/** A `fetch` of the caller's own takes the place of ours, and not of the policy: gRPC opens its own connections. */
+function networkOf(
+  { fetch, tls, allowPrivate }: ClientOptions,
+  platform: Platform,
+  { limits: { connectTimeoutMs }, ...facts }: NetworkFacts,
+): Network {
+  const network = platform.network({ ...facts, connectTimeoutMs, tls, allowPrivate });
+  return fetch === undefined ? network : { ...network, fetch };
 }
 
 function limitsOf(own: Partial<ClientLimits> = {}): ClientLimits {
@@ -173,7 +193,8 @@ function limitsOf(own: Partial<ClientLimits> = {}): ClientLimits {
 
 interface CompositionFacts {
   readonly options: ClientOptions;
-  /** The platform's own. */
+  /** Loaded for clients with credentials. */
+  readonly credentialsFor: typeof credentialSource | undefined;
   readonly transports: readonly TransportFactory[];
   readonly spoken: readonly string[] | undefined;
   readonly network: Network;
@@ -182,31 +203,37 @@ interface CompositionFacts {
   readonly closed: AbortSignal;
 }
 
-function compositionOf({ options, transports: ours, spoken, network, limits, cardUrl, closed }: CompositionFacts) {
-  const {
-    clock = machineClock,
-    prefer = [],
-    transports = [],
-    credentials,
-    allowPlaintext = false,
-    headers = {},
-    tls,
-  } = options;
+/** The caller's own transports, and the platform's for the bindings that have none of these. */
+function transportsOf(
+  { transports = [] }: ClientOptions,
+  ours: readonly TransportFactory[],
+): readonly TransportFactory[] {
   const own = new Set(transports.map(({ binding }) => binding));
+  return [...transports, ...ours.filter(({ binding }) => !own.has(binding))];
+}
+
+function compositionOf(facts: CompositionFacts) {
+  const { options, credentialsFor, transports, spoken, network, limits, cardUrl, closed } = facts;
+  const { clock = callerClock, prefer = [], credentials, allowPlaintext = false, headers = {}, tls } = options;
   const secure = options.grpcTls ?? cardUrl?.startsWith("https:") ?? true;
   const isSecure = (url: string): boolean => (/^\w+:\/\//.test(url) ? /^(?:https|grpcs):/i.test(url) : secure);
   const isSafeForGrpc = (url: string): boolean =>
     mayCarryTo({ secure: isSecure(url), host: url.replace(/^\w+:\/\//, "").replace(/[/?#].*$/s, "") }, false);
   const { fetch } = network;
   return (card: AgentCard): Composition => ({
-    transports: [...transports, ...ours.filter(({ binding }) => !own.has(binding))],
+    transports,
     spoken,
     prefer,
     setting: { fetch, policy: network.policy, headers, tls, isSecure, ...limits },
     credentials:
-      credentials === undefined
-        ? undefined
-        : credentialSource(card, credentials, { fetch, clock, allowPlaintext, certificates: tls?.cert !== undefined }),
+      credentials &&
+      credentialsFor?.(card, credentials, {
+        fetch,
+        cardUrl,
+        clock,
+        allowPlaintext,
+        certificates: tls?.cert !== undefined,
+      }),
     mayCarry: (binding, url) =>
       allowPlaintext || (binding === bindingTable.grpc.wire ? isSafeForGrpc(url) : mayCarry(url, false)),
     clock,

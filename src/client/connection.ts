@@ -2,8 +2,10 @@ import { A2AError, ConnectionError } from "../protocol/errors.js";
 
 /** An interface of a card. */
 export interface InterfaceName {
-  /** As the card names it: `JSONRPC`, `HTTP+JSON`, `GRPC`, or a URI. */
+  /** `JSONRPC`, `HTTP+JSON`, `GRPC`, or a URI. */
   readonly binding: string;
+  /** The card's own word for the binding, where it has another one, such as `REST`. */
+  readonly listedAs?: string | undefined;
   readonly url: string;
   /** Version of the protocol. */
   readonly version: string;
@@ -44,7 +46,7 @@ export class NoInterfaceError extends ConnectionError {
   readonly failures: readonly unknown[];
 
   constructor(passedOver: readonly PassedOver[], failures: readonly unknown[], written: boolean) {
-    const list = passedOver.map(({ binding, version, url, reason }) => `${binding} ${version} at ${url}: ${reason}`);
+    const list = passedOver.map((each) => `${interfaceText(each)}: ${each.reason}`);
     const waits = failures.flatMap((error) => (error instanceof A2AError ? (error.retryAfterMs ?? []) : []));
     super(list.length === 0 ? "the card lists no interface" : `no interface of the agent answers: ${list.join("; ")}`, {
       written,
@@ -55,4 +57,10 @@ export class NoInterfaceError extends ConnectionError {
     this.passedOver = passedOver;
     this.failures = failures;
   }
+}
+
+/** An interface in a few words, with what the card calls its binding where that is something else. */
+export function interfaceText({ binding, listedAs, version, url }: InterfaceName): string {
+  const word = listedAs === undefined ? "" : ` (listed as ${JSON.stringify(listedAs)})`;
+  return `${binding}${word} ${version} at ${url}`;
 }

@@ -1,6 +1,7 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type { Credential, CredentialSource } from "../auth/credentials.js";
 import type { Transport } from "../binding/transport.js";
+import { noop } from "../protocol/async/noop.js";
 import { dynamic } from "../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
@@ -176,7 +177,7 @@ function withCredential(
 async function openStream(items: AsyncIterable<StreamItem>, left: AbortSignal): Promise<OpenStream> {
   left.throwIfAborted();
   const rest = items[Symbol.asyncIterator]();
-  const leave = (): void => void rest.return?.().then(undefined, ignore);
+  const leave = (): void => void rest.return?.().then(undefined, noop);
   left.addEventListener("abort", leave, { once: true });
   try {
     return { first: await rest.next(), rest };
@@ -184,5 +185,3 @@ async function openStream(items: AsyncIterable<StreamItem>, left: AbortSignal): 
     left.removeEventListener("abort", leave);
   }
 }
-
-function ignore(): void {}

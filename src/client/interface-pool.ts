@@ -1,17 +1,20 @@
-import { type Message as AnyMessage, create } from "@bufbuild/protobuf";
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { OtherVersionError } from "../binding/transport.js";
+import type { Clock } from "../protocol/async/clock.js";
+import { grownPause } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
-import { type Operation, operationOf } from "../protocol/operations.js";
-import { randomUuid } from "../protocol/uuid.js";
+import type { Operation } from "../protocol/operations.js";
 import { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./connection.js";
-import { type Circumstances, isAnswer, isUnknownMethod, leadsOn, reasonOf } from "./failures.js";
+import { isAnswer, isUnknownMethod, leadsOn, reasonOf } from "./failures.js";
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
-import { type Allowance, allowanceOf, type ClientClock } from "./timing.js";
+import { hurried, probe } from "./probe.js";
+import { allowanceOf } from "./timing.js";
 
 export interface InterfacePoolOptions {
   /** All interfaces of the card, in the order of preference; those that cannot be called with the reason. */
   readonly interfaces: readonly (InterfaceClient | PassedOver)[];
-  readonly clock: ClientClock;
+  readonly clock: Clock;
   /** Whether a call may be sent twice. */
   readonly isRepeatable: (operation: Operation, options: CallOptions) => boolean;
   /** How long the question to an interface that was never used may take, while there are others. */
@@ -25,22 +28,31 @@ interface Candidate {
   readonly client: InterfaceClient;
   /** It has answered, so what it says is said by the agent. */
   proven: boolean;
-  /** It has taken a message, so its version is no guess any more. */
+  /** It has answered in the form of its version, which is no guess any more. */
   settled: boolean;
   /** Until when it is left alone. */
   restsUntil: number;
-  restMs: number;
+  /** How often it has failed since it answered last. */
+  failures: number;
   reason: string;
 }
 
-const firstRestMs = 30_000;
-const maxRestMs = 600_000;
+const rests = { firstMs: 30_000, maxMs: 600_000 };
 const forGood = Number.MAX_SAFE_INTEGER;
 
 interface Try {
   readonly candidate: Candidate;
   /** It has to answer something harmless first. */
   readonly asks: boolean;
+}
+
+/** One call on its way through the interfaces. */
+interface Round {
+  readonly operation: Operation;
+  readonly repeatable: boolean;
+  readonly tries: Try[];
+  /** Guesses at a version that the agent has denied. */
+  readonly denied: Candidate[];
 }
 
 // The last one need not be asked: there is nobody to turn to.
@@ -66,9 +78,7 @@ export class InterfacePool implements Attempt {
   constructor(options: InterfacePoolOptions) {
     this.#options = options;
     this.#candidates = options.interfaces.flatMap((client) =>
-      "reason" in client
-        ? []
-        : [{ client, proven: false, settled: false, restsUntil: 0, restMs: firstRestMs, reason: "" }],
+      "reason" in client ? [] : [{ client, proven: false, settled: false, restsUntil: 0, failures: 0, reason: "" }],
     );
   }
 
@@ -95,84 +105,75 @@ export class InterfacePool implements Attempt {
   }
 
   async #first<T>(operation: Operation, options: CallOptions, call: Call<T>): Promise<T> {
-    const { clock } = this.#options;
+    const { clock, probeTimeoutMs } = this.#options;
     const repeatable = this.isRepeatable(operation, options);
     const reads = operation.idempotent && !operation.streams;
-    const order = this.#order(clock.now());
-    const tries = triesOf(order);
     const allowance = allowanceOf(options, clock);
     const failures: unknown[] = [];
-    const denied: Candidate[] = [];
+    const round: Round = { operation, repeatable, tries: triesOf(this.#order(clock.now())), denied: [] };
     // It may grow while it is gone through.
-    for (const [index, { candidate, asks }] of tries.entries()) {
+    for (const [index, { candidate, asks }] of round.tries.entries()) {
       const { client } = candidate;
       // One that was never heard of must not take the time of a call while others wait.
-      const limitMs = Math.min(this.#options.probeTimeoutMs, allowance.left() / (tries.length - index));
+      const limitMs = Math.min(probeTimeoutMs, allowance.left() / (round.tries.length - index));
       const readsAtOnce = asks && reads && !client.isGuess;
       let isAsking = asks && !readsAtOnce;
       try {
-        if (isAsking) await this.#probe(candidate, allowance, limitMs);
+        if (isAsking) {
+          await probe(client, { allowance, limitMs });
+          candidate.proven = true;
+        }
         isAsking = false;
         const reply = await (readsAtOnce
           ? hurried(allowance, limitMs, (left) => call(client, left))
           : call(client, allowance.next()));
-        if (sends(operation)) candidate.settled = true;
-        this.#answered(candidate, denied);
+        if (showsForm(operation)) candidate.settled = true;
+        this.#answered(candidate, round.denied);
         return reply;
       } catch (error) {
-        if (client.isGuess && !candidate.settled && (isAsking || sends(operation)) && isUnknownMethod(error)) {
-          this.#rest(candidate, reasonOf(error));
-          denied.push(candidate);
-          // What it does not know may be the question alone: when nobody else takes the call either it shall have it.
-          if (isAsking) tries.push({ candidate, asks: false });
-        } else {
-          const known = { repeatable: isAsking || repeatable, proven: candidate.proven };
-          if (!this.#goesOn(candidate, error, known, denied)) throw error;
-        }
+        if (!this.#passesOver(error, { candidate, asks: isAsking }, round)) throw error;
         failures.push(error);
       }
     }
     throw this.#nobody(failures, repeatable);
   }
 
-  // Asks for something that does not exist: whatever an agent says to that shows that it is there. An interface that is a
-  // guess is asked by a method that goes by another name in the version that it may be of instead.
-  async #probe(candidate: Candidate, allowance: Allowance, limitMs: number): Promise<void> {
-    const { client } = candidate;
-    const operation = operationOf(client.isGuess ? "getTaskPushNotificationConfig" : "getTask");
-    const id = randomUuid();
-    const request = Object.assign(create(operation.input), client.isGuess ? { id, taskId: id } : { id });
-    try {
-      await hurried(allowance, limitMs, (left) => client.unary(operation, request, left));
-    } catch (error) {
-      if (!isAnswer(error) || leadsOn(error, { repeatable: true, proven: false })) throw error;
-      if (client.isGuess && isUnknownMethod(error)) throw error;
+  // Whether a failure leads to the next interface. What it says of this one is kept.
+  #passesOver(error: unknown, { candidate, asks }: Try, { operation, repeatable, tries, denied }: Round): boolean {
+    const { client, settled, proven } = candidate;
+    if (error instanceof OtherVersionError) {
+      this.#rest(candidate, reasonOf(error));
+      candidate.restsUntil = forGood;
+      return repeatable;
     }
-    candidate.proven = true;
-  }
-
-  // In the order of preference; those that failed lately come last, the longest ago first.
-  #order(now: number): readonly Candidate[] {
-    const rested = this.#candidates.filter(({ restsUntil }) => restsUntil <= now);
-    if (rested.length === this.#candidates.length) return rested;
-    const resting = this.#candidates.filter(({ restsUntil }) => restsUntil > now);
-    return [...rested, ...resting.sort((a, b) => a.restsUntil - b.restsUntil)];
-  }
-
-  #goesOn(candidate: Candidate, error: unknown, circumstances: Circumstances, denied: readonly Candidate[]): boolean {
-    const leads = leadsOn(error, circumstances);
-    if (error instanceof ConnectionError || leadsOn(error, { ...circumstances, repeatable: true })) {
+    if (client.isGuess && !settled && (asks || sends(operation)) && isUnknownMethod(error)) {
+      this.#rest(candidate, reasonOf(error));
+      denied.push(candidate);
+      // What it does not know may be the question alone: when nobody else takes the call either it shall have it.
+      if (asks) tries.push({ candidate, asks: false });
+      return true;
+    }
+    if (error instanceof ConnectionError || leadsOn(error, { repeatable: true, proven })) {
       this.#rest(candidate, reasonOf(error));
     } else if (isAnswer(error)) {
       this.#answered(candidate, denied);
     }
-    return leads;
+    return leadsOn(error, { repeatable: asks || repeatable, proven });
+  }
+
+  // In the order of preference; those that failed lately come last, the longest ago first. What was found out to be wrong is
+  // not called again: its answers would stand for those of an agent that is only away.
+  #order(now: number): readonly Candidate[] {
+    const rested = this.#candidates.filter(({ restsUntil }) => restsUntil <= now);
+    if (rested.length === this.#candidates.length) return rested;
+    const resting = this.#candidates.filter(({ restsUntil }) => restsUntil > now && restsUntil !== forGood);
+    return [...rested, ...resting.sort((a, b) => a.restsUntil - b.restsUntil)];
   }
 
   #rest(candidate: Candidate, reason: string): void {
     candidate.proven = false;
-    candidate.restsUntil = this.#options.clock.now() + candidate.restMs;
-    candidate.restMs = Math.min(candidate.restMs * 2, maxRestMs);
+    candidate.failures += 1;
+    candidate.restsUntil = this.#options.clock.now() + grownPause(candidate.failures, rests);
     candidate.reason = reason;
   }
 
@@ -181,7 +182,7 @@ export class InterfacePool implements Attempt {
     for (const guess of denied) guess.restsUntil = forGood;
     candidate.proven = true;
     candidate.restsUntil = 0;
-    candidate.restMs = firstRestMs;
+    candidate.failures = 0;
     if (isSame(this.#connection, candidate.client.name)) return;
     const { interfaces } = this.#options;
     const before = interfaces.slice(0, interfaces.indexOf(candidate.client));
@@ -203,26 +204,15 @@ export class InterfacePool implements Attempt {
   }
 }
 
-/** A call that has to be answered within a part of its time. That it was not says nothing of the call's own deadline. */
-async function hurried<T>(
-  allowance: Allowance,
-  limitMs: number,
-  call: (options: CallOptions) => Promise<T>,
-): Promise<T> {
-  const options = allowance.next();
-  const timeoutMs = Math.ceil(Math.min(options.timeoutMs ?? limitMs, limitMs));
-  try {
-    return await call({ ...options, timeoutMs });
-  } catch (error) {
-    const isLate = error instanceof A2AError && error.code === "deadlineExceeded" && allowance.left() > 0;
-    throw isLate ? new ConnectionError(`no answer within ${timeoutMs} ms`, { written: true, cause: error }) : error;
-  }
-}
-
 // What the agent says at every interface is its answer.
 function saysTheSame(error: unknown, first: unknown): boolean {
   if (!(error instanceof A2AError) || !(first instanceof A2AError) || error instanceof ConnectionError) return false;
   return error.code === first.code && error.metadata["httpStatus"] === undefined;
+}
+
+/** Whether the answers of an operation show in which version they are. */
+function showsForm({ output: { typeName } }: Operation): boolean {
+  return /\.(?:Task|SendMessageResponse|StreamResponse)$/.test(typeName);
 }
 
 function sends({ input }: Operation): boolean {

@@ -3,7 +3,7 @@ import { createNodeFetch } from "../binding/fetch/node-fetch.js";
 import { createCardCache } from "./card/card-cache.js";
 import { type ClientFactory, clientFactory } from "./connect.js";
 import type { NetworkOptions, Platform } from "./platform.js";
-import { faceOf, named, type TransportFactory, webTransports } from "./transports.js";
+import { grpcFaceOf, named, type TransportFactory, webTransports } from "./transports.js";
 import type { KnownVersions } from "./versions.js";
 
 /** gRPC is loaded when a card names it: that takes longer than the rest of a first call. */
@@ -12,7 +12,7 @@ const grpcTransport = (versions: KnownVersions): TransportFactory => ({
   create: async ({ url, version }, setting) => {
     const [{ createGrpcTransport }, face] = await Promise.all([
       import("../binding/grpc/client.js"),
-      faceOf(versions, version, ({ grpc }) => grpc),
+      grpcFaceOf(versions, version),
     ]);
     const { tls, isSecure, ...rest } = setting;
     return createGrpcTransport({ ...rest, address: url, face, tls: isSecure(url) ? (tls ?? true) : undefined });
@@ -22,15 +22,11 @@ const grpcTransport = (versions: KnownVersions): TransportFactory => ({
 const platform: Platform = {
   transports: (versions) => [...webTransports(versions), grpcTransport(versions)],
   cardCache: createCardCache(),
-  network({ connectTimeoutMs, tls, trusted }: NetworkOptions) {
-    const policy =
-      trusted === undefined
-        ? undefined
-        : clientPolicy({
-            allowPrivate: trusted.allowPrivate,
-            cardHost: trusted.host,
-          });
-    const fetch = createNodeFetch({ connectTimeoutMs, tls, policy });
+  network({ connectTimeoutMs, tls, namedBy, cardUrl, allowPrivate }: NetworkOptions) {
+    const redirectPolicy = clientPolicy({ allowPrivate, cardHost: URL.parse(cardUrl ?? "")?.hostname });
+    // An address that the caller passes is called, unless `allowPrivate` is false.
+    const policy = namedBy === "caller" && allowPrivate !== false ? undefined : redirectPolicy;
+    const fetch = createNodeFetch({ connectTimeoutMs, tls, policy, redirectPolicy });
     return { fetch, policy, close: () => fetch.close() };
   },
 };

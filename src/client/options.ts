@@ -1,12 +1,12 @@
 import type { CredentialOptions, CredentialProvider } from "../auth/options.js";
 import type { ClientTls } from "../binding/fetch/client-tls.js";
 import type { Caller } from "../binding/transport.js";
+import type { Clock } from "../protocol/async/clock.js";
 import type { FileBytes } from "../version/options.js";
 import type { VersionName } from "../version/versions.js";
 import type { CardCache } from "./card/card-cache.js";
 import type { Connection } from "./connection.js";
 import type { RetryOptions } from "./retrying.js";
-import type { ClientClock } from "./timing.js";
 import type { TransportFactory } from "./transports.js";
 
 /** Limits of a client, each with its own name. */
@@ -21,9 +21,12 @@ export interface ClientLimits {
   readonly connectTimeoutMs: number;
   /** Time for the first answer of an interface that was never used, while the card lists others. Default: 10,000. */
   readonly probeTimeoutMs: number;
-  /** Breaks of a stream in a row, without an event between them, after which it fails. Default: 5. */
+  /** Breaks of a stream in a row after which it fails. A connection makes up for one by lasting 6 s, and for most of one by an event. Default: 5. */
   readonly streamBreaksMax: number;
-  /** Time for the task with which a subscription begins, in milliseconds; an agent that says nothing is asked for it. Default: 5,000. */
+  /**
+   * Time for the task with which a subscription begins, in milliseconds, and for silence on a stream without event ids: after
+   * that the agent is asked for the task. Default: 5,000.
+   */
   readonly snapshotTimeoutMs: number;
   /** First pause between two questions for a task, where the agent cannot stream; later ones grow to ten times it. Default: 500. */
   readonly pollMs: number;
@@ -71,7 +74,7 @@ export interface ClientOptions {
   readonly extendedCard?: boolean | undefined;
   /** Cards that were fetched before. Default: one cache for all clients of the process. `false`: none. */
   readonly cardCache?: CardCache | false | undefined;
-  /** Lets a card name addresses of private networks. Default: only the address that the card came from, when the caller named one, and loopback when it came from there. */
+  /** `true`: cards and redirects may name any address. `false`: only the internet is called, also for the card itself. Default: they may name the internet, the address that the card came from, when the caller named one, and loopback when it came from there. */
   readonly allowPrivate?: boolean | undefined;
   /** Lets secrets go over plain text to other machines. Default: false. */
   readonly allowPlaintext?: boolean | undefined;
@@ -80,8 +83,8 @@ export interface ClientOptions {
   /** Whether gRPC addresses without a scheme are called over TLS. Default: when the card came over TLS, or was given as an object. */
   readonly grpcTls?: boolean | undefined;
   readonly limits?: Partial<ClientLimits> | undefined;
-  /** Default: the platform's own. */
+  /** Calls over HTTP, and decides for itself which addresses it calls. Default: the platform's own. */
   readonly fetch?: typeof fetch | undefined;
   /** Default: the machine's time. */
-  readonly clock?: ClientClock | undefined;
+  readonly clock?: Clock | undefined;
 }

@@ -8,8 +8,11 @@ import type { KnownVersions } from "./versions.js";
 export interface NetworkOptions {
   readonly connectTimeoutMs: number;
   readonly tls: ClientTls | undefined;
-  /** Host that the caller named; what a card names is held against it. Default: the caller names every host. */
-  readonly trusted?: { readonly host: string | undefined; readonly allowPrivate: boolean | undefined } | undefined;
+  /** Who names the hosts that are called: the caller himself (and redirects from there), or the card. */
+  readonly namedBy: "caller" | "card";
+  /** Where the card is read from; `undefined`: the caller has brought the card along. */
+  readonly cardUrl: string | undefined;
+  readonly allowPrivate: boolean | undefined;
 }
 
 /** Outgoing connections. */

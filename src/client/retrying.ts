@@ -1,10 +1,12 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import type { Clock } from "../protocol/async/clock.js";
+import { grownPause, retry } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Operation } from "../protocol/operations.js";
 import { mayPass } from "./failures.js";
 import type { Attempt, OpenStream } from "./interface-client.js";
-import { allowanceOf, type ClientClock, pause } from "./timing.js";
+import { allowanceOf } from "./timing.js";
 
 /** How often, and how soon, a call is tried again. */
 export interface RetryOptions {
@@ -34,7 +36,7 @@ export function createRetries(options: RetryOptions = {}, random: () => number =
     pauseBefore(attempt, error, leftMs) {
       const named = (error instanceof A2AError ? error.retryAfterMs : undefined) ?? 0;
       if (attempt > maxAttempts || tokens < 1 || named > maxRetryAfterMs) return undefined;
-      const pauseMs = named + random() * Math.min(firstPauseMs * 2 ** (attempt - 2), maxPauseMs);
+      const pauseMs = named + random() * grownPause(attempt - 1, { firstMs: firstPauseMs, maxMs: maxPauseMs });
       if (pauseMs >= leftMs) return undefined;
       tokens--;
       return pauseMs;
@@ -47,7 +49,7 @@ export function createRetries(options: RetryOptions = {}, random: () => number =
 
 export interface RetryingOptions {
   readonly retries: Retries;
-  readonly clock: ClientClock;
+  readonly clock: Clock;
   readonly isRepeatable: (operation: Operation, options: CallOptions) => boolean;
   /** Aborts when the client is closed: nothing is tried from then on. */
   readonly closed: AbortSignal;
@@ -63,20 +65,18 @@ export function withRetries(next: Attempt, { retries, clock, isRepeatable, close
   ): Promise<T> => {
     const allowance = allowanceOf(options, clock);
     const repeatable = isRepeatable(operation, options);
-    for (let attempt = 2; ; attempt++) {
+    const attempt = async (): Promise<T> => {
       closed.throwIfAborted();
-      try {
-        const reply = await call(allowance.next());
-        retries.succeeded();
-        return reply;
-      } catch (error) {
-        if (!mayPass(error, repeatable)) throw error;
-        closed.throwIfAborted();
-        const pauseMs = retries.pauseBefore(attempt, error, allowance.left());
-        if (pauseMs === undefined) throw error;
-        await pause(clock, pauseMs, [options.signal, left, closed]);
-      }
-    }
+      const reply = await call(allowance.next());
+      retries.succeeded();
+      return reply;
+    };
+    const pauseAfter = (error: unknown, failures: number): number | undefined => {
+      if (!mayPass(error, repeatable)) return undefined;
+      closed.throwIfAborted();
+      return retries.pauseBefore(failures + 1, error, allowance.left());
+    };
+    return retry(attempt, { clock, pauseAfter, signals: [options.signal, left, closed] });
   };
   return {
     unary: (operation, request: AnyMessage, options) =>

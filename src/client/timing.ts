@@ -1,42 +1,7 @@
+import type { Clock } from "../protocol/async/clock.js";
+import { grownPause } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
-
-/** The time that a client goes by. */
-export interface ClientClock {
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Runs something after a while; the function that it gives cancels that. */
-  after(ms: number, run: () => void): () => void;
-}
-
-/** The machine's time. A call that waits keeps the process alive, as one that is under way does. */
-export const machineClock: ClientClock = {
-  now: () => Date.now(),
-  after(ms, run) {
-    const timer = setTimeout(run, ms);
-    return () => clearTimeout(timer);
-  },
-};
-
-/** Waits, unless one of the signals aborts: then it rejects with the reason. */
-export function pause(clock: ClientClock, ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      cancel();
-      for (const signal of signals) signal?.removeEventListener("abort", give);
-    };
-    const give = (): void => {
-      stop();
-      reject(signals.find((signal) => signal?.aborted === true)?.reason);
-    };
-    const cancel = clock.after(ms, () => {
-      stop();
-      resolve();
-    });
-    for (const signal of signals) signal?.addEventListener("abort", give, { once: true });
-    if (signals.some((signal) => signal?.aborted === true)) give();
-  });
-}
 
 /** The time of one call, over all of its attempts. */
 export interface Allowance {
@@ -50,7 +15,7 @@ export interface Allowance {
 const longestMs = 2 ** 31 - 1;
 
 /** Starts the clock of a call. Throws a `TypeError` for a limit that is no number of milliseconds. */
-export function allowanceOf(options: CallOptions, clock: ClientClock): Allowance {
+export function allowanceOf(options: CallOptions, clock: Clock): Allowance {
   const { timeoutMs } = options;
   if (timeoutMs === undefined) return { next: () => options, left: () => Number.POSITIVE_INFINITY };
   if (!(timeoutMs >= 0)) throw new TypeError(`timeoutMs must be a number of milliseconds from 0 on, not ${timeoutMs}`);
@@ -64,4 +29,9 @@ export function allowanceOf(options: CallOptions, clock: ClientClock): Allowance
       return { ...options, timeoutMs: Math.min(leftMs, longestMs) };
     },
   };
+}
+
+/** The pause before a task is asked for again. */
+export function pollPause(asked: number, pollMs: number): number {
+  return grownPause(asked, { firstMs: pollMs, maxMs: pollMs * 10, factor: 1.5 });
 }

@@ -6,7 +6,7 @@ import type { Transport } from "../binding/transport.js";
 import { bindingTable } from "../card/mounts.js";
 import type { Binding } from "../protocol/context.js";
 import type { Fetch } from "../protocol/fetch.js";
-import type { Version } from "../version/codec.js";
+import type { GrpcFace, Version } from "../version/codec.js";
 import type { KnownVersions } from "./versions.js";
 
 /** Where an interface is, and in which version it is spoken to. */
@@ -14,6 +14,8 @@ export interface InterfaceAddress {
   readonly url: string;
   /** As the card writes it. */
   readonly version: string;
+  /** The card leaves open whether the agent speaks this version. */
+  readonly isGuess?: boolean | undefined;
 }
 
 /** What a client lends to its transports. */
@@ -46,8 +48,10 @@ export function webTransports(versions: KnownVersions): readonly TransportFactor
   return [
     {
       ...named(versions, "json-rpc"),
-      create: async ({ url, version }, setting) =>
-        createJsonRpcTransport({ ...setting, url, face: await faceOf(versions, version, ({ jsonRpc }) => jsonRpc) }),
+      create: async ({ url, version, isGuess }, setting) => {
+        const face = await faceOf(versions, version, ({ jsonRpc }) => jsonRpc);
+        return createJsonRpcTransport({ ...setting, url, face, isGuess });
+      },
     },
     {
       ...named(versions, "http-json"),
@@ -72,12 +76,18 @@ export function named(
   { entries }: KnownVersions,
   binding: Binding,
 ): Required<Pick<TransportFactory, "binding" | "versions">> {
-  const having = entries.filter(({ bindings }) => bindings.includes(binding));
+  const having = entries.filter(({ bindings, calledIn }) => bindings.includes(binding) || calledIn?.[binding]);
   return { binding: bindingTable[binding].wire, versions: having.map(({ name }) => name) };
 }
 
+/** How gRPC looks at an agent of a version, which may have it in the form of another one. */
+export function grpcFaceOf(versions: KnownVersions, version: string): Promise<GrpcFace> {
+  const entry = versions.entries.find(({ name }) => name === version);
+  return faceOf(versions, entry?.calledIn?.grpc ?? version, ({ grpc }) => grpc);
+}
+
 /** How a version looks over a binding. */
-export async function faceOf<F>(
+async function faceOf<F>(
   versions: KnownVersions,
   wanted: string,
   pick: (version: Version) => F | undefined,

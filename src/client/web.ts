@@ -1,7 +1,7 @@
 import { createCardCache } from "./card/card-cache.js";
 import { type Client as AnyClient, type ClientFactory, clientFactory } from "./connect.js";
 import type { Platform } from "./platform.js";
-import { faceOf, named, type TransportFactory, webTransports } from "./transports.js";
+import { grpcFaceOf, named, type TransportFactory, webTransports } from "./transports.js";
 import type { KnownVersions } from "./versions.js";
 
 // What a page can speak of gRPC; agents that serve gRPC alone do not answer it, and the next interface is tried.
@@ -10,7 +10,7 @@ const grpcWeb = (versions: KnownVersions): TransportFactory => ({
   create: async ({ url, version }, setting) => {
     const [{ createConnectTransport }, face] = await Promise.all([
       import("../binding/connect/client.js"),
-      faceOf(versions, version, ({ grpc }) => grpc),
+      grpcFaceOf(versions, version),
     ]);
     const base = `${setting.isSecure(url) ? "https" : "http"}://${url.replace(/^\w+:\/{2,3}/, "")}`;
     return createConnectTransport({ ...setting, url: base, face, protocol: "grpc-web" });

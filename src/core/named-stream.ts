@@ -1,66 +1,48 @@
+import { over, type Step, type StepStream, streamOfSteps } from "../protocol/async/steps.js";
 import { A2AError } from "../protocol/errors.js";
 import type { StreamItem } from "../protocol/operations.js";
 import { responseUnderName } from "../protocol/under-name.js";
 import { NameTaken } from "./store-failure.js";
 
-type Step = IteratorResult<StreamItem, undefined>;
-
-const over: Step = { done: true, value: undefined };
-
 /**
  * The stream of a task whose caller knows it by a name. It is opened when it is first read, and again, before its first
- * item, when the name was given to another task meanwhile.
+ * item, when the name was given to another task meanwhile; at most `tries` times.
  */
-export class NamedStream implements AsyncIterableIterator<StreamItem> {
-  readonly #name: string;
-  readonly #open: () => Promise<AsyncIterable<StreamItem>>;
-  #tries: number;
-  #source: AsyncIterator<StreamItem> | undefined;
-  #ended = false;
-
-  /** `tries`: how often it is opened at most. */
-  constructor(name: string, open: () => Promise<AsyncIterable<StreamItem>>, tries: number) {
-    this.#name = name;
-    this.#open = open;
-    this.#tries = tries;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async next(): Promise<Step> {
-    const step: Step = this.#ended ? over : await this.#step();
-    if (step.done !== true) return { done: false, value: itemUnderName(step.value, this.#name) };
-    this.#ended = true;
-    return over;
-  }
-
-  async return(): Promise<Step> {
-    this.#ended = true;
-    await this.#source?.return?.();
-    return over;
-  }
-
-  async #step(): Promise<Step> {
+export function namedStream(
+  name: string,
+  open: () => Promise<AsyncIterable<StreamItem>>,
+  tries: number,
+): StepStream<StreamItem> {
+  let triesLeft = tries;
+  let source: AsyncIterator<StreamItem> | undefined;
+  let isOver = false;
+  const read = async (): Promise<Step<StreamItem>> => {
     try {
-      this.#source ??= await this.#opened();
-      const step = this.#source.next();
+      if (source === undefined) {
+        triesLeft -= 1;
+        source = (await open())[Symbol.asyncIterator]();
+      }
+      const step = source.next();
       // Left while it was being opened: its message is sent all the same, as that of any other stream.
-      if (this.#ended) await this.#source.return?.();
+      if (isOver) await source.return?.();
       return await step;
     } catch (error) {
-      this.#source = undefined;
-      if (error instanceof NameTaken && this.#tries > 0) return this.#step();
-      this.#ended = true;
-      throw errorUnderName(error, this.#name);
+      source = undefined;
+      if (error instanceof NameTaken && triesLeft > 0) return read();
+      isOver = true;
+      throw errorUnderName(error, name);
     }
-  }
-
-  async #opened(): Promise<AsyncIterator<StreamItem>> {
-    this.#tries -= 1;
-    return (await this.#open())[Symbol.asyncIterator]();
-  }
+  };
+  const next = async (): Promise<Step<StreamItem>> => {
+    const step = isOver ? over : await read();
+    if (step.done !== true) return { done: false, value: itemUnderName(step.value, name) };
+    isOver = true;
+    return over;
+  };
+  return streamOfSteps(next, () => {
+    isOver = true;
+    return source?.return?.();
+  });
 }
 
 const slot = Symbol("under a name");

@@ -2,7 +2,7 @@ import type { Scope, ServerContext } from "../protocol/context.js";
 import type { SendMessageRequest, SendMessageResponse, TaskPushNotificationConfig } from "../protocol/model.js";
 import type { OperationName, Operations } from "../protocol/operations.js";
 import { messageUnderName, taskUnderName } from "../protocol/under-name.js";
-import { errorUnderName, NamedStream } from "./named-stream.js";
+import { errorUnderName, namedStream } from "./named-stream.js";
 import type { TaskStore } from "./ports.js";
 import { NameTaken } from "./store-failure.js";
 
@@ -61,7 +61,7 @@ function namedSends(by: CalledOperations, names: TaskNames): Sends {
       const name = context.callersNameTasks ? nameIn(request) : "";
       if (name === "") return by.sendStreamingMessage(request, context);
       const open = async () => by.sendStreamingMessage(await placed(names, request, context), context, name);
-      return new NamedStream(name, open, maxTries);
+      return namedStream(name, open, maxTries);
     },
   };
 }
@@ -88,7 +88,7 @@ function namedTasks(
       if (!context.callersNameTasks) return by.subscribeToTask(request, context);
       const named = { context, request, name: request.id };
       const open = async () => by.subscribeToTask({ ...request, id: await idOf(names, named) }, context);
-      return new NamedStream(request.id, open, 1);
+      return namedStream(request.id, open, 1);
     },
   };
 }

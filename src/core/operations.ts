@@ -2,13 +2,21 @@ import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { CallAddress, Principal, Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
+import { checkIndexedScope } from "../protocol/indexed-text.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import { type Capability, type OperationName, type Operations, operationOf } from "../protocol/operations.js";
 import { type CalledOperations, withTaskNames } from "./named-tasks.js";
 import { cancelTask } from "./ownership/cancel.js";
 import type { PushService } from "./ports.js";
-import { createPushConfig, deletePushConfig, getPushConfig, inlinePush, listPushConfigs } from "./push-config.js";
+import {
+  createPushConfig,
+  deletePushConfig,
+  getPushConfig,
+  inlinePush,
+  listPushConfigs,
+  type PushCall,
+} from "./push-config.js";
 import { listTasks } from "./read/list-tasks.js";
 import { readTask } from "./read/read-task.js";
 import { subscribeToTask } from "./read/subscribe.js";
@@ -35,8 +43,10 @@ export interface OperationOptions {
   readonly inputModes?: readonly string[] | undefined;
   /** Tenants that exist. Default: none but the one without a name. */
   readonly tenants?: readonly string[] | undefined;
-  /** Declares the extended card; gives `undefined` when there is none for this caller. */
-  readonly extendedCard?: ((principal: Principal, caller?: CallAddress) => Promise<AgentCard | undefined>) | undefined;
+  /** Declares the extended card; gives `undefined` when there is none for this caller. `version`: the one that is spoken. */
+  readonly extendedCard?:
+    | ((principal: Principal, caller?: CallAddress, version?: string) => Promise<AgentCard | undefined>)
+    | undefined;
 }
 
 /** The eleven operations over a runtime, for as much as the options declare. */
@@ -66,7 +76,7 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
     getExtendedAgentCard: async (request, context) => {
       gate("getExtendedAgentCard");
       scopeOf(context, request);
-      const card = await extendedCard?.(context.principal, context.caller);
+      const card = await extendedCard?.(context.principal, context.caller, context.version);
       if (card !== undefined) return card;
       throw new A2AError("extendedAgentCardNotConfigured", "there is no extended card for this caller");
     },
@@ -117,26 +127,22 @@ function sendOperations(
 type PushOperation = Extract<OperationName, `${string}PushNotificationConfig${"" | "s"}`>;
 
 function pushOperations({ runtime, push, scopeOf, gate }: Parts): Pick<CalledOperations, PushOperation> {
-  const withPush = (name: OperationName): PushService => {
+  const callOf = (name: PushOperation, ...of: Parameters<ScopeOf>): PushCall => {
     gate(name);
     if (push === undefined) throw noPush();
-    return push;
+    return { runtime, push, scope: scopeOf(...of) };
   };
   return {
-    createTaskPushNotificationConfig: async (request, context, taskName) =>
-      createPushConfig(
-        runtime,
-        withPush("createTaskPushNotificationConfig"),
-        request,
-        { version: context.version, taskName },
-        scopeOf(context, request),
-      ),
+    createTaskPushNotificationConfig: async (request, context, taskName) => {
+      const call = callOf("createTaskPushNotificationConfig", context, request);
+      return createPushConfig(call, request, { version: context.version, taskName });
+    },
     getTaskPushNotificationConfig: async (request, context) =>
-      getPushConfig(runtime, withPush("getTaskPushNotificationConfig"), request, scopeOf(context, request)),
+      getPushConfig(callOf("getTaskPushNotificationConfig", context, request), request),
     listTaskPushNotificationConfigs: async (request, context) =>
-      listPushConfigs(runtime, withPush("listTaskPushNotificationConfigs"), request, scopeOf(context, request)),
+      listPushConfigs(callOf("listTaskPushNotificationConfigs", context, request), request),
     deleteTaskPushNotificationConfig: async (request, context) => {
-      await deletePushConfig(runtime, withPush("deleteTaskPushNotificationConfig"), request, scopeOf(context, request));
+      await deletePushConfig(callOf("deleteTaskPushNotificationConfig", context, request), request);
       return create(EmptySchema);
     },
   };
@@ -147,10 +153,11 @@ function createScopes(tenants: readonly string[] = []): ScopeOf {
   const known = new Set(tenants);
   return ({ principal }, { tenant: wished }) => {
     const { owner, tenant = "" } = principal;
-    if (wished === "" || wished === tenant) return { tenant, owner };
-    if (!known.has(wished) || tenant !== "")
+    if (wished !== "" && wished !== tenant && (!known.has(wished) || tenant !== ""))
       throw invalidParams({ field: "tenant", description: "is not a tenant of this agent" });
-    return { tenant: wished, owner };
+    const scope = { tenant: wished === "" ? tenant : wished, owner };
+    checkIndexedScope(scope);
+    return scope;
   };
 }
 
@@ -159,7 +166,7 @@ function createCapabilityGate(on: Readonly<Record<Capability, boolean>>): Gate {
     const { needs, method } = operationOf(name);
     if (needs === undefined || on[needs]) return;
     if (needs === "pushNotifications") throw noPush();
-    throw new A2AError("unsupportedOperation", `${method} is not supported: the agent does not declare ${needs}`);
+    throw new A2AError("unsupportedOperation", `the agent does not declare ${needs}, which ${method} needs`);
   };
 }
 

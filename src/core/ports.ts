@@ -1,6 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Scope } from "../protocol/context.js";
 import type { ErrorCode, FieldViolation } from "../protocol/errors.js";
+import type { Logger } from "../protocol/logger.js";
 import type {
   Message,
   SendMessageConfiguration,
@@ -10,15 +11,9 @@ import type {
   TaskState,
 } from "../protocol/model.js";
 
-// All that the core asks of the outside. Each port has a contract suite in test/contract that every implementation runs.
+export type { Clock } from "../protocol/async/clock.js";
 
-/** Time, injected so that tests turn it. Timers never keep a process alive. */
-export interface Clock {
-  /** Milliseconds since the epoch. */
-  now(): number;
-  /** Calls once after `ms`; the returned function takes it back. */
-  after(ms: number, run: () => void): () => void;
-}
+// All that the core asks of the outside. Each port has a contract suite in test/contract that every implementation runs.
 
 /** Why a turn was started. */
 export type TurnCause = "message" | "wake" | "restart";
@@ -230,10 +225,10 @@ export type SentOutcome =
 export interface ListQuery {
   readonly contextId?: string | undefined;
   readonly state?: TaskState | undefined;
-  /** Milliseconds since the epoch, inclusive. */
+  /** Milliseconds since the epoch, inclusive. May have a fraction; status times have none. */
   readonly since?: number | undefined;
   readonly limit: number;
-  /** The last task of the page before. */
+  /** The last task of the page before. A forged one may have a time with a fraction, or be no task's. */
   readonly after?: { readonly statusTime: number; readonly key: number } | undefined;
 }
 
@@ -256,7 +251,10 @@ export interface DuePlace {
  * write took effect and finds out by reading the head.
  */
 export interface TaskStore {
-  /** Creates a task. Rejects when its id exists, or when another task of the scope has its name. */
+  /**
+   * Creates a task. Rejects when its id exists, or when another task of the scope has its name; with `invalidParams` when
+   * its owner, tenant, ids or name are longer than what every store takes (`protocol/indexed-text.ts`).
+   */
   create(task: NewTask): Promise<Head>;
   /** The id of the task that has this name in the scope. The name goes with its task. */
   taskNamed(scope: Scope, name: string): Promise<string | undefined>;
@@ -302,7 +300,7 @@ export interface TaskStore {
   /**
    * Adds the record of a send at attempt 1, unless there is one for its scope and `messageId`. Gives the record that
    * stands there then: the caller's own when it has the caller's `entry`. A store may forget records that are old or too
-   * many, the oldest first.
+   * many, the oldest first. Rejects with `invalidParams` for a scope or a `messageId` that is too long, as `create` does.
    */
   beginSend(send: NewSend): Promise<SendRecord>;
   readSend(scope: Scope, messageId: string): Promise<SendRecord | undefined>;
@@ -331,11 +329,19 @@ export interface PushRegistration {
   readonly taskName?: string | undefined;
   /** Instance that delivers; `""` when nobody does. */
   readonly holder: string;
+  /** The task has ended and nothing is owed: kept for readers with the holder `""`, and given to no instance. Default: false. */
+  readonly settled?: boolean | undefined;
+}
+
+/** What a delivery that is done knows of its configuration: who holds it, and the last record of the task. */
+export interface PushEnd {
+  readonly holder: string;
+  readonly cursor: number;
 }
 
 /** Push configurations with their delivery cursor over the log. Credentials are kept here and nowhere else. */
 export interface PushStore {
-  /** Adds or replaces by `config.id`. `full`: the task has `max` others already. Replacing keeps the cursor given. */
+  /** Adds or replaces by `config.id`, which has a limit like the ids of a task. `full`: the task has `max` others already. Replacing keeps the cursor given. */
   set(registration: PushRegistration, max: number): Promise<"stored" | "full">;
   get(key: number, id: string): Promise<PushRegistration | undefined>;
   /** Oldest first. */
@@ -344,9 +350,11 @@ export interface PushStore {
   delete(key: number, id: string): Promise<void>;
   /** Moves a cursor forward; ignored for a configuration that is gone. */
   advance(key: number, id: string, cursor: number): Promise<void>;
+  /** Settles a configuration. Ignored when it is gone, or another instance holds it by now. */
+  settle(key: number, id: string, end: PushEnd): Promise<void>;
   /**
    * Gives configurations whose holder is nobody, or has expired, to this instance: those of tasks with records behind the
-   * cursor, at most `limit`. A store that does not know the tasks may give others too.
+   * cursor, at most `limit`. A store that does not know the tasks may give others too, but none that are settled.
    */
   adopt(instance: string, limit: number): Promise<readonly PushRegistration[]>;
   /** Leaves all that an instance holds with nobody. */
@@ -360,8 +368,11 @@ export interface Store extends TaskStore {
   readonly shared?: boolean | undefined;
   readonly push?: PushStore | undefined;
   readonly signals?: Signals | undefined;
-  /** Gets ready for the first call. Rejects with a sentence when the place cannot be used. Default: nothing to do. */
-  open?(): Promise<void>;
+  /**
+   * Gets ready for the first call. Rejects with a sentence when the place cannot be used. `logger`: told of what takes
+   * long, unless the store has one of its own. Default: nothing to do.
+   */
+  open?(logger?: Logger): Promise<void>;
 }
 
 /** What the core needs of push notifications: the store, the checks that are policy, and somebody who delivers. */

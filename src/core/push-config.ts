@@ -1,5 +1,8 @@
+import { noop } from "../protocol/async/noop.js";
+import { retry } from "../protocol/async/retry.js";
 import type { Scope } from "../protocol/context.js";
 import { A2AError, invalidParams, taskNotFound } from "../protocol/errors.js";
+import { checkIndexedId } from "../protocol/indexed-text.js";
 import type {
   DeleteTaskPushNotificationConfigRequest,
   GetTaskPushNotificationConfigRequest,
@@ -11,8 +14,7 @@ import { isTerminal } from "../protocol/states.js";
 import type { Head, PushRegistration, PushService } from "./ports.js";
 import type { Runtime } from "./runtime.js";
 import type { Register, SendCall } from "./send/send.js";
-import { isAnswer } from "./store-failure.js";
-import { firstPauseMs, maxPauseMs } from "./task/write.js";
+import { isAnswer, storeRetries } from "./store-failure.js";
 
 // The four operations on push configurations, and the inline one of a send (spec 3.1.7 to 3.1.10, 4.3). Credentials go in
 // and never come out again.
@@ -23,32 +25,33 @@ export interface Registrant {
   readonly taskName: string | undefined;
 }
 
+/** What the operations go by: where configurations are kept, and whose tasks they may be of. */
+export interface PushCall {
+  readonly runtime: Runtime;
+  readonly push: PushService;
+  readonly scope: Scope;
+}
+
 export async function createPushConfig(
-  runtime: Runtime,
-  push: PushService,
+  call: PushCall,
   request: TaskPushNotificationConfig,
   registrant: Registrant,
-  scope: Scope,
 ): Promise<TaskPushNotificationConfig> {
-  const head = await headOf(runtime, scope, request.taskId);
+  const { runtime, push } = call;
+  const head = await headOf(call, request.taskId);
   check(push, request, "");
-  if (isTerminal(head.state)) {
-    throw new A2AError("unsupportedOperation", "the task has ended: nothing more would be delivered", {
-      metadata: { taskId: head.id },
-    });
-  }
-  const registration = registrationOf(runtime, head, request, registrant);
-  await keep(runtime, push, request.id === "" ? registration : await inPlace(push, registration));
-  return shown(registration);
+  const made = registrationOf(runtime, head, request, registrant);
+  const registration = request.id === "" ? made : await inPlace(push, made);
+  await keep(runtime, push, owesNothing(head, registration) ? settled(registration) : registration);
+  return shown(made);
 }
 
 export async function getPushConfig(
-  runtime: Runtime,
-  push: PushService,
+  call: PushCall,
   request: GetTaskPushNotificationConfigRequest,
-  scope: Scope,
 ): Promise<TaskPushNotificationConfig> {
-  const head = await headOf(runtime, scope, request.taskId);
+  const { push } = call;
+  const head = await headOf(call, request.taskId);
   const registration = await push.store.get(head.key, request.id);
   if (registration === undefined) {
     throw new A2AError("taskNotFound", "no such push configuration", {
@@ -59,12 +62,11 @@ export async function getPushConfig(
 }
 
 export async function listPushConfigs(
-  runtime: Runtime,
-  push: PushService,
+  call: PushCall,
   request: ListTaskPushNotificationConfigsRequest,
-  scope: Scope,
 ): Promise<ListTaskPushNotificationConfigsResponse> {
-  const head = await headOf(runtime, scope, request.taskId);
+  const { push } = call;
+  const head = await headOf(call, request.taskId);
   const all = await push.store.list(head.key);
   const from = request.pageToken === "" ? 0 : 1 + all.findIndex(({ config }) => tokenOf(config) === request.pageToken);
   if (from === 0 && request.pageToken !== "") {
@@ -80,12 +82,11 @@ export async function listPushConfigs(
 }
 
 export async function deletePushConfig(
-  runtime: Runtime,
-  push: PushService,
+  call: PushCall,
   request: DeleteTaskPushNotificationConfigRequest,
-  scope: Scope,
 ): Promise<void> {
-  const head = await headOf(runtime, scope, request.taskId);
+  const { push } = call;
+  const head = await headOf(call, request.taskId);
   await push.store.delete(head.key, request.id);
   push.removed(head.id, request.id);
 }
@@ -99,15 +100,15 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
   check(push, given, "configuration.taskPushNotificationConfig.");
   const config = { ...given, id: given.id || entry };
   const taskId = request.message?.taskId ?? "";
-  if (taskId !== "") await checkRoom(runtime, push, await headOf(runtime, scope, taskId), config.id);
+  if (taskId !== "") await checkRoom(runtime, push, await headOf({ runtime, scope }, taskId), config.id);
   let kept: Promise<void> | undefined;
   const store = async ({ key, id, seq, again }: Parameters<Register>[0]): Promise<void> => {
     const registration = registrationOf(runtime, { key, id, scope, seq }, config, { version, taskName });
     try {
-      await insisting(runtime, async () => {
+      await retry(async () => {
         if (again === true && (await push.store.get(key, config.id)) !== undefined) return;
         await keep(runtime, push, await inPlace(push, registration));
-      });
+      }, storeRetries(runtime));
     } catch (error) {
       runtime.logger.error({ taskId: id, error }, "an inline push configuration could not be stored");
       // The caller of a store that does not answer is told so, and may send again.
@@ -117,25 +118,12 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
   const register = (task: Parameters<Register>[0]): void => {
     kept = store(task);
     // Its caller may have gone.
-    kept.catch(() => {});
+    kept.catch(noop);
   };
   return Object.assign(register, { kept: () => kept });
 }
 
-// Goes on through failures of the store, for as long as a turn would.
-async function insisting({ clock, limits }: Runtime, run: () => Promise<void>): Promise<void> {
-  const until = clock.now() + limits.storeRetryMs;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
-    try {
-      return await run();
-    } catch (error) {
-      if (isAnswer(error) || clock.now() + pauseMs > until) throw error;
-    }
-    await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
-  }
-}
-
-async function headOf(runtime: Runtime, scope: Scope, taskId: string): Promise<Head> {
+async function headOf({ runtime, scope }: Omit<PushCall, "push">, taskId: string): Promise<Head> {
   const head = await runtime.store.head(scope, taskId);
   if (head === undefined) throw taskNotFound(taskId);
   return head;
@@ -144,6 +132,7 @@ async function headOf(runtime: Runtime, scope: Scope, taskId: string): Promise<H
 function check(push: PushService, config: TaskPushNotificationConfig, path: string): void {
   const violations = push.check(config).map(({ field, description }) => ({ field: path + field, description }));
   if (violations.length > 0) throw invalidParams(...violations);
+  checkIndexedId(`${path}id`, config.id);
 }
 
 async function checkRoom(runtime: Runtime, push: PushService, head: Head, id: string): Promise<void> {
@@ -164,10 +153,19 @@ function registrationOf(
   return taskName === undefined || taskName === id ? registration : { ...registration, taskName };
 }
 
+// A task that has ended does nothing more; what one in the same place was not told yet is still owed.
+function owesNothing({ state, seq }: Pick<Head, "state" | "seq">, { cursor }: PushRegistration): boolean {
+  return isTerminal(state) && cursor >= seq;
+}
+
+function settled(registration: PushRegistration): PushRegistration {
+  return { ...registration, holder: "", settled: true };
+}
+
 async function keep(runtime: Runtime, push: PushService, registration: PushRegistration): Promise<void> {
   const { pushConfigsPerTask } = runtime.limits;
   if ((await push.store.set(registration, pushConfigsPerTask)) === "full") throw full(pushConfigsPerTask);
-  push.added(registration);
+  if (registration.settled !== true) push.added(registration);
 }
 
 // What the one before still owed is owed by the one in its place, though another process may go on with it.

@@ -1,10 +1,10 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import { within } from "../protocol/async/pause.js";
 import type { Principal, Scope, ServerContext } from "../protocol/context.js";
 import type { Logger } from "../protocol/logger.js";
 import type { Operations } from "../protocol/operations.js";
 import type { Agent } from "./agent.js";
 import { createAlarm } from "./alarm.js";
-import { within } from "./clock.js";
 import { newId } from "./ids.js";
 import { createLease } from "./lease.js";
 import { type CoreLimits, defaultCoreLimits } from "./limits.js";

@@ -1,7 +1,9 @@
+import { type Growth, grownPause, type RetryPlan } from "../protocol/async/retry.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { TurnAborted } from "./agent.js";
-import type { PushStore, TaskStore } from "./ports.js";
+import type { CoreLimits } from "./limits.js";
+import type { Clock, PushStore, TaskStore } from "./ports.js";
 
 /** The answer to a caller whose task store did not answer. What became of a write is not known. */
 export class StoreUnavailable extends A2AError {
@@ -23,6 +25,21 @@ export class NameTaken extends A2AError {
 /** True for an error with which a store has answered, such as that it is full; false when it could not be asked. */
 export function isAnswer(error: unknown): error is A2AError {
   return error instanceof A2AError && !(error instanceof StoreUnavailable);
+}
+
+const storePauses: Growth = { firstMs: 20, maxMs: 2000 };
+
+/** How a call is brought through failures of the store: it is tried again until `storeRetryMs` have passed. */
+export function storeRetries({ clock, limits }: { readonly clock: Clock; readonly limits: CoreLimits }): RetryPlan {
+  const until = clock.now() + limits.storeRetryMs;
+  return {
+    clock,
+    pauseAfter(error, failures) {
+      const pauseMs = grownPause(failures, storePauses);
+      // An answer, such as a full store, is not a failure to get one.
+      return isAnswer(error) || clock.now() + pauseMs > until ? undefined : pauseMs;
+    },
+  };
 }
 
 /** What a caller hears of a write that failed. */
@@ -70,6 +87,7 @@ export function guardPushStore(store: PushStore, logger: Logger): PushStore {
     list: (key) => store.list(key).catch(fail),
     delete: (key, id) => store.delete(key, id).catch(fail),
     advance: (key, id, cursor) => store.advance(key, id, cursor).catch(fail),
+    settle: (key, id, end) => store.settle(key, id, end).catch(fail),
     adopt: (instance, limit) => store.adopt(instance, limit).catch(fail),
     release: (instance) => store.release(instance).catch(fail),
     close: () => store.close(),

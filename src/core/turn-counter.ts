@@ -1,16 +1,17 @@
+import { createIdleCounter } from "../protocol/async/idle-counter.js";
 import type { Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AbortKind } from "./agent.js";
 
 /** A turn that runs in this process, as far as the counter sees it. */
-export interface CountedTurn {
+interface CountedTurn {
   readonly scope: Scope;
   abort(kind: AbortKind): void;
 }
 
 /** The turns that run, counted by owner. */
 export interface TurnCounter {
-  readonly running: ReadonlySet<CountedTurn>;
+  readonly running: ReadonlyMap<CountedTurn, unknown>;
   /** Throws `resourceExhausted` or, while draining, `unavailable` when no turn may be started now. */
   check(scope: Scope): void;
   /** A turn may be about to start, which counts as one that runs until the function that it gives is called. */
@@ -27,15 +28,10 @@ export function createTurnCounter(limits: {
   readonly turnsPerOwner: number;
   readonly turnsPerProcess: number;
 }): TurnCounter {
-  const running = new Set<CountedTurn>();
+  const running = new Map<CountedTurn, () => void>();
   const owners = new Map<string, number>();
-  const waiters: (() => void)[] = [];
-  let expected = 0;
+  const underway = createIdleCounter();
   let draining = false;
-  const isIdle = (): boolean => running.size === 0 && expected === 0;
-  const settle = (): void => {
-    if (isIdle()) for (const resolve of waiters.splice(0)) resolve();
-  };
   return {
     running,
     check(scope) {
@@ -44,35 +40,28 @@ export function createTurnCounter(limits: {
       if (own >= limits.turnsPerOwner) throw exhausted("of this caller", limits.turnsPerOwner);
       if (running.size >= limits.turnsPerProcess) throw exhausted("of the process", limits.turnsPerProcess);
     },
-    expect() {
-      expected += 1;
-      let here = true;
-      return () => {
-        if (!here) return;
-        here = false;
-        expected -= 1;
-        settle();
-      };
-    },
+    expect: underway.enter,
     enter(turn) {
-      running.add(turn);
+      running.set(turn, underway.enter());
       const key = ownerKey(turn.scope);
       owners.set(key, (owners.get(key) ?? 0) + 1);
       if (draining) turn.abort("Draining");
     },
     leave(turn) {
-      if (!running.delete(turn)) return;
+      const left = running.get(turn);
+      if (left === undefined) return;
+      running.delete(turn);
       const key = ownerKey(turn.scope);
-      const left = (owners.get(key) ?? 1) - 1;
-      if (left === 0) owners.delete(key);
-      else owners.set(key, left);
-      settle();
+      const others = (owners.get(key) ?? 1) - 1;
+      if (others === 0) owners.delete(key);
+      else owners.set(key, others);
+      left();
     },
     drain() {
       draining = true;
-      for (const turn of [...running]) turn.abort("Draining");
+      for (const turn of [...running.keys()]) turn.abort("Draining");
     },
-    idle: () => (isIdle() ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
+    idle: underway.idle,
   };
 }
 

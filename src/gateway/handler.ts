@@ -1,6 +1,7 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
-import { within } from "../core/clock.js";
 import type { Clock } from "../core/ports.js";
+import { createIdleCounter } from "../protocol/async/idle-counter.js";
+import { within } from "../protocol/async/pause.js";
 import { dynamic } from "../protocol/codec/outline/dynamic.js";
 import type { CallOptions, Principal, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
@@ -17,7 +18,7 @@ import {
   type StreamItem,
 } from "../protocol/operations.js";
 import { isOutage, publicFailure } from "./failures.js";
-import { PassedStream, type StreamWatch } from "./passed-stream.js";
+import { passedStream, type StreamWatch } from "./passed-stream.js";
 import type { Upstream } from "./upstream.js";
 
 /** What calls of the gateway are made of. */
@@ -44,7 +45,7 @@ export interface PassedOperations {
 /** Makes every operation of the table a call of the agent behind. */
 export function passOperations(calls: PassingCalls): PassedOperations {
   const { client, doubt } = calls.upstream;
-  const underway = createUnderway();
+  const underway = createIdleCounter();
   const failed = (error: unknown): unknown => {
     if (isOutage(error)) doubt();
     return publicFailure(error);
@@ -67,7 +68,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     const admitted = admit(calls, operation, request, context);
     const items = invokeStream(client.operations, operation, admitted, callOptions(calls, context));
     const marks = context.extensions.includes(resumeExtension);
-    return new PassedStream(items, { marks, signal: context.signal, enter: underway.enter, failed, watch });
+    return passedStream(items, { marks, signal: context.signal, enter: underway.enter, failed, watch });
   };
   const passed = operations.map((operation) => {
     const call = operation.streams ? stream : unary;
@@ -121,27 +122,4 @@ function admit(
 // Nobody hears it.
 function left(cause: unknown): A2AError {
   return new A2AError("unavailable", "the caller has left", { cause });
-}
-
-interface Underway {
-  enter(): () => void;
-  idle(): Promise<void>;
-}
-
-function createUnderway(): Underway {
-  let count = 0;
-  const waiters: (() => void)[] = [];
-  return {
-    enter() {
-      count++;
-      let isOver = false;
-      return () => {
-        if (isOver) return;
-        isOver = true;
-        count--;
-        if (count === 0) for (const resolve of waiters.splice(0)) resolve();
-      };
-    },
-    idle: () => (count === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
-  };
 }

@@ -1,5 +1,6 @@
 import { type Message as AnyMessage, create } from "@bufbuild/protobuf";
 import { type CalledOperations, withTaskNames } from "../core/named-tasks.js";
+import { noop } from "../protocol/async/noop.js";
 import type { ServerContext } from "../protocol/context.js";
 import {
   GetTaskRequestSchema,
@@ -45,7 +46,7 @@ function translated(
 ): Operations<ServerContext> {
   const { principal } = context;
   const sends = input.typeName === "lf.a2a.v1.SendMessageRequest";
-  let opened = (): void => {};
+  let opened = noop;
   // A name that nobody has given may be the id of a task that was made by other callers.
   const isTask = async (id: string): Promise<boolean> =>
     passed.operations.getTask(create(GetTaskRequestSchema, { id, historyLength: 0 }), context).then(

@@ -1,3 +1,4 @@
+import { over, type Step, type StepStream, streamOfSteps } from "../protocol/async/steps.js";
 import { withEventId } from "../protocol/extensions.js";
 import type { StreamItem } from "../protocol/operations.js";
 
@@ -21,54 +22,41 @@ export interface PassedStreamOptions {
   readonly watch?: StreamWatch | undefined;
 }
 
-type Step = IteratorResult<StreamItem, undefined>;
-
 /** A stream of the agent behind, event by event as the caller takes them. Leaving it leaves the agent's at once. */
-export class PassedStream implements AsyncIterableIterator<StreamItem, undefined> {
-  readonly #items: AsyncIterator<StreamItem, unknown>;
-  readonly #options: PassedStreamOptions;
-  #exit: (() => void) | undefined;
-
-  constructor(items: AsyncIterable<StreamItem>, options: PassedStreamOptions) {
-    this.#items = items[Symbol.asyncIterator]();
-    this.#options = options;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async next(): Promise<Step> {
-    this.#exit ??= this.#options.enter();
+export function passedStream(
+  source: AsyncIterable<StreamItem>,
+  { marks, signal, enter, failed, watch }: PassedStreamOptions,
+): StepStream<StreamItem> {
+  const items = source[Symbol.asyncIterator]();
+  let exit: (() => void) | undefined;
+  const end = (): Step<StreamItem> => {
+    exit?.();
+    watch?.over();
+    return over;
+  };
+  const next = async (): Promise<Step<StreamItem>> => {
+    exit ??= enter();
     try {
-      const step = await this.#items.next();
-      if (step.done === true) return this.#end();
-      this.#tell(step.value);
-      return { done: false, value: this.#options.marks ? marked(step.value) : step.value };
+      const step = await items.next();
+      if (step.done === true) return end();
+      tell(watch, step.value);
+      return { done: false, value: marks ? marked(step.value) : step.value };
     } catch (error) {
-      const end = this.#end();
-      if (this.#options.signal.aborted) return end;
-      throw this.#options.failed(error);
+      end();
+      if (signal.aborted) return over;
+      throw failed(error);
     }
-  }
+  };
+  return streamOfSteps(next, async () => {
+    await items.return?.();
+    end();
+  });
+}
 
-  async return(): Promise<Step> {
-    await this.#items.return?.();
-    return this.#end();
-  }
-
-  #tell({ response: { payload } }: StreamItem): void {
-    const { watch } = this.#options;
-    if (watch === undefined || payload.case === undefined || payload.case === "message") return;
-    const taskId = payload.case === "task" ? payload.value.id : payload.value.taskId;
-    if (taskId !== "") watch.seen(taskId);
-  }
-
-  #end(): Step {
-    this.#exit?.();
-    this.#options.watch?.over();
-    return { done: true, value: undefined };
-  }
+function tell(watch: StreamWatch | undefined, { response: { payload } }: StreamItem): void {
+  if (watch === undefined || payload.case === undefined || payload.case === "message") return;
+  const taskId = payload.case === "task" ? payload.value.id : payload.value.taskId;
+  if (taskId !== "") watch.seen(taskId);
 }
 
 function marked(item: StreamItem): StreamItem {

@@ -1,8 +1,8 @@
 import type { HttpEndpoint } from "../binding/http/http.js";
 import { placeCard } from "../card/build.js";
 import { assertNone, audienceProblems, interfaceProblems } from "../card/check.js";
-import { cardEndpoint } from "../card/endpoint.js";
-import { type Mount, mountedAt } from "../card/mounts.js";
+import { type CardAt, cardEndpoint } from "../card/endpoint.js";
+import { type Mount, mountedAt, mountsFor } from "../card/mounts.js";
 import type { Caller } from "../card/proxy.js";
 import type { PublishedCard } from "../card/publish.js";
 import { createPlaces, type Listening, type Place, type UrlOptions, urlProblems } from "../card/urls.js";
@@ -26,8 +26,8 @@ export interface RepublishOptions {
 export interface RepublishedCard extends PublishedCard {
   /** Forgets what was encoded: `cardFor` gives something else now. */
   renew(): void;
-  /** Another card, such as an extended one, with the interfaces as this caller reaches them. */
-  placed(card: AgentCard, caller: Caller | undefined): AgentCard;
+  /** Another card, such as an extended one, with the interfaces as this caller reaches them and is shown in its version. */
+  placed(card: AgentCard, caller: Caller | undefined, version: string): AgentCard;
 }
 
 /** Throws a `CardError` for addresses that cannot be shown. */
@@ -37,12 +37,14 @@ export function republishCard(options: RepublishOptions): RepublishedCard {
   assertNone([...urlProblems(urls), ...audienceProblems(audience, served)]);
   const places = createPlaces(urls, listening);
   let mounts: readonly Mount[] = [];
-  const placed = (card: AgentCard, caller: Caller | undefined): AgentCard =>
-    placeCard(card, mountedAt(mounts, (caller && places.of(caller)) ?? places.own()));
+  const placedAt = (card: AgentCard, place: Place, reader: string): AgentCard =>
+    placeCard(card, mountedAt(mountsFor(mounts, reader), place));
+  const placed = (card: AgentCard, caller: Caller | undefined, version: string): AgentCard =>
+    placedAt(card, (caller && places.of(caller)) ?? places.own(), version);
   const encode = (): HttpEndpoint => {
     const { cacheMaxAgeSeconds, now } = options;
     const common = { places, cacheMaxAgeSeconds, lastModified: new Date(now()) };
-    const cardAt = (place: Place): AgentCard => placeCard(cardFor(undefined), mountedAt(mounts, place));
+    const cardAt: CardAt = (place, reader) => placedAt(cardFor(undefined), place, reader);
     const forAll = cardEndpoint({ ...common, cardAt, versions });
     const forOne = cardEndpoint({
       ...common,
@@ -67,7 +69,7 @@ export function republishCard(options: RepublishOptions): RepublishedCard {
     renew() {
       current = encode();
     },
-    card: (caller) => placed(cardFor(undefined), caller),
+    card: (caller, version = versions[0].name) => placed(cardFor(undefined), caller, version),
     placed,
     // The agent behind gives it.
     extended: undefined,

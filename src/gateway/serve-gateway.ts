@@ -1,6 +1,6 @@
 import type { Listening } from "../card/urls.js";
-import { systemClock } from "../core/clock.js";
 import type { RequestHandler } from "../core/request-handler.js";
+import { systemClock } from "../protocol/async/system-clock.js";
 import type { ServerContext } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import { silentLogger } from "../protocol/logger.js";
@@ -130,11 +130,11 @@ function extendedCard(
       if (!shown.isExtended()) {
         throw new A2AError(
           "unsupportedOperation",
-          "GetExtendedAgentCard is not supported: the agent does not declare extendedAgentCard",
+          "the agent does not declare extendedAgentCard, which GetExtendedAgentCard needs",
         );
       }
       const card = await operations.getExtendedAgentCard(request, context);
-      return published.placed(shown.card(card, context.version), context.caller);
+      return published.placed(shown.card(card, context.version), context.caller, context.version);
     },
   };
 }

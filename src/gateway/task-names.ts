@@ -6,7 +6,7 @@ export interface TaskNameLimits {
   readonly principals: number;
 }
 
-export const defaultTaskNameLimits: TaskNameLimits = { namesPerPrincipal: 10_000, principals: 1_000 };
+const defaultTaskNameLimits: TaskNameLimits = { namesPerPrincipal: 10_000, principals: 1_000 };
 
 /**
  * What callers call their tasks, in versions where callers choose that, and the ids that the agent has given them. Kept in

@@ -3,6 +3,7 @@ import type { Connection } from "../client/connection.js";
 import { CredentialsError } from "../client/connection.js";
 import { Client } from "../client/node.js";
 import type { Clock } from "../core/ports.js";
+import { noop } from "../protocol/async/noop.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { type AgentCard, AgentCardSchema, GetTaskRequestSchema } from "../protocol/model.js";
@@ -42,7 +43,7 @@ const greetingMs = 10_000;
 export async function connectUpstream(options: GatewayOptions, { clock, logger }: UpstreamSetting): Promise<Upstream> {
   const { upstream: address, client: own = {}, refreshMs = defaultRefreshMs } = options;
   if (!(refreshMs >= 0)) throw new TypeError(`refreshMs must be a number of milliseconds from 0 on, not ${refreshMs}`);
-  let changed = (): void => {};
+  let changed = noop;
   const onConnection = (connection: Connection): void => {
     logger.info({ connection }, "the agent behind the gateway is reached");
     own.onConnection?.(connection);
@@ -116,7 +117,7 @@ interface RefresherSetting extends UpstreamSetting {
 
 /** Reads the card again from time to time, and keeps the old one while there is none to be had. */
 function createRefresher(client: Client, { clock, logger, refreshMs, onChange }: RefresherSetting): Refresher {
-  let timer = (): void => {};
+  let timer = noop;
   let readAt = clock.now();
   let isReading = false;
   let isStopped = false;

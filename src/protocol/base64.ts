@@ -9,7 +9,7 @@ const { Buffer: nodeBuffer }: { readonly Buffer?: typeof Buffer } = globalThis;
 /** Reads the standard and the URL-safe alphabet, padded or not (spec 6.5); `undefined` for what is malformed. */
 export function bytesFromBase64(text: string): Uint8Array | undefined {
   if (!wellFormed.test(text)) return undefined;
-  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  const padding = Number(text.endsWith("=")) + Number(text.endsWith("=="));
   if ((text.length - padding) % 4 === 1 || (padding > 0 && text.length % 4 !== 0)) return undefined;
   if (nodeBuffer === undefined) return base64Decode(text);
   const buffer = nodeBuffer.from(text, "base64");

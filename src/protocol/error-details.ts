@@ -35,24 +35,15 @@ export function detailsFromError(error: A2AError): JsonObject[] {
 
 /** Reads what a peer says of an error. `fallback` names the code when no `ErrorInfo` does. Never throws. */
 export function errorFromDetails(details: JsonValue | undefined, message: string, fallback: ErrorCode): A2AError {
-  let code = fallback;
-  let metadata: Record<string, string> = {};
-  let violations: FieldViolation[] = [];
-  let retryAfterMs: number | undefined;
-  for (const detail of Array.isArray(details) ? details : [details]) {
-    if (!isObject(detail)) continue;
-    const type = String(detail["@type"] ?? "");
-    if (type.endsWith("ErrorInfo")) {
-      code = errorCodeFromReason(String(detail["reason"])) ?? fallback;
-      metadata = stringsOf(detail["metadata"]);
-    } else if (type.endsWith("BadRequest")) {
-      violations = violationsOf(detail["fieldViolations"]);
-    } else if (type.endsWith("RetryInfo")) {
-      const seconds = Number.parseFloat(String(detail["retryDelay"]));
-      if (Number.isFinite(seconds)) retryAfterMs = seconds * 1000;
-    }
-  }
-  return new A2AError(code, message, { metadata, violations, retryAfterMs });
+  const all = (Array.isArray(details) ? details : [details]).filter(isObject);
+  const last = (name: string) => all.findLast((detail) => String(detail["@type"] ?? "").endsWith(name));
+  const info = last("ErrorInfo");
+  const seconds = Number.parseFloat(String(last("RetryInfo")?.["retryDelay"]));
+  return new A2AError(errorCodeFromReason(String(info?.["reason"])) ?? fallback, message, {
+    metadata: stringsOf(info?.["metadata"]),
+    violations: violationsOf(last("BadRequest")?.["fieldViolations"]),
+    retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
+  });
 }
 
 function isObject(value: JsonValue | undefined): value is JsonObject {

@@ -5,36 +5,44 @@ export interface ErrorRow {
   readonly jsonRpc: number;
   readonly grpc: number;
   readonly http: number;
-  /** True for the nine errors that A2A itself defines. */
+  /** True for the nine errors that A2A itself defines, which have the codes from -32001 to -32009. */
   readonly a2a: boolean;
+  /** The specification's own words: callers look for them at the beginning of a message. See `toldError`. */
+  readonly words?: string;
 }
 
-const row = (reason: string, jsonRpc: number, grpc: number, http: number, a2a = false): ErrorRow => ({
+const row = (reason: string, jsonRpc: number, grpc: number, http: number): ErrorRow => ({
   reason,
   jsonRpc,
   grpc,
   http,
-  a2a,
+  a2a: -32009 <= jsonRpc && jsonRpc <= -32001,
 });
+
+const worded = (plain: ErrorRow, words: string) => ({ ...plain, words }) satisfies ErrorRow;
 
 /** What can go wrong, and how each binding says it (spec 3.3.2, 5.4, 9.5). */
 export const errorTable = {
-  taskNotFound: row("TASK_NOT_FOUND", -32001, 5, 404, true),
-  taskNotCancelable: row("TASK_NOT_CANCELABLE", -32002, 9, 400, true),
-  pushNotificationNotSupported: row("PUSH_NOTIFICATION_NOT_SUPPORTED", -32003, 9, 400, true),
-  unsupportedOperation: row("UNSUPPORTED_OPERATION", -32004, 9, 400, true),
-  contentTypeNotSupported: row("CONTENT_TYPE_NOT_SUPPORTED", -32005, 3, 400, true),
-  invalidAgentResponse: row("INVALID_AGENT_RESPONSE", -32006, 13, 500, true),
-  extendedAgentCardNotConfigured: row("EXTENDED_AGENT_CARD_NOT_CONFIGURED", -32007, 9, 400, true),
-  extensionSupportRequired: row("EXTENSION_SUPPORT_REQUIRED", -32008, 9, 400, true),
-  versionNotSupported: row("VERSION_NOT_SUPPORTED", -32009, 9, 400, true),
+  taskNotFound: worded(row("TASK_NOT_FOUND", -32001, 5, 404), "Task not found"),
+  taskNotCancelable: worded(row("TASK_NOT_CANCELABLE", -32002, 9, 400), "Task cannot be canceled"),
+  pushNotificationNotSupported: worded(
+    row("PUSH_NOTIFICATION_NOT_SUPPORTED", -32003, 9, 400),
+    "Push Notification is not supported",
+  ),
+  unsupportedOperation: worded(row("UNSUPPORTED_OPERATION", -32004, 9, 400), "This operation is not supported"),
+  contentTypeNotSupported: worded(row("CONTENT_TYPE_NOT_SUPPORTED", -32005, 3, 400), "Incompatible content types"),
+  invalidAgentResponse: row("INVALID_AGENT_RESPONSE", -32006, 13, 500),
+  extendedAgentCardNotConfigured: row("EXTENDED_AGENT_CARD_NOT_CONFIGURED", -32007, 9, 400),
+  extensionSupportRequired: row("EXTENSION_SUPPORT_REQUIRED", -32008, 9, 400),
+  versionNotSupported: row("VERSION_NOT_SUPPORTED", -32009, 9, 400),
   parseError: row("PARSE_ERROR", -32700, 3, 400),
   invalidRequest: row("INVALID_REQUEST", -32600, 3, 400),
   methodNotFound: row("METHOD_NOT_FOUND", -32601, 12, 404),
   methodNotAllowed: row("METHOD_NOT_ALLOWED", -32600, 12, 405),
   invalidParams: row("INVALID_PARAMS", -32602, 3, 400),
   contentTooLarge: row("CONTENT_TOO_LARGE", -32600, 8, 413),
-  unsupportedMediaType: row("UNSUPPORTED_MEDIA_TYPE", -32600, 3, 415),
+  // HTTP alone tells it apart: the protocol has one error for both.
+  unsupportedMediaType: { ...row("UNSUPPORTED_MEDIA_TYPE", -32005, 3, 415), a2a: false },
   unauthenticated: row("UNAUTHENTICATED", -32000, 16, 401),
   permissionDenied: row("PERMISSION_DENIED", -32000, 7, 403),
   resourceExhausted: row("RESOURCE_EXHAUSTED", -32603, 8, 429),
@@ -107,6 +115,22 @@ export class ConnectionError extends A2AError {
   }
 }
 
+/** A message that begins with the specification's words for its error, where it has some, and goes on with the detail. */
+export function messageInWords(code: ErrorCode, detail: string): string {
+  const { words }: ErrorRow = errorTable[code];
+  if (words === undefined || detail.startsWith(words)) return detail;
+  if (detail.slice(0, words.length).toLowerCase() === words.toLowerCase()) return words + detail.slice(words.length);
+  return detail === "" ? words : `${words}: ${detail}`;
+}
+
+/** An error as a server tells it to its caller, over every binding and in every version. */
+export function toldError(error: A2AError): A2AError {
+  const { code, cause, violations, metadata, retryAfterMs, challenge } = error;
+  const message = messageInWords(code, error.message);
+  if (message === error.message) return error;
+  return new A2AError(code, message, { cause, violations, metadata, retryAfterMs, challenge });
+}
+
 /** An `invalidParams` error about fields of a request; its message names the first of them. */
 export function invalidParams(...violations: readonly FieldViolation[]): A2AError {
   const [first] = violations;
@@ -117,7 +141,7 @@ export function invalidParams(...violations: readonly FieldViolation[]): A2AErro
 
 /** `taskNotFound` for a task that is missing or not the caller's: both read the same (spec 3.3.2). */
 export function taskNotFound(taskId: string): A2AError {
-  return new A2AError("taskNotFound", "no such task", { metadata: { taskId } });
+  return new A2AError("taskNotFound", errorTable.taskNotFound.words, { metadata: { taskId } });
 }
 
 const byReason = new Map(errorCodes.map((code) => [errorTable[code].reason as string, code]));

@@ -1,4 +1,5 @@
-// The part of `fetch` that this framework calls and reads, so that something leaner may stand in its place.
+// The part of `fetch` that this framework calls and reads, so that something leaner may stand in its place, and what it
+// fails with.
 
 /** One request. `fetch` itself is one of these. */
 export type Fetch = (url: string, init?: FetchInit) => Promise<HttpAnswer>;
@@ -32,4 +33,16 @@ export interface AnswerBody {
 export interface AnswerReader {
   read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
   cancel(): Promise<void>;
+}
+
+const longestChain = 8;
+
+/** A failure and its causes. They lose the bytes of an answer: undici and `fetch` keep what they could not parse. */
+export function causesOf(failure: unknown): readonly Error[] {
+  const causes: Error[] = [];
+  for (let error = failure; error instanceof Error && causes.length < longestChain; error = error.cause) {
+    if (error.name === "HTTPParserError") Reflect.deleteProperty(error, "data");
+    causes.push(error);
+  }
+  return causes;
 }

@@ -4,7 +4,7 @@ import type { Operation } from "./operations.js";
 
 // The routes of HTTP+JSON, read from the `google.api.http` options of the service (spec 1.3).
 
-export const httpVerbs = ["GET", "POST", "PUT", "DELETE", "PATCH"] as const;
+const httpVerbs = ["GET", "POST", "PUT", "DELETE", "PATCH"] as const;
 
 /** One route of HTTP+JSON. A segment is a literal, or the JSON name of the field that it fills. */
 export interface HttpRoute {

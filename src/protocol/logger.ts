@@ -1,3 +1,4 @@
+import { noop } from "./async/noop.js";
 /** Where the framework says what a caller must not see. Any pino or console-like logger fits. */
 export interface Logger {
   debug(fields: object, message: string): void;
@@ -6,10 +7,8 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-const nothing = (): void => {};
-
 /** A logger that says nothing. */
-export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+export const silentLogger: Logger = { debug: noop, info: noop, warn: noop, error: noop };
 
 /** A logger that adds the same fields to everything it is told. */
 export function withFields(logger: Logger, fields: object): Logger {

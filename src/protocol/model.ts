@@ -26,17 +26,11 @@ import type {
 import { fileFromOutlines } from "./codec/outline/outline.js";
 
 export type {
-  AgentCapabilities,
   AgentCard,
-  AgentExtension,
   AgentInterface,
-  AgentProvider,
-  AgentSkill,
   Artifact,
-  AuthenticationInfo,
   CancelTaskRequest,
   DeleteTaskPushNotificationConfigRequest,
-  GetExtendedAgentCardRequest,
   GetTaskPushNotificationConfigRequest,
   GetTaskRequest,
   ListTaskPushNotificationConfigsRequest,

@@ -8,7 +8,7 @@ import type { FieldViolation } from "./errors.js";
 export type Violations = { field: string; readonly description: string }[];
 
 /** More than these are of no help to anybody. */
-export const violationsMax = 20;
+const violationsMax = 20;
 
 const shownKeyLength = 64;
 
@@ -17,8 +17,9 @@ export function addViolation(violations: Violations, description: string): void 
   if (violations.length < violationsMax) violations.push({ field: "", description });
 }
 
-/** Says that the violations noted since `from` lie inside of the member `name`. */
+/** Says that the violations noted since `from` lie inside of the member `name`; mostly there are none. */
 export function underMember(violations: Violations, from: number, name: string): void {
+  if (violations.length === from) return;
   const shown = name.length > shownKeyLength ? `${name.slice(0, shownKeyLength)}…` : name;
   for (const violation of violations.slice(from)) {
     const { field } = violation;
@@ -28,6 +29,7 @@ export function underMember(violations: Violations, from: number, name: string):
 
 /** Says that the violations noted since `from` lie inside of the entry `index` of a list. */
 export function underIndex(violations: Violations, from: number, index: number): void {
+  if (violations.length === from) return;
   for (const violation of violations.slice(from)) {
     const { field } = violation;
     violation.field = `[${index}]${field === "" || field.startsWith("[") ? "" : "."}${field}`;

@@ -1,6 +1,7 @@
 import type { Clock, PushRegistration, PushStore } from "../core/ports.js";
+import { noop } from "../protocol/async/noop.js";
+import { unlessAborted } from "../protocol/async/pause.js";
 import type { Logger } from "../protocol/logger.js";
-import { unlessAborted } from "./unless-aborted.js";
 
 export interface AdoptionOptions {
   readonly store: PushStore;
@@ -25,14 +26,14 @@ const adoptedAtOnce = 100;
 export function startAdoption(options: AdoptionOptions): Adoption {
   const { store, clock, logger, instance, everyMs, take } = options;
   const stopped = new AbortController();
-  let cancel = (): void => {};
+  let cancel = noop;
   let failures = 0;
 
   const adoptAll = async (): Promise<void> => {
     // The answer to an adoption may have been lost: what it gave is nobody's again, and taken on anew.
-    if (failures > 0) await unlessAborted(stopped.signal, store.release(instance));
+    if (failures > 0) await unlessAborted(store.release(instance), stopped.signal);
     for (let more = true; more && !stopped.signal.aborted; ) {
-      const adopted = await unlessAborted(stopped.signal, store.adopt(instance, adoptedAtOnce));
+      const adopted = await unlessAborted(store.adopt(instance, adoptedAtOnce), stopped.signal);
       const fresh = adopted.filter(take);
       // What a store gives twice is not asked for again before the next look.
       more = adopted.length === adoptedAtOnce && fresh.length > 0;
@@ -64,7 +65,7 @@ export function startAdoption(options: AdoptionOptions): Adoption {
       const late = new AbortController();
       const cancelLate = clock.after(ms, () => late.abort(new Error(`the store did not answer within ${ms} ms`)));
       try {
-        await unlessAborted(late.signal, store.release(instance));
+        await unlessAborted(store.release(instance), late.signal);
       } catch (error) {
         logger.warn({ error }, "push configurations could not be left to other processes");
       }

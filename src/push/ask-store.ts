@@ -1,6 +1,6 @@
 import type { Clock } from "../core/ports.js";
-import { pause } from "./pause.js";
-import { unlessAborted } from "./unless-aborted.js";
+import { unlessAborted } from "../protocol/async/pause.js";
+import { retry } from "../protocol/async/retry.js";
 
 /** Asks a store that may fail until it answers. */
 export type AskStore = <T>(question: () => Promise<T>) => Promise<T>;
@@ -18,16 +18,16 @@ export interface AskStoreOptions {
 const storePauseMs = 1000;
 
 export function createAskStore({ clock, stop, hurry, onError }: AskStoreOptions): AskStore {
-  return async (question) => {
-    for (let failures = 0; ; failures++) {
+  const pauseAfter = (error: unknown, failures: number): number => {
+    stop.throwIfAborted();
+    if (failures === 1) onError(error);
+    return storePauseMs;
+  };
+  return (question) => {
+    const ask = async () => {
       stop.throwIfAborted();
-      try {
-        return await unlessAborted(stop, question());
-      } catch (error) {
-        stop.throwIfAborted();
-        if (failures === 0) onError(error);
-      }
-      await pause(clock, storePauseMs, hurry);
-    }
+      return unlessAborted(question(), stop);
+    };
+    return retry(ask, { clock, pauseAfter, signals: [hurry] });
   };
 }

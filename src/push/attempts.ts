@@ -1,7 +1,8 @@
+import { grownPause } from "../protocol/async/retry.js";
 import type { CallOutcome } from "./call.js";
 import type { PushLimits } from "./limits.js";
 
-const growth = 4;
+const factor = 4;
 
 /** What came of an event in the end, and after how many attempts. `gone`: there is nobody left to send it to. */
 export interface Attempts {
@@ -18,6 +19,6 @@ export async function attemptOften(
   for (let attempts = 1; ; attempts++) {
     const outcome = await attempt();
     if (outcome === "gone" || outcome.kind !== "failed" || attempts >= pushAttempts) return { outcome, attempts };
-    await pause(pushRetryMs * growth ** (attempts - 1));
+    await pause(grownPause(attempts, { firstMs: pushRetryMs, factor }));
   }
 }

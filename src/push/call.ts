@@ -1,6 +1,7 @@
 import { ForbiddenAddressError } from "../binding/fetch/address-policy.js";
 import type { NodeFetch } from "../binding/fetch/node-fetch.js";
 import type { Clock } from "../core/ports.js";
+import { noop } from "../protocol/async/noop.js";
 import type { TaskPushNotificationConfig } from "../protocol/model.js";
 import type { Letter } from "./letter.js";
 
@@ -42,7 +43,7 @@ export function createWebhookCaller({ fetch, clock, timeoutMs }: CallOptions): C
         signal: limit.signal,
       });
       // Nobody reads what a webhook says beside its status.
-      response.body?.cancel().catch(() => {});
+      response.body?.cancel().catch(noop);
       return outcomeOf(response.status);
     } catch (error) {
       if (error instanceof ForbiddenAddressError) return { kind: "refused", reason: "its address is not allowed" };

@@ -1,5 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { LogRecord, PushRegistration } from "../core/ports.js";
+import { noop } from "../protocol/async/noop.js";
+import { unlessAborted } from "../protocol/async/pause.js";
 import type { StreamResponse, Task } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 import { type AskStore, createAskStore } from "./ask-store.js";
@@ -8,7 +10,6 @@ import { joinChunks, pageRecords } from "./join-chunks.js";
 import { LazyCursor } from "./lazy-cursor.js";
 import { type ChunkRun, type Due, type Plan, planArtifacts, planEvents } from "./plan.js";
 import { TaskReplay } from "./task-replay.js";
-import { unlessAborted } from "./unless-aborted.js";
 
 class Stopped extends Error {}
 
@@ -28,6 +29,7 @@ export class Courier {
   finished = false;
   readonly #deps: CourierDeps;
   readonly #scope: PushRegistration["scope"];
+  readonly #holder: string;
   /** Up to here nothing is told. */
   readonly #from: number;
   #plan: Plan;
@@ -40,7 +42,7 @@ export class Courier {
   /** Ends waiting: calls go on. */
   readonly #hurry = new AbortController();
   #dirty: boolean = true;
-  #wakeUp = (): void => {};
+  #wakeUp = noop;
 
   constructor(deps: CourierDeps, registration: PushRegistration) {
     this.#deps = deps;
@@ -48,6 +50,7 @@ export class Courier {
     this.taskId = registration.taskId;
     this.id = registration.config.id;
     this.#scope = registration.scope;
+    this.#holder = deps.instance ?? registration.holder;
     this.#from = registration.cursor;
     this.#replay = new TaskReplay(deps.tasks, registration);
     this.#ask = createAskStore({
@@ -129,23 +132,26 @@ export class Courier {
   async #readOn(): Promise<boolean> {
     for (;;) {
       const page = await this.#ask(() => this.#deps.tasks.recordsAfter(this.key, this.position, pageRecords));
-      if (page === undefined) return this.#finish();
-      if (page === "compacted") {
-        if (!(await this.#tellTask())) return false;
-        continue;
-      }
-      for (const record of page.records) {
-        if (record.seq <= this.position) continue;
-        if (!(await this.#deal(record))) return false;
-        // The task was told instead, and it goes on behind that.
-        if (this.position < record.seq) break;
-      }
-      if (page.records.length > 0 && this.position < page.head.seq) continue;
-      if (isTerminal(page.head.state)) return this.#finish();
+      if (page === undefined) return this.#finish(() => this.#deps.store.delete(this.key, this.id));
+      const isKept = page === "compacted" ? await this.#tellTask() : await this.#dealWith(page.records);
+      if (!isKept) return false;
+      if (page === "compacted" || (page.records.length > 0 && this.position < page.head.seq)) continue;
+      if (isTerminal(page.head.state)) return this.#settle(page.head.seq);
       // A task that rests owes nothing: whoever holds it next need not look.
       if (page.head.holder === "") this.#cursor.move(this.position);
       return true;
     }
+  }
+
+  // False when the configuration is gone.
+  async #dealWith(records: readonly LogRecord[]): Promise<boolean> {
+    for (const record of records) {
+      if (record.seq <= this.position) continue;
+      if (!(await this.#deal(record))) return false;
+      // The task was told instead, and it goes on behind that.
+      if (this.position < record.seq) break;
+    }
+    return true;
   }
 
   // False when the configuration is gone.
@@ -192,10 +198,16 @@ export class Courier {
     return told;
   }
 
-  async #finish(): Promise<false> {
+  // All is told: the configuration stays with its task, and nobody takes it on.
+  #settle(cursor: number): Promise<false> {
+    const end = { holder: this.#holder, cursor };
+    return this.#finish(() => this.#deps.store.settle(this.key, this.id, end));
+  }
+
+  async #finish(write: () => Promise<void>): Promise<false> {
     this.finished = true;
     this.#cursor.drop();
-    await this.#ask(() => this.#deps.store.delete(this.key, this.id));
+    await this.#ask(write);
     return false;
   }
 
@@ -205,7 +217,7 @@ export class Courier {
     return new LazyCursor({
       clock,
       cursor,
-      write: (told) => unlessAborted(signal, store.advance(this.key, this.id, told)),
+      write: (told) => unlessAborted(store.advance(this.key, this.id, told), signal),
       onError: (error) => {
         if (!signal.aborted) logger.warn(this.#said({ error }), "how far a webhook was told could not be stored");
       },

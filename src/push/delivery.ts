@@ -1,4 +1,5 @@
 import type { Clock, PushRegistration, PushStore, TaskStore } from "../core/ports.js";
+import { pause } from "../protocol/async/pause.js";
 import type { Logger } from "../protocol/logger.js";
 import type { StreamResponse } from "../protocol/model.js";
 import type { PushFace } from "../version/codec.js";
@@ -7,7 +8,6 @@ import { attemptOften } from "./attempts.js";
 import type { CallOutcome, CallWebhook } from "./call.js";
 import { type Letter, writeLetter } from "./letter.js";
 import type { PushLimits } from "./limits.js";
-import { pause } from "./pause.js";
 import type { Slots } from "./slots.js";
 
 /** What all couriers of a process share. A configuration is delivered by the process that holds it. */

@@ -1,4 +1,4 @@
-import type { TaskStore } from "../core/ports.js";
+import type { LogRecord, TaskStore } from "../core/ports.js";
 import { appendChunk } from "../protocol/artifact-chunks.js";
 import type { StreamResponse, TaskArtifactUpdateEvent } from "../protocol/model.js";
 import type { ChunkRun } from "./plan.js";
@@ -11,7 +11,7 @@ export const pageRecords = 64;
  * twice does no harm. `undefined`: the log does not hold them any more.
  */
 export async function joinChunks(tasks: TaskStore, key: number, run: ChunkRun): Promise<StreamResponse | undefined> {
-  let only: StreamResponse | undefined;
+  let only: TaskArtifactUpdateEvent | undefined;
   let joined: TaskArtifactUpdateEvent | undefined;
   let after = run.first - 1;
   while (after < run.last) {
@@ -19,28 +19,39 @@ export async function joinChunks(tasks: TaskStore, key: number, run: ChunkRun): 
     if (page === undefined || page === "compacted" || page.records.length === 0) return undefined;
     for (const record of page.records) {
       after = record.seq;
-      if (record.kind !== "event" || record.event.payload.case !== "artifactUpdate") continue;
-      const chunk = record.event.payload.value;
-      if (chunk.artifact?.artifactId !== run.artifactId) continue;
-      if (joined === undefined) joined = copyOf(chunk);
-      else add(joined, chunk);
+      const chunk = chunkOf(record, run.artifactId);
+      if (chunk === undefined) continue;
+      joined = joinedWith(joined, chunk);
       // What is one whole event in the log is told as it is.
-      only = record.seq === run.first && !chunk.append ? record.event : undefined;
+      only = record.seq === run.first && !chunk.append ? chunk : undefined;
     }
   }
-  if (only !== undefined || joined === undefined) return only;
-  return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "artifactUpdate", value: joined } };
+  const value = only ?? joined;
+  if (value === undefined) return undefined;
+  return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "artifactUpdate", value } };
 }
 
-// What `add` changes is copied, the rest is shared with the log.
+function chunkOf(record: LogRecord, artifactId: string): TaskArtifactUpdateEvent | undefined {
+  if (record.kind !== "event" || record.event.payload.case !== "artifactUpdate") return undefined;
+  const { value } = record.event.payload;
+  return value.artifact?.artifactId === artifactId ? value : undefined;
+}
+
+// What `joinedWith` changes is copied, the rest is shared with the log.
 function copyOf(chunk: TaskArtifactUpdateEvent): TaskArtifactUpdateEvent {
   const { artifact } = chunk;
   const copy = { ...chunk, append: false };
   return artifact === undefined ? copy : { ...copy, artifact: { ...artifact, parts: [...artifact.parts] } };
 }
 
-function add(joined: TaskArtifactUpdateEvent, { artifact, lastChunk, metadata }: TaskArtifactUpdateEvent): void {
+function joinedWith(
+  joined: TaskArtifactUpdateEvent | undefined,
+  chunk: TaskArtifactUpdateEvent,
+): TaskArtifactUpdateEvent {
+  if (joined === undefined) return copyOf(chunk);
+  const { artifact, lastChunk, metadata } = chunk;
   if (joined.artifact !== undefined && artifact !== undefined) appendChunk(joined.artifact, artifact);
   if (metadata !== undefined) joined.metadata = { ...joined.metadata, ...metadata };
   joined.lastChunk = lastChunk;
+  return joined;
 }

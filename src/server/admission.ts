@@ -1,6 +1,7 @@
 import type { CallHead, Service } from "../binding/service.js";
+import { createIdleCounter } from "../protocol/async/idle-counter.js";
 import type { Entrance, Principal } from "../protocol/context.js";
-import { A2AError } from "../protocol/errors.js";
+import { A2AError, toldError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import type { DoorLimits } from "./limits.js";
 
@@ -42,9 +43,8 @@ export function createDoor({ authenticate, extensions, limits, logger, newId }: 
   const streams = new Map<string, number>();
   let openStreams = 0;
   let bytesInFlight = 0;
-  let inside = 0;
+  const inside = createIdleCounter();
   let closed = false;
-  const waiters: (() => void)[] = [];
 
   const enterStream = (key: string | undefined): void => {
     const own = key === undefined ? 0 : (streams.get(key) ?? 0);
@@ -66,7 +66,7 @@ export function createDoor({ authenticate, extensions, limits, logger, newId }: 
     close() {
       closed = true;
     },
-    idle: () => (inside === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
+    idle: inside.idle,
     authenticate: authenticate === undefined ? () => anonymous : (head) => identify(authenticate, head, logger),
     extensions(requested) {
       const missing = required.find((uri) => !requested.includes(uri));
@@ -84,20 +84,18 @@ export function createDoor({ authenticate, extensions, limits, logger, newId }: 
       const key = authenticate === undefined ? undefined : `${call.principal.tenant ?? ""}\n${call.principal.owner}`;
       if (call.streams) enterStream(key);
       bytesInFlight += call.bytes;
-      inside++;
+      const exit = inside.enter();
       let left = false;
       return () => {
         if (left) return;
         left = true;
-        inside--;
         bytesInFlight -= call.bytes;
         if (call.streams) leaveStream(key);
-        if (inside > 0) return;
-        for (const resolve of waiters.splice(0)) resolve();
+        exit();
       };
     },
     publicError(error) {
-      if (error instanceof A2AError) return error;
+      if (error instanceof A2AError) return toldError(error);
       const reference = newId();
       logger.error({ reference, error }, "an operation failed");
       return new A2AError("internalError", `internal error (reference ${reference})`, { metadata: { reference } });

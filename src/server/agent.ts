@@ -126,7 +126,7 @@ async function backendOf(
   });
   const store: Store = options.store ?? memoryTaskStore({ clock });
   const signals = options.signals ?? store.signals ?? processSignals;
-  await store.open?.();
+  await store.open?.(logger);
   const { capabilities } = published.card();
   // One name for both: who delivers notifications is known by the heartbeat of whoever runs turns.
   const instance = newId(clock.now());

@@ -5,6 +5,7 @@ import type { HttpEndpoint, HttpReply } from "../binding/http/http.js";
 import { mount } from "../binding/http/mount.js";
 import { parsedBodyOf } from "../binding/http/node-body.js";
 import { NodeRequest } from "../binding/http/node-request.js";
+import { namesTwoHosts, twoHosts } from "../binding/http/one-host.js";
 
 export interface KoaMiddlewareOptions {
   /** Path that the endpoint is mounted at, within what the app already cut off. Default: `/`. */
@@ -23,7 +24,9 @@ export function koaMiddleware(endpoint: HttpEndpoint, options: KoaMiddlewareOpti
   return async (ctx, next) => {
     const target = { path: ctx.path, query: ctx.querystring };
     const parsed = parsedBodyOf(ctx.request);
-    const reply = await mounted(new NodeRequest(ctx.req, ctx.res, { ...target, bodyTimeoutMs, parsed }));
+    const reply = namesTwoHosts(ctx.req)
+      ? twoHosts
+      : await mounted(new NodeRequest(ctx.req, ctx.res, { ...target, bodyTimeoutMs, parsed }));
     if (reply === undefined) await next();
     else give(ctx, reply);
   };

@@ -26,7 +26,7 @@ export interface DoorwayOptions {
   readonly cors?: CorsOptions | undefined;
   /** Where the agent's base lies from outside: `https://agents.example/port`. Default: what each request says. */
   readonly publicUrl?: string | undefined;
-  /** `host:port` of gRPC from outside. Default: that of the public URL. */
+  /** `host:port` of gRPC from outside, or `https://host:port`; the card shows it as it is. Default: that of the public URL. */
   readonly publicGrpc?: string | undefined;
   /** Proxies whose forwarding headers are believed: all, or those in a list of CIDR blocks. Default: none. */
   readonly trustProxy?: TrustProxy | undefined;
@@ -95,6 +95,11 @@ export interface ListenOptions {
   readonly host?: string | undefined;
   /** Says aloud that whoever reaches the host shares all tasks with everybody else. */
   readonly anonymous?: "shared" | undefined;
+  /**
+   * Further hosts that requests may name where only this machine reaches the port and there is no `authenticate`: names,
+   * `*.example.org`, addresses and CIDR blocks. Loopback names and the host of `publicUrl` are served in any case. Default: none.
+   */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** A port for gRPC alone. Default: gRPC shares the port. */
   readonly grpcPort?: number | undefined;
   /** Key, certificate and the like. Default: no TLS. */

@@ -3,10 +3,13 @@ import { isIP } from "node:net";
 import { nodeListener } from "../binding/http/node-listener.js";
 import type { RequestListener } from "../binding/listen/connection.js";
 import { createListener, type Listener } from "../binding/listen/listener.js";
+import type { CallHead } from "../binding/service.js";
 import type { Listening } from "../card/urls.js";
+import { noop } from "../protocol/async/noop.js";
 import { composeAgent, type HostedAgent, hostTasks } from "./agent.js";
 import { createFallback } from "./fallback.js";
 import type { ComposedAgent, InProcessAgent } from "./host.js";
+import { createHostGuard, guardedEndpoint, type HostGuard } from "./host-guard.js";
 import type { DoorwayOptions, ListenOptions, ServeOptions } from "./options.js";
 
 /** A server that listens. */
@@ -56,13 +59,15 @@ async function listenWith<A extends ComposedAgent>(
 ): Promise<{ readonly server: Server; readonly agent: A }> {
   const { port = portOfEnvironment(), host = "127.0.0.1", tls, grpcPort, drainMs = defaultDrainMs } = options;
   assertGuarded(options, host);
+  const guard = createHostGuard(options);
   const scheme = tls === undefined ? "http" : "https";
   let bound = { port, grpcPort };
   const origin = (): string => `${scheme}://${hostInUrl(host)}:${bound.port}`;
   const agent = await compose(() => ({ origin: origin(), grpcPort: bound.grpcPort }));
   const ready = { value: true };
-  const http = createHttp(options, agent, ready);
-  const listeners = await listen({ ...options, port, host }, agent, http);
+  const guarded = options.authenticate === undefined && isLoopback(host) ? guard : undefined;
+  const http = createHttp(options, agent, { ready, guard: guarded });
+  const listeners = await listen({ ...options, port, host, guard: guarded }, agent, http);
   bound = { port: listeners.main.port, grpcPort: listeners.grpc?.port };
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
@@ -85,13 +90,14 @@ async function listenWith<A extends ComposedAgent>(
 }
 
 function createHttp(
-  options: Pick<ListenOptions, "app">,
+  options: Pick<ListenOptions, "app"> & Pick<DoorwayOptions, "basePath">,
   agent: ComposedAgent,
-  ready: { readonly value: boolean },
+  { ready, guard }: { readonly ready: { readonly value: boolean }; readonly guard: HostGuard | undefined },
 ): RequestListener {
   const { bodyTimeoutMs } = agent.limits;
   const onError = (error: unknown): void => agent.logger.error({ error }, "a request could not be answered");
-  const protocol = nodeListener(agent.endpoint, { bodyTimeoutMs, onError });
+  const endpoint = guard === undefined ? agent.endpoint : guardedEndpoint(agent, guard, options);
+  const protocol = nodeListener(endpoint, { bodyTimeoutMs, onError });
   const fallback = createFallback(options.app, () => ready.value, agent.logger);
   return (request, response) =>
     protocol(request, response, () => fallback(request as IncomingMessage, response as ServerResponse));
@@ -104,17 +110,17 @@ interface Listeners {
 }
 
 async function listen(
-  options: ListenOptions & { readonly port: number; readonly host: string },
+  options: ListenOptions & { readonly port: number; readonly host: string; readonly guard: HostGuard | undefined },
   agent: ComposedAgent,
   http: RequestListener,
 ): Promise<Listeners> {
-  const { port, host, grpcPort, tls } = options;
+  const { port, host, grpcPort, tls, guard } = options;
   const { limits, logger, service, versions, bindings } = agent;
   const base = { host, tls, limits };
   try {
     const faces = bindings.includes("grpc") ? versions.flatMap((version) => version.grpc ?? []) : [];
     if (faces.length === 0) {
-      return { main: await createListener({ ...base, port, http }), grpc: undefined, setServing: () => {} };
+      return { main: await createListener({ ...base, port, http }), grpc: undefined, setServing: noop };
     }
     // What is not mounted is not loaded.
     const [{ createGrpcServer }, { createGrpcEngine }] = await Promise.all([
@@ -124,12 +130,13 @@ async function listen(
     const { bodyTimeoutMs, streamsPerConnection } = limits;
     const grpc = createGrpcServer({ faces, service, bodyTimeoutMs, streamsPerConnection });
     const setServing = (serving: boolean): void => grpc.setServing(serving);
+    const refuse = guard && ((caller: Pick<CallHead, "header">) => guard.grpc(caller)?.error);
     if (grpcPort === undefined) {
-      const http2 = await createGrpcEngine({ grpc, http, limits, logger });
+      const http2 = await createGrpcEngine({ grpc, http, limits, logger, refuse });
       return { main: await createListener({ ...base, port, http, http2 }), grpc: undefined, setServing };
     }
     const main = await createListener({ ...base, port, http });
-    const http2 = await createGrpcEngine({ grpc, limits, logger });
+    const http2 = await createGrpcEngine({ grpc, limits, logger, refuse });
     return { main, grpc: await createListener({ ...base, port: grpcPort, http2 }), setServing };
   } catch (error) {
     await agent.dispose();

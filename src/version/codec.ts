@@ -93,6 +93,11 @@ export interface JsonRpcFace extends JsonFace {
   writeError(error: A2AError, operation: Operation | undefined): JsonObject;
   /** Never throws. */
   readError(error: JsonValue | undefined): A2AError;
+  /**
+   * Whether a result, or an event, is in the form of an older version that shares methods with this one: asked where it is
+   * open which of them an agent speaks.
+   */
+  isOfOlder?(result: JsonValue): boolean;
   /** Where the extended card is read by GET, below the base of the agent, instead of by a method. */
   readonly extendedCardPath?: string | undefined;
   /** The same at a peer, whose JSON-RPC is at this URL. */

@@ -5,6 +5,14 @@ import { parseVersion } from "../protocol/service-parameters.js";
 
 type Place = Pick<AgentInterface, "protocolVersion" | "protocolBinding" | "url">;
 
+/**
+ * Whether cards list the interfaces of a version for readers of any. Readers of the oldest versions look at no such list:
+ * each is shown its own place by the card of its version alone.
+ */
+export function isListed(version: string): boolean {
+  return version !== "0.2" && version !== "0.1";
+}
+
 /** Whether requests can name a tenant. What cannot be named would be left out, and somebody else called. */
 export function knowsTenants({ protocolVersion }: Place): boolean {
   return !protocolVersion.startsWith("0.");

@@ -10,6 +10,8 @@ export type VersionName = "1.0" | "0.3" | "0.2" | "0.1";
 export interface VersionEntry {
   readonly name: VersionName;
   readonly bindings: readonly Binding[];
+  /** Bindings that agents of this version may have in the form of another version, in which a client calls them. */
+  readonly calledIn?: { readonly [B in Binding]?: VersionName } | undefined;
   load(options?: VersionOptions): Promise<Version>;
 }
 
@@ -30,6 +32,7 @@ export const versionTable: readonly VersionEntry[] = [
   {
     name: "0.2",
     bindings: ["json-rpc"],
+    calledIn: { grpc: "0.3" },
     load: async (options = {}) => (await import("./v0.2/v02.js")).createV02(options),
   },
   {

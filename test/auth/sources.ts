@@ -41,7 +41,7 @@ export function credentialFor(card: AgentCard, options: CredentialOptions, more:
   return credentialSource(card, options, { ...offline, ...more }).get(undefined);
 }
 
-/** A source for one OAuth2 client credentials scheme at a token endpoint. */
+/** A source for one OAuth2 client credentials scheme at a token endpoint, which is where the card is from. */
 export function clientSource(
   tokenUrl: string,
   secret: Partial<OAuthSecret> = {},
@@ -49,7 +49,7 @@ export function clientSource(
 ): CredentialSource {
   const card = cardWith({ login: clientCredentials(tokenUrl, more.refreshUrl) }, { login: more.scopes ?? [] });
   const login = { clientId: "berth", clientSecret: "s3cret-of-berth", ...secret };
-  return credentialSource(card, { login }, { fetch, ...more });
+  return credentialSource(card, { login }, { fetch, cardUrl: tokenUrl, ...more });
 }
 
 export const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` }, query: {} });

@@ -134,16 +134,42 @@ describe("a subscription over http-json", () => {
   };
   const both = ["GET /api/tasks/t:subscribe", "POST /api/tasks/t:subscribe"];
 
-  it.each([405, 404])("that GET does not open (%i) is opened by POST", async (status) => {
-    await using served = await agent(byVerb({ GET: whole(status, "no"), POST: event }));
-    const items = await itemsOf(served.clients["http-json"].subscribeToTask(subscribe, {}));
-    expect(items).toHaveLength(1);
-    expect(served.calls).toEqual(both);
+  const noTask = whole(404, { error: { status: "NOT_FOUND" } });
+
+  it.each([
+    ["405", whole(405, "no")],
+    ["404", whole(404, "no")],
+    ["that there is no such task", noTask],
+  ])("that GET answers with %s is opened by POST, and the next one by POST at once", async (_, get) => {
+    await using served = await agent(byVerb({ GET: get, POST: event }));
+    const opened = () => itemsOf(served.clients["http-json"].subscribeToTask(subscribe, {}));
+    expect(await opened()).toHaveLength(1);
+    expect(await opened()).toHaveLength(1);
+    expect(served.calls).toEqual([...both, both[1]]);
+  });
+
+  it.each(["GET", "POST"])("to a missing task is asked for once where %s has opened one before", async (verb) => {
+    let isThere = true;
+    const answer: Answer = (req, res) => (isThere ? event : noTask)(req, res);
+    await using served = await agent(byVerb({ [verb]: answer }));
+    const opened = () => itemsOf(served.clients["http-json"].subscribeToTask(subscribe, {}));
+    await opened();
+    isThere = false;
+    served.calls.length = 0;
+    await expect(opened()).rejects.toMatchObject({ code: "taskNotFound" });
+    expect(served.calls).toEqual([`${verb} /api/tasks/t:subscribe`]);
   });
 
   it.each([
-    { get: whole(404, { error: { status: "NOT_FOUND" } }), post: event, code: "taskNotFound", calls: both.slice(0, 1) },
-    { get: whole(405, ""), post: whole(404, { error: { status: "NOT_FOUND" } }), code: "taskNotFound", calls: both },
+    { get: noTask, post: noTask, code: "taskNotFound", calls: both },
+    { get: noTask, post: whole(404, "none"), code: "taskNotFound", calls: both },
+    {
+      get: noTask,
+      post: whole(400, { error: { status: "FAILED_PRECONDITION" } }),
+      code: "unsupportedOperation",
+      calls: both,
+    },
+    { get: whole(405, ""), post: noTask, code: "taskNotFound", calls: both },
     { get: whole(404, "none"), post: whole(405, ""), code: "methodNotFound", calls: both },
     { get: whole(400, ""), post: event, code: "invalidParams", calls: both.slice(0, 1) },
   ])("fails with $code after $calls", async ({ get, post, code, calls }) => {

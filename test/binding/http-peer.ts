@@ -9,7 +9,7 @@ export interface HttpPeer extends BareServer {
   readonly requests: readonly PeerRequest[];
 }
 
-export interface PeerRequest {
+interface PeerRequest {
   readonly line: string;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;

@@ -63,6 +63,9 @@ it("names gRPC's own port, and its public address before that", () => {
   expect(createPlaces({}, apart).of(caller({ headers }))?.grpc).toBe("port.example:50051");
   const told = { publicUrl: "https://port.example", publicGrpc: "grpc.port.example:443" };
   expect(createPlaces(told, apart).own().grpc).toBe("grpc.port.example:443");
+  const asUrl = { ...told, publicGrpc: "https://grpc.port.example:443" };
+  expect(urlProblems(asUrl)).toEqual([]);
+  expect(createPlaces(asUrl, apart).own().grpc).toBe("https://grpc.port.example:443");
 });
 
 const proxied = {
@@ -109,7 +112,11 @@ it.each([
   [{ publicUrl: "port.example" }, 'publicUrl must be an absolute URL (https, http), not "port.example"'],
   [{ publicUrl: "https://port.example/?a=1" }, "publicUrl must end with its path"],
   [{ publicUrl: "https://me:secret@port.example" }, "publicUrl must not hold credentials"],
-  [{ publicGrpc: "https://port.example" }, 'publicGrpc must be host:port, such as "agent.example:443"'],
+  [{ publicGrpc: "https://port.example" }, "publicGrpc must be host:port or https://host:port, such as"],
+  [{ publicGrpc: "https://port.example:443/grpc" }, "publicGrpc must be host:port or https://host:port, such as"],
+  [{ publicGrpc: "https://me:pw@port.example:443" }, "publicGrpc must be host:port or https://host:port, such as"],
+  [{ publicGrpc: "ftp://port.example:443" }, "publicGrpc must be host:port or https://host:port, such as"],
+  [{ publicGrpc: "https://port.example:99999" }, "publicGrpc must be host:port or https://host:port, such as"],
   [{ basePath: "agent" }, 'basePath must be empty or of the form "/agent", not "agent"'],
   [{ basePath: "/agent/" }, "basePath must be empty"],
   [{ trustProxy: ["10.0.0.0/33"] }, 'trustProxy: "10.0.0.0/33" is no address and no range'],

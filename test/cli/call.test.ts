@@ -81,7 +81,7 @@ describe.each(callBindings)("trivium call over %s", (binding) => {
   });
 
   it.each(["GetTask", "SubscribeToTask"])("prints the error of %s on stderr and exits with 1", async (operation) => {
-    const answer = { code: 1, stdout: "", stderr: "taskNotFound: no such task\n" };
+    const answer = { code: 1, stdout: "", stderr: "taskNotFound: Task not found\n" };
     expect(await call(operation, '{"id":"none"}')).toEqual(answer);
   });
 

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { shell, startDemo, trivium } from "../support/command.js";
+import { httpLine } from "../support/raw-http.js";
 
 interface Listed {
   readonly url: string;
@@ -91,6 +92,16 @@ describe("trivium demo", () => {
     });
     await using demo = await startDemo([...args, "--anonymous"]);
     expect((await fetch(`${demo.url}/healthz`)).status).toBe(200);
+  });
+
+  it("answers no page of a foreign host, and the hosts that are allowed", async () => {
+    await using demo = await startDemo(["--port", "0", "--allowed-host", "agents.example"]);
+    using line = httpLine(demo.port);
+    const statuses = ["attacker.example", "agents.example"].map(async (host) => {
+      const headers = { Host: host };
+      return (await line.ask({ method: "GET", target: "/.well-known/agent-card.json", headers })).status;
+    });
+    expect(await Promise.all(statuses)).toEqual([421, 200]);
   });
 
   it("says in one sentence that a host cannot be listened on", async () => {

@@ -3,6 +3,7 @@ import { createServer, type Server as TcpServer } from "node:net";
 import { A2AError, artifact, type Server, serve } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTrivium, trivium } from "../support/command.js";
+import { httpLine } from "../support/raw-http.js";
 
 let behind: Server;
 const tokens: (string | undefined)[] = [];
@@ -90,6 +91,16 @@ describe("trivium gateway", () => {
     expect(supportedInterfaces[0]?.["url"]).toBe("https://front.example/x/json-rpc");
   });
 
+  it("answers no page of a foreign host, and the hosts that are allowed", async () => {
+    await using started = await startGateway(["--allowed-host", "front.example", "--allowed-host", "*.mesh.example"]);
+    using line = httpLine(Number(new URL(started.url).port));
+    const statuses = ["attacker.example", "front.example", "a.mesh.example"].map(async (host) => {
+      const headers = { Host: host };
+      return (await line.ask({ method: "GET", target: "/.well-known/agent-card.json", headers })).status;
+    });
+    expect(await Promise.all(statuses)).toEqual([421, 200, 200]);
+  });
+
   it("ends with 1 and a sentence when nobody is there", async () => {
     const vacant: TcpServer = createServer();
     await new Promise<void>((resolve) => vacant.listen(0, "127.0.0.1", resolve));
@@ -121,6 +132,7 @@ describe("trivium gateway", () => {
     { args: ["nowhere"], told: "nowhere is no http(s) URL" },
     { args: ["http://127.0.0.1", "--port", "70000"], told: "A port is a number from 0 to 65535." },
     { args: ["http://127.0.0.1", "--protocol-version", "7"], told: "The versions are 1.0, 0.3, 0.2, 0.1." },
+    { args: ["http://127.0.0.1", "--allowed-host", "a.example:80"], told: "It takes a host name without a port" },
     { args: ["http://127.0.0.1", "--header", "no"], told: "It takes name:value." },
     { args: ["http://127.0.0.1", "--forward-header", "host"], told: "host belongs to the call of the gateway itself" },
   ])("answers what it does not understand with its usage on stderr: $args", async ({ args, told }) => {

@@ -77,7 +77,7 @@ describe("extensions", () => {
     await using client = await Client.connect(card);
     await client.getTask({ id: "x" }).catch(() => {});
     await itemsOf(client.subscribeToTask({ id: "t" }));
-    expect(asked).toEqual(expected);
+    expect(asked.slice(0, 2)).toEqual(expected);
   });
 });
 

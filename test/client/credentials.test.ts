@@ -124,7 +124,7 @@ describe("a token", () => {
     await using server = await authorizationServer((_, place) => tokenAnswer(`t${place}`));
     const scheme = clientCredentials(`${server.url}/token`);
     const card = cardOf([interfaceAt("JSONRPC", agent.url)], asking(scheme, ["berths"]));
-    const credentials = { port: { clientId: "ada", clientSecret: "s3cret" } };
+    const credentials = { port: { clientId: "ada", clientSecret: "s3cret", trustedOrigins: [server.url] } };
     await using client = await Client.connect(card, { credentials });
     await Promise.all([client.send("say"), client.send("say")]);
     expect(server.requests.map(({ form }) => form["scope"])).toEqual(["berths"]);
@@ -141,7 +141,8 @@ describe("a token", () => {
     );
     const scheme = openIdConnect(`${server.url}/.well-known/openid-configuration`);
     const card = cardOf([interfaceAt("GRPC", agent.url)], asking(scheme));
-    await using client = await Client.connect(card, { credentials: { port: { clientId: "ada", clientSecret: "s" } } });
+    const credentials = { port: { clientId: "ada", clientSecret: "s", trustedOrigins: [server.url] } };
+    await using client = await Client.connect(card, { credentials });
     await client.send("say");
     expect(agent.shown).toEqual(["Bearer t"]);
   });
@@ -162,7 +163,9 @@ describe("a token", () => {
     const prompts: DeviceCodePrompt[] = [];
     const connecting = Client.connect(card, {
       clock,
-      credentials: { port: { clientId: "ada", deviceCode: (shown) => void prompts.push(shown) } },
+      credentials: {
+        port: { clientId: "ada", trustedOrigins: [login.url], deviceCode: (shown) => void prompts.push(shown) },
+      },
     });
     await timerOf(clock, 5000);
     await clock.advance(5000);
@@ -178,9 +181,10 @@ describe("a token", () => {
     await using server = await authorizationServer(() => ({ status: 400, json: { error: "invalid_client" } }));
     const card = cardOf([interfaceAt("JSONRPC", agent.url)], asking(clientCredentials(server.url)));
     await using client = await Client.connect(card, {
-      credentials: { port: { clientId: "ada", clientSecret: "s3cret" } },
+      credentials: { port: { clientId: "ada", clientSecret: "s3cret", trustedOrigins: [server.url] } },
     });
     await expect(client.send("say")).rejects.toMatchObject({ code: "unauthenticated" });
     expect(agent.shown).toEqual([]);
+    expect(server.requests).not.toHaveLength(0);
   });
 });

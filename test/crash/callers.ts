@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Client } from "../../src/client/node.js";
-import type { ClientClock } from "../../src/client/timing.js";
+import type { Clock } from "../../src/protocol/async/clock.js";
 import { A2AError } from "../../src/protocol/errors.js";
 import { bindings, type CrashBinding, type Ledger } from "./ledger.js";
 import type { MortalServer } from "./mortal-server.js";
@@ -43,7 +43,7 @@ function connect(card: JsonObject, binding: CrashBinding): Promise<Client> {
 }
 
 // A server that was killed is there again soon.
-const impatient: ClientClock = {
+const impatient: Clock = {
   now: () => Date.now(),
   after(ms, run) {
     const timer = setTimeout(run, Math.min(ms, 150));

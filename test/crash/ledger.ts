@@ -50,7 +50,7 @@ export interface Sent {
   answer: { readonly taskId: string } | { readonly reply: Message } | undefined;
 }
 
-export interface Tally {
+interface Tally {
   kills: number;
   killsAtStart: number;
   /** Calls that got no answer although the client tried again. */

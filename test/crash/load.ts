@@ -1,4 +1,5 @@
 import { type Task, TaskState } from "../../src/protocol/model.js";
+import { isTerminal } from "../../src/protocol/states.js";
 import type { Random } from "../core/simulator/random.js";
 import { attempt } from "./callers.js";
 import { bindings, type CrashBinding } from "./ledger.js";
@@ -97,8 +98,11 @@ async function configure({ callers, ledger, webhook }: Scene, { binding, random 
   const path = `/later-${random.int(0, 2 ** 40)}`;
   const config = { taskId: task.id, id: "later", url: new URL(path, webhook.url).href, token: "t" };
   const create = () => callers.of[binding].createTaskPushNotificationConfig(config);
-  const made = await attempt(ledger, "a push configuration", create, ...mayHaveEnded);
-  if (made !== undefined) ledger.task(task).configured.push({ path, fromStart: false });
+  const made = await attempt(ledger, "a push configuration", create);
+  // One that was made for a task that had ended owes nothing.
+  const then = await attempt(ledger, "a task", () => callers.of[binding].getTask({ id: task.id }));
+  if (made === undefined || then === undefined || isTerminal(then.status?.state ?? TaskState.UNSPECIFIED)) return;
+  ledger.task(task).configured.push({ path, fromStart: false });
 }
 
 function replied(scene: Scene, { binding, random }: Deed): Promise<unknown> {

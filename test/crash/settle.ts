@@ -7,7 +7,7 @@ import type { Scene } from "./scene.js";
 import { answered, cancel, sendAgain } from "./sends.js";
 
 /** All tasks that the server lists, by id. */
-export async function listAll({ callers }: Scene): Promise<ReadonlyMap<string, Task>> {
+async function listAll({ callers }: Scene): Promise<ReadonlyMap<string, Task>> {
   const tasks = new Map<string, Task>();
   for (let pageToken = ""; ; ) {
     const page = await callers.of.JSONRPC.listTasks({ pageSize: 100, pageToken });

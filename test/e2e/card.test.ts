@@ -24,15 +24,11 @@ it("the card tells of every binding where it really is, in the order of preferen
   expect(headers["content-type"]).toBe("application/json");
   expect(JSON.parse(text)).toMatchObject({
     ...card,
-    supportedInterfaces: [
-      ...["1.0", "0.3"].flatMap((protocolVersion) => [
-        { url: `${url}/json-rpc`, protocolBinding: "JSONRPC", protocolVersion },
-        { url: `127.0.0.1:${port}`, protocolBinding: "GRPC", protocolVersion },
-        { url: `${url}/http-json`, protocolBinding: "HTTP+JSON", protocolVersion },
-      ]),
-      { url: `${url}/json-rpc`, protocolBinding: "JSONRPC", protocolVersion: "0.2" },
-      { url: `${url}/json-rpc`, protocolBinding: "JSONRPC", protocolVersion: "0.1" },
-    ],
+    supportedInterfaces: ["1.0", "0.3"].flatMap((protocolVersion) => [
+      { url: `${url}/json-rpc`, protocolBinding: "JSONRPC", protocolVersion },
+      { url: `127.0.0.1:${port}`, protocolBinding: "GRPC", protocolVersion },
+      { url: `${url}/http-json`, protocolBinding: "HTTP+JSON", protocolVersion },
+    ]),
     protocolVersion: "0.3.0",
     url: `${url}/json-rpc`,
     preferredTransport: "JSONRPC",

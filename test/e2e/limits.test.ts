@@ -78,6 +78,43 @@ overEveryWire((start) => {
     const error = await errorOf(served.client.sendMessage(say(parts), {}));
     expectWrong(served.wire, error, "message.parts");
   });
+
+  it("an owner that no store could keep is refused with its size and the limit, and no agent starts", async () => {
+    let turns = 0;
+    await using served = await start({
+      authenticate,
+      async agent() {
+        turns++;
+        return completed();
+      },
+    });
+    const { client } = served;
+    const long = as("o".repeat(4096));
+    for (const call of [client.sendMessage(say("go"), long), client.sendStreamingMessage(say("go"), long)]) {
+      const error = await errorOf(call);
+      expect(error).toMatchObject(heard(served.wire, { code: "invalidParams" }));
+      expect(error.message).toContain("owner has 4096 bytes, the limit is 768");
+    }
+    expect(turns).toBe(0);
+    expect(stateOf(taskOf(await client.sendMessage(say("go"), as("o".repeat(768)))))).toBe("COMPLETED");
+  });
+
+  it("a context id that no store could keep is refused, however long ids may be, and no agent starts", async () => {
+    let turns = 0;
+    await using served = await start({
+      limits: { idMaxLength: 5000 },
+      async agent() {
+        turns++;
+        return completed();
+      },
+    });
+    const error = await errorOf(served.client.sendMessage(say("go", { contextId: "c".repeat(1025) }), {}));
+    expectWrong(served.wire, error, "message.contextId");
+    expect(error.message).toContain("has 1025 bytes, the limit is 1024");
+    expect(turns).toBe(0);
+    const task = taskOf(await served.client.sendMessage(say("go", { contextId: "c".repeat(1024) }), {}));
+    expect(task.contextId).toHaveLength(1024);
+  });
 });
 
 overEach(wiresThat("answer at once"), (start) => {

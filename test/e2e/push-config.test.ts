@@ -1,6 +1,7 @@
 import { completed, inputRequired } from "trivium";
 import { expect, it } from "vitest";
 import type { RequestOf } from "../../src/protocol/operations.js";
+import { webhook } from "../push/receiver.js";
 import { errorOf, requestOf, say, taskOf } from "../support/say.js";
 import { overEach, overEveryWire, type ServedAgent, type StartAgent } from "../support/serve-agent.js";
 import { expectWrong, heard, wiresOf, wiresThat } from "../support/wires.js";
@@ -18,11 +19,20 @@ async function withTask(start: StartAgent): Promise<{ readonly served: ServedAge
 }
 
 overEveryWire((start) => {
-  it("a task that has ended takes none: nothing more would be delivered", async () => {
-    await using served = await start({ push: { allow: "loopback" }, agent: async () => completed() });
-    const taskId = taskOf(await served.client.sendMessage(say("go"), {})).id;
-    const error = await errorOf(served.client.createTaskPushNotificationConfig(config({ taskId }), {}));
-    expect(error).toMatchObject(heard(served.wire, { code: "unsupportedOperation", metadata: { taskId } }));
+  it("a task that has ended takes one, keeps it, and calls nobody", async () => {
+    await using hook = await webhook();
+    const served = await start({ push: { allow: "loopback" }, agent: async () => completed() });
+    const { client } = served;
+    const taskId = taskOf(await client.sendMessage(say("go"), {})).id;
+    const made = await client.createTaskPushNotificationConfig(config({ taskId, id: "late", url: hook.url }), {});
+    expect(made).toMatchObject({ taskId, url: hook.url });
+    const get = requestOf("getTaskPushNotificationConfig", { taskId, id: made.id });
+    expect(await client.getTaskPushNotificationConfig(get, {})).toEqual(made);
+    const list = requestOf("listTaskPushNotificationConfigs", { taskId });
+    expect((await client.listTaskPushNotificationConfigs(list, {})).configs).toEqual([made]);
+    // What is to be sent is sent before it closes.
+    await served[Symbol.asyncDispose]();
+    expect(hook.calls).toEqual([]);
   });
 
   it("deleting is for good, and may be done twice", async () => {

@@ -127,10 +127,10 @@ async function clientOf(
   options: ClientOptions,
 ): Promise<Client> {
   const { wire } = bindingTable[binding];
-  const supportedInterfaces = server.card.supportedInterfaces.filter(
-    (each) => each.protocolBinding === wire && each.protocolVersion.startsWith(version),
-  );
-  if (supportedInterfaces.length !== 1) throw new TypeError(`the gateway has no single ${wire} ${version}`);
+  // The oldest versions are not listed, and answer at the same place.
+  const listed = server.card.supportedInterfaces.find(({ protocolBinding }) => protocolBinding === wire);
+  if (listed === undefined) throw new TypeError(`the gateway has no ${wire}`);
+  const supportedInterfaces = [{ ...listed, protocolVersion: version }];
   return Client.connect(
     { ...server.card, supportedInterfaces },
     { retry: false, grpcTls: false, extendedCard: false, ...options },

@@ -13,6 +13,7 @@ import {
   type Principal,
   rejected,
   reply,
+  type ServeOptions,
   type Server,
   serve,
   streamText,
@@ -120,9 +121,10 @@ function identify(owner: string): Principal {
 }
 
 /** Everything is on: push, an extended card, owners told apart by their `Authorization`. */
-export function serveFull(): Promise<Server> {
+export function serveFull(options: Pick<ServeOptions, "port" | "publicGrpc"> = {}): Promise<Server> {
   return serve({
     port: 0,
+    ...options,
     card: { ...card, extended: { skills: [inner] } },
     agent,
     push: { allow: "loopback" },

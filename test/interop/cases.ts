@@ -50,8 +50,6 @@ export const cases = {
   "error-extended-card": "UnsupportedOperation from an agent without an extended card",
 } as const satisfies Record<string, string>;
 
-export type CaseName = keyof typeof cases;
-
 export const bindings = ["json-rpc", "http-json", "grpc"] as const;
 
 export type BindingName = (typeof bindings)[number];

@@ -3,11 +3,14 @@ import type { BindingName } from "./cases.js";
 
 export const bindingIds = { "json-rpc": "JSONRPC", "http-json": "HTTP+JSON", grpc: "GRPC" } as const;
 
+// Some agents say nothing to a subscriber before something happens: the tests need not wait as long as users do.
+const limits = { snapshotTimeoutMs: 1_000 };
+
 /** Our client at an agent, over one binding and no other: what goes wrong there is not made good elsewhere. */
 export async function connect(url: string, binding: BindingName): Promise<Client> {
   await using reader = await Client.connect(url);
   const supportedInterfaces = reader.card.supportedInterfaces.filter(
     ({ protocolBinding }) => protocolBinding === bindingIds[binding],
   );
-  return Client.connect({ ...reader.card, supportedInterfaces }, { grpcTls: false, retry: false });
+  return Client.connect({ ...reader.card, supportedInterfaces }, { grpcTls: false, retry: false, limits });
 }

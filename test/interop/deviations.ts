@@ -1,27 +1,68 @@
 import type { ErrorCode } from "../../src/protocol/errors.js";
 import type { BindingName } from "./cases.js";
-import type { SdkAgent } from "./sdk-agents.js";
 
 /** Where an agent on an official SDK does something else than the specification says. Our client has to cope. */
 export interface Deviation {
-  readonly sdk: SdkAgent["name"];
+  /** As `titleOf` names it. */
+  readonly sdk: string;
   /** Default: all. */
   readonly binding?: BindingName;
   /** Title of the case. */
   readonly name: string;
-  /** The error that comes, in place of a result or of another error; `undefined`: none comes. */
-  readonly code: ErrorCode | undefined;
+  /**
+   * The error that comes, in place of a result or of another error; `undefined`: none comes; `"otherwise"`: what is wanted is
+   * not met, and the test fails as soon as it is.
+   */
+  readonly code: ErrorCode | undefined | "otherwise";
   readonly because: string;
   /** It is so a moment after what came before was answered, and is tried until it is. */
   readonly late?: true;
 }
 
+const js101 = "JavaScript 1.0.1";
+const go231 = "Go 2.3.1";
+const go201 = "Go 2.0.1";
+const everyGo = ["Go", go231, go201];
+
+const unclassed = "its parts have an error class each, so that what goes wrong is an internal error";
+const unclassedCases = [
+  "gets a task that is none",
+  "cancels a task that is none",
+  "subscribes to a task that is none",
+  "sends to a task that is none",
+  "streams to a task that is none",
+  "creates a push configuration for a task that is none",
+  "gets a push configuration that is none",
+  "cancels a finished task",
+  "subscribes to a finished task",
+  "sends to a finished task",
+  "asks for a page that is none",
+  "asks for too large a page",
+  "asks for an extended card that there is none of",
+];
+
 export const deviations: readonly Deviation[] = [
+  ...["JavaScript", js101].map(
+    (sdk): Deviation => ({
+      sdk,
+      name: "sends a message without parts",
+      code: undefined,
+      because: "it does not look whether a message has parts",
+    }),
+  ),
+  ...unclassedCases.map((name): Deviation => ({ sdk: js101, name, code: "internalError", because: unclassed })),
   {
-    sdk: "JavaScript",
-    name: "sends a message without parts",
-    code: undefined,
-    because: "it does not look whether a message has parts",
+    sdk: js101,
+    name: "lists tasks by context and state, page by page",
+    code: "otherwise",
+    because: "it lists the tasks of callers with a name alone",
+  },
+  {
+    sdk: js101,
+    binding: "http-json",
+    name: "creates, gets, lists and deletes a push configuration",
+    code: "internalError",
+    because: "it does not look for the task in the path",
   },
   {
     sdk: "Python",
@@ -31,57 +72,96 @@ export const deviations: readonly Deviation[] = [
     because: "its gRPC end does not read the version",
   },
   {
-    sdk: "Go",
-    name: "asks for a version that is none",
-    code: "taskNotFound",
-    because: "it does not read the version",
-  },
-  {
-    sdk: "Go",
-    name: "subscribes to a finished task",
-    code: "taskNotFound",
-    because: "it knows only the tasks that run",
-    late: true,
-  },
-  {
-    sdk: "Go",
-    name: "subscribes to a task that waits for an answer",
-    code: "taskNotFound",
-    because: "it knows only the tasks that run, and a task that waits is not run",
-    late: true,
-  },
-  {
-    sdk: "Go",
-    name: "cancels a task that waits for an answer",
-    code: undefined,
-    because: "it cancels none whose last turn it has not put away",
-    late: true,
-  },
-  {
-    sdk: "Go",
-    name: "sends to a finished task",
+    sdk: go201,
+    binding: "json-rpc",
+    name: "creates a push configuration for a task that is none",
     code: "invalidParams",
-    because: "it takes the id of a finished task for a wrong parameter",
+    because: "it reads push configurations in the form of a draft",
   },
-  {
-    sdk: "Go",
-    name: "gets a push configuration that is none",
-    code: "internalError",
-    because: "its error for that has no code",
-  },
-  {
-    sdk: "Go",
-    name: "asks for a page that is none",
-    code: "parseError",
-    because: "it says so of a token that it cannot read",
-  },
-  {
-    sdk: "Go",
-    name: "asks for too large a page",
-    code: "invalidRequest",
-    because: "it says so of a page size out of range",
-  },
+  ...(["json-rpc", "http-json"] as const).map(
+    (binding): Deviation => ({
+      sdk: go201,
+      binding,
+      name: "creates, gets, lists and deletes a push configuration",
+      code: "otherwise",
+      because: "it reads push configurations in the form of a draft",
+    }),
+  ),
+  ...["sends to a finished task", "sends a message without parts"].map(
+    (name): Deviation => ({
+      sdk: go201,
+      binding: "http-json",
+      name,
+      code: "internalError",
+      because: "its error for wrong parameters has no code over HTTP+JSON",
+    }),
+  ),
+  ...everyGo.flatMap(ofEveryGo),
+  ...[go231, go201].map(
+    (sdk): Deviation => ({
+      sdk,
+      name: "creates a push configuration for a task that is none",
+      code: undefined,
+      because: "it does not look whether there is such a task",
+    }),
+  ),
 ];
+
+function ofEveryGo(sdk: string): readonly Deviation[] {
+  return [
+    {
+      sdk,
+      name: "asks for a version that is none",
+      code: "taskNotFound",
+      because: "it does not read the version",
+    },
+    {
+      sdk,
+      name: "subscribes to a finished task",
+      code: "taskNotFound",
+      because: "it knows only the tasks that run",
+      late: true,
+    },
+    {
+      sdk,
+      name: "subscribes to a task that waits for an answer",
+      code: "taskNotFound",
+      because: "it knows only the tasks that run, and a task that waits is not run",
+      late: true,
+    },
+    {
+      sdk,
+      name: "cancels a task that waits for an answer",
+      code: undefined,
+      because: "it cancels none whose last turn it has not put away",
+      late: true,
+    },
+    {
+      sdk,
+      name: "sends to a finished task",
+      code: "invalidParams",
+      because: "it takes the id of a finished task for a wrong parameter",
+    },
+    {
+      sdk,
+      name: "gets a push configuration that is none",
+      code: "internalError",
+      because: "its error for that has no code",
+    },
+    {
+      sdk,
+      name: "asks for a page that is none",
+      code: "parseError",
+      because: "it says so of a token that it cannot read",
+    },
+    {
+      sdk,
+      name: "asks for too large a page",
+      code: "invalidRequest",
+      because: "it says so of a page size out of range",
+    },
+  ];
+}
 
 /** What is still to be done on our side: the test fails as soon as it works, and then the row goes. */
 export interface Open {

@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { cases } from "./cases.js";
 import { triedRows } from "./old-js-and-go-table.js";
 import { triedRows as triedPythons } from "./old-python-table.js";
+import { olderRows } from "./older-table.js";
+import { olderAgents } from "./sdk-agents.js";
 
 const read = (file: string): string => readFileSync(new URL(file, import.meta.url), "utf8");
 const page = read("../../docs/interop.md");
@@ -24,6 +26,14 @@ describe("docs/interop.md", () => {
 
   it("says who of the older versions was tried, in which role, on which binding", () => {
     for (const row of [...triedRows(), ...triedPythons()]) expect(page).toContain(row);
+  });
+
+  it("says how agents on older releases of 1.0 fared, and names the releases that the tests run", () => {
+    for (const row of olderRows()) expect(page).toContain(row);
+    for (const { name, release } of olderAgents) {
+      const pins = name === "Go" ? read(`go/older/v${release}.mod`) : read("js/package.json");
+      expect(pins).toMatch(new RegExp(`(?:a2a-go/v2 v|@a2a-js/sdk@)${release}\\b`));
+    }
   });
 
   it("lists every case and no other", () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { serveFull, servePlain } from "./agent.js";
 import { type BindingName, bindings, cases } from "./cases.js";
 import { isOpen, openForOurAgent } from "./deviations.js";
-import { type Report, runClient, sdks } from "./sdk.js";
+import { olderSdks, type Report, runClient, sdks } from "./sdk.js";
 
 // Where tests have to be complete, an SDK that is missing is a failure and not a reason to skip.
 const complete = process.env["CI"] !== undefined;
@@ -19,7 +19,7 @@ afterAll(async () => {
   await Promise.all([full?.close(), plain?.close()]);
 });
 
-describe.each(sdks)("the $name SDK", (sdk) => {
+describe.each([...sdks, ...olderSdks])("the $name SDK", (sdk) => {
   if (!sdk.installed && !complete) {
     it.skip("is not installed: bash test/interop/setup.sh");
     return;

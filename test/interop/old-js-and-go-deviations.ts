@@ -25,6 +25,7 @@ export interface AgentDeviation extends Row {
 const js3 = "@a2a-js/sdk 0.3.14";
 const js2 = "@a2a-js/sdk 0.2.5";
 const js1 = "a2a-js 0.2.0";
+const trpc2 = "trpc.group/trpc-go/trpc-a2a-go v0.2.5";
 const go3 = "github.com/a2aproject/a2a-go v0.3.15";
 
 const rawBytes =
@@ -46,7 +47,6 @@ const laxParts = "it does not look whether a message has parts";
 const laxPush = "it does not look whether there is such a task";
 const noConfig = "its error for that has no code";
 const restarts = "it has another error for that";
-const noSnapshot = "it says nothing of a task before something happens to it";
 const onlyRunning = "it knows only the tasks that run";
 const brokenStreamError = "it fails to write an error that comes before the first event";
 
@@ -90,17 +90,38 @@ export const agentDeviations: readonly AgentDeviation[] = [
     code: "methodNotFound",
     because: "it knows push by the names of a later version only, and refuses it",
   },
+  ...ofTrpc2(),
   { sdk: go3, name: "sends to a finished task", code: "invalidParams", because: restarts },
   { sdk: go3, name: "creates a push configuration for a task that is none", code: undefined, because: laxPush },
   { sdk: go3, name: "gets a push configuration that is none", code: "internalError", because: noConfig },
   { sdk: go3, name: "subscribes to a finished task and is given it", code: "taskNotFound", because: onlyRunning },
-  {
-    sdk: go3,
-    name: "subscribes to a task that runs and follows it to its end",
-    code: "otherwise",
-    because: noSnapshot,
-  },
 ];
+
+function ofTrpc2(): readonly AgentDeviation[] {
+  const row = (name: string, code: AgentDeviation["code"], because: string) => ({ sdk: trpc2, name, code, because });
+  const noHistory = "it keeps what callers say and not what it answers, and shows it on demand alone";
+  const forgets = "it forgets a task that is canceled";
+  const wraps = "it makes an internal error of every error of its agent";
+  return [
+    row("is answered by a finished task with its artifact", "otherwise", noHistory),
+    row("gets a task, with as much history as it wants", "otherwise", noHistory),
+    row("cancels a task that runs", "taskNotFound", forgets),
+    row("cancels a finished task", undefined, "it cancels whatever there is, and forgets it"),
+    row("subscribes to a task that runs and follows it to its end", "taskNotFound", forgets),
+    row(
+      "creates, gets, lists and deletes a push configuration",
+      "unsupportedOperation",
+      "its version cannot delete one",
+    ),
+    row("creates a push configuration for a task that is none", undefined, laxPush),
+    row("is called back by the agent, in its version", "otherwise", "it calls nobody back"),
+    row("sends to a task that is none", "internalError", wraps),
+    row("streams to a task that is none", "internalError", wraps),
+    row("sends to a finished task", "internalError", wraps),
+    row("sends a message without parts", undefined, laxParts),
+    row("is given the extended card", "otherwise", "it serves it in the way of the next version"),
+  ];
+}
 
 export function clientDeviation(sdk: string, binding: BindingName, name: string): ClientDeviation | undefined {
   return rowOf(clientDeviations, sdk, binding, name);

@@ -4,6 +4,7 @@ import { A2AError } from "../../src/protocol/errors.js";
 import { serveFull, servePlain } from "./agent.js";
 import type { BindingName } from "./cases.js";
 import { bindingIds, connect } from "./connect.js";
+import { cutCases } from "./cut-cases.js";
 import type { OldSdk } from "./old-js-and-go.js";
 import type { OldPeer } from "./old-js-and-go-any-cases.js";
 import { casesOf } from "./old-js-and-go-cases.js";
@@ -97,6 +98,8 @@ function testTheirAgent(sdk: OldSdk): void {
         await oldClientCases(sdk.version)["is answered by a message"]?.run(peer);
         expect(peer.client.connection).toMatchObject({ binding: bindingIds[binding], version: sdk.version });
       });
+
+      for (const [name, run] of Object.entries(cutCases)) it(name, () => run(peer.client.card));
 
       for (const [name, { run, code: wanted }] of Object.entries(oldClientCases(sdk.version))) {
         const deviation = agentDeviation(sdk.name, binding, name);

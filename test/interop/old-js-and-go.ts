@@ -63,6 +63,14 @@ export const oldJs: readonly OldSdk[] = [
 
 export const oldGo: readonly OldSdk[] = [
   go("github.com/a2aproject/a2a-go v0.3.15", "0.3", { bindings: ["json-rpc", "grpc"] }),
+  go("trpc.group/trpc-go/trpc-a2a-go v0.2.5", "0.2", {
+    bindings: ["json-rpc"],
+    without: {
+      "push-list": "it neither lists nor deletes them",
+      "error-subscribe-missing": "it passes over errors that come in a stream",
+      "error-stream-missing": "it passes over errors that come in a stream",
+    },
+  }),
   go("trpc.group/trpc-go/trpc-a2a-go v0.0.3", "0.1", {
     bindings: ["json-rpc"],
     without: {

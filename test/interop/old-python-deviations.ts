@@ -58,7 +58,66 @@ export interface AgentDeviation extends Place {
 
 const sdks = ["a2a-sdk 0.3", "a2a-sdk 0.2"] as const;
 
+const hyphens = "over gRPC it reads the id of a task up to its first hyphen";
+const fewStates = "its gRPC knows six states";
+
+/** Its gRPC, an early form of that of 0.3. */
+const grpcOf02: readonly AgentDeviation[] = [
+  ...[
+    "leaves a stream, and the task goes on without it",
+    "gets a task, with as much history as it wants",
+    "cancels a task that waits for an answer",
+    "waits for a task that has ended",
+    "waits for a task that waits for an answer",
+    "cancels a finished task",
+    "subscribes to a finished task",
+    "cancels a task that runs",
+    "subscribes to a task that runs and follows it to its end",
+    "creates a push configuration and gets it",
+    "lists push configurations",
+    "deletes a push configuration",
+    "gets a push configuration that is none",
+  ].map(
+    (name): AgentDeviation => ({
+      release: "a2a-sdk 0.2",
+      binding: "grpc",
+      name,
+      comes: "taskNotFound",
+      because: hyphens,
+    }),
+  ),
+  ...[
+    "is told on a stream that it has to log in",
+    "is told that it has to log in",
+    "is told that a task was rejected",
+  ].map(
+    (name): AgentDeviation => ({ release: "a2a-sdk 0.2", binding: "grpc", name, comes: "other", because: fewStates }),
+  ),
+  {
+    release: "a2a-sdk 0.2",
+    binding: "grpc",
+    name: "creates a push configuration for a task that is none",
+    comes: "internalError",
+    because: "it fails to write its error for that",
+  },
+  {
+    release: "a2a-sdk 0.2",
+    binding: "grpc",
+    name: "gets files, data and metadata back unchanged",
+    comes: "other",
+    because: "its gRPC loses the media types of files",
+  },
+  {
+    release: "a2a-sdk 0.2",
+    binding: "grpc",
+    name: "is given the extended card",
+    comes: "other",
+    because: "it gives the public card to everyone",
+  },
+];
+
 export const agentDeviations: readonly AgentDeviation[] = [
+  ...grpcOf02,
   {
     release: sdks,
     binding: ["json-rpc", "grpc"],

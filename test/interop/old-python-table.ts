@@ -19,7 +19,8 @@ export function casesAsAgent({ version }: OldPython): readonly OldCase[] {
 export function triedRows(): readonly string[] {
   return oldPythons.flatMap((python) => {
     const names = casesAsAgent(python).map(({ name }) => name);
-    const agent = row(python, "agent", (binding) => counted(names, agentDeviations, { python, binding }));
+    const asAgent = { ...python, bindings: python.agentBindings };
+    const agent = row(asAgent, "agent", (binding) => counted(names, agentDeviations, { python, binding }));
     const own = Object.keys(casesAsClient(python));
     const client = row(python, "client", (binding) => counted(own, clientDeviations, { python, binding }));
     return python.agent === undefined ? [client] : [client, agent];

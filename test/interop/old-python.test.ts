@@ -75,7 +75,7 @@ describe.each(agents)("our client and an agent on $name", (python) => {
 
   afterAll(() => agent?.[Symbol.asyncDispose]());
 
-  describe.each(python.bindings)("over %s", (binding) => {
+  describe.each(python.agentBindings)("over %s", (binding) => {
     for (const each of casesAsAgent(python)) {
       const { name, code: wanted, run } = each;
       const place = { release: python.name, binding, name };

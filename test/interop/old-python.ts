@@ -15,7 +15,9 @@ export interface OldPython {
   readonly release: string;
   /** The version of the protocol that it speaks. */
   readonly version: string;
+  /** Those of its client. */
   readonly bindings: readonly BindingName[];
+  readonly agentBindings: readonly BindingName[];
   readonly command: string;
   readonly clientProgram: string;
   /** `undefined`: it is tried as a client alone. */
@@ -29,6 +31,8 @@ interface Environment {
   readonly distribution: string;
   readonly version: string;
   readonly bindings: readonly BindingName[];
+  /** Default: those of its client. */
+  readonly agentBindings?: readonly BindingName[];
   /** What the environment and its requirements are called after. */
   readonly key: string;
   /** Folder of the programs. */
@@ -43,14 +47,23 @@ function oldPython({ key, folder, isAgent, ...rest }: Environment): OldPython {
   const pins = readFileSync(path(`requirements-${key}.txt`), "utf8");
   const release = new RegExp(`^${rest.distribution}==(.+)$`, "m").exec(pins)?.[1] ?? "none";
   const clientProgram = path(`${folder}/client.py`);
-  return { ...rest, release, command, clientProgram, installed, agent: isAgent ? agent : undefined };
+  const { agentBindings = rest.bindings } = rest;
+  return { ...rest, agentBindings, release, command, clientProgram, installed, agent: isAgent ? agent : undefined };
 }
 
 const sdk = { distribution: "a2a-sdk", folder: "sdk" };
 
 export const oldPythons: readonly OldPython[] = [
   oldPython({ ...sdk, name: "a2a-sdk 0.3", version: "0.3", bindings, key: "03", isAgent: true }),
-  oldPython({ ...sdk, name: "a2a-sdk 0.2", version: "0.2", bindings: ["json-rpc"], key: "02", isAgent: true }),
+  oldPython({
+    ...sdk,
+    name: "a2a-sdk 0.2",
+    version: "0.2",
+    bindings: ["json-rpc"],
+    agentBindings: ["json-rpc", "grpc"],
+    key: "02",
+    isAgent: true,
+  }),
   // Its agent never answers with a message on a Python before 3.13.
   oldPython({ ...sdk, name: "a2a-sdk 0.2.4", version: "0.2", bindings: ["json-rpc"], key: "024", isAgent: false }),
   oldPython({

@@ -4,15 +4,18 @@ import { bindings } from "./cases.js";
 import { clientCases, type Peer } from "./client-cases.js";
 import { errorCases } from "./client-errors.js";
 import { bindingIds, connect } from "./connect.js";
+import { cutCases } from "./cut-cases.js";
 import { deviations, isOpen, openForOurClient } from "./deviations.js";
-import { type RunningAgent, sdkAgents, startAgent } from "./sdk-agents.js";
+import { olderAgents, type RunningAgent, sdkAgents, startAgent, titleOf } from "./sdk-agents.js";
 
 // Where tests have to be complete, an SDK that is missing is a failure and not a reason to skip.
 const complete = process.env["CI"] !== undefined;
 
 const cases = [...Object.entries(clientCases).map(([name, run]) => ({ name, run, code: undefined })), ...errorCases];
 
-describe.each(sdkAgents)("our client and an agent on the $name SDK", (sdk) => {
+const agents = [...sdkAgents, ...olderAgents].map((sdk) => ({ sdk, title: titleOf(sdk) }));
+
+describe.each(agents)("our client and an agent on the $title SDK", ({ sdk, title: sdkTitle }) => {
   if (!sdk.installed && !complete) {
     it.skip("is not installed: bash test/interop/setup.sh");
     return;
@@ -41,15 +44,18 @@ describe.each(sdkAgents)("our client and an agent on the $name SDK", (sdk) => {
       expect(client.connection).toMatchObject({ binding: bindingIds[binding], passedOver: [] });
     });
 
+    for (const [name, run] of Object.entries(cutCases)) it(name, () => run(peer.client.card));
+
     for (const { name, run, code: wanted } of cases) {
       const deviation = deviations.find(
-        (each) => each.sdk === sdk.name && each.name === name && (each.binding ?? binding) === binding,
+        (each) => each.sdk === sdkTitle && each.name === name && (each.binding ?? binding) === binding,
       );
       const { code, because, late } = deviation ?? { code: wanted };
-      const title = code === undefined ? name : `${name} and is told ${code}`;
-      const test = isOpen(openForOurClient, sdk.name, binding, name) ? it.fails : it;
+      const title = code === undefined || code === "otherwise" ? name : `${name} and is told ${code}`;
+      const test = isOpen(openForOurClient, sdkTitle, binding, name) ? it.fails : it;
       const once = async (): Promise<void> => {
-        if (code === undefined) await run(peer);
+        if (code === "otherwise") await expect(run(peer)).rejects.toThrow();
+        else if (code === undefined) await run(peer);
         else await expect(run(peer)).rejects.toMatchObject({ name: "A2AError", code });
       };
       test(because === undefined ? title : `${title}: ${because}`, () =>

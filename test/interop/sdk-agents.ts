@@ -9,6 +9,8 @@ const path = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 /** A program that serves an agent with an official SDK on every binding that it has. */
 export interface SdkAgent {
   readonly name: "JavaScript" | "Python" | "Go";
+  /** An older release of the SDK; default: the newest. */
+  readonly release?: string | undefined;
   readonly command: string;
   readonly options: readonly string[];
   /** Whether `setup.sh` has installed it. */
@@ -30,6 +32,26 @@ export const sdkAgents: readonly SdkAgent[] = [
   },
   { name: "Go", command: path("go/bin/agent"), options: [], installed: existsSync(path("go/bin/agent")) },
 ];
+
+/** Older releases that speak 1.0, on the same programs. */
+export const olderAgents: readonly SdkAgent[] = [
+  {
+    name: "JavaScript",
+    release: "1.0.1",
+    command: process.execPath,
+    options: ["--import", path("js/older.mjs"), path("js/agent.mjs")],
+    installed: existsSync(path("js/node_modules/sdk-1.0")),
+  },
+  ...["2.3.1", "2.0.1"].map((release): SdkAgent => {
+    const command = path(`go/bin/v${release}/agent`);
+    return { name: "Go", release, command, options: [], installed: existsSync(command) };
+  }),
+];
+
+/** The SDK, and its release where that is an older one. */
+export function titleOf({ name, release }: Pick<SdkAgent, "name" | "release">): string {
+  return release === undefined ? name : `${name} ${release}`;
+}
 
 /** An agent that runs. Disposing of it ends its process; so does the end of ours. */
 export interface RunningAgent extends AsyncDisposable {

@@ -37,8 +37,24 @@ export const sdks: readonly Sdk[] = [
   },
 ];
 
+/** Older releases that speak 1.0, on the same programs. */
+export const olderSdks: readonly Sdk[] = [
+  {
+    name: "JavaScript 1.0.1",
+    command: process.execPath,
+    program: ["--import", path("js/older.mjs"), path("js/client.mjs")],
+    installed: existsSync(path("js/node_modules/sdk-1.0")),
+  },
+  {
+    name: "Go 2.3.1",
+    command: path("go/bin/v2.3.1/client"),
+    program: [],
+    installed: existsSync(path("go/bin/v2.3.1/client")),
+  },
+];
+
 /** One line of a client's report. */
-export interface Outcome {
+interface Outcome {
   readonly case: string;
   readonly ok: boolean;
   readonly detail: string;

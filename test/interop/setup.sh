@@ -25,7 +25,14 @@ if ! is_go "$go"; then
   go=$PWD/.venv/bin/go
   is_go "$go" || install --requirement go/requirements.txt
 fi
-GOTOOLCHAIN=local "$go" -C go build -buildvcs=false -o bin/ ./...
+export GOTOOLCHAIN=local
+"$go" -C go build -buildvcs=false -o bin/ ./...
+# Older releases that speak 1.0, with the same programs as far as they have what these call.
+older() {
+  "$go" -C go build -buildvcs=false -tags older -modfile="older/$1.mod" -o "bin/$1/" "${@:2}"
+}
+older v2.3.1 ./agent ./client
+older v2.0.1 ./agent
 
 # SDKs of the older versions of the protocol.
 bash js-old/setup.sh

@@ -69,8 +69,33 @@ describe("the packed package", () => {
       expect(printed).toMatch(new RegExp(`^v${version.replaceAll(".", "\\.")}[\\d.]* pong\\n$`));
       expect(code).toBe(0);
     }
+    expect(await demoReport(project)).toContain("2 rows, 2 columns");
   });
 });
+
+/** Starts `trivium demo` by its name in `node_modules/.bin`, sends it a table, and gives its answer. */
+async function demoReport(project: string): Promise<string> {
+  const bin = join(project, "node_modules/.bin");
+  const env = { ...process.env, PATH: `${bin}:${process.env["PATH"]}`, LOG_LEVEL: "error" };
+  const child = spawn("trivium", ["demo", "--port", "0"], { cwd: project, env, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(child, "exit");
+  let greeting = "";
+  for await (const chunk of child.stdout) {
+    greeting += chunk;
+    if (greeting.includes("Try it")) break;
+  }
+  const url = /^ +HTTP\+JSON +(\S+)$/m.exec(greeting)?.[1];
+  const part = { text: "city,people\nOslo,709000\nBergen,", mediaType: "text/csv" };
+  const response = await fetch(`${url}/message:send`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "A2A-Version": "1.0" },
+    body: JSON.stringify({ message: { messageId: "m", role: "ROLE_USER", parts: [part] } }),
+  });
+  const answer = await response.text();
+  child.kill("SIGTERM");
+  expect(await ended).toEqual([0, null]);
+  return answer;
+}
 
 /** Runs `main.js` until it ends by itself: nothing of a closed server or client keeps the process. */
 async function runMain(project: string): Promise<{ readonly printed: string; readonly code: number | null }> {

@@ -29,9 +29,9 @@ describe("the table of errors", () => {
 
 describe("an A2AError", () => {
   it("is an Error with a code, and empty where nothing more was said", () => {
-    const error = new A2AError("taskNotFound", "no such task");
+    const error = new A2AError("parseError", "no JSON");
     expect(error).toBeInstanceOf(Error);
-    expect(error).toMatchObject({ name: "A2AError", code: "taskNotFound", message: "no such task" });
+    expect(error).toMatchObject({ name: "A2AError", code: "parseError", message: "no JSON" });
     expect([error.violations, error.metadata, error.retryAfterMs, error.challenge]).toEqual([
       [],
       {},
@@ -62,6 +62,6 @@ describe("an A2AError", () => {
   });
 
   it("about a task that is not found says no more of it than the caller did", () => {
-    expect(taskNotFound("t")).toMatchObject({ message: "no such task", metadata: { taskId: "t" } });
+    expect(taskNotFound("t")).toMatchObject({ message: "Task not found", metadata: { taskId: "t" } });
   });
 });

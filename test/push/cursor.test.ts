@@ -63,7 +63,7 @@ describe("the cursor of a push configuration", () => {
     await hook.received(2);
     await on.push.close();
     expect(cursors).toEqual([]);
-    expect(await task.configs()).toEqual([]);
+    expect(await task.owed()).toEqual([]);
   });
 
   it("holds up no delivery when it cannot be written, which is said once, and is written later", async () => {

@@ -60,7 +60,7 @@ describe("a webhook that was registered in a version which tells tasks", () => {
       { id, state: "COMPLETED", artifacts: ["a=123", "b=whole"] },
     ]);
     expect(other.labels).toEqual(["WORKING", "a=123!", "b=whole", "INPUT_REQUIRED", "COMPLETED"]);
-    expect(await task.configs()).toEqual([]);
+    expect(await task.owed()).toEqual([]);
     expect(on.logs).toEqual([]);
   });
 

@@ -28,7 +28,7 @@ describe("a log that does not reach back", () => {
     on.push.service.added(config);
     await on.push.close();
     expect(hook.labels).toEqual(["task WORKING", "a+3", "a+4!", "COMPLETED"]);
-    expect(await task.configs()).toEqual([]);
+    expect(await task.owed()).toEqual([]);
   });
 
   it("is gone back to behind the task, when it gets lost under way", async () => {
@@ -61,7 +61,7 @@ describe("a log that does not reach back", () => {
     await hook.received(1);
     await on.push.close();
     expect(hook.labels).toEqual(["task COMPLETED"]);
-    expect(await task.configs()).toEqual([]);
+    expect(await task.owed()).toEqual([]);
   });
 
   it("is made good by the task when the chunks of an artifact are gone before they could be told", async () => {
@@ -79,7 +79,7 @@ describe("a log that does not reach back", () => {
     await hook.received(2);
     await on.push.close();
     expect(hook.labels).toEqual(["WORKING", "task COMPLETED"]);
-    expect(await task.configs()).toEqual([]);
+    expect(await task.owed()).toEqual([]);
   });
 
   it("is not told of what happened before the configuration was made", async () => {

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** One call that a webhook has got. */
-export interface WebhookCall {
+interface WebhookCall {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;

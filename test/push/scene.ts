@@ -20,7 +20,7 @@ import { v1 } from "../../src/version/v1.0/v1.js";
 import { alice, appendTo, newTask } from "../contract/fixtures.js";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.js";
 
-export type Config = Partial<Pick<PushRegistration["config"], "token" | "url">> & {
+type Config = Partial<Pick<PushRegistration["config"], "token" | "url">> & {
   readonly authentication?: { readonly scheme: string; readonly credentials: string };
 };
 
@@ -42,7 +42,7 @@ export interface Scene {
 }
 
 /** A task whose log a test writes. */
-export interface LogOf {
+interface LogOf {
   readonly id: string;
   readonly key: number;
   /** Writes events, all in one write, and says so; with `hint: false` it says nothing. */
@@ -54,8 +54,10 @@ export interface LogOf {
     as?: Partial<Pick<PushRegistration, "version" | "taskName">>,
   ): Promise<PushRegistration>;
   delete(id: string): Promise<void>;
-  /** Ids of the configurations that are kept. */
-  configs(): Promise<readonly string[]>;
+  /** Ids of the configurations that are not settled. */
+  owed(): Promise<readonly string[]>;
+  /** Ids of all configurations, settled ones too. */
+  kept(): Promise<readonly string[]>;
 }
 
 export function scene(options: Partial<PushDeliveryOptions> = {}): Scene {
@@ -150,7 +152,8 @@ async function openLog({ push, tasks, store, publish, holder }: LogDeps): Promis
       await store.delete(key, configId);
       push.service.removed(id, configId);
     },
-    configs: async () => (await store.list(key)).map(({ config }) => config.id),
+    owed: async () => (await store.list(key)).flatMap(({ config, settled }) => (settled === true ? [] : [config.id])),
+    kept: async () => (await store.list(key)).map(({ config }) => config.id),
   };
 }
 

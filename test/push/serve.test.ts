@@ -94,7 +94,7 @@ const listed = (taskId: string) =>
   }) as const;
 
 describe.each(bindings)("push notifications of a served agent over %s", (binding) => {
-  it("are configured, shown without credentials, delivered, and gone with the task", async () => {
+  it("are configured, shown without credentials, delivered, and kept when the task has ended", async () => {
     await using hook = await webhook();
     await using agent = await agentOver(binding);
     const { client } = agent;
@@ -111,6 +111,8 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
     await client.deleteTaskPushNotificationConfig(gone(taskId, "mine"), {});
     await client.sendMessage(say("ships", { taskId }), {});
     await hook.received(3);
+    const after = await client.listTaskPushNotificationConfigs(listed(taskId), {});
+    expect(after.configs).toEqual([made]);
     await agent.server.close();
     expect(hook.labels).toEqual(["WORKING", "report=one, two!", "COMPLETED"]);
     expect(hook.calls.map(({ path }) => path)).toEqual(["/hook", "/hook", "/hook"]);

@@ -74,7 +74,7 @@ describe("push deliveries of a process that has gone", () => {
     await expect.poll(() => hook.labels.at(-1)).toBe("COMPLETED");
     await closed(on, other);
     expect(new Set(hook.labels)).toEqual(new Set(told));
-    expect(await task.configs()).toEqual([]);
+    expect(await task.owed()).toEqual([]);
     expect(on.logs).toEqual([]);
   });
 
@@ -90,7 +90,7 @@ describe("push deliveries of a process that has gone", () => {
     await hook.received(5);
     await closed(on, later);
     expect(hook.labels).toEqual(told);
-    expect(await task.configs()).toEqual([]);
+    expect(await task.owed()).toEqual([]);
   });
 
   it.each([1, 2, 3, 4, 5])("are each made at least once, though it was killed at attempt %d", async (last) => {

@@ -9,7 +9,7 @@ declare module "vitest" {
 }
 
 /** The URL of the server that the files of these suites share, for its superuser. */
-export function sharedServer(): string {
+function sharedServer(): string {
   const url = inject("postgres");
   if (url === undefined) throw new Error("no PostgreSQL server is installed");
   return url;

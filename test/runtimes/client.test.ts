@@ -100,6 +100,7 @@ describe.each(runtimes)("the client under $name", (runtime) => {
 
     it("connects to no address that it must not, whatever name it has", async () => {
       expect(await run("addresses")).toEqual({
+        card: { code: "unavailable", message: expect.stringContaining("may not be called") },
         interface: { code: "unavailable", message: expect.stringContaining("may not be called") },
         allowed: 200,
         forbidden: { code: "unavailable", message: expect.stringContaining("may not be called") },

@@ -21,7 +21,7 @@ export interface Project extends AsyncDisposable {
 
 /** The scenarios by way of either entry of the package, and the agent mounted in the runtime's own server. */
 const programs = { web: "trivium/client", main: "trivium", mount: "trivium" } as const;
-export type ProgramName = keyof typeof programs;
+type ProgramName = keyof typeof programs;
 
 /** A program that runs. */
 export interface Program {

@@ -106,11 +106,14 @@ export const runtimeScenarios = {
     const { port } = new URL(agent);
     const named = `http://made-up.example:${port}/.well-known/agent-card.json`;
     const lookup = async (): Promise<readonly string[]> => ["127.0.0.1"];
-    await using client = await Client.connect(agent, { allowPrivate: false, retry: false });
+    const away = { allowPrivate: false, retry: false } as const;
+    await using near = await Client.connect(agent);
+    await using client = await Client.connect(near.card, away);
     const open = createNodeFetch({ lookup, policy: addressPolicy(["made-up.example"], "allow") });
     const strict = createNodeFetch({ lookup, policy: addressPolicy("public", "allow") });
     try {
       return {
+        card: await failing(() => Client.connect(agent, away)),
         interface: await failing(() => client.send("who")),
         allowed: (await open(named)).status,
         forbidden: await failing(() => strict(named)),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../src/core/clock.js";
 import type { Hint } from "../../src/core/ports.js";
+import { systemClock } from "../../src/protocol/async/system-clock.js";
 import { type PostgresSignals, postgresSignals } from "../../src/store/postgres/signals.js";
 import { signalsContract } from "../../src/testing/contract/signals.js";
 import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../support/postgres.js";

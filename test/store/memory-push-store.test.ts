@@ -23,4 +23,24 @@ describe("a memory push store that is full", () => {
     expect(await store.set(registration(3, "x".repeat(800)), 10)).toBe("stored");
     await store.close();
   });
+
+  it("drops what is settled, the oldest first, and never what still owes something", async () => {
+    const store = memoryPushStore({ maxBytes: 2_500 });
+    const set = (key: number, settled: boolean) => {
+      const config = create(TaskPushNotificationConfigSchema, { id: "p", url: "x".repeat(480) });
+      const holder = settled ? "" : "here";
+      return store.set({ scope: alice, taskId: "t", cursor: 0, version: "1.0", holder, settled, key, config }, 10);
+    };
+    await set(1, true);
+    await set(2, false);
+    await store.settle(2, "p", { holder: "here", cursor: 1 });
+    await set(1, true);
+    await set(3, false);
+    const kept = async () => (await Promise.all([1, 2, 3].map((key) => store.list(key)))).map(({ length }) => length);
+    expect(await kept()).toEqual([1, 0, 1]);
+    await set(4, false);
+    expect(await kept()).toEqual([0, 0, 1]);
+    await expect(set(5, false)).rejects.toMatchObject({ code: "resourceExhausted" });
+    await store.close();
+  });
 });

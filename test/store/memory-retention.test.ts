@@ -1,6 +1,7 @@
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import type { Head, TaskStore } from "../../src/core/ports.js";
-import { TaskState } from "../../src/protocol/model.js";
+import { TaskPushNotificationConfigSchema, TaskState } from "../../src/protocol/model.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { alice, appendTo, bob, event, events, newTask, status, taskAt } from "../contract/fixtures.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
@@ -35,6 +36,21 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
+  it("drops the push configurations of a task with it, and of no other task", async () => {
+    const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
+    const heads = [await finish(store, 10 * kibibyte), await finish(store, 10 * kibibyte)];
+    for (const { key, id } of heads) {
+      const config = create(TaskPushNotificationConfigSchema, { id: "p", url: "https://hook.example" });
+      const settled = { holder: "", settled: true, cursor: 2 };
+      await store.push?.set({ key, taskId: id, scope: alice, version: "1.0", config, ...settled }, 10);
+    }
+    const kept = async () => Promise.all(heads.map(async ({ key }) => (await store.push?.list(key))?.length));
+    expect(await kept()).toEqual([1, 1]);
+    await finish(store, 32 * kibibyte);
+    expect(await kept()).toEqual([0, 1]);
+    await store.close();
+  });
+
   it("drops the name of a task with it, and of no other task", async () => {
     const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
     await store.create(newTask({ scope: bob, name: "trip" }));
@@ -52,8 +68,8 @@ describe("a memory task store that is full", () => {
   });
 
   it("counts names as well", async () => {
-    const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
-    const long = (letter: string): string => letter.repeat(20 * kibibyte);
+    const store = memoryTaskStore({ maxBytes: 2 * kibibyte });
+    const long = (letter: string): string => letter.repeat(kibibyte);
     await expect(store.create(newTask({ name: long("a") }))).rejects.toMatchObject({ code: "resourceExhausted" });
     expect(await store.taskNamed(alice, long("a"))).toBeUndefined();
     await store.close();

@@ -1,8 +1,8 @@
 import { posix } from "node:path";
-import type { SourceFile } from "./source-file.js";
+import type { Import, SourceFile } from "./source-file.js";
 
 /** A rule that a file breaks, with the offending line. */
-export interface Breach {
+interface Breach {
   readonly path: string;
   readonly line: number;
   readonly rule: string;
@@ -11,7 +11,7 @@ export interface Breach {
 type Rule = (files: readonly SourceFile[]) => Breach[];
 
 const vocabulary = ["protocol"];
-const ports = ["protocol", "core/ports.ts", "core/clock.ts"];
+const ports = ["protocol", "core/ports.ts"];
 const left = ["protocol", "version", "core", "store", "signals", "push", "auth", "telemetry", "card", "binding"];
 
 /** What each room may import beside itself: rooms, or single files of a room. `""` are the entry points. */
@@ -39,6 +39,9 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   "": [...left, "server", "client", "gateway"],
 };
 
+/** The one example that the package carries, and the one file that loads it, when it is called. */
+const shippedExample = { folder: "examples/demo/", loadedBy: "src/cli/demo.ts" };
+
 /** Packages that one room alone may know. */
 const packageHomes = [
   { packages: /^(?:@grpc\/|grpc-)/, home: "src/binding/grpc/" },
@@ -55,22 +58,23 @@ const protocolVersion = /^v?(?:1\.0|0\.[123](?:\.\d+)?)$/;
 const maxLines = 400;
 /** A room may have rooms of its own when its files would not fit into one folder. */
 const maxDepth = 2;
-const deepRooms: ReadonlySet<string> = new Set(["protocol/codec", "version/v0.3"]);
+const deepRooms: ReadonlySet<string> = new Set(["protocol/codec", "store/sql", "version/v0.3"]);
 const maxFiles = 25;
 const fileName = /^[a-z0-9]+(?:[-.][a-z0-9]+)*\.ts$/;
 
 /** Every rule about the source as a whole. */
 export const rules = {
   "imports point to the left": arrows,
+  "examples know the package by its name": borders,
   "packages stay in their room": packages,
   "no cycle of imports": cycles,
   "rooms form no circle": circles,
   "versions are named in their room": perLine(
-    ({ path }) => !path.startsWith("src/version/"),
-    ({ strings, bareLines }) =>
+    (file) => isSource(file) && !file.path.startsWith("src/version/"),
+    ({ strings, lines }) =>
       strings
         // The version of HTTP is spelt alike.
-        .filter(({ text, line }) => protocolVersion.test(text) && !/httpVersion/.test(bareLines[line - 1] ?? ""))
+        .filter(({ text, line }) => protocolVersion.test(text) && !/httpVersion/.test(lines[line - 1] ?? ""))
         .map(({ text, line }) => ({ line, rule: `${text} is a protocol version: it belongs to version/` })),
   ),
   "files are small": perLine(
@@ -90,8 +94,14 @@ export const rules = {
       return said;
     },
   ),
-  "no console": matching(/(?<![.\w$])console\./, "console. outside of cli", ({ path }) => !path.startsWith("src/cli/")),
-  "no any": matching(/(?<![.\w$])any(?![\w$])(?!\??\s*[(:]\s)/, "the type any"),
+  "no console": perLine(
+    (file) => isSource(file) && !file.path.startsWith("src/cli/"),
+    ({ consoles }) => consoles.map((line) => ({ line, rule: "console. outside of cli" })),
+  ),
+  "no any": perLine(
+    () => true,
+    ({ anys }) => anys.map((line) => ({ line, rule: "the type any" })),
+  ),
 } as const satisfies Record<string, Rule>;
 
 function perLine(
@@ -101,17 +111,17 @@ function perLine(
   return (files) => files.filter(applies).flatMap((file) => check(file).map((said) => ({ path: file.path, ...said })));
 }
 
-function matching(pattern: RegExp, rule: string, applies: (file: SourceFile) => boolean = () => true): Rule {
-  return perLine(applies, ({ bareLines }) =>
-    bareLines.flatMap((text, index) => (pattern.test(text) ? [{ line: index + 1, rule }] : [])),
-  );
+function isSource({ path }: SourceFile): boolean {
+  return path.startsWith("src/");
 }
 
 function arrows(files: readonly SourceFile[]): Breach[] {
-  return files.flatMap(({ path, imports }) =>
+  return files.filter(isSource).flatMap(({ path, imports }) =>
     imports.flatMap(({ line, specifier }) => {
       if (!specifier.startsWith(".")) return [];
       const target = resolveImport(path, specifier);
+      // `borders` judges these.
+      if (target.startsWith("examples/")) return [];
       const room = roomOf(path);
       const allowed = allowedImports[subroomOf(path)] ?? allowedImports[room];
       if (allowed === undefined)
@@ -126,58 +136,52 @@ function arrows(files: readonly SourceFile[]): Breach[] {
   );
 }
 
+/** An example is a program of its own: it imports its own files, and the package as its users do. */
+function borders(files: readonly SourceFile[]): Breach[] {
+  return files.flatMap(({ path, imports }) =>
+    imports.flatMap(({ line, specifier, kind }) => {
+      if (!specifier.startsWith(".")) return [];
+      const target = resolveImport(path, specifier);
+      const [from, to] = [exampleOf(path), exampleOf(target)];
+      const isLoad = kind === "lazy" && path === shippedExample.loadedBy && target.startsWith(shippedExample.folder);
+      return from === to || isLoad ? [] : [{ path, line, rule: `${path} may not import ${target}` }];
+    }),
+  );
+}
+
+/** Folder of an example; nothing for files elsewhere. */
+function exampleOf(path: string): string | undefined {
+  return /^examples\/[^/]+\//.exec(path)?.[0];
+}
+
 function isAt(path: string, home: string | RegExp): boolean {
   return typeof home === "string" ? path.startsWith(home) : home.test(path);
 }
 
 function packages(files: readonly SourceFile[]): Breach[] {
-  return files.flatMap(({ path, imports }) =>
-    imports.flatMap(({ line, specifier }) =>
-      packageHomes
-        .filter(({ packages, home }) => packages.test(specifier) && !isAt(path, home))
-        .map(({ home }) => ({ path, line, rule: `${specifier} belongs to ${home}` })),
-    ),
-  );
+  return files
+    .filter(isSource)
+    .flatMap(({ path, imports }) =>
+      imports.flatMap(({ line, specifier }) =>
+        packageHomes
+          .filter(({ packages, home }) => packages.test(specifier) && !isAt(path, home))
+          .map(({ home }) => ({ path, line, rule: `${specifier} belongs to ${home}` })),
+      ),
+    );
 }
 
-/** Cycles of what is loaded: types are gone by then, and `import()` comes later. */
+/** Cycles between files, types included: only `import()`, which comes later, is free. */
 function cycles(files: readonly SourceFile[]): Breach[] {
-  const byPath = new Map(files.map((file) => [file.path, file]));
-  const done = new Set<string>();
-  const found: Breach[] = [];
-  const visit = (path: string, trail: readonly string[]): void => {
-    if (done.has(path)) return;
-    for (const { line, specifier, kind } of byPath.get(path)?.imports ?? []) {
-      if (kind !== "value" || !specifier.startsWith(".")) continue;
-      const target = resolveImport(path, specifier);
-      const start = [...trail, path].indexOf(target);
-      if (start < 0) visit(target, [...trail, path]);
-      else found.push({ path, line, rule: `closes a cycle: ${[...trail, path].slice(start).join(" → ")} → ${target}` });
-    }
-    done.add(path);
-  };
-  for (const { path } of files) visit(path, []);
-  return found;
+  return closingArrows(files, ({ path }, target, kind) => (kind === "lazy" ? [] : [path, target]));
 }
 
 /** Circles between the rooms of one room, types included. A file that lies directly in a room counts as one. */
 function circles(files: readonly SourceFile[]): Breach[] {
-  const arrows = new Map<string, Map<string, Omit<Breach, "rule">>>();
-  for (const { path, imports } of files) {
-    for (const { line, specifier } of imports) {
-      if (!specifier.startsWith(".")) continue;
-      const [from, to] = roomsApart(path, resolveImport(path, specifier));
-      if (from === undefined || to === undefined) continue;
-      const out = arrows.get(from) ?? new Map<string, Omit<Breach, "rule">>();
-      if (!out.has(to)) out.set(to, { path, line });
-      arrows.set(from, out);
-    }
-  }
-  return closingArrows(arrows);
+  return closingArrows(files, ({ path }, target) => roomsApart(path, target));
 }
 
 /** The two rooms, next to each other, that an arrow between two files joins. Nothing for files of the same room. */
-function roomsApart(from: string, to: string): readonly [] | readonly [string, string] {
+function roomsApart(from: string, to: string): Ends {
   const [left, right] = [from.split("/"), to.split("/")];
   const apart = left.findIndex((part, index) => part !== right[index]);
   const isFile = apart === left.length - 1 && apart === right.length - 1;
@@ -185,19 +189,35 @@ function roomsApart(from: string, to: string): readonly [] | readonly [string, s
   return [left.slice(0, apart + 1).join("/"), right.slice(0, apart + 1).join("/")];
 }
 
-function closingArrows(arrows: ReadonlyMap<string, ReadonlyMap<string, Omit<Breach, "rule">>>): Breach[] {
+type Ends = readonly [] | readonly [from: string, to: string];
+
+/** The imports that close a cycle of what they join. */
+function closingArrows(
+  files: readonly SourceFile[],
+  endsOf: (file: SourceFile, target: string, kind: Import["kind"]) => Ends,
+): Breach[] {
+  const arrows = new Map<string, Map<string, Omit<Breach, "rule">>>();
+  for (const file of files) {
+    for (const { line, specifier, kind } of file.imports) {
+      const [from, to] = specifier.startsWith(".") ? endsOf(file, resolveImport(file.path, specifier), kind) : [];
+      if (from === undefined || to === undefined) continue;
+      const out = arrows.get(from) ?? new Map<string, Omit<Breach, "rule">>();
+      if (!out.has(to)) out.set(to, { path: file.path, line });
+      arrows.set(from, out);
+    }
+  }
   const done = new Set<string>();
   const found: Breach[] = [];
-  const visit = (room: string, trail: readonly string[]): void => {
-    if (done.has(room)) return;
-    for (const [target, arrow] of arrows.get(room) ?? []) {
-      const start = [...trail, room].indexOf(target);
-      if (start < 0) visit(target, [...trail, room]);
-      else found.push({ ...arrow, rule: `closes a circle: ${[...trail, room].slice(start).join(" → ")} → ${target}` });
+  const visit = (from: string, trail: readonly string[]): void => {
+    if (done.has(from)) return;
+    for (const [to, arrow] of arrows.get(from) ?? []) {
+      const start = [...trail, from].indexOf(to);
+      if (start < 0) visit(to, [...trail, from]);
+      else found.push({ ...arrow, rule: `closes a cycle: ${[...trail, from].slice(start).join(" → ")} → ${to}` });
     }
-    done.add(room);
+    done.add(from);
   };
-  for (const room of arrows.keys()) visit(room, []);
+  for (const from of arrows.keys()) visit(from, []);
   return found;
 }
 

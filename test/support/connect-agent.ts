@@ -8,7 +8,7 @@ import { A2AService } from "../../src/protocol/model.js";
 import { face } from "./grpc-agent.js";
 
 export const webProtocols = ["connect json", "connect binary", "grpc-web json", "grpc-web binary"] as const;
-export type WebProtocol = (typeof webProtocols)[number];
+type WebProtocol = (typeof webProtocols)[number];
 
 export interface ConnectAgent {
   readonly url: string;

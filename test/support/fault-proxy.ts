@@ -9,7 +9,7 @@ export interface FaultProxyOptions {
 }
 
 /** How many bytes a connection has carried, at its caller's end. */
-export type Exchange = Readonly<Record<Direction, number>>;
+type Exchange = Readonly<Record<Direction, number>>;
 
 /** A TCP proxy on a port of its own that spoils connections by a schedule. */
 export interface FaultProxy extends AsyncDisposable {

@@ -14,7 +14,7 @@ export interface StoreCall {
 export const internals = "/srv/tasks.db";
 
 /** What a spoiled call rejects with. */
-export class StoreFault extends Error {
+class StoreFault extends Error {
   constructor({ index, method }: StoreCall) {
     super(`disk I/O error at ${internals} in ${method}, call ${index}`);
   }

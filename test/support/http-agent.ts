@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, request as nodeRequest, type Se
 import type { AddressInfo, Socket } from "node:net";
 import { connect } from "node:net";
 import type { HttpEndpoint } from "../../src/binding/http/http.js";
-import { anyOf, mount } from "../../src/binding/http/mount.js";
+import { mount } from "../../src/binding/http/mount.js";
 import { type NodeListenerOptions, nodeListener } from "../../src/binding/http/node-listener.js";
 import { createHttpJsonTransport } from "../../src/binding/http-json/client.js";
 import { httpJsonEndpoint } from "../../src/binding/http-json/server.js";
@@ -53,10 +53,9 @@ export async function serveHttp(server: Server, faults: unknown[] = []): Promise
 
 /** Both JSON bindings of a service, as an endpoint. */
 export function endpointOf(service: Service): HttpEndpoint {
-  return anyOf([
-    mount("/json-rpc", jsonRpcEndpoint({ faces: [rpcFace], service })),
-    mount("/http-json", httpJsonEndpoint({ faces: [httpFace], service })),
-  ]);
+  const rpc = mount("/json-rpc", jsonRpcEndpoint({ faces: [rpcFace], service }));
+  const json = mount("/http-json", httpJsonEndpoint({ faces: [httpFace], service }));
+  return (request) => rpc(request) ?? json(request);
 }
 
 export interface HttpAgent extends HttpServer {

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type A2AError, errorTable } from "../../src/protocol/errors.js";
+import { type A2AError, type ErrorCode, errorTable } from "../../src/protocol/errors.js";
 import { type HttpAnswer, httpOutcome, rpcOutcome } from "./raw-http.js";
 import { expectNoInternals } from "./raw-wire.js";
 
@@ -9,6 +9,8 @@ export interface HttpEnd {
   readonly target: string;
   /** Body of a request that is right. */
   readonly body: string;
+  /** What a body of another type is refused with. */
+  readonly wrongType: ErrorCode;
   /** The error that an answer tells of, its form and its status checked. */
   errorOf(answer: HttpAnswer): A2AError | undefined;
 }
@@ -25,23 +27,29 @@ export const httpEnds: readonly HttpEnd[] = [
     target: "/json-rpc",
     body: JSON.stringify({ jsonrpc: "2.0", id: null, method: "SendMessage", params }),
     errorOf: (answer) =>
-      checked(answer, rpcOutcome(answer, null).error, (http) => (rpcStatuses.has(http) ? http : 200)),
+      checked(answer, rpcOutcome(answer, null).error, (http, { code }) => {
+        // At such an end it is said of the type of a body alone, whose status is kept.
+        if (code === "contentTypeNotSupported") return 415;
+        return rpcStatuses.has(http) ? http : 200;
+      }),
+    wrongType: "contentTypeNotSupported",
   },
   {
     name: "HTTP+JSON",
     target: "/http-json/message:send",
     body: JSON.stringify({ message }),
     errorOf: (answer) => checked(answer, httpOutcome(answer).error, (http) => http),
+    wrongType: "unsupportedMediaType",
   },
 ];
 
 function checked(
   answer: HttpAnswer,
   error: A2AError | undefined,
-  statusOf: (http: number) => number,
+  statusOf: (http: number, error: A2AError) => number,
 ): A2AError | undefined {
   expectNoInternals(answer.text);
-  expect(answer.status).toBe(error === undefined ? 200 : statusOf(errorTable[error.code].http));
+  expect(answer.status).toBe(error === undefined ? 200 : statusOf(errorTable[error.code].http, error));
   return error;
 }
 

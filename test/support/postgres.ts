@@ -9,7 +9,7 @@ import pg from "pg";
 import { fixedPort } from "./fixed-port.ts";
 
 /** How a server is stopped: once its clients have gone, after their transactions were rolled back, or as by a crash. */
-export type StopMode = "smart" | "fast" | "immediate";
+type StopMode = "smart" | "fast" | "immediate";
 
 /** A PostgreSQL of the tests: a cluster of its own in a temporary folder, on a free port, that anybody may enter. */
 export interface PostgresServer extends AsyncDisposable {

@@ -5,7 +5,7 @@ import { type OperationName, operationOf } from "../../src/protocol/operations.j
 import { echo, serviceOf, statusItem } from "./echo-service.js";
 import { httpAgent, type RawReply, rawCall } from "./http-agent.js";
 
-export interface Called {
+interface Called {
   readonly name: OperationName;
   readonly request: unknown;
 }

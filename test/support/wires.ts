@@ -87,7 +87,7 @@ const abilities = {
 
 export type Ability = keyof typeof abilities;
 
-export function can(wire: Wire, ability: Ability): boolean {
+function can(wire: Wire, ability: Ability): boolean {
   const { missing }: Limit = abilities[ability];
   return !missing.includes(wire);
 }

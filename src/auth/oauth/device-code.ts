@@ -1,7 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import { pause } from "../../protocol/async/pause.js";
 import { A2AError } from "../../protocol/errors.js";
 import { mayCarry } from "../may-carry.js";
-import type { CredentialClock, DeviceCodePrompt } from "../options.js";
+import type { DeviceCodePrompt } from "../options.js";
 import { untilAborted } from "../part.js";
 import { durationOf, named, textOf } from "./server-call.js";
 import { type OAuthClient, oauthError, oauthErrorOf, requestToken, sendForm, type Token } from "./token-request.js";
@@ -138,14 +139,4 @@ function goesOn(error: unknown): boolean {
   const code = oauthErrorOf(error);
   if (code === "authorization_pending" || code === "slow_down") return true;
   return error instanceof A2AError && error.code === "unavailable";
-}
-
-async function pause(clock: CredentialClock, ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const cancel = clock.after(ms, resolve);
-  try {
-    await untilAborted(() => promise, signal);
-  } finally {
-    cancel();
-  }
 }

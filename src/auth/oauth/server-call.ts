@@ -1,29 +1,29 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { type Clock, callerClock } from "../../protocol/async/clock.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
-import type { Fetch, FetchInit, HttpAnswer } from "../../protocol/fetch.js";
+import { causesOf, type Fetch, type FetchInit, type HttpAnswer } from "../../protocol/fetch.js";
 import { mayCarry } from "../may-carry.js";
-import type { CredentialClock, CredentialEnvironment } from "../options.js";
+import type { CredentialEnvironment, OAuthSecret } from "../options.js";
 
 /** An environment with its defaults. */
 export interface ServerEnvironment {
   readonly fetch: Fetch;
-  readonly clock: CredentialClock;
+  readonly clock: Clock;
   readonly allowPlaintext: boolean;
   readonly timeoutMs: number;
+  /** The origins that are called. */
+  readonly trustedOrigins: readonly string[];
 }
 
-const machineClock: CredentialClock = {
-  now: () => Date.now(),
-  after(ms, run) {
-    const timer = setTimeout(run, ms);
-    return () => clearTimeout(timer);
-  },
-};
-
-export function resolveEnvironment(environment: CredentialEnvironment): ServerEnvironment {
-  const { fetch, clock = machineClock, allowPlaintext = false, timeoutMs = 10_000 } = environment;
-  return { fetch, clock, allowPlaintext, timeoutMs };
+/** Fills in the defaults. A card may name any server, so only its own origin and those that the caller lists are called. */
+export function resolveEnvironment(
+  environment: CredentialEnvironment,
+  secret: Pick<OAuthSecret, "trustedOrigins">,
+): ServerEnvironment {
+  const { fetch, clock = callerClock, allowPlaintext = false, timeoutMs = 10_000, cardUrl } = environment;
+  const { trustedOrigins = cardUrl === undefined ? [] : [new URL(cardUrl).origin] } = secret;
+  return { fetch, clock, allowPlaintext, timeoutMs, trustedOrigins };
 }
 
 /** A request to an authorization server. */
@@ -47,7 +47,8 @@ const maxBytes = 64 * 1024;
 
 /**
  * Calls an authorization server, within its limits of time and size. Throws `unavailable` when no answer comes and
- * `unauthenticated` when the URL may not carry secrets or the answer is too large; nothing of the answer is in a message.
+ * `unauthenticated` when the server is not trusted, its URL may not carry secrets or the answer is too large; nothing of
+ * the answer is in a message.
  */
 export async function callServer(
   environment: ServerEnvironment,
@@ -57,6 +58,7 @@ export async function callServer(
   if (!mayCarry(call.url, environment.allowPlaintext)) {
     throw new A2AError("unauthenticated", `${named(call)} is not https, and plaintext is not allowed`);
   }
+  assertTrusted(call, environment);
   signal.throwIfAborted();
   const limit = new AbortController();
   const cancel = environment.clock.after(environment.timeoutMs, () => limit.abort());
@@ -66,12 +68,22 @@ export async function callServer(
   } catch (cause) {
     signal.throwIfAborted();
     if (cause instanceof A2AError) throw cause;
-    throw new A2AError("unavailable", reasonOf(call, environment, limit.signal), { cause });
+    throw new A2AError("unavailable", reasonOf(call, environment, limit.signal), { cause: causesOf(cause)[0] });
   } finally {
     cancel();
     // Lets go of a body that was not read to its end.
     limit.abort();
   }
+}
+
+function assertTrusted(call: ServerCall, { trustedOrigins }: ServerEnvironment): void {
+  const origin = new URL(call.url).origin;
+  if (trustedOrigins.includes(origin)) return;
+  const trusted = trustedOrigins.length === 0 ? "no origin is" : `only ${trustedOrigins.join(", ")} is`;
+  throw new A2AError(
+    "unauthenticated",
+    `${named(call)} is not trusted with the client's secret, ${trusted}: list ${origin.slice(0, shownLength)} in trustedOrigins of the credential`,
+  );
 }
 
 function requestOf({ form, headers }: ServerCall, signal: AbortSignal): FetchInit {

@@ -12,7 +12,7 @@ import type { TokenServer, TokenUse } from "./token-use.js";
 
 /** A bearer token from an authorization server: kept until it is stale or refused, and then made anew, once for all calls. */
 export function createTokenPart(use: TokenUse, environment: CredentialEnvironment): CredentialPart {
-  return new TokenPart(use, { secret: use.secret, environment: resolveEnvironment(environment) });
+  return new TokenPart(use, { secret: use.secret, environment: resolveEnvironment(environment, use.secret) });
 }
 
 class TokenPart implements CredentialPart {

@@ -40,7 +40,6 @@ export interface FormRequest {
 export async function sendForm(client: OAuthClient, request: FormRequest, signal: AbortSignal): Promise<JsonObject> {
   const { url, what, fields } = request;
   const { secret, environment } = client;
-  checkOrigin(request, secret.trustedOrigins);
   const form = new URLSearchParams({ ...secret.parameters, ...fields });
   const headers = authenticate(secret, form);
   const call: ServerCall = { url, what, headers, form };
@@ -58,11 +57,6 @@ export async function requestToken(
 ): Promise<Token> {
   const call = { ...request, what: "token endpoint" };
   return readToken(await sendForm(client, call, signal), call, client.environment.clock.now());
-}
-
-function checkOrigin(request: FormRequest, trusted: readonly string[] | undefined): void {
-  if (trusted === undefined || trusted.includes(URL.parse(request.url)?.origin ?? "")) return;
-  throw new A2AError("unauthenticated", `${named(request)} is not at one of the trusted origins`);
 }
 
 /** Adds the client's name to the form, and its secret there or in the header that is returned. */

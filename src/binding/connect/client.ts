@@ -1,4 +1,5 @@
 import { type Message as AnyMessage, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { noop } from "../../protocol/async/noop.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { HttpAnswer } from "../../protocol/fetch.js";
@@ -10,7 +11,7 @@ import { decodeOptions, methodsOf, type RpcMethod } from "../grpc/method.js";
 import { mediaTypeOf } from "../http/media-type.js";
 import { createTransport, missingIn, type Transport } from "../transport.js";
 import { errorFromAnswer, errorFromEnd, errorFromTrailerBytes, errorFromTrailers } from "./answer-errors.js";
-import { EnvelopeReader, encodeEnvelope, joined } from "./envelope.js";
+import { type Envelope, EnvelopeReader, encodeEnvelope, joined } from "./envelope.js";
 
 export interface ConnectTransportOptions extends Omit<HttpTransportOptions, "eventMaxLength"> {
   readonly face: GrpcFace;
@@ -111,7 +112,7 @@ async function open(call: WebCall, left?: AbortSignal): Promise<Incoming> {
   if (!response.ok) throw await errorFromAnswer(incoming, call.replyMaxBytes);
   const error = errorOfHead(call, response.headers);
   if (error === undefined) return incoming;
-  response.body?.cancel().then(undefined, ignore);
+  response.body?.cancel().then(undefined, noop);
   throw error;
 }
 
@@ -161,19 +162,22 @@ async function* readMessages(call: WebCall, incoming: Incoming): AsyncGenerator<
   // An agent without anything to say has put its trailers into the headers.
   let ended = incoming.response.headers.has("grpc-status");
   for await (const piece of readPieces(incoming)) {
-    for (const { flags, data } of reader.read(piece)) {
+    for (const envelope of reader.read(piece)) {
       if (ended) throw new A2AError("invalidAgentResponse", "the agent's answer goes on after its end");
-      if (flags === 0) {
-        yield data;
-        continue;
-      }
-      if (flags !== wire.endFlags) throw new A2AError("invalidAgentResponse", `an envelope has the flags ${flags}`);
-      const error = wire.errorOfEnd(data);
-      if (error !== undefined) throw error;
-      ended = true;
+      ended = isEnd(wire, envelope);
+      if (!ended) yield envelope.data;
     }
   }
   if (!ended) throw new ConnectionError("the agent's answer broke off before its end", { written: true });
+}
+
+/** Whether an envelope ends the answer. Throws the error that the end carries. */
+function isEnd(wire: WebCall["wire"], { flags, data }: Envelope): boolean {
+  if (flags === 0) return false;
+  if (flags !== wire.endFlags) throw new A2AError("invalidAgentResponse", `an envelope has the flags ${flags}`);
+  const error = wire.errorOfEnd(data);
+  if (error !== undefined) throw error;
+  return true;
 }
 
 async function readOnlyMessage(call: WebCall, incoming: Incoming): Promise<Uint8Array> {
@@ -213,11 +217,9 @@ async function* readPieces({ response, failure }: Incoming): AsyncGenerator<Uint
       yield value;
     }
   } finally {
-    reader.cancel().then(undefined, ignore);
+    reader.cancel().then(undefined, noop);
   }
 }
-
-function ignore(): void {}
 
 function decode(schema: DescMessage, bytes: Uint8Array): AnyMessage {
   try {

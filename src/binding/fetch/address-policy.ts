@@ -8,7 +8,7 @@ import { ConnectionError } from "../../protocol/errors.js";
 export type AllowedAddresses = "public" | "loopback" | readonly string[];
 
 /** `ask`: the name does not tell, its addresses decide. */
-export type HostVerdict = "allowed" | "forbidden" | "ask";
+type HostVerdict = "allowed" | "forbidden" | "ask";
 
 /** Which hosts may be called. Hosts are as `URL.hostname` spells them. */
 export interface AddressPolicy {
@@ -23,8 +23,7 @@ export interface AddressPolicy {
 export type Lookup = (name: string) => Promise<readonly string[]>;
 
 /** The addresses that the system knows of a name. */
-export const systemLookup: Lookup = async (name) =>
-  (await dnsLookup(name, { all: true })).map(({ address }) => address);
+const systemLookup: Lookup = async (name) => (await dnsLookup(name, { all: true })).map(({ address }) => address);
 
 /** A host that was not called, since the policy keeps away from it. Names the host as the URL does, and no address. */
 export class ForbiddenAddressError extends ConnectionError {

@@ -1,5 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { EventSourceMessage } from "eventsource-parser";
+import { noop } from "../../protocol/async/noop.js";
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
 import type { AnswerBody, HttpAnswer } from "../../protocol/fetch.js";
 import { eventStreamType, mediaTypeOf } from "../http/media-type.js";
@@ -51,10 +52,8 @@ function tooLarge(maxBytes: number, rest: { cancel(): Promise<void> } | null): A
 
 // Frees the connection of an answer that is not read on.
 function leave(rest: { cancel(): Promise<void> } | null): void {
-  rest?.cancel().then(undefined, ignore);
+  rest?.cancel().then(undefined, noop);
 }
-
-function ignore(): void {}
 
 /** JSON of a body that may hold anything; `undefined` when it is empty or no JSON. */
 export function parseOrNothing(text: string): JsonValue | undefined {
@@ -69,7 +68,8 @@ export function parseOrNothing(text: string): JsonValue | undefined {
 export function parseAnswer(text: string): JsonValue | undefined {
   const json = parseOrNothing(text);
   if (json === undefined && text.trim() !== "") {
-    throw new A2AError("invalidAgentResponse", `the agent's answer is no JSON: ${JSON.stringify(text.slice(0, 80))}`);
+    // The text is left out: a reader of the error need not have access to that address.
+    throw new A2AError("invalidAgentResponse", "the agent's answer is no JSON");
   }
   return json;
 }

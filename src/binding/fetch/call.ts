@@ -22,7 +22,7 @@ export interface HttpTransportOptions {
 
 export const replyMaxDefault = 32 * 1024 * 1024;
 
-export interface OutgoingCall {
+interface OutgoingCall {
   readonly method: string;
   readonly url: string;
   readonly accept: string;

@@ -1,4 +1,5 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { noop } from "../../protocol/async/noop.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { AnswerBody } from "../../protocol/fetch.js";
 
@@ -43,7 +44,7 @@ export async function* readEventStream(
       if (done) return;
     }
   } finally {
-    reader.cancel().then(undefined, ignore);
+    reader.cancel().then(undefined, noop);
   }
 }
 
@@ -56,5 +57,3 @@ function isWhole({ data }: EventSourceMessage): boolean {
     return false;
   }
 }
-
-function ignore(): void {}

@@ -1,4 +1,5 @@
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
+import { causesOf } from "../../protocol/fetch.js";
 
 // What it means that `fetch` has failed: was the request sent, and is it the answer that was too large.
 
@@ -12,13 +13,14 @@ export interface FetchFailure {
 
 /** The error of a call that `fetch` has failed to make, or whose answer broke off. */
 export function fetchFailure({ what, cause, begun }: FetchFailure): A2AError {
-  for (const error of chainOf(cause)) {
+  const causes = causesOf(cause);
+  for (const error of causes) {
     if (error instanceof A2AError) return error;
     if (headerOverflows.has(codeOf(error))) {
       return new A2AError("contentTooLarge", "the headers of the agent's answer are over the limit", { cause });
     }
   }
-  const written = begun && !chainOf(cause).some(isUnsent);
+  const written = begun && !causes.some(isUnsent);
   return new ConnectionError(what, { cause, written });
 }
 
@@ -27,10 +29,6 @@ const headerOverflows: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_OVERFLOW
 /** What fails before a connection stands, as Node and its `fetch` call it. */
 const unconnected: ReadonlySet<unknown> = new Set([
   "ENOTFOUND",
-  "EAI_AGAIN",
-  "EAI_FAIL",
-  "EAI_NODATA",
-  "EAI_NONAME",
   "ECONNREFUSED",
   "EHOSTUNREACH",
   "EHOSTDOWN",
@@ -39,13 +37,6 @@ const unconnected: ReadonlySet<unknown> = new Set([
   "EADDRNOTAVAIL",
   "UND_ERR_CONNECT_TIMEOUT",
   // The certificate of the server, which is looked at before anything is sent.
-  "CERT_CHAIN_TOO_LONG",
-  "CERT_HAS_EXPIRED",
-  "CERT_NOT_YET_VALID",
-  "CERT_REJECTED",
-  "CERT_REVOKED",
-  "CERT_SIGNATURE_FAILURE",
-  "CERT_UNTRUSTED",
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "ERR_TLS_CERT_ALTNAME_FORMAT",
   "ERR_TLS_CERT_ALTNAME_INVALID",
@@ -55,10 +46,10 @@ const unconnected: ReadonlySet<unknown> = new Set([
   "INVALID_PURPOSE",
   "PATH_LENGTH_EXCEEDED",
   "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_GET_ISSUER_CERT",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
+
+/** Families of such codes: names that do not resolve, and certificates. */
+const unconnectedFamily = /^(?:EAI|CERT|UNABLE_TO)_/;
 
 /** How a server breaks off a handshake: over its terms, or over the client's certificate, without having read a request. */
 const refusedHandshake =
@@ -66,7 +57,8 @@ const refusedHandshake =
 
 function isUnsent(error: Error): boolean {
   const code = codeOf(error);
-  if (unconnected.has(code) || (typeof code === "string" && refusedHandshake.test(code))) return true;
+  if (unconnected.has(code)) return true;
+  if (typeof code === "string" && (unconnectedFamily.test(code) || refusedHandshake.test(code))) return true;
   return "socket" in error && isUntouched(error.socket);
 }
 
@@ -77,12 +69,4 @@ function isUntouched(socket: unknown): boolean {
 
 function codeOf(error: Error): unknown {
   return "code" in error ? error.code : undefined;
-}
-
-const longestChain = 8;
-
-function chainOf(cause: unknown): readonly Error[] {
-  const chain: Error[] = [];
-  for (let error = cause; error instanceof Error && chain.length < longestChain; error = error.cause) chain.push(error);
-  return chain;
 }

@@ -1,5 +1,6 @@
 import type { Readable, Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { noop } from "../../protocol/async/noop.js";
 import type { AnswerBody, AnswerReader, HttpAnswer } from "../../protocol/fetch.js";
 
 // An answer of undici's, read as one of `fetch`. Making a `Response` of it would cost several times as much as all else.
@@ -32,7 +33,7 @@ export class NodeAnswer implements HttpAnswer {
     this.headers = new NodeHeaders(data.headers);
     this.#data = data;
     // Whoever reads it hears of its errors; one that comes when nobody does has nobody to tell.
-    data.body.on("error", ignore);
+    data.body.on("error", noop);
   }
 
   get ok(): boolean {
@@ -66,7 +67,7 @@ function decode(body: Readable, encoding: string | null): Readable {
     const create = decoders.get(name.trim());
     if (create === undefined) return stream;
     const decoder = create();
-    decoder.on("error", ignore);
+    decoder.on("error", noop);
     stream.on("error", (error) => decoder.destroy(error));
     decoder.on("close", () => body.destroy());
     stream = stream.pipe(decoder);
@@ -114,5 +115,3 @@ class NodeBody implements AnswerBody, AnswerReader {
     this.#stream.destroy();
   }
 }
-
-function ignore(): void {}

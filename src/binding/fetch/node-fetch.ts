@@ -11,6 +11,8 @@ import { followRedirects, type Hop, refuseRedirect } from "./redirects.js";
 export interface NodeFetchOptions {
   /** Which addresses may be connected to. Default: any. */
   readonly policy?: AddressPolicy | undefined;
+  /** Which addresses may be connected to when a redirect has led away from the origin that a call names. Default: `policy`. */
+  readonly redirectPolicy?: AddressPolicy | undefined;
   /** How names become addresses; used with a policy only. Default: as the system does it. */
   readonly lookup?: Lookup | undefined;
   /** Time for name, connection and TLS handshake together. Default: 5 s. */
@@ -68,14 +70,16 @@ async function openNetwork(options: NodeFetchOptions): Promise<Network> {
   const { ca, cert, key } = options.tls ?? {};
   const waiting = createTally();
   const closing = new AbortController();
-  const open = (tls: ClientTls): Agent => {
-    const connector = connectorOf(undici.buildConnector, options, { ...tls, signal: closing.signal });
+  const { policy, redirectPolicy = policy } = options;
+  const open = (tls: ClientTls, allowed: AddressPolicy | undefined): Agent => {
+    const judged = { ...options, policy: allowed };
+    const connector = connectorOf(undici.buildConnector, judged, { ...tls, signal: closing.signal });
     const connect = whenWanted(connector, (origin) => waiting.has(origin));
     // How long an agent may be silent is up to the deadline of the call.
     return new undici.Agent({ connect, headersTimeout: 0, bodyTimeout: 0 });
   };
-  const own = open({ ca, cert, key });
-  const foreign = cert === undefined ? own : open({ ca });
+  const own = open({ ca, cert, key }, policy);
+  const foreign = cert === undefined && redirectPolicy === policy ? own : open({ ca }, redirectPolicy);
   const Attempt = attemptOn(undici.Dispatcher);
   return {
     async send({ url, method, headers, abroad }, { body, signal }) {

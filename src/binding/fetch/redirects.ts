@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { HttpAnswer } from "../../protocol/fetch.js";
 import { isLoopback } from "./address-policy.js";
@@ -28,7 +29,7 @@ export async function followRedirects(first: Hop, send: (hop: Hop) => Promise<Ht
     const response = await send(hop);
     const next = nextHop(hop, response);
     if (next === undefined) return response;
-    response.body?.cancel().then(undefined, ignore);
+    response.body?.cancel().then(undefined, noop);
     if (next instanceof A2AError) throw next;
     if (count === redirectMax) throw astray(response, `more than ${redirectMax} redirects`);
     hop = next;
@@ -38,7 +39,7 @@ export async function followRedirects(first: Hop, send: (hop: Hop) => Promise<Ht
 /** An answer to somebody who wants to be led nowhere. */
 export function refuseRedirect(answer: HttpAnswer): HttpAnswer {
   if (!redirectStatuses.has(answer.status)) return answer;
-  answer.body?.cancel().then(undefined, ignore);
+  answer.body?.cancel().then(undefined, noop);
   throw astray(answer, "a redirect, which is not followed here");
 }
 
@@ -69,5 +70,3 @@ function astray({ status }: HttpAnswer, what: string): A2AError {
     metadata: { httpStatus: String(status) },
   });
 }
-
-function ignore(): void {}

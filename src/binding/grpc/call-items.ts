@@ -1,4 +1,5 @@
 import type { StatusObject } from "@grpc/grpc-js";
+import { over, type Step } from "../../protocol/async/steps.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import type { CallListener, OpenCall } from "./open-call.js";
 
@@ -16,13 +17,11 @@ export interface ItemSource {
   failure(outcome: StatusObject): unknown;
 }
 
-type Step = IteratorResult<StreamItem, undefined>;
 interface Waiter {
-  resolve(step: Step): void;
+  resolve(step: Step<StreamItem>): void;
   reject(error: unknown): void;
 }
 
-const done: Step = { done: true, value: undefined };
 /** Items that may wait for their reader before no more are asked for. */
 const highWater = 32;
 
@@ -48,7 +47,7 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
     return this;
   }
 
-  next(): Promise<Step> {
+  next(): Promise<Step<StreamItem>> {
     const item = this.#ready.shift();
     if (item !== undefined) {
       if (this.#rests && this.#ready.length === 0) this.#ask();
@@ -63,11 +62,11 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
   }
 
   /** Leaves the call, also while it is waited for. */
-  return(): Promise<Step> {
+  return(): Promise<Step<StreamItem>> {
     this.#ready.length = 0;
     this.#finish();
     this.#failure = undefined;
-    return Promise.resolve(done);
+    return Promise.resolve(over);
   }
 
   async #begin(): Promise<void> {
@@ -123,9 +122,9 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
     for (const { resolve, reject } of this.#waiters.splice(0)) this.#end().then(resolve, reject);
   }
 
-  #end(): Promise<Step> {
+  #end(): Promise<Step<StreamItem>> {
     const failure = this.#failure;
     this.#failure = undefined;
-    return failure === undefined ? Promise.resolve(done) : Promise.reject(failure.error);
+    return failure === undefined ? Promise.resolve(over) : Promise.reject(failure.error);
   }
 }

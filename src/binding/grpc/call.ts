@@ -1,5 +1,6 @@
 import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
 import { Metadata, ServerInterceptingCall, type ServerInterceptingCallInterface, status } from "@grpc/grpc-js";
+import { noop } from "../../protocol/async/noop.js";
 import { writeBinary, writeBuffer } from "../../protocol/codec/binary/writer.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
@@ -15,7 +16,6 @@ import { asBuffer, decodeMessage, headerOf, methodFor, type ServedMethod, type S
 const highWaterBytes = 32 * 1024;
 
 const succeeded = { code: status.OK, details: "OK", metadata: null };
-const ignore = (): void => {};
 
 /** What a call is served with. */
 export interface GrpcCallOptions {
@@ -124,7 +124,7 @@ export class GrpcCall extends ServerInterceptingCall {
   #reply(request: AnyMessage, reply: AnyMessage): void {
     const { face, operation, descriptor } = this.#method;
     const bytes = writeBuffer(descriptor.output, face.writeReply(operation, reply, request));
-    this.#send(bytes, ignore);
+    this.#send(bytes, noop);
   }
 
   /** Writes events as they come. What the operation has ready at once goes into one write; a full socket stops it. */
@@ -191,7 +191,7 @@ export class GrpcCall extends ServerInterceptingCall {
     this.#over = true;
     clearTimeout(this.#timer);
     this.#admitted?.end();
-    this.#events?.return?.().catch(ignore);
+    this.#events?.return?.().catch(noop);
   }
 }
 

@@ -1,9 +1,11 @@
 import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { ServerCredentials } from "@grpc/grpc-js";
+import { type A2AError, errorTable } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { ListenerLimits, RequestListener } from "../listen/connection.js";
 import { refuseHttp } from "../listen/http1-engine.js";
 import { goAway, type Http2Engine, keepSessions } from "../listen/http2-engine.js";
+import type { CallHead } from "../service.js";
 import type { GrpcServer } from "./server.js";
 
 // The one file that knows how gRPC and HTTP share a connection. grpc-js owns the HTTP/2 server and has no public hook
@@ -16,6 +18,8 @@ export interface GrpcEngineOptions {
   readonly http?: RequestListener | undefined;
   readonly limits: ListenerLimits;
   readonly logger: Logger;
+  /** Why a call is refused before anything of it is looked at. Default: none is. */
+  readonly refuse?: ((caller: Pick<CallHead, "header">) => A2AError | undefined) | undefined;
 }
 
 /** HTTP/2 for gRPC and HTTP: the content type of each stream decides. */
@@ -55,7 +59,7 @@ function captureHttp2({ server }: GrpcServer): { server: Http2Server | undefined
 type StreamListener = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ...rest: unknown[]) => void;
 
 /** Puts itself before the stream listeners of grpc-js. */
-function shareStreams(server: Http2Server, { grpc, http }: GrpcEngineOptions): void {
+function shareStreams(server: Http2Server, { grpc, http, refuse }: GrpcEngineOptions): void {
   const theirs = server.listeners("stream") as StreamListener[];
   const serveGrpc: StreamListener = (...stream) => {
     for (const listener of theirs) Reflect.apply(listener, server, stream);
@@ -68,6 +72,8 @@ function shareStreams(server: Http2Server, { grpc, http }: GrpcEngineOptions): v
       requests.emit("stream", stream, headers, ...rest);
       return;
     }
+    const refusal = refuse?.({ header: (name) => headerOf(headers, name) });
+    if (refusal !== undefined) return refuseCall(stream, refusal);
     if (isEndless(headers["grpc-timeout"])) delete headers["grpc-timeout"];
     const loading = grpc.prepare(headers[":path"] ?? "");
     if (loading === undefined) return serveGrpc(stream, headers, ...rest);
@@ -76,6 +82,18 @@ function shareStreams(server: Http2Server, { grpc, http }: GrpcEngineOptions): v
       () => stream.close(),
     );
   });
+}
+
+function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = (name === "host" ? headers[":authority"] : undefined) ?? headers[name];
+  return Array.isArray(value) ? value.join(", ") : value;
+}
+
+/** Answers a call by its trailers alone. */
+function refuseCall(stream: ServerHttp2Stream, { code, message }: A2AError): void {
+  stream.once("finish", () => stream.close(0));
+  const trailers = { "grpc-status": errorTable[code].grpc, "grpc-message": encodeURIComponent(message) };
+  stream.respond({ ":status": 200, "content-type": "application/grpc", ...trailers }, { endStream: true });
 }
 
 /** gRPC-Web is HTTP. */

@@ -1,4 +1,5 @@
 import { type ChannelInterface, type Metadata, type StatusObject, status } from "@grpc/grpc-js";
+import { noop } from "../../protocol/async/noop.js";
 
 /** A call under way. Its messages come one at a time, each asked for by `read`. */
 export interface OpenCall {
@@ -32,7 +33,7 @@ export interface CallRequest {
 export function openCall(channel: ChannelInterface, request: CallRequest, listener: CallListener): OpenCall {
   const call = channel.createCall(request.path, request.deadline, undefined, null, undefined);
   call.start(request.metadata, {
-    onReceiveMetadata: ignore,
+    onReceiveMetadata: noop,
     onReceiveMessage: (bytes: Uint8Array) => listener.onMessage(bytes),
     onReceiveStatus: (outcome) => listener.onEnd(outcome.code === status.OK ? undefined : outcome),
   });
@@ -44,5 +45,3 @@ export function openCall(channel: ChannelInterface, request: CallRequest, listen
     getPeer: () => call.getPeer(),
   };
 }
-
-function ignore(): void {}

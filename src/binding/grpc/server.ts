@@ -1,4 +1,5 @@
 import { Server, ServerInterceptingCall } from "@grpc/grpc-js";
+import { noop } from "../../protocol/async/noop.js";
 import type { GrpcFace } from "../../version/codec.js";
 import type { Service } from "../service.js";
 import { GrpcCall } from "./call.js";
@@ -50,7 +51,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       },
     ],
   });
-  for (const path of paths.keys()) server.register(path, unreachable, asBuffer, same, "unary");
+  // grpc-js wants a handler for each method; the interceptor answers the call before it comes to that.
+  for (const path of paths.keys()) server.register(path, noop, asBuffer, same, "unary");
   const health = createHealth(options.faces.map(({ service }) => service.typeName));
   const onDemand = new Map([
     ["grpc.health.v1", once(() => health.addTo(server))],
@@ -70,9 +72,6 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     },
   };
 }
-
-// grpc-js wants a handler for each method; the interceptor answers the call before it comes to that.
-const unreachable = (): void => {};
 
 function once(load: () => Promise<void>): () => Promise<void> {
   let loaded: Promise<void> | undefined;

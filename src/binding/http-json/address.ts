@@ -16,7 +16,7 @@ export interface Address {
  * The address of a request: the route of its operation that names most of what the request says (so a tenant goes into
  * the path), and behind it those that lead there by another verb.
  */
-export function addressesOf(face: HttpJsonFace, operation: Operation, request: JsonObject): readonly Address[] {
+export function addressesOf(face: HttpJsonFace, operation: Operation, request: JsonObject): Address[] {
   const routes = face.routes.filter((route) => route.operation.name === operation.name);
   const fitting = routes.filter((route) => fieldsOf(route).every((field) => isFilled(request[field])));
   const [first] = fitting;

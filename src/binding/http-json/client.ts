@@ -34,6 +34,8 @@ interface HttpClient {
   readonly send: SendHttp;
   readonly replyMaxBytes: number;
   readonly eventMaxLength: number;
+  /** The verb by which the agent has taken an operation that has two. */
+  readonly verbs: Map<Operation, string>;
 }
 
 /** One call on its way out. */
@@ -49,7 +51,8 @@ interface Outgoing {
 export function createHttpJsonTransport(options: HttpJsonTransportOptions): Operations<CallOptions> {
   const { face, url, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
   const base = url.replace(/\/+$/, "");
-  const client: HttpClient = { face, base, send: createSender(options, face), replyMaxBytes, eventMaxLength };
+  const send = createSender(options, face);
+  const client: HttpClient = { face, base, send, replyMaxBytes, eventMaxLength, verbs: new Map() };
   const jsonTypes = [...new Set([face.mediaType, jsonMediaType])].join(", ");
   const calls = createTransport({
     unary: (operation, request, call) => callUnary(client, { operation, request, options: call, accept: jsonTypes }),
@@ -88,24 +91,35 @@ async function* callStream(client: HttpClient, call: Outgoing): AsyncGenerator<S
 
 /** Sends a call and gives its answer when that is a success. */
 async function open(client: HttpClient, call: Outgoing): Promise<Incoming> {
-  const { operation, request } = call;
-  if (client.face.routes.every((route) => route.operation !== operation))
-    throw missingIn(client.face, operation, "HTTP+JSON");
-  const json = client.face.codec(operation).writeRequest(request);
-  const [first, second] = addressesOf(client.face, operation, isJsonObject(json) ? json : {});
-  if (first === undefined) throw new TypeError(`no route for ${operation.name}`);
-  const incoming = await sendTo(client, call, first);
-  if (incoming.response.ok) return incoming;
-  const error = await errorOf(client, incoming);
-  // The schema and the text of the specification name different verbs for the subscription (D-1): agents have either.
-  if (second === undefined || !isWrongVerb(incoming, error)) throw error;
-  const other = await sendTo(client, call, second);
-  if (other.response.ok) return other;
-  const otherError = await errorOf(client, other);
-  throw isWrongVerb(other, otherError) ? error : otherError;
+  const { operation } = call;
+  const taken = client.verbs.get(operation);
+  const addresses = placesOf(client, call, taken);
+  let failure: A2AError | undefined;
+  // The schema and the text of the specification name different verbs for the subscription (D-1): agents have either. One
+  // that has POST alone may take the GET for a question about a task with a strange id.
+  for (const address of addresses) {
+    const incoming = await sendTo(client, call, address);
+    if (incoming.response.ok) {
+      if (addresses.length > 1) client.verbs.set(operation, address.verb);
+      return incoming;
+    }
+    const error = await errorOf(client, incoming);
+    if (isUnrouted(incoming, error)) failure ??= error;
+    else if (error.code === "taskNotFound" && taken === undefined) failure = error;
+    else throw error;
+  }
+  throw failure ?? new TypeError(`no route for ${operation.name}`);
 }
 
-function isWrongVerb({ response }: Incoming, error: A2AError): boolean {
+/** Where the call may go, the verb that the agent has taken before first. Throws for an operation that the version lacks. */
+function placesOf({ face }: HttpClient, { operation, request }: Outgoing, taken: string | undefined): Address[] {
+  if (face.routes.every((route) => route.operation !== operation)) throw missingIn(face, operation, "HTTP+JSON");
+  const json = face.codec(operation).writeRequest(request);
+  const addresses = addressesOf(face, operation, isJsonObject(json) ? json : {});
+  return addresses.toSorted((a, b) => Number(b.verb === taken) - Number(a.verb === taken));
+}
+
+function isUnrouted({ response }: Incoming, error: A2AError): boolean {
   return response.status === 405 || (response.status === 404 && error.code !== "taskNotFound");
 }
 

@@ -23,30 +23,30 @@ export function readQueryRequest({ face, route, fields }: RouteMatch, query: str
 }
 
 /** The request of a route with body. `undefined`: an empty body. */
-export function readBodyRequest(
-  { face, route, fields }: RouteMatch,
-  query: string,
-  body: JsonValue | undefined,
-): JsonValue {
+export function readBodyRequest(match: RouteMatch, query: string, body: JsonValue | undefined): JsonValue {
   const json = body ?? {};
   if (typeof json !== "object" || Array.isArray(json)) return json;
-  const given = new Map(fields);
   const violations: FieldViolation[] = [];
-  if (query !== "") {
-    const parameters = parseQuery(query);
-    for (const name of pathFields(face.routes, route.operation)) {
-      for (const value of parameters.getAll(name)) {
-        if ((given.get(name) ?? value) !== value) violations.push(differs(name));
-        given.set(name, value);
-      }
-    }
-  }
-  for (const [field, value] of given) {
+  for (const [field, value] of givenFields(match, query, violations)) {
     if (!agrees(json, field, value)) violations.push(differs(field));
     json[field] = value;
   }
   if (violations.length > 0) throw invalidParams(...violations);
   return json;
+}
+
+/** What path and query say of the fields that may stand in a path. */
+function givenFields({ face, route, fields }: RouteMatch, query: string, violations: FieldViolation[]) {
+  if (query === "") return fields;
+  const given = new Map(fields);
+  const parameters = parseQuery(query);
+  for (const name of pathFields(face.routes, route.operation)) {
+    for (const value of parameters.getAll(name)) {
+      if ((given.get(name) ?? value) !== value) violations.push(differs(name));
+      given.set(name, value);
+    }
+  }
+  return given;
 }
 
 /** Fields that some route of the operation takes from its path: those may also stand in the query. */

@@ -10,17 +10,17 @@ export interface RouteMatch {
 }
 
 /** What the paths of the faces lead to. `allow`: the verbs of a path that the request's own verb does not fit. */
-export type Routed = { readonly match: RouteMatch } | { readonly allow: readonly string[] };
+type Routed = { readonly match: RouteMatch } | { readonly allow: readonly string[] };
 
 /** Picks those of the faces that may take the request, the best first, given which of them know its path and verb. */
-export type PickFaces = (knows: (face: HttpJsonFace) => boolean) => readonly HttpJsonFace[];
+type PickFaces = (knows: (face: HttpJsonFace) => boolean) => readonly HttpJsonFace[];
 
 export type Router = (verb: string, path: string, pick: PickFaces) => Routed;
 
 interface Entry {
   readonly face: HttpJsonFace;
   readonly route: HttpRoute;
-  /** Suffixes that a last segment without one of its own must not end with: such a path is meant for another route. */
+  /** Suffixes that a last field without one of its own must not end with: such a path is meant for another route. */
   readonly foreign: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export function createRouter(faces: readonly HttpJsonFace[]): Router {
     const suffixes = [...new Set(face.routes.map(({ suffix }) => suffix))].filter((suffix) => suffix !== "");
     for (const route of face.routes) {
       const entries = byLength.get(route.segments.length) ?? [];
-      entries.push({ face, route, foreign: route.suffix === "" ? suffixes : [] });
+      entries.push({ face, route, foreign: endsOpen(route) ? suffixes : [] });
       byLength.set(route.segments.length, entries);
     }
   }
@@ -59,6 +59,11 @@ function literalsOf({ segments }: HttpRoute): number {
   return segments.filter((segment) => "literal" in segment).length;
 }
 
+function endsOpen({ segments, suffix }: HttpRoute): boolean {
+  const last = segments.at(-1);
+  return suffix === "" && last !== undefined && "field" in last;
+}
+
 const noFields: ReadonlyMap<string, string> = new Map();
 
 function matchSegments({ route, foreign }: Entry, raw: readonly string[]): ReadonlyMap<string, string> | undefined {
@@ -70,13 +75,14 @@ function matchSegments({ route, foreign }: Entry, raw: readonly string[]): Reado
     const isLast = index === segments.length - 1;
     const text = raw[index] ?? "";
     const value = decodeEscapes(isLast ? text.slice(0, text.length - suffix.length) : text, "path");
-    if ("literal" in segment) {
-      if (segment.literal !== value) return undefined;
-      continue;
-    }
-    if (value === "" || (isLast && foreign.some((other) => text.endsWith(other)))) return undefined;
+    if (!fits(segment, value)) return undefined;
+    if ("literal" in segment) continue;
     fields ??= new Map();
     fields.set(segment.field, value);
   }
-  return fields ?? noFields;
+  return foreign.some((other) => last.endsWith(other)) ? undefined : (fields ?? noFields);
+}
+
+function fits(segment: HttpRoute["segments"][number], value: string): boolean {
+  return "literal" in segment ? segment.literal === value : value !== "";
 }

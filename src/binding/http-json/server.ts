@@ -17,7 +17,7 @@ import {
 } from "../http/call.js";
 import { formatEvent } from "../http/event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
-import { assertJson, replyTypeOf } from "../http/media-type.js";
+import { assertJson, errorTypeOf, replyTypeOf } from "../http/media-type.js";
 import { authenticate, handlerFor, type ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 import { readBodyRequest, readQueryRequest } from "./request.js";
@@ -74,7 +74,8 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
       return reply;
     }
     const answered = await callUnary(call, target, { request, message });
-    return jsonReply(request, 200, face.codec(operation).writeReply(answered, message), known);
+    const type = replyTypeOf(request, face.mediaType);
+    return jsonReply(200, face.codec(operation).writeReply(answered, message), { ...known, type });
   } catch (error) {
     return failure(request, known, service.publicError(error));
   } finally {
@@ -142,12 +143,16 @@ function failure(request: HttpRequest, known: Known, error: A2AError): HttpReply
   const { face, allow } = known;
   const headers = errorHeaders(error);
   if (allow !== undefined) headers["Allow"] = allow;
-  const reply = jsonReply(request, httpStatusOf(error), face.writeError(error), known);
+  const reply = jsonReply(httpStatusOf(error), face.writeError(error), { ...known, type: errorTypeOf(request) });
   return { ...reply, headers: { ...reply.headers, ...headers } };
 }
 
-function jsonReply(request: HttpRequest, status: number, json: unknown, { face, extensions }: Known): HttpReply {
+function jsonReply(
+  status: number,
+  json: unknown,
+  { face, extensions, type }: Known & { readonly type: string },
+): HttpReply {
   // A task that a shared cache kept would be somebody else's answer.
-  const headers = { "Content-Type": replyTypeOf(request, face.mediaType), "Cache-Control": "no-store" };
+  const headers = { "Content-Type": type, "Cache-Control": "no-store" };
   return { status, headers: withExtensions(headers, face, extensions), body: JSON.stringify(json) };
 }

@@ -41,6 +41,11 @@ export function cors(endpoint: HttpEndpoint, options: CorsOptions): HttpEndpoint
   };
 }
 
+/** Which origins the options let in. Throws as `cors` does. */
+export function allowedOrigins(options: CorsOptions): (origin: string) => boolean {
+  return resolvePolicy(options).allows;
+}
+
 interface Policy {
   readonly any: boolean;
   readonly credentials: boolean;

@@ -1,3 +1,5 @@
+import { noop } from "../../protocol/async/noop.js";
+import { over, type Step } from "../../protocol/async/steps.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import type { WireEvent } from "../../version/codec.js";
 import { eventStreamType } from "./media-type.js";
@@ -39,8 +41,7 @@ export interface EventStreamForm {
   readonly keepAliveMs: number;
 }
 
-type Piece = IteratorResult<string, undefined>;
-const end: Piece = { done: true, value: undefined };
+type Piece = Step<string>;
 
 // By hand and not as a generator: a generator cannot be left while it waits, and costs three turns of the microtask queue
 // for each event.
@@ -81,7 +82,7 @@ export class EventStream implements AsyncIterableIterator<string> {
 
   next(): Promise<Piece> {
     if (this.#text !== "") return Promise.resolve(this.#take());
-    if (this.#phase === "over") return Promise.resolve(end);
+    if (this.#phase === "over") return Promise.resolve(over);
     return new Promise((resolve) => {
       this.#taker = resolve;
       this.#read();
@@ -93,11 +94,11 @@ export class EventStream implements AsyncIterableIterator<string> {
     if (this.#phase === "live") {
       this.#finish();
       // Not waited for: an iterator that is blocked ends when its own wait does.
-      this.#items.return?.().then(undefined, ignore);
+      this.#items.return?.().then(undefined, noop);
     }
     this.#opening()?.resolve();
-    this.#hand(end);
-    return Promise.resolve(end);
+    this.#hand(over);
+    return Promise.resolve(over);
   }
 
   #read(): void {
@@ -117,7 +118,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     try {
       this.#text += done ? this.#form.writeEnd() : this.#form.write(result.value);
     } catch (error) {
-      this.#items.return?.().then(undefined, ignore);
+      this.#items.return?.().then(undefined, noop);
       this.#onFailure(error);
       return;
     }
@@ -151,7 +152,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   readonly #handOver = (): void => {
     if (this.#taker === undefined) return;
     if (this.#text !== "") this.#hand(this.#take());
-    else if (this.#phase === "over") this.#hand(end);
+    else if (this.#phase === "over") this.#hand(over);
   };
 
   readonly #onFailure = (error: unknown): void => {
@@ -209,8 +210,6 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#handOver();
   }
 }
-
-function ignore(): void {}
 
 const inNextTurn: (run: () => void) => void =
   typeof setImmediate === "function" ? (run) => void setImmediate(run) : (run) => void setTimeout(run, 0);

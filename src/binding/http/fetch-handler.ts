@@ -1,5 +1,7 @@
+import { noop } from "../../protocol/async/noop.js";
 import { bodyCutOff, bodyTimedOut, bodyTimeoutDefaultMs, bodyTooLarge } from "./body-error.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
+import { twoHosts } from "./one-host.js";
 
 export interface FetchHandlerOptions {
   /** Path that the endpoint is mounted at, cut off before it is asked. Default: none. */
@@ -19,6 +21,8 @@ export function fetchHandler(
   return async (request) => {
     const url = new URL(request.url);
     if (!isBelow(url.pathname, base)) return notFound();
+    // Several headers of one name are one list here.
+    if (request.headers.get("host")?.includes(",") === true) return responseFromReply(twoHosts);
     const reply = await endpoint(new FetchRequest(request, url, url.pathname.slice(base.length), options));
     return reply === undefined ? notFound() : responseFromReply(reply);
   };
@@ -67,7 +71,7 @@ class FetchRequest implements HttpRequest {
     let timedOut = false;
     const timer = setTimeout(() => {
       timedOut = true;
-      reader.cancel().catch(ignore);
+      reader.cancel().catch(noop);
     }, timeoutMs);
     try {
       const bytes = await readAll(reader, maxBytes);
@@ -95,7 +99,7 @@ async function readAll(reader: ByteReader, maxBytes: number): Promise<Uint8Array
     if (done) break;
     bytes += value.length;
     if (bytes > maxBytes) {
-      reader.cancel().catch(ignore);
+      reader.cancel().catch(noop);
       throw bodyTooLarge(maxBytes);
     }
     chunks.push(value);
@@ -142,11 +146,9 @@ function streamOf(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Ui
         else controller.enqueue(typeof value === "string" ? encoder.encode(value) : value);
       },
       cancel() {
-        iterator.return?.().then(undefined, ignore);
+        iterator.return?.().then(undefined, noop);
       },
     },
     { highWaterMark: 0 },
   );
 }
-
-function ignore(): void {}

@@ -39,13 +39,14 @@ function shown(value: string): string {
   return value.slice(0, 64).replace(/[^\x20-\x7e]/g, "?");
 }
 
-/**
- * The type of an HTTP+JSON reply: what `Accept` names first, else the type of the request, else the version's. A caller that
- * takes nothing but event streams and is told of an error gets plain JSON, since that is what such callers read.
- */
+/** The type of an HTTP+JSON reply: what `Accept` names first, else the type of the request, else the version's. */
 export function replyTypeOf(request: HttpRequest, otherwise: string): string {
-  const named = acceptedType(request.header("accept")) ?? jsonTypeOf(request.header("content-type"));
-  return named ?? (wantsEventStream(request) ? jsonMediaType : otherwise);
+  return acceptedType(request.header("accept")) ?? jsonTypeOf(request.header("content-type")) ?? otherwise;
+}
+
+/** The type of an HTTP+JSON error: what `Accept` names first, else plain JSON, which every client reads. */
+export function errorTypeOf(request: HttpRequest): string {
+  return acceptedType(request.header("accept")) ?? jsonMediaType;
 }
 
 /** Whether a caller asks for event streams, and for nothing else by its name. */

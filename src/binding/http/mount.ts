@@ -12,19 +12,6 @@ export function mount(prefix: string, endpoint: HttpEndpoint): HttpEndpoint {
   };
 }
 
-/** Asks the endpoints in order, until one says that the path is its own. */
-export function anyOf(endpoints: readonly HttpEndpoint[]): HttpEndpoint {
-  return async (request) => {
-    for (const endpoint of endpoints) {
-      const answer = endpoint(request);
-      if (answer === undefined) continue;
-      const reply = await answer;
-      if (reply !== undefined) return reply;
-    }
-    return undefined;
-  };
-}
-
 class RequestBelow implements HttpRequest {
   readonly path: string;
   readonly #above: HttpRequest;

@@ -1,8 +1,10 @@
+import { noop } from "../../protocol/async/noop.js";
 import { bodyTimeoutDefaultMs } from "./body-error.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
 import type { NodeIncoming } from "./node-body.js";
 import { writeReply } from "./node-reply.js";
 import { NodeRequest, type NodeResponse, splitTarget } from "./node-request.js";
+import { namesTwoHosts, twoHosts } from "./one-host.js";
 
 export interface NodeListenerOptions {
   /** How long a request's body may take to arrive, in milliseconds. Default: 30,000. */
@@ -22,7 +24,11 @@ export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOption
   const { bodyTimeoutMs = bodyTimeoutDefaultMs, onError } = options;
   return (req, res, next) => {
     // A socket that fails is told of by `close`; without a listener its error would end the process.
-    res.on("error", ignore);
+    res.on("error", noop);
+    if (namesTwoHosts(req)) {
+      writeReply(req, res, twoHosts);
+      return;
+    }
     const { path, query } = splitTarget(req.url ?? "/");
     const write = (reply: HttpReply | undefined): void => {
       if (reply === undefined && next !== undefined) next();
@@ -47,5 +53,3 @@ function answered(endpoint: HttpEndpoint, request: HttpRequest): Promise<HttpRep
     return Promise.reject(error);
   }
 }
-
-function ignore(): void {}

@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import type { HttpReply } from "./http.js";
 import { contentLength, hasBody, type NodeIncoming } from "./node-body.js";
 import { isGone, type NodeResponse } from "./node-request.js";
@@ -103,11 +104,9 @@ function throwAway(req: NodeIncoming, done: () => void): void {
 function writePieces(res: NodeResponse, status: number, headers: string[], pieces: Pieces): void {
   const iterator = pieces[Symbol.asyncIterator]();
   if (isGone(res)) {
-    iterator.return?.().then(undefined, ignore);
+    iterator.return?.().then(undefined, noop);
     return;
   }
   writeHead(res, status, headers);
   new PieceWriter(res, iterator).start();
 }
-
-function ignore(): void {}

@@ -64,7 +64,9 @@ export class NodeRequest implements HttpRequest {
   }
 
   header(name: string): string | undefined {
-    const value = this.#req.headers[name] ?? (name === "host" ? this.#req.headers[":authority"] : undefined);
+    const { headers } = this.#req;
+    // In HTTP/2 the target says the host; a field beside it may say something else.
+    const value = (name === "host" ? headers[":authority"] : undefined) ?? headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
   }
 

@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import type { NodeResponse } from "./node-request.js";
 
 export type Pieces = AsyncIterable<string | Uint8Array>;
@@ -45,7 +46,7 @@ export class PieceWriter {
 
   readonly #onClose = (): void => {
     this.#state = "left";
-    if (!this.#res.writableEnded) this.#iterator.return?.().then(undefined, ignore);
+    if (!this.#res.writableEnded) this.#iterator.return?.().then(undefined, noop);
   };
 }
 
@@ -54,5 +55,3 @@ function write(res: NodeResponse, piece: string | Uint8Array): boolean {
   if (piece.length === 0) return true;
   return "stream" in res ? res.write(piece) : res.write(piece);
 }
-
-function ignore(): void {}

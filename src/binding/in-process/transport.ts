@@ -1,7 +1,9 @@
 import { type Message as AnyMessage, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { type Clock, callerClock } from "../../protocol/async/clock.js";
+import { noop } from "../../protocol/async/noop.js";
 import { validate } from "../../protocol/check/validate.js";
 import type { CallOptions, Principal, ServerContext } from "../../protocol/context.js";
-import { A2AError, invalidParams } from "../../protocol/errors.js";
+import { A2AError, invalidParams, toldError } from "../../protocol/errors.js";
 import { type StreamResponse, StreamResponseSchema } from "../../protocol/model.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
 import {
@@ -12,7 +14,7 @@ import {
 } from "../../protocol/service-parameters.js";
 import { defaultValidationLimits, type ValidationLimits } from "../../protocol/validation-limits.js";
 import { versionTable } from "../../version/versions.js";
-import { Attendance, type Timers } from "../call-deadline.js";
+import { Attendance } from "../call-deadline.js";
 import { leavable } from "../cancelable.js";
 import { authenticate, type ServerCall } from "../server-call.js";
 import type { BindingLimits, Service } from "../service.js";
@@ -32,11 +34,11 @@ export interface InProcessOptions {
   readonly door?: InProcessDoor | undefined;
   readonly limits?: InProcessLimits | undefined;
   /** What time limits of calls go by. Default: the machine's time. */
-  readonly clock?: Timers | undefined;
+  readonly clock?: Pick<Clock, "after"> | undefined;
 }
 
 /** What a request may hold, and its size in binary. */
-export type InProcessLimits = ValidationLimits & Pick<BindingLimits, "contentMaxBytes">;
+type InProcessLimits = ValidationLimits & Pick<BindingLimits, "contentMaxBytes">;
 
 /**
  * Calls a handler in this process, without a wire. Requests are checked as a binding checks them. What goes in and what
@@ -51,7 +53,7 @@ export function createInProcessTransport(
     door: gateOf(options),
     headers: lowerCased({ [versionParameter]: options.version ?? "", ...options.headers }),
     limits: options.limits ?? { ...defaultValidationLimits, contentMaxBytes: Number.POSITIVE_INFINITY },
-    clock: options.clock ?? machineTimers,
+    clock: options.clock ?? callerClock,
   };
   const calls = createTransport({
     unary: (operation, request, call) => callUnary(end, { operation, request, options: call }),
@@ -67,7 +69,7 @@ interface HandlerEnd {
   readonly door: InProcessDoor;
   readonly headers: Readonly<Record<string, string>>;
   readonly limits: InProcessLimits;
-  readonly clock: Timers;
+  readonly clock: Pick<Clock, "after">;
 }
 
 interface Call {
@@ -107,7 +109,7 @@ async function* callStream(
   let items: AsyncIterator<StreamItem> | undefined;
   const leave = (): void => {
     if (attendance.isOver || left.aborted) opened?.leave(attendance.reason);
-    items?.return?.().then(undefined, ignore);
+    items?.return?.().then(undefined, noop);
     opened?.end();
   };
   // At once, and not when a reader who is at work with an event comes back.
@@ -182,9 +184,9 @@ const openDoor: InProcessDoor = {
   versions: versionTable.map(({ name }) => name),
   authenticate: () => ({ owner: "anonymous" }),
   extensions: (requested) => requested,
-  enter: () => ignore,
+  enter: () => noop,
   publicError: (error) =>
-    error instanceof A2AError ? error : new A2AError("internalError", "internal error", { cause: error }),
+    error instanceof A2AError ? toldError(error) : new A2AError("internalError", "internal error", { cause: error }),
 };
 
 /** The door, with the caller that the options name. */
@@ -200,15 +202,6 @@ function gateOf({ door = openDoor, principal }: InProcessOptions): InProcessDoor
   };
 }
 
-const machineTimers: Timers = {
-  after(ms, run) {
-    const timer = setTimeout(run, ms);
-    return () => clearTimeout(timer);
-  },
-};
-
 function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
-
-function ignore(): void {}

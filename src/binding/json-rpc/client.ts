@@ -23,68 +23,77 @@ import {
   type SendHttp,
 } from "../fetch/call.js";
 import { eventStreamType, jsonMediaType } from "../http/media-type.js";
-import { createTransport, missingIn } from "../transport.js";
+import { createTransport, missingIn, OtherVersionError } from "../transport.js";
 
 export interface JsonRpcTransportOptions extends HttpTransportOptions {
   readonly face: JsonRpcFace;
+  /** Whether it is open that the agent speaks this version: an answer in the form of an older one throws `OtherVersionError`. */
+  readonly isGuess?: boolean | undefined;
 }
 
 interface RpcClient {
   readonly face: JsonRpcFace;
-  readonly send: (body: string, accept: string, options: CallOptions, left?: AbortSignal) => Promise<Incoming>;
+  readonly send: SendHttp;
+  readonly url: string;
   readonly nextId: () => number;
+  readonly isGuess: boolean;
   readonly replyMaxBytes: number;
   readonly eventMaxLength: number;
 }
 
+interface RpcCall {
+  readonly operation: Operation;
+  readonly request: AnyMessage;
+  readonly options: CallOptions;
+  readonly left?: AbortSignal;
+}
+
 /** The client end of JSON-RPC: calls an agent by `fetch`. */
 export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operations<CallOptions> {
-  const { face, url, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
-  const sender: SendHttp = createSender(options, face);
+  const { face, url, isGuess = false, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
   let lastId = 0;
   const client: RpcClient = {
     face,
-    send: (body, accept, callOptions, left) =>
-      sender({ method: "POST", url, accept, contentType: jsonMediaType, body, options: callOptions, left }),
+    send: createSender(options, face),
+    url,
     nextId: () => ++lastId,
+    isGuess,
     replyMaxBytes,
     eventMaxLength,
   };
   const calls = createTransport({
-    unary: async (operation, request, call) =>
-      operation.name === "getExtendedAgentCard" && face.extendedCardUrl !== undefined
-        ? readExtendedCard(client, sender, face.extendedCardUrl(url), operation, request, call)
-        : callUnary(client, operation, request, call),
-    stream: (operation, request, call) => leavable((left) => callStream(client, operation, request, call, left)),
+    unary: async (operation, request, callOptions) => {
+      const call = { operation, request, options: callOptions };
+      return operation.name === "getExtendedAgentCard" && face.extendedCardUrl !== undefined
+        ? readExtendedCard(client, call, face.extendedCardUrl(url))
+        : callUnary(client, call);
+    },
+    stream: (operation, request, callOptions) =>
+      leavable((left) => callStream(client, { operation, request, options: callOptions, left })),
   });
   return face.call?.(calls) ?? calls;
 }
 
-function bodyOf({ face, nextId }: RpcClient, operation: Operation, request: AnyMessage): string {
+function post({ face, nextId, send, url }: RpcClient, call: RpcCall, accept: string): Promise<Incoming> {
+  const { operation, request, options, left } = call;
   const method = face.methodOf(operation);
   if (method === undefined) throw missingIn(face, operation, "JSON-RPC");
   const params = face.codec(operation).writeRequest(request);
-  return JSON.stringify({ jsonrpc: "2.0", id: nextId(), method, params });
+  const body = JSON.stringify({ jsonrpc: "2.0", id: nextId(), method, params });
+  return send({ method: "POST", url, accept, contentType: jsonMediaType, body, options, left });
 }
 
-async function callUnary(
-  client: RpcClient,
-  operation: Operation,
-  request: AnyMessage,
-  options: CallOptions,
-): Promise<AnyMessage> {
-  const incoming = await client.send(bodyOf(client, operation, request), jsonMediaType, options);
+async function callUnary(client: RpcClient, call: RpcCall): Promise<AnyMessage> {
+  const { operation, request } = call;
+  const incoming = await post(client, call, jsonMediaType);
   return client.face.codec(operation).readReply(await readResult(client, incoming), request);
 }
 
 /** The extended card of a version that reads it by GET, and says by the status alone what is wrong. */
 async function readExtendedCard(
-  { face, replyMaxBytes }: RpcClient,
-  send: SendHttp,
+  { face, send, replyMaxBytes }: RpcClient,
+  { operation, request, options }: RpcCall,
   url: string,
-  operation: Operation,
-  request: AnyMessage,
-  options: CallOptions,
 ): Promise<AnyMessage> {
   const incoming = await send({ method: "GET", url, accept: jsonMediaType, options });
   const text = await readText(incoming, replyMaxBytes);
@@ -95,7 +104,8 @@ async function readExtendedCard(
 }
 
 /** The result of an answer that is one JSON object. An error is read whatever the HTTP status says. */
-async function readResult({ face, replyMaxBytes }: RpcClient, incoming: Incoming): Promise<JsonValue | undefined> {
+async function readResult(client: RpcClient, incoming: Incoming): Promise<JsonValue | undefined> {
+  const { face, replyMaxBytes } = client;
   const { response } = incoming;
   const text = await readText(incoming, replyMaxBytes);
   const json = response.ok ? parseAnswer(text) : parseOrNothing(text);
@@ -104,7 +114,7 @@ async function readResult({ face, replyMaxBytes }: RpcClient, incoming: Incoming
       throw withAnswerHeaders(withStatus(face.readError(json["error"]), incoming), response.headers);
     }
     // An empty reply may be left out, result and all.
-    if (response.ok && ("result" in json || json["jsonrpc"] === "2.0")) return json["result"];
+    if (response.ok && ("result" in json || json["jsonrpc"] === "2.0")) return formed(client, json["result"]);
   }
   if (response.ok) throw new A2AError("invalidAgentResponse", "the agent's answer is no JSON-RPC response");
   throw withAnswerHeaders(errorFromHttpStatus(incoming), incoming.response.headers);
@@ -112,15 +122,11 @@ async function readResult({ face, replyMaxBytes }: RpcClient, incoming: Incoming
 
 async function* callStream(
   client: RpcClient,
-  operation: Operation,
-  request: AnyMessage,
-  options: CallOptions,
-  left: AbortSignal,
+  call: RpcCall & { readonly left: AbortSignal },
 ): AsyncGenerator<StreamItem, void, undefined> {
-  const reader = client.face.readStream(operation, request);
-  const body = bodyOf(client, operation, request);
+  const reader = client.face.readStream(call.operation, call.request);
   try {
-    const incoming = await client.send(body, `${eventStreamType}, ${jsonMediaType}`, options, left);
+    const incoming = await post(client, call, `${eventStreamType}, ${jsonMediaType}`);
     if (!isEventStream(incoming)) {
       yield* reader.read((await readResult(client, incoming)) ?? null);
       return;
@@ -132,16 +138,24 @@ async function* callStream(
       }
     }
   } catch (error) {
-    if (!left.aborted) throw error;
+    if (!call.left.aborted) throw error;
   }
 }
 
-function resultOfEvent({ face }: RpcClient, data: string): JsonValue {
+function resultOfEvent(client: RpcClient, data: string): JsonValue {
+  const { face } = client;
   const json = parseAnswer(data);
   if (isJsonObject(json)) {
     if (json["error"] !== undefined && json["error"] !== null) throw face.readError(json["error"]);
     // An event may hold nothing, and be all in its name.
-    return json["result"] ?? null;
+    return formed(client, json["result"]) ?? null;
   }
   throw new A2AError("invalidAgentResponse", "an event of the stream is no JSON-RPC response");
+}
+
+/** A result, which where the version is a guess has to be in its form. */
+function formed({ face, isGuess }: RpcClient, result: JsonValue | undefined): JsonValue | undefined {
+  if (!isGuess || result === undefined || face.isOfOlder?.(result) !== true) return result;
+  const told = `the agent was called in version ${face.version} and answers in the form of an older one`;
+  throw new OtherVersionError("invalidAgentResponse", `${told}, in which it is called from now on`);
 }

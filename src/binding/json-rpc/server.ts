@@ -1,4 +1,4 @@
-import { A2AError } from "../../protocol/errors.js";
+import { A2AError, toldError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcFace } from "../../version/codec.js";
 import { facesFor, versionsOf } from "../../version/detect.js";
@@ -183,15 +183,22 @@ function rpcForm(rpc: RpcEnd, known: Known, operation: Operation, message: Reque
 
 type RequestMessage = Parameters<JsonRpcFace["writeStream"]>[1];
 
-function failure(known: Known, error: A2AError): HttpReply {
-  const own = ownStatus.has(httpStatusOf(error));
+function failure(known: Known, thrown: A2AError): HttpReply {
+  const own = ownStatus.has(httpStatusOf(thrown));
+  const error = inOwnWords(thrown);
   const asEvent = known.readsEvents && !own;
   const headers = { ...(asEvent ? eventStreamHeaders : jsonHeaders), ...errorHeaders(error) };
   return {
-    status: own ? httpStatusOf(error) : 200,
+    status: own ? httpStatusOf(thrown) : 200,
     headers: withExtensions(headers, known.face, known.extensions),
     body: asEvent ? failureEvent(known, error) : errorText(known, error),
   };
+}
+
+/** HTTP alone tells a body that cannot be read from content that is not accepted: the protocol has one error for both. */
+function inOwnWords(error: A2AError): A2AError {
+  if (error.code !== "unsupportedMediaType") return error;
+  return toldError(new A2AError("contentTypeNotSupported", error.message));
 }
 
 function failureEvent(known: Known, error: A2AError): string {

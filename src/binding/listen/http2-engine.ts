@@ -1,5 +1,6 @@
 import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
+import { noop } from "../../protocol/async/noop.js";
 import type { ListenerLimits, RequestListener } from "./connection.js";
 
 /** Whoever takes the HTTP/2 connections of a listener. */
@@ -35,7 +36,7 @@ export function keepSessions(server: Http2Server, limits: ListenerLimits): Reado
     maxHeaderListSize: limits.headerMaxBytes,
   });
   // A peer that breaks the protocol loses its session; there is nobody else to tell.
-  server.on("sessionError", () => {});
+  server.on("sessionError", noop);
   server.on("session", (session) => {
     sessions.add(session);
     session.on("close", () => sessions.delete(session));

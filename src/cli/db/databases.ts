@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
+import { systemClock } from "../../protocol/async/system-clock.js";
 import type { Place } from "../../store/sql/dialect.js";
 import { type Pruned, prune as pruneAll } from "../../store/sql/maintenance.js";
 import { migrate as migrateAll, migrationSql, type SchemaStatus, schemaStatus } from "../../store/sql/migrate.js";
+import { createMigrationReport } from "../../store/sql/migration-report.js";
 import { renewIncarnations } from "../../store/sql/renew.js";
 import type { Backend, Retention } from "../../store/sql/rows.js";
 import { storeErrorFrom } from "../../store/sql/store-error.js";
@@ -12,10 +14,18 @@ export function status(place: DatabasePlace): Promise<SchemaStatus> {
   return within(place, "existing", ({ db, dialect }) => schemaStatus({ db, dialect }));
 }
 
-/** Brings the schema up to date, or makes it, and the file with it. */
-export function migrate(place: DatabasePlace): Promise<SchemaStatus> {
+/** Brings the schema up to date, or makes it, and the file with it. `say`: told how far it is, when it takes long. */
+export function migrate(place: DatabasePlace, say: (line: string) => void): Promise<SchemaStatus> {
   return within(place, "any", async ({ db, dialect }) => {
-    await migrateAll({ db, dialect });
+    const migration = createMigrationReport({
+      clock: systemClock,
+      say: (line, { seconds }) => (seconds < 1 ? undefined : say(line)),
+    });
+    try {
+      await migrateAll({ db, dialect }, migration.report);
+    } finally {
+      migration.end();
+    }
     return schemaStatus({ db, dialect });
   });
 }

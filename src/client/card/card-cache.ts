@@ -1,7 +1,7 @@
 import type { AgentCard } from "../../protocol/model.js";
 
 /** A card as it was fetched. */
-export interface CachedCard {
+interface CachedCard {
   readonly card: AgentCard;
   readonly etag: string;
 }

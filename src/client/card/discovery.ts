@@ -1,7 +1,9 @@
 import { parseAnswer, readText } from "../../binding/fetch/answer.js";
-import { A2AError, ConnectionError } from "../../protocol/errors.js";
+import { fetchFailure } from "../../binding/fetch/failure.js";
+import { A2AError } from "../../protocol/errors.js";
 import type { Fetch } from "../../protocol/fetch.js";
 import type { AgentCard } from "../../protocol/model.js";
+import { versionParameter } from "../../protocol/service-parameters.js";
 import type { CardCache } from "./card-cache.js";
 import type { ReadCard } from "./read-card.js";
 
@@ -13,6 +15,8 @@ export interface DiscoveryOptions {
   readonly maxBytes: number;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** Version whose card is asked for. Default: the card for readers of any. */
+  readonly version?: string | undefined;
 }
 
 /** A card, and where it was found. */
@@ -67,9 +71,10 @@ export async function findCard(urls: readonly string[], options: DiscoveryOption
 
 /** Fetches a card, or gives the HTTP status of a URL that has none. */
 async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLimit): Promise<AgentCard | number> {
-  const { cache, maxBytes, readCard } = options;
-  const cached = cache?.get(url);
-  const headers: Record<string, string> = { accept: "application/json", ...options.headers };
+  const { cache, maxBytes, readCard, version } = options;
+  const name = version === undefined ? url : `${url}#${version}`;
+  const cached = cache?.get(name);
+  const headers = headersOf(options);
   if (cached !== undefined) headers["if-none-match"] = cached.etag;
   const failure = (cause: unknown): unknown => limit.failure(url, cause);
   try {
@@ -77,7 +82,7 @@ async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLi
     if (response.ok) {
       const card = await readCard(parseAnswer(await readText({ response, failure }, maxBytes)));
       const etag = response.headers.get("etag");
-      if (etag !== null) cache?.set(url, { card, etag });
+      if (etag !== null) cache?.set(name, { card, etag });
       return card;
     }
     await response.body?.cancel();
@@ -85,6 +90,13 @@ async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLi
   } catch (cause) {
     throw failure(cause);
   }
+}
+
+function headersOf({ headers, version }: DiscoveryOptions): Record<string, string> {
+  const own = { accept: "application/json", ...headers };
+  if (version === undefined) return own;
+  const others = Object.entries(own).filter(([name]) => name.toLowerCase() !== versionParameter);
+  return { ...Object.fromEntries(others), [versionParameter]: version };
 }
 
 /** What ends the search for a card. */
@@ -102,7 +114,7 @@ function limitOf({ signal, timeoutMs }: DiscoveryOptions): SearchLimit {
       if (signal?.aborted === true) return signal.reason;
       if (late.aborted)
         return new A2AError("deadlineExceeded", `${url} gave no card within ${timeoutMs} ms`, { cause });
-      return new ConnectionError(`cannot fetch the agent card from ${url}`, { cause, written: true });
+      return fetchFailure({ what: `cannot fetch the agent card from ${url}`, cause, begun: true });
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { appendChunk } from "../../protocol/artifact-chunks.js";
+import { appendChunk, joinRepeats } from "../../protocol/artifact-chunks.js";
 import { isSameMessage } from "../../protocol/check/same-message.js";
 import { emptyTask } from "../../protocol/fold.js";
 import { type Artifact, type Part, Role, type StreamResponse, type Task } from "../../protocol/model.js";
@@ -10,19 +10,46 @@ import { type Artifact, type Part, Role, type StreamResponse, type Task } from "
  * that no event could tell.
  */
 export function differenceOf(known: Task, now: Task): readonly StreamResponse[] | undefined {
-  if (known.id !== now.id || known.artifacts.length > now.artifacts.length || wasSaid(known, now)) return undefined;
+  if (known.id !== now.id || wasSaid(known, now)) return undefined;
+  const events = artifactsBehind(known, now);
+  const metadata = addedTo(known.metadata, now.metadata);
+  if (events === undefined || metadata === undefined) return undefined;
+  if (known.status !== undefined && now.status === undefined) return undefined;
+  if (hasMembers(metadata) || isOtherStatus(known, now)) events.push(statusEvent(now, metadata));
+  return events;
+}
+
+/** What the artifacts have more; `undefined` when something was replaced or taken away. */
+function artifactsBehind(known: Task, now: Task): StreamResponse[] | undefined {
   const events: StreamResponse[] = [];
-  for (const [index, artifact] of now.artifacts.entries()) {
-    const before = known.artifacts[index];
+  const heard = new Map(joinRepeats(known.artifacts).map((artifact, index) => [nameOf(artifact, index), artifact]));
+  for (const [index, artifact] of joinRepeats(now.artifacts).entries()) {
+    const name = nameOf(artifact, index);
+    const before = heard.get(name);
+    heard.delete(name);
     const parts = before === undefined ? artifact.parts : moreOf(before, artifact);
     if (parts === undefined) return undefined;
     const append = before !== undefined;
     if (!append || parts.length > 0) events.push(artifactEvent(now, { ...artifact, parts }, append));
   }
-  const metadata = addedTo(known.metadata, now.metadata);
-  if (metadata === undefined || (known.status !== undefined && now.status === undefined)) return undefined;
-  if (hasMembers(metadata) || isOtherStatus(known, now)) events.push(statusEvent(now, metadata));
-  return events;
+  return heard.size > 0 ? undefined : events;
+}
+
+/** Whether a task tells its reader no more, and nothing else, than one that is known; times and ids of messages tell nothing. */
+export function isSameContent(known: Task, now: Task): boolean {
+  const status = saysTheSame(known.status, now.status) ? known.status : now.status;
+  const { status: _, ...rest } = now;
+  return differenceOf(known, status === undefined ? rest : { ...rest, status })?.length === 0;
+}
+
+function saysTheSame(before: Task["status"], now: Task["status"]): boolean {
+  const parts = addedParts(before?.message?.parts ?? [], now?.message?.parts ?? []);
+  return before?.state === now?.state && parts?.length === 0;
+}
+
+/** What an artifact is known by: its id, or its place where it has none. */
+function nameOf({ artifactId }: Artifact, index: number): string | number {
+  return artifactId || index;
 }
 
 /** Whether the agent has said something in between that is in neither the status nor an artifact any more. */

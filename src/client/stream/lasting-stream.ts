@@ -1,4 +1,7 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { noop } from "../../protocol/async/noop.js";
+import { grownPause } from "../../protocol/async/retry.js";
+import { over, type Step } from "../../protocol/async/steps.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { SendMessageRequest } from "../../protocol/model.js";
@@ -7,10 +10,11 @@ import { isStop } from "../../protocol/states.js";
 import { isCut } from "../failures.js";
 import { allowanceOf } from "../timing.js";
 import { Resumption, type ResumptionOptions, type Source, subscribeToTask } from "./resumption.js";
+import { SilenceWatch } from "./silence-watch.js";
 import { numbered, TaskView } from "./task-view.js";
 
 export interface LastingStreamOptions extends ResumptionOptions {
-  /** Breaks in a row, without an event or a quiet half minute between them, after which the stream fails. */
+  /** Breaks in a row after which the stream fails. Events and time between them make up for breaks. */
   readonly maxBreaks: number;
   /** Whether the agent goes on behind the id of an event; of another one the ids mean nothing. Default: true. */
   readonly numbers?: boolean | undefined;
@@ -23,12 +27,13 @@ export interface StreamCall {
   readonly options: CallOptions;
 }
 
-type Step = IteratorResult<StreamItem, undefined>;
-
-const done: Step = { done: true, value: undefined };
-const firstPauseMs = 100;
-/** A connection that stood so long was sound, whether or not it had something to tell. */
-const soundMs = 30_000;
+const ended: AsyncIterator<StreamItem, undefined> = { next: async () => over };
+const pauses = { firstMs: 100, maxMs: 5_000 };
+// What makes up for one break. An agent that closes after each event makes progress, but must not cause a busy loop: the
+// first event of a connection pays for most of a break, and time or further events pay for the rest.
+const soundMs = 6_000;
+const firstEventPays = 0.75;
+const furtherEventPays = 0.1;
 
 /**
  * A stream that goes on when its connection breaks: behind the last event where the agent numbers them, else from a
@@ -46,9 +51,17 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #rest: AsyncIterator<StreamItem, unknown> | undefined;
   /** It is the first connection that is read. */
   #isFirst = true;
+  readonly #watch: SilenceWatch | undefined;
+  /** The connection was left, since the task has gone on without it. */
+  #isStale = false;
+  /** The agent has told something of its own since the last connection that was left so. */
+  #isLively = true;
+  /** Breaks that nothing has made up for yet. */
   #breaks = 0;
-  /** When the connection was asked for. */
+  /** When the connection was opened. */
   #since: number;
+  /** The connection has delivered no event yet. */
+  #isSilent = true;
   /** Somebody is being answered; who else asks meanwhile waits for that. */
   #isAsked = false;
   readonly #waiting: (() => void)[] = [];
@@ -61,10 +74,12 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     const left = this.#left.signal;
     const signal = call.options.signal === undefined ? left : AbortSignal.any([call.options.signal, left]);
     const allowance = allowanceOf(call.options, options.clock);
-    const { numbers = true, streaming } = options;
+    const { numbers = true, streaming, clock, snapshotTimeoutMs: silenceMs = Number.POSITIVE_INFINITY } = options;
     const toTheEnd = operation === subscribeToTask;
     const goesOn = toTheEnd || (streaming !== false && isOfKnownTask(request as SendMessageRequest));
     this.#view = new TaskView({ toTheEnd, goesOn, numbers });
+    // An agent that goes on behind its ids misses nothing, and ends its streams.
+    if (!numbers && Number.isFinite(silenceMs)) this.#watch = new SilenceWatch(clock, silenceMs, this.#look);
     this.#resumption = new Resumption(options, { operation, request, allowance, signal, left }, this.#view);
   }
 
@@ -72,41 +87,41 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     return this;
   }
 
-  next(): Promise<Step> {
+  next(): Promise<Step<StreamItem>> {
     return this.#isAsked ? this.#inTurn(this.#ask) : this.#ask();
   }
 
   /** Leaves the stream, also while it waits for an event, and frees its connection. */
-  return(): Promise<Step> {
+  return(): Promise<Step<StreamItem>> {
     this.#left.abort();
-    const finish = (): Promise<Step> => Promise.resolve(this.#finish());
+    const finish = (): Promise<Step<StreamItem>> => Promise.resolve(this.#finish());
     return this.#isAsked ? this.#inTurn(finish) : finish();
   }
 
-  #inTurn(ask: () => Promise<Step>): Promise<Step> {
+  #inTurn(ask: () => Promise<Step<StreamItem>>): Promise<Step<StreamItem>> {
     return new Promise((resolve) => this.#waiting.push(() => resolve(ask())));
   }
 
   // By hand and not as a generator, which costs each event half as much again: a connection that stands is asked at once,
   // and its answer looked at in one step.
-  readonly #ask = (): Promise<Step> => {
+  readonly #ask = (): Promise<Step<StreamItem>> => {
     this.#isAsked = true;
     const rest = this.#rest;
     if (rest === undefined || this.#ready.length > 0 || this.#isRead()) return this.#otherwise();
     return rest.next().then(this.#took, this.#broke);
   };
 
-  readonly #took = (next: IteratorResult<StreamItem, unknown>): Step | Promise<Step> => {
-    try {
-      const step = this.#stepOf(next);
-      this.#answered();
-      return step;
-    } catch (error) {
-      return this.#broke(error);
+  readonly #took = (next: IteratorResult<StreamItem, unknown>): Step<StreamItem> | Promise<Step<StreamItem>> => {
+    if (next.done === true) {
+      this.#rest = ended;
+      return this.#otherwise();
     }
+    const step: Step<StreamItem> = { done: false, value: this.#seen(numbered(next.value)) };
+    this.#answered();
+    return step;
   };
 
-  readonly #broke = (error: unknown): Promise<Step> => this.#otherwise({ error });
+  readonly #broke = (error: unknown): Promise<Step<StreamItem>> => this.#otherwise({ error });
 
   #answered(): void {
     this.#isAsked = false;
@@ -114,7 +129,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   }
 
   /** What is not simply the next event of a connection that stands. */
-  async #otherwise(broken?: { readonly error: unknown }): Promise<Step> {
+  async #otherwise(broken?: { readonly error: unknown }): Promise<Step<StreamItem>> {
     try {
       if (this.#isNew) {
         this.#isNew = false;
@@ -147,31 +162,58 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #enter(source: Source | undefined): void {
     this.#ready = [...(source?.ready ?? [])];
     this.#rest = source?.rest;
+    this.#since = this.#options.clock.now();
+    this.#isSilent = true;
+    this.#isStale = false;
+    if (source?.isStream === true) this.#watch?.start();
+    else this.#watch?.stop();
   }
+
+  // A stream that is silent may have missed the end of its task, or not have noticed that it told it.
+  readonly #look = async (): Promise<void> => {
+    const rest = this.#rest;
+    if (!this.#isAsked || this.#view.taskId === "") return;
+    if (!this.#view.isDone) {
+      const moved = await this.#resumption.movedOn();
+      // What a send tells of a task at work may be more than its agent keeps.
+      const isBehind = moved === "ended" || (moved === "further" && this.#view.toTheEnd && this.#isLively);
+      if (!isBehind || this.#rest !== rest || this.#watch?.isHeard === true) return;
+      this.#isStale = true;
+      this.#isLively = false;
+    }
+    rest?.return?.().then(undefined, noop);
+  };
 
   #leave(): void {
-    this.#rest?.return?.().then(undefined, ignore);
-    this.#enter(undefined);
+    this.#rest?.return?.().then(undefined, noop);
+    this.#ready = [];
+    this.#rest = undefined;
+    this.#isStale = false;
+    this.#watch?.stop();
   }
 
-  async #read(): Promise<Step> {
+  async #read(): Promise<Step<StreamItem>> {
     const item = this.#ready.shift();
     if (item !== undefined) return { done: false, value: this.#seen(item) };
-    if (this.#rest === undefined || this.#isRead()) return this.#finish();
-    return this.#stepOf(await this.#rest.next());
-  }
-
-  /** Throws when the agent has ended the stream too soon. */
-  #stepOf(next: IteratorResult<StreamItem, unknown>): Step {
+    if (this.#rest === undefined || this.#isRead()) return this.#end();
+    const next = await this.#rest.next();
     if (next.done !== true) return { done: false, value: this.#seen(numbered(next.value)) };
-    if (this.#isOver()) return this.#finish();
+    if (!this.#isStale && this.#isOver()) return this.#end();
     throw new A2AError("unavailable", "the agent ended the stream before the task");
   }
 
-  #finish(): Step {
+  /** What was put together out of several connections is held against the task before it ends. */
+  async #end(): Promise<Step<StreamItem>> {
+    if (!this.#view.isDoubtful) return this.#finish();
+    this.#leave();
+    const whole = await this.#resumption.mended();
+    return whole === undefined ? this.#finish() : { done: false, value: this.#seen(whole) };
+  }
+
+  #finish(): Step<StreamItem> {
     this.#isNew = false;
     this.#leave();
-    return done;
+    return over;
   }
 
   // Where the first connection ends is up to the agent; the later ones are asked for something else than in the beginning.
@@ -187,15 +229,23 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #breakOf(error: unknown): unknown {
     if (this.#left.signal.aborted) return undefined;
     if (this.#isAborted()) throw error;
+    if (this.#isStale) return error;
     // What the agent says is heard, also behind the end of the task: that it did not take a message before that.
     if (!isCut(error)) throw error;
     return this.#view.isDone ? undefined : error;
   }
 
   #seen(item: StreamItem): StreamItem {
-    this.#breaks = 0;
+    if (this.#breaks > 0) this.#payBack(this.#isSilent ? firstEventPays : furtherEventPays);
+    this.#isSilent = false;
+    this.#watch?.heard();
+    this.#isLively ||= item.recovered === undefined;
     this.#view.see(item);
     return item;
+  }
+
+  #payBack(breaks: number): void {
+    this.#breaks = Math.max(0, this.#breaks - breaks);
   }
 
   /** Nothing more is to come, now that the agent has ended the stream. */
@@ -210,14 +260,13 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
 
   async #recover(failure: unknown): Promise<Source> {
     const { clock, maxBreaks } = this.#options;
+    this.#payBack((clock.now() - this.#since) / soundMs);
     for (let error = failure; ; ) {
-      if (clock.now() - this.#since >= soundMs) this.#breaks = 0;
       this.#breaks++;
       if (this.#view.taskId === "" || this.#breaks > maxBreaks) throw error;
       try {
         // The first time at once: most breaks are of a single connection.
-        if (this.#breaks > 1) await this.#resumption.pause(firstPauseMs * 2 ** (this.#breaks - 2));
-        this.#since = clock.now();
+        if (this.#breaks > 1) await this.#resumption.pause(grownPause(this.#breaks - 1, pauses));
         return await this.#resumption.resume();
       } catch (again) {
         if (this.#isAborted() || !isCut(again)) throw again;
@@ -230,5 +279,3 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
 function isOfKnownTask({ message }: SendMessageRequest): boolean {
   return message !== undefined && message.taskId !== "";
 }
-
-function ignore(): void {}

@@ -1,4 +1,9 @@
 import { type Message as AnyMessage, create } from "@bufbuild/protobuf";
+import { joinRepeats } from "../../protocol/artifact-chunks.js";
+import type { Clock } from "../../protocol/async/clock.js";
+import { noop } from "../../protocol/async/noop.js";
+import { pause } from "../../protocol/async/pause.js";
+import { over } from "../../protocol/async/steps.js";
 import { dynamic } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
@@ -9,11 +14,13 @@ import {
   type SendMessageResponse,
   SubscribeToTaskRequestSchema,
   type Task,
+  TaskState,
 } from "../../protocol/model.js";
 import { type Operation, operationOf, type StreamItem } from "../../protocol/operations.js";
+import { isTerminal } from "../../protocol/states.js";
 import { isCut } from "../failures.js";
 import type { Attempt, OpenStream } from "../interface-client.js";
-import { type Allowance, type ClientClock, pause } from "../timing.js";
+import { type Allowance, pollPause } from "../timing.js";
 import { numbered, type TaskView, taskItem } from "./task-view.js";
 
 const sendMessage = operationOf("sendMessage");
@@ -24,11 +31,13 @@ export const subscribeToTask = operationOf("subscribeToTask");
 export interface Source {
   readonly ready: readonly StreamItem[];
   readonly rest: AsyncIterator<StreamItem, unknown>;
+  /** It is a stream of the agent's; else the task is asked for again and again. */
+  readonly isStream?: boolean | undefined;
 }
 
 export interface ResumptionOptions {
   readonly attempt: Attempt;
-  readonly clock: ClientClock;
+  readonly clock: Clock;
   /** False for an agent that cannot stream: it is asked for the task again and again. Unsaid: it is tried. */
   readonly streaming: boolean | undefined;
   /** The first pause between two questions for a task, in milliseconds; the later ones grow to ten times it. */
@@ -85,10 +94,24 @@ export class Resumption {
     return source ?? { ready: await this.#view.missed(await this.#readTask(), undefined), rest: this.#poll() };
   }
 
+  /** The whole task, when it has come to something else than was handed on; `undefined` also when it cannot be had. */
+  async mended(): Promise<StreamItem | undefined> {
+    const task = await this.#readTask().catch(() => undefined);
+    return task && this.#view.mended(task);
+  }
+
+  /** Whether the task has ended, or only gone on, without the stream telling of it; neither when it cannot be had. */
+  async movedOn(): Promise<"ended" | "further" | undefined> {
+    const task = await this.#readTask().catch(() => undefined);
+    if (task === undefined) return undefined;
+    if (isTerminal(task.status?.state ?? TaskState.UNSPECIFIED)) return this.#view.isDone ? undefined : "ended";
+    return (await this.#view.differsFrom(task)) ? "further" : undefined;
+  }
+
   /** Waits, though not beyond the time of the call. Rejects when the caller gives up. */
   pause(ms: number): Promise<void> {
     const { allowance, signal } = this.#call;
-    return pause(this.#options.clock, Math.min(ms, allowance.left()), [signal]);
+    return pause(this.#options.clock, Math.min(ms, allowance.left()), signal);
   }
 
   // Some agents tell subscribers of what comes next and not of what is. Where they can be asked for the task it is followed
@@ -97,10 +120,10 @@ export class Resumption {
     try {
       const task = await this.#readTask().catch(unlessRefused);
       if (task === undefined) return source;
-      source.rest.return?.().then(undefined, ignore);
+      source.rest.return?.().then(undefined, noop);
       return { ready: [taskItem(task)], rest: this.#poll() };
     } catch (error) {
-      source.rest.return?.().then(undefined, ignore);
+      source.rest.return?.().then(undefined, noop);
       throw error;
     }
   }
@@ -115,13 +138,13 @@ export class Resumption {
     const { ready, rest } = source;
     const [first] = ready;
     if (first?.response.payload.case === "task") {
-      return { ready: await this.#view.missed(first.response.payload.value, first.id), rest };
+      return { ...source, ready: await this.#view.missed(first.response.payload.value, first.id) };
     }
     if (lastId !== undefined) {
       if (first !== undefined) return source;
       throw new A2AError("unavailable", "the agent ended the stream before the task");
     }
-    rest.return?.().then(undefined, ignore);
+    rest.return?.().then(undefined, noop);
     return undefined;
   }
 
@@ -132,7 +155,7 @@ export class Resumption {
     const isLimited = operation === subscribeToTask && after === undefined && Number.isFinite(limitMs);
     const stream = isLimited ? await this.#unlessSilent(limitMs, opened) : await opened(this.#call.left);
     const { first, rest } = stream ?? silence;
-    return { ready: first.done === true ? [] : [numbered(first.value)], rest };
+    return { ready: first.done === true ? [] : [joined(numbered(first.value))], rest, isStream: true };
   }
 
   // A subscription begins with the task at once. Some agents say nothing until something happens, which may be never.
@@ -142,14 +165,14 @@ export class Resumption {
   ): Promise<OpenStream | undefined> {
     const giveUp = new AbortController();
     const opened = open(AbortSignal.any([this.#call.left, giveUp.signal]));
-    let cancel = (): void => {};
+    let cancel = noop;
     const silent = new Promise<undefined>((resolve) => {
       cancel = this.#options.clock.after(limitMs, () => resolve(undefined));
     });
     const stream = await Promise.race([opened, silent]).finally(() => cancel());
     if (stream !== undefined) return stream;
     giveUp.abort();
-    opened.then(({ rest }) => rest.return?.()).then(undefined, ignore);
+    opened.then(({ rest }) => rest.return?.()).then(undefined, noop);
     return undefined;
   }
 
@@ -167,7 +190,7 @@ export class Resumption {
 
   async #readTask(): Promise<Task> {
     const id = this.#view.taskId || String(dynamic(this.#call.request)["id"]);
-    return (await this.#unary(getTask, this.#addressed(create(GetTaskRequestSchema, { id })))) as Task;
+    return joinedTask((await this.#unary(getTask, this.#addressed(create(GetTaskRequestSchema, { id })))) as Task);
   }
 
   #unary(operation: Operation, request: AnyMessage): Promise<AnyMessage> {
@@ -186,19 +209,24 @@ export class Resumption {
   async *#poll(): AsyncGenerator<StreamItem, void, undefined> {
     const { pollMs } = this.#options;
     const view = this.#view;
-    for (
-      let pauseMs = pollMs;
-      view.taskId !== "" && !view.isDone && !view.isLost;
-      pauseMs = Math.min(pauseMs * 1.5, pollMs * 10)
-    ) {
-      await this.pause(pauseMs);
+    for (let asked = 1; view.taskId !== "" && !view.isDone && !view.isLost; asked++) {
+      await this.pause(pollPause(asked, pollMs));
       yield* await view.missed(await this.#readTask(), undefined);
     }
   }
 }
 
-const over = { done: true, value: undefined } as const;
 const silence: OpenStream = { first: over, rest: { next: async () => over } };
+
+function joined(item: StreamItem): StreamItem {
+  const { payload } = item.response;
+  return payload.case === "task" ? { ...item, response: taskItem(joinedTask(payload.value)).response } : item;
+}
+
+function joinedTask(task: Task): Task {
+  const artifacts = joinRepeats(task.artifacts);
+  return artifacts === task.artifacts ? task : { ...task, artifacts };
+}
 
 function beginsWithTask({ ready: [first] }: Source): boolean {
   return first?.response.payload.case === "task";
@@ -214,5 +242,3 @@ function unlessRefused(error: unknown): undefined {
 function isUnable(error: unknown): boolean {
   return error instanceof A2AError && (error.code === "unsupportedOperation" || error.code === "methodNotFound");
 }
-
-function ignore(): void {}

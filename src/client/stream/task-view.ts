@@ -2,7 +2,7 @@ import { eventIdOf, withoutEventId } from "../../protocol/extensions.js";
 import { applyEvent, copyTask, emptyTask } from "../../protocol/fold.js";
 import { type StreamResponse, type Task, TaskState } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
-import { isTerminal } from "../../protocol/states.js";
+import { isStop, isTerminal } from "../../protocol/states.js";
 
 export interface TaskViewOptions {
   /** The reader follows the task to its end, and not only until it asks for input. */
@@ -24,6 +24,8 @@ export class TaskView {
   state: TaskState = TaskState.UNSPECIFIED;
   /** A message was the answer: there is no task. */
   answered = false;
+  /** Events came behind a snapshot that may hold some of them already, or lack what came between the two. */
+  isDoubtful = false;
   readonly #options: TaskViewOptions;
   #contextId = "";
   #isStated = false;
@@ -32,6 +34,13 @@ export class TaskView {
   /** What was heard, added up; `undefined` before the first event, and when some of it was not kept. */
   #task: Task | undefined;
   #isKept = true;
+  /** The last that is known as a whole is a snapshot of a task at work. */
+  #isJoint = false;
+
+  /** The reader follows the task to its end. */
+  get toTheEnd(): boolean {
+    return this.#options.toTheEnd;
+  }
 
   constructor(options: TaskViewOptions) {
     this.#options = options;
@@ -66,15 +75,34 @@ export class TaskView {
       this.#hasMoved ||= !isFirst || payload.case === "statusUpdate";
     }
     // What was recovered was kept when it was found out.
-    if (item.recovered === undefined) this.#keep(item);
+    if (item.recovered !== undefined) return;
+    this.#keep(item);
+    if (payload.case === "task") this.#isJoint ||= this.#options.toTheEnd;
+    this.isDoubtful = payload.case !== "task" && this.#isJoint && this.#task !== undefined;
   }
 
   /** What the reader has missed, now that the task turns out to be this. `id`: that of the snapshot. */
   async missed(task: Task, id: string | undefined): Promise<readonly StreamItem[]> {
     const snapshot = taskItem(task, id);
-    const events = this.#task === undefined ? undefined : await differenceOf(this.#task, task);
+    const events = this.#task === undefined ? undefined : (await comparing())?.differenceOf(this.#task, task);
     this.#keep(snapshot);
+    this.isDoubtful = false;
+    this.#isJoint = true;
     return events?.map((response) => ({ response, recovered: "difference" })) ?? [{ ...snapshot, recovered: "resync" }];
+  }
+
+  /** The whole task, when it is another than what was handed on of it. One that the agent has not caught up with is not. */
+  async mended(task: Task): Promise<StreamItem | undefined> {
+    this.isDoubtful = false;
+    if (!isStop(task.status?.state ?? TaskState.UNSPECIFIED) || !(await this.differsFrom(task))) return undefined;
+    this.#keep(taskItem(task));
+    return { ...taskItem(task), recovered: "resync" };
+  }
+
+  /** Whether a task is another than what was heard of it. */
+  async differsFrom(task: Task): Promise<boolean> {
+    if (this.#task === undefined) return false;
+    return (await comparing())?.isSameContent(this.#task, task) === false;
   }
 
   // An agent that numbers some of its events only is taken for one that numbers none.
@@ -107,7 +135,6 @@ export function numbered(item: StreamItem): StreamItem {
 }
 
 /** Few streams ever need it. Where it cannot be loaded the whole task is given instead. */
-async function differenceOf(known: Task, now: Task): Promise<readonly StreamResponse[] | undefined> {
-  const loaded = await import("./difference.js").catch(() => undefined);
-  return loaded?.differenceOf(known, now);
+function comparing(): Promise<typeof import("./difference.js") | undefined> {
+  return import("./difference.js").catch(() => undefined);
 }

@@ -2,7 +2,7 @@ import type { Scope } from "../../protocol/context.js";
 import { A2AError, taskNotFound } from "../../protocol/errors.js";
 import { type CancelTaskRequest, type Task, TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
-import type { Head } from "../ports.js";
+import type { Head, StoredTask } from "../ports.js";
 import { readStoredTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
 import type { Runtime } from "../runtime.js";
@@ -21,19 +21,25 @@ export async function cancelTask(runtime: Runtime, request: CancelTaskRequest, s
   for (let tries = 0; tries < maxTries; tries++) {
     const stored = await runtime.store.read(scope, id);
     if (stored === undefined) throw taskNotFound(id);
-    const { head } = stored;
-    if (isTerminal(head.state)) {
+    if (isTerminal(stored.head.state)) {
       if (tries > 0) break;
       throw new A2AError("taskNotCancelable", "the task has ended already", { metadata: { taskId: id } });
     }
-    const isLost = isOrphan(runtime, stored);
-    // A turn that would run again is not started for its cancel.
-    if (isLost && !runtime.restartable) await takeOver(runtime, stored);
-    else if (isLost || head.holder === "") {
-      if (await endNow(runtime, stored, TaskState.CANCELED)) break;
-    } else if (await askHolder(runtime, head)) break;
+    if (await tryCancel(runtime, stored)) break;
   }
   return (await readStoredTask(runtime, scope, id)).task;
+}
+
+// False when the task has to be looked at again.
+async function tryCancel(runtime: Runtime, stored: StoredTask): Promise<boolean> {
+  const isLost = isOrphan(runtime, stored);
+  // A turn that would run again is not started for its cancel.
+  if (isLost && !runtime.restartable) {
+    await takeOver(runtime, stored);
+    return false;
+  }
+  if (isLost || stored.head.holder === "") return endNow(runtime, stored, TaskState.CANCELED);
+  return askHolder(runtime, stored.head);
 }
 
 // Leaves a cancel in the inbox and waits for the end. False when the task was held by nobody any more.

@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import { reply } from "../../protocol/events.js";
 import type { TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
@@ -68,5 +69,3 @@ export async function endNow(runtime: Runtime, stored: StoredTask, state: TaskSt
     throw publicFailure(error);
   }
 }
-
-const noop = (): void => {};

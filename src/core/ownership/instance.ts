@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import type { Head, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
@@ -24,7 +25,7 @@ export function startInstance(runtime: Runtime): Instance {
   const { clock, limits, store, instance, lease, logger, turns } = runtime;
   const orphans: OrphanSweep = { behind: undefined, stopped: false };
   let stopped = false;
-  let cancel = (): void => {};
+  let cancel = noop;
   let beating: Promise<void> = Promise.resolve();
   let sweeping: Promise<void> | undefined;
 

@@ -26,22 +26,30 @@ export async function wakeTask(runtime: Runtime, scope: Scope, id: string, data?
   for (let tries = 0; tries < maxTries; tries++) {
     const stored = await runtime.store.read(scope, id);
     if (stored === undefined) throw taskNotFound(id);
-    const { head } = stored;
-    if (isTerminal(head.state)) return false;
-    if (isOrphan(runtime, stored)) {
-      await takeOver(runtime, stored);
-      continue;
-    }
-    if (head.holder === "") {
-      if (await startWoken(runtime, stored, wake)) return true;
-      continue;
-    }
-    const { inboxMaxMessages } = runtime.limits;
-    const result = await runtime.store.put(head.key, { id: runtime.newId(), kind: "wake", wake }, inboxMaxMessages);
-    if (result === "stored") runtime.signals.publish({ kind: "inbox", taskId: id });
-    if (result === "stored" || result === "ended") return result === "stored";
+    if (isTerminal(stored.head.state)) return false;
+    const woken = await tryWake(runtime, stored, wake);
+    if (woken !== undefined) return woken;
   }
   throw new A2AError("unavailable", "the task is contended, try again", { retryAfterMs: 1000 });
+}
+
+// `undefined` when the task has to be looked at again.
+async function tryWake(
+  runtime: Runtime,
+  stored: StoredTask,
+  wake: JsonValue | undefined,
+): Promise<boolean | undefined> {
+  const { key, id, holder } = stored.head;
+  if (isOrphan(runtime, stored)) {
+    await takeOver(runtime, stored);
+    return undefined;
+  }
+  if (holder === "") return (await startWoken(runtime, stored, wake)) || undefined;
+  const { limits, store, signals } = runtime;
+  const result = await store.put(key, { id: runtime.newId(), kind: "wake", wake }, limits.inboxMaxMessages);
+  if (result === "stored") signals.publish({ kind: "inbox", taskId: id });
+  if (result === "stored" || result === "ended") return result === "stored";
+  return undefined;
 }
 
 /**

@@ -33,7 +33,8 @@ function filtersOf(request: ListTasksRequest): Pick<ListQuery, "contextId" | "st
   return {
     contextId: request.contextId === "" ? undefined : request.contextId,
     state: request.status === TaskState.UNSPECIFIED ? undefined : request.status,
-    since: since === undefined ? undefined : Number(since.seconds) * 1000 + since.nanos / 1e6,
+    // Status times are whole milliseconds: the first one at or behind the given time is the same filter.
+    since: since === undefined ? undefined : Number(since.seconds) * 1000 + Math.ceil(since.nanos / 1e6),
   };
 }
 

@@ -25,14 +25,17 @@ export interface ReadOptions extends CopyOptions {
 
 /** Reads a task: from the turn of this process, else from the store. Throws `taskNotFound` (spec 3.1.3). */
 export async function readTask(runtime: Runtime, scope: Scope, id: string, options?: ReadOptions): Promise<TaskNow> {
+  return copyOfLive(runtime, scope, id, options) ?? readStoredTask(runtime, scope, id, options);
+}
+
+/** A task that a turn of this process runs; `undefined` for any other, and for one behind `from`. */
+export function copyOfLive(runtime: Runtime, scope: Scope, id: string, options?: ReadOptions): TaskNow | undefined {
   const live = runtime.live.get(id);
   const fresh = live?.closed === false && live.stored >= (options?.from ?? 0);
-  if (fresh && live.key !== undefined && sameScope(live.scope, scope)) {
-    const { key, stored: seq, idPrefix, incarnation } = live;
-    const task = copyTask(live.task, options);
-    return { id, key, seq, state: task.status?.state ?? live.state, idPrefix, incarnation, task };
-  }
-  return readStoredTask(runtime, scope, id, options);
+  if (!fresh || live.key === undefined || !sameScope(live.scope, scope)) return undefined;
+  const { key, stored: seq, idPrefix, incarnation } = live;
+  const task = copyTask(live.task, options);
+  return { id, key, seq, state: task.status?.state ?? live.state, idPrefix, incarnation, task };
 }
 
 /** The same from the store alone: what the turn of this process knows is older when another has taken the task over. */

@@ -61,10 +61,9 @@ export class RecordReader implements Watcher {
       this.#dirty = false;
       const near = this.#fromTail();
       if (near !== undefined && near.length > 0) return this.#advance(near);
-      if (near === undefined) {
-        const far = await this.#fromStore(untilIdle);
-        if (far !== undefined) return far;
-      } else if (untilIdle && this.#isAsking()) return "idle";
+      const far = near === undefined ? await this.#fromStore(untilIdle) : undefined;
+      if (far !== undefined) return far;
+      if (near !== undefined && untilIdle && this.#isAsking()) return "idle";
       if (this.#closed) return "closed";
       if (!this.#dirty) await this.#wait();
     }

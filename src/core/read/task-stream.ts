@@ -1,3 +1,4 @@
+import { over, type Step } from "../../protocol/async/steps.js";
 import type { A2AError } from "../../protocol/errors.js";
 import type { Message, StreamResponse, Task } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
@@ -51,14 +52,14 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
     return this;
   }
 
-  next(): Promise<IteratorResult<StreamItem, undefined>> {
+  next(): Promise<Step<StreamItem>> {
     const ready = this.#shift();
     return ready === undefined ? this.#read() : Promise.resolve({ done: false, value: ready });
   }
 
-  async return(): Promise<IteratorResult<StreamItem, undefined>> {
+  async return(): Promise<Step<StreamItem>> {
     this.#finish();
-    return { done: true, value: undefined };
+    return over;
   }
 
   /** Ends the stream for a reader who can go on elsewhere. One that has not begun fails: its reader has no place to go on from. */
@@ -67,13 +68,13 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
     this.#finish();
   }
 
-  async #read(): Promise<IteratorResult<StreamItem, undefined>> {
+  async #read(): Promise<Step<StreamItem>> {
     try {
       for (;;) {
         const ready = this.#shift();
         if (ready !== undefined) return { done: false, value: ready };
         if (this.#failure !== undefined) throw this.#failure.error;
-        if (this.#ended) return { done: true, value: undefined };
+        if (this.#ended) return over;
         if (this.#start !== undefined) {
           await this.#open(this.#start);
           continue;

@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Message, Part } from "../../protocol/model.js";
 
@@ -6,7 +7,7 @@ import type { Message, Part } from "../../protocol/model.js";
  * A part that does not say what it is passes: a text is plain text, a value is JSON, and of a file only the agent knows.
  */
 export function createPartCheck(inputModes: readonly string[] | undefined): (message: Message) => void {
-  if (inputModes === undefined) return () => {};
+  if (inputModes === undefined) return noop;
   const accepted = inputModes.map((mode) => essence(mode));
   return ({ parts }) => {
     parts.forEach((part, index) => {

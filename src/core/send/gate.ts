@@ -16,37 +16,48 @@ export interface SendGate {
   see(record: LogRecord): Verdict;
 }
 
-/** `armed`: the message of the send was taken already. */
-export function createSendGate(entry: string, mode: SendMode, armed = false): SendGate {
-  let taken = armed;
-  // Whether the turn that runs was started for, or has taken, the message of the send: its error is told to that alone.
-  let isOwn = armed;
-  return {
-    see(record) {
-      switch (record.kind) {
-        case "message":
-          if (record.entry !== entry) return undefined;
-          taken = true;
-          isOwn = true;
-          return mode === "taken" ? "answer" : undefined;
-        case "turnEnded":
-          return taken && (isOwn || record.error === undefined) ? verdictOf(record) : undefined;
-        case "turnStarted":
-          if (record.cause !== "restart") isOwn = false;
-          return undefined;
-        case "event":
-          return seeEvent(record, taken, mode);
-        default:
-          return undefined;
-      }
-    },
-  };
+interface GateState {
+  readonly entry: string;
+  readonly mode: SendMode;
+  taken: boolean;
+  /** Whether the turn that runs was started for, or has taken, the message of the send: its error is told to that alone. */
+  isOwn: boolean;
 }
 
-function seeEvent(record: LogRecord & { readonly kind: "event" }, taken: boolean, mode: SendMode): Verdict {
+/** `armed`: the message of the send was taken already. */
+export function createSendGate(entry: string, mode: SendMode, armed = false): SendGate {
+  const state: GateState = { entry, mode, taken: armed, isOwn: armed };
+  return { see: (record) => verdictOf(state, record) };
+}
+
+function verdictOf(state: GateState, record: LogRecord): Verdict {
+  const { entry, mode, taken, isOwn } = state;
+  switch (record.kind) {
+    case "message":
+      if (record.entry !== entry) return undefined;
+      state.taken = true;
+      state.isOwn = true;
+      return mode === "taken" ? "answer" : undefined;
+    case "turnEnded":
+      return taken && (isOwn || record.error === undefined) ? endOf(record) : undefined;
+    case "turnStarted":
+      if (record.cause !== "restart") state.isOwn = false;
+      return undefined;
+    case "event":
+      return taken ? verdictOnEvent(record, mode) : verdictBefore(record);
+    default:
+      return undefined;
+  }
+}
+
+// The message has not been taken yet: a task that ends now never takes it.
+function verdictBefore(record: LogRecord & { readonly kind: "event" }): Verdict {
   const state = stateOf(record);
-  if (!taken)
-    return state !== undefined && isTerminal(state) ? { error: endedFirst(taskIdOf(record.event)) } : undefined;
+  return state !== undefined && isTerminal(state) ? { error: endedFirst(taskIdOf(record.event)) } : undefined;
+}
+
+function verdictOnEvent(record: LogRecord & { readonly kind: "event" }, mode: SendMode): Verdict {
+  const state = stateOf(record);
   if (mode === "created") return "answer";
   if (state === undefined || !isStop(state)) return undefined;
   return mode === "stream" && state === TaskState.AUTH_REQUIRED ? undefined : "answer";
@@ -56,7 +67,7 @@ function taskIdOf({ payload }: StreamResponse): string {
   return payload.case === "statusUpdate" ? payload.value.taskId : "";
 }
 
-function verdictOf({ error }: LogRecord & { readonly kind: "turnEnded" }): Verdict {
+function endOf({ error }: LogRecord & { readonly kind: "turnEnded" }): Verdict {
   return error === undefined ? "answer" : { error: new A2AError(error.code, error.message, error) };
 }
 

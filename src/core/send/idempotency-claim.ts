@@ -1,16 +1,14 @@
+import { retry } from "../../protocol/async/retry.js";
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
 import type { Message } from "../../protocol/model.js";
 import { giveUpSend } from "../ownership/abandoned-sends.js";
 import type { LogRecord, SendClaim, SendRecord, SentOutcome } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { isAnswer, NameTaken } from "../store-failure.js";
+import { isAnswer, NameTaken, storeRetries } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
 import { recordedError } from "../task/recorded-error.js";
 import { sizeOfMessage } from "../task/size.js";
 import type { Opening } from "../turn-start.js";
-
-const firstPauseMs = 20;
-const maxPauseMs = 2000;
 
 /** Errors of an agent that say: not now. They are no answer to keep, so the message may be tried again. */
 const passing: ReadonlySet<ErrorCode> = new Set(["unavailable", "resourceExhausted"]);
@@ -138,19 +136,6 @@ export function noteTask(runtime: Runtime, record: SendHold["record"]): void {
   });
 }
 
-async function settle(
-  { clock, limits, store }: Runtime,
-  claim: SendClaim,
-  outcome: SentOutcome,
-  bytes: number,
-): Promise<boolean> {
-  const until = clock.now() + limits.storeRetryMs;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
-    try {
-      return await store.settleSend(claim, outcome, bytes);
-    } catch (error) {
-      if (isAnswer(error) || clock.now() + pauseMs > until) throw error;
-      await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
-    }
-  }
+function settle(runtime: Runtime, claim: SendClaim, outcome: SentOutcome, bytes: number): Promise<boolean> {
+  return retry(() => runtime.store.settleSend(claim, outcome, bytes), storeRetries(runtime));
 }

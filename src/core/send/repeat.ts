@@ -1,12 +1,11 @@
-import { emptyTask, lastOf } from "../../protocol/fold.js";
-import type { SendMessageResponse, Task } from "../../protocol/model.js";
+import { lastOf } from "../../protocol/fold.js";
+import type { SendMessageResponse } from "../../protocol/model.js";
 import type { Head } from "../ports.js";
+import { foldLog } from "../read/past-task.js";
 import { readTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
 import { type StreamStart, snapshotItem } from "../read/task-stream.js";
-import type { Runtime } from "../runtime.js";
 import { eventIdPrefix } from "../task/event-id.js";
-import { applyRecord } from "../task/fold.js";
 import { createSendGate } from "./gate.js";
 import { SendHold } from "./idempotency-claim.js";
 import { followTaken, type SendCall } from "./send.js";
@@ -35,31 +34,11 @@ export async function streamAgain(call: SendCall, { sent, head }: ReachedTask): 
   const { id, key, incarnation } = head;
   const historyLength = request.configuration?.historyLength;
   const { see } = createSendGate(sent.entry, "stream", sent.seq === 0);
-  const begun = await beginningOf(runtime, head, sent.seq);
+  const begun = await foldLog(runtime, head, sent.seq === 0 ? "first event" : sent.seq);
   const restart = (): Promise<StreamStart> => again(call, id, see);
   if (begun === undefined) return restart();
   const idPrefix = eventIdPrefix(id, incarnation);
   const shown = { ...begun.task, history: lastOf(begun.task.history, historyLength) };
   const reader = new RecordReader(runtime, id, key, begun.seq);
   return { items: [snapshotItem(shown, idPrefix, begun.seq)], reader, idPrefix, see, restart };
-}
-
-const pageRecords = 256;
-
-// The task as it was at a position; a new one up to its first event. `undefined` when the log has gone.
-async function beginningOf(
-  { store }: Runtime,
-  { key, id, contextId }: Head,
-  until: number,
-): Promise<{ readonly task: Task; readonly seq: number } | undefined> {
-  const task = emptyTask(id, contextId);
-  for (let seq = 0; ; ) {
-    const page = await store.recordsAfter(key, seq, until === 0 ? pageRecords : Math.min(pageRecords, until - seq));
-    if (page === "compacted" || page === undefined || page.records.length === 0) return undefined;
-    for (const record of page.records) {
-      applyRecord(task, record);
-      seq = record.seq;
-      if (until === 0 ? record.kind === "event" : seq === until) return { task, seq };
-    }
-  }
 }

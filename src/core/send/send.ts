@@ -1,11 +1,15 @@
+import { noop } from "../../protocol/async/noop.js";
 import type { Scope, ServerContext } from "../../protocol/context.js";
 import { A2AError, invalidParams } from "../../protocol/errors.js";
 import { copyTask } from "../../protocol/fold.js";
+import { checkIndexedId } from "../../protocol/indexed-text.js";
 import type { Message, SendMessageRequest, SendMessageResponse, Task } from "../../protocol/model.js";
 import { type Delivery, deliver } from "../ownership/claim.js";
 import type { LogRecord } from "../ports.js";
+import { readTaskAt } from "../read/past-task.js";
 import { isTaken, type Placed, readStoredTask, readTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
+import type { Verdict } from "../read/task-stream.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { shuttingDown } from "../turn-counter.js";
@@ -130,12 +134,9 @@ async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<
 }
 
 // Reads the log until the send is answered, or its caller has gone. The message stays with the task in any case.
-export async function follow(
-  { runtime, policy, request, context, scope, arrived }: SendCall,
-  reader: RecordReader,
-  gate: SendGate,
-): Promise<SendMessageResponse> {
-  arrived?.();
+async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Promise<SendMessageResponse> {
+  const { context } = call;
+  call.arrived?.();
   const leave = (): void => reader.close();
   if (context.signal.aborted) leave();
   context.signal.addEventListener("abort", leave, { once: true });
@@ -143,20 +144,36 @@ export async function follow(
     for (;;) {
       const records = await reader.next();
       if (records === "closed") throw context.signal.aborted ? context.signal.reason : shuttingDown();
-      if (typeof records === "string") return fromHistory({ runtime, request, context, scope, policy }, reader.taskId);
-      for (const record of records) {
-        const verdict = gate.see(record);
-        if (verdict === undefined) continue;
-        if (verdict !== "answer") throw verdict.error;
-        const historyLength = request.configuration?.historyLength;
-        const { task } = await readTask(runtime, scope, reader.taskId, { historyLength, from: reader.position });
-        return taskResponse(task);
-      }
+      if (typeof records === "string") return fromHistory(call, reader.taskId);
+      const [seq, verdict] = verdictOn(records, gate);
+      if (verdict === undefined) continue;
+      if (verdict !== "answer") throw verdict.error;
+      return taskResponse(await taskBehind(call, reader.taskId, seq));
     }
   } finally {
     reader.close();
     context.signal.removeEventListener("abort", leave);
   }
+}
+
+/** The first record that answers a send, by its number, and how. */
+function verdictOn(records: readonly LogRecord[], gate: SendGate): readonly [number, Verdict] {
+  for (const record of records) {
+    const verdict = gate.see(record);
+    if (verdict !== undefined) return [record.seq, verdict];
+  }
+  return [0, undefined];
+}
+
+// Who waits for a stop gets the task as it stood there, whatever others have said to it since; who does not, as it is.
+async function taskBehind(
+  { runtime, request, scope }: Pick<SendCall, "runtime" | "request" | "scope">,
+  id: string,
+  seq: number,
+): Promise<Task> {
+  const { historyLength, returnImmediately } = request.configuration ?? {};
+  if (returnImmediately !== true) return readTaskAt(runtime, scope, { id, seq }, { historyLength });
+  return (await readTask(runtime, scope, id, { historyLength, from: seq })).task;
 }
 
 // The log has gone, since the task ended a while ago: its history says whether the message was taken.
@@ -180,7 +197,7 @@ async function withdrawLate<T>(
 ): Promise<T> {
   const { clock, limits, store } = runtime;
   const { key, entry } = placed;
-  let cancel = (): void => {};
+  let cancel = noop;
   const late = new Promise<"late">((resolve) => {
     cancel = clock.after(limits.inboxWaitMs, () => resolve("late"));
   });
@@ -189,7 +206,7 @@ async function withdrawLate<T>(
     if (first !== "late") return first;
     // Taken, unless another try of the same send was faster.
     if (!(await store.withdraw(key, entry)) && (await isTaken(runtime, placed))) return await answered;
-    answered.catch(() => {});
+    answered.catch(noop);
     runtime.live.get(taskId)?.forgetSender(entry);
     await hold?.forget();
     throw new A2AError("unsupportedOperation", `the task took no message within ${limits.inboxWaitMs} ms`, {
@@ -207,9 +224,11 @@ export async function registerOf(call: SendCall, entry: string): Promise<Registe
 }
 
 /** All checks that need no store, and what the turn is started with. */
-export function openSend({ runtime, policy, request, context, scope }: SendCall): TurnStart {
+export function openSend({ runtime, policy, request, context, scope, name }: SendCall): TurnStart {
   const { message, configuration, metadata } = request;
   if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
+  checkIndexedId("message.contextId", message.contextId);
+  if (name !== undefined) checkIndexedId("message.taskId", name);
   policy.checkParts(message);
   const { principal, extensions } = context;
   const send = { message, configuration, metadata, extensions };
@@ -249,7 +268,7 @@ function registering(opening: Opening, register: Register): Opening {
           live.observers.delete(observer);
           if (live.key !== undefined) register({ key: live.key, id: live.id, seq: record.seq });
         },
-        left: (): void => {},
+        left: noop,
       };
       live.observers.add(observer);
       opening.live(live);

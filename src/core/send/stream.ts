@@ -63,21 +63,21 @@ export function streamNew(call: SendCall, start: TurnStart, register: Register |
     const opening = {
       failed: reject,
       reply: (message: Message) => resolve({ items: [messageItem(message)] }),
-      live: (live: LiveTask) => live.observers.add(firstSnapshot(call, start, live, resolve, reject)),
+      live: (live: LiveTask) => live.observers.add(firstSnapshot(call, live, { entry: start.entry, resolve, reject })),
     };
     startNew(call, start, opening, register);
   });
 }
 
+interface AwaitedStart {
+  readonly entry: string;
+  readonly resolve: (from: StreamStart | Promise<StreamStart>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 // A new task's stream begins with the task up to its first event, whatever was written along with that.
-function firstSnapshot(
-  call: SendCall,
-  start: TurnStart,
-  live: LiveTask,
-  resolve: (from: StreamStart | Promise<StreamStart>) => void,
-  reject: (error: unknown) => void,
-): RecordObserver {
-  const { see } = createSendGate(start.entry, "stream", true);
+function firstSnapshot(call: SendCall, live: LiveTask, { entry, resolve, reject }: AwaitedStart): RecordObserver {
+  const { see } = createSendGate(entry, "stream", true);
   const task = emptyTask(live.id, live.contextId);
   const observer: RecordObserver = {
     record(record) {

@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import type { A2AError } from "../../protocol/errors.js";
 import { copyTask } from "../../protocol/fold.js";
 import type { Message, SendMessageResponse, Task } from "../../protocol/model.js";
@@ -17,8 +18,8 @@ export class SendWait implements Opening, RecordObserver {
   readonly #gate: SendGate;
   readonly #historyLength: number | undefined;
   #live: LiveTask | undefined;
-  #resolve: (outcome: SendOutcome) => void = () => {};
-  #reject: (error: unknown) => void = () => {};
+  #resolve: (outcome: SendOutcome) => void = noop;
+  #reject: (error: unknown) => void = noop;
 
   constructor(gate: SendGate, historyLength: number | undefined) {
     this.#gate = gate;

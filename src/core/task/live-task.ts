@@ -1,4 +1,5 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { noop } from "../../protocol/async/noop.js";
 import type { Principal, Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { copyTask, emptyTask } from "../../protocol/fold.js";
@@ -12,7 +13,7 @@ import type { LiveTaskDeps } from "./live-task-deps.js";
 import { createRecentItems, type RecentItems } from "./recent-items.js";
 import { createTail, type Tail } from "./tail.js";
 import { TaskSize } from "./task-size.js";
-import { attempt, type Outcome, retry, type Write } from "./write.js";
+import { attempt, type Outcome, retryWrite, type Write } from "./write.js";
 import { type Draft, type Extras, type Flight, landing, loneFlight, openFlight } from "./write-batch.js";
 
 /** Somebody in this process who follows a live task record by record, in the moment it is stored. */
@@ -201,7 +202,7 @@ export class LiveTask {
   }
 
   #write(write: Write): Promise<Outcome> {
-    return attempt(this.#deps, write).catch((error: unknown) => retry(this.#deps, write, error));
+    return attempt(this.#deps, write).catch((error: unknown) => retryWrite(this.#deps, write, error));
   }
 
   #number({ drafts, bytes, extras }: Flight): Write {
@@ -308,8 +309,6 @@ export class LiveTask {
     this.idPrefix = eventIdPrefix(this.id, incarnation);
   }
 }
-
-const noop = (): void => {};
 
 /** The error of a turn whose next event would not fit any more. */
 export function tooLarge(what: string, maxBytes: number): A2AError {

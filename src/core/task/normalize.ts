@@ -121,7 +121,7 @@ function normalizeArtifact(event: KeyedArtifactEvent, identity: Identity): Norma
 }
 
 /** A message of the agent; `taskId` stays empty as long as there is no task. */
-export function normalizeMessage(message: Message, identity: Identity, withTask: boolean): Message {
+function normalizeMessage(message: Message, identity: Identity, withTask: boolean): Message {
   const given = conform(MessageSchema, message, "message", contentDepth);
   checkIds(given, identity);
   if (given.parts.length === 0) throw unfit("a message needs one part or more");

@@ -1,7 +1,8 @@
+import { retryAfter } from "../../protocol/async/retry.js";
 import type { Scope } from "../../protocol/context.js";
 import { TaskState } from "../../protocol/model.js";
-import type { Append, AppendResult, Head, LogRecord } from "../ports.js";
-import { isAnswer, NameTaken } from "../store-failure.js";
+import type { Append, AppendResult, Head, LogRecord, TaskStore } from "../ports.js";
+import { isAnswer, NameTaken, storeRetries } from "../store-failure.js";
 import type { LiveTaskDeps } from "./live-task-deps.js";
 
 /** One write of a live task: its first, which creates it, or an append under the fence. */
@@ -26,30 +27,26 @@ export interface Outcome {
   readonly head?: Head | undefined;
 }
 
-/** Pauses between two tries of a store that fails: the first, and what they grow to. */
-export const firstPauseMs = 20;
-export const maxPauseMs = 2000;
-
 /**
- * Brings a write through failures of the store: tried again until `storeRetryMs` has passed, then the last error is
- * thrown. After a failure nobody knows whether the write took effect, so the head is asked first.
+ * Brings a write that has failed through failures of the store. After a failure nobody knows whether the write took
+ * effect, so the head is asked first.
  */
-export async function retry(deps: LiveTaskDeps, write: Write, first: unknown): Promise<Outcome> {
-  const { clock, logger, limits } = deps;
-  const until = clock.now() + limits.storeRetryMs;
-  let error = first;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
-    // An answer, such as a full store, is not a failure to get one. A task may be there already, though, made by another
-    // process that was thought to have gone.
-    if (isAnswer(error) && write.fence.key === undefined) return refusedTask(deps, write, error);
-    if (isAnswer(error) || clock.now() + pauseMs > until) throw error;
-    logger.warn({ taskId: write.task.id, error }, "the task store failed, the turn waits");
-    await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
-    try {
-      return (await tookEffect(deps, write)) ?? (await attemptAgain(deps, write));
-    } catch (again) {
-      error = again;
+export async function retryWrite(deps: LiveTaskDeps, write: Write, first: unknown): Promise<Outcome> {
+  const plan = storeRetries(deps);
+  const pauseAfter = (error: unknown, failures: number): number | undefined => {
+    const pauseMs = plan.pauseAfter(error, failures);
+    if (pauseMs !== undefined) {
+      deps.logger.warn({ taskId: write.task.id, error }, "the task store failed, the turn waits");
     }
+    return pauseMs;
+  };
+  const run = async () => (await tookEffect(deps, write)) ?? (await attemptAgain(deps, write));
+  try {
+    return await retryAfter(first, run, { ...plan, pauseAfter });
+  } catch (error) {
+    // A task may be there already, though, made by another process that was thought to have gone.
+    if (isAnswer(error) && write.fence.key === undefined) return refusedTask(deps, write, error);
+    throw error;
   }
 }
 
@@ -94,18 +91,23 @@ export async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, 
 
 // What stands behind the fence tells whether the write put it there. When the log of a new task is not what we wrote,
 // another process has taken it over, or has made it.
-async function tookEffect({ store }: LiveTaskDeps, write: Write): Promise<Outcome | undefined> {
-  const { task, fence, claim, body } = write;
-  const { length } = body.records;
-  if (fence.key === undefined) {
-    const head = await store.head(task.scope, task.id);
-    if (head === undefined) return undefined;
-    const alone = head.epoch === 1 && head.seq === length;
-    const page = alone ? await store.recordsAfter(head.key, 0, length) : undefined;
-    const same = typeof page === "object" && isSameWrite(body.records, page.records);
-    return { result: same ? "stored" : "fenced", head };
-  }
-  const page = await store.recordsAfter(fence.key, fence.seq, length);
+function tookEffect({ store }: LiveTaskDeps, write: Write): Promise<Outcome | undefined> {
+  const { key } = write.fence;
+  return key === undefined ? wasCreated(store, write) : wasAppended(store, key, write);
+}
+
+async function wasCreated(store: TaskStore, { task, body: { records } }: Write): Promise<Outcome | undefined> {
+  const head = await store.head(task.scope, task.id);
+  if (head === undefined) return undefined;
+  const alone = head.epoch === 1 && head.seq === records.length;
+  const page = alone ? await store.recordsAfter(head.key, 0, records.length) : undefined;
+  const same = typeof page === "object" && isSameWrite(records, page.records);
+  return { result: same ? "stored" : "fenced", head };
+}
+
+async function wasAppended(store: TaskStore, key: number, write: Write): Promise<Outcome | undefined> {
+  const { fence, claim, body } = write;
+  const page = await store.recordsAfter(key, fence.seq, body.records.length);
   if (page === undefined || page === "compacted") return undefined;
   if (page.head.epoch !== fence.epoch + (claim === undefined ? 0 : 1)) return undefined;
   // Claims for a restart are alike, whoever makes them, and a write that parks may have no record: the holder tells.

@@ -1,12 +1,29 @@
+import { noop } from "../../protocol/async/noop.js";
 import type { Message } from "../../protocol/model.js";
-import type { Head, Hint, InboxEntry, Park } from "../ports.js";
+import type { AbortKind } from "../agent.js";
+import type { Head, Hint, InboxEntry, Park, QueuedSend } from "../ports.js";
+import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { messageDraft } from "../task/message-record.js";
 import { recordBytes, sizeOfJson, sizeOfSend } from "../task/size.js";
 import type { Draft } from "../task/write-batch.js";
 import type { TurnStart } from "../turn-start.js";
 import type { Watcher } from "../watch.js";
-import type { TurnRun } from "./run.js";
+
+/** What an inbox asks of its turn. */
+interface InboxTurn {
+  readonly taskId: string;
+  readonly start: TurnStart;
+  readonly runtime: Runtime;
+  abort(kind: AbortKind): void;
+  refusal(): unknown;
+  orAborted<T>(wait: Promise<T>): Promise<T>;
+  flushed(): Promise<void>;
+  ensureTask(): LiveTask;
+  /** False when the message was withdrawn meanwhile. */
+  take(live: LiveTask, entry: InboxEntry, send: QueuedSend): Promise<boolean>;
+  cancelNow(): Promise<void>;
+}
 
 interface Receiver {
   /** False as long as what was said before is not stored, and while a message is being taken. */
@@ -17,14 +34,14 @@ interface Receiver {
 
 /** A turn's view of its task's inbox: hears of cancels, hands messages to `receive`, and ends the turn when nothing waits. */
 export class TurnInbox implements Watcher {
-  readonly #run: TurnRun;
+  readonly #run: InboxTurn;
   #live: LiveTask | undefined;
   #receiver: Receiver | undefined;
   #checking = false;
   #again = false;
   #closed = false;
 
-  constructor(run: TurnRun) {
+  constructor(run: InboxTurn) {
     this.#run = run;
   }
 
@@ -66,7 +83,7 @@ export class TurnInbox implements Watcher {
     if (this.#receiver !== undefined) throw new TypeError("a turn receives one message at a time");
     const live = this.#run.ensureTask();
     const { promise: taken, resolve, reject } = Promise.withResolvers<Message>();
-    taken.catch(() => {});
+    taken.catch(noop);
     const receiver: Receiver = { ready: false, resolve, reject };
     this.#receiver = receiver;
     try {
@@ -113,7 +130,8 @@ export class TurnInbox implements Watcher {
     { id, send, wake }: InboxEntry,
     turn: number,
   ): { readonly start: TurnStart; readonly drafts: readonly Draft[]; readonly bytes: number } {
-    const { scope, start } = this.#run;
+    const { start } = this.#run;
+    const { scope } = start;
     const attempt = 1;
     if (send === undefined) {
       const { messageSeq: message } = live;

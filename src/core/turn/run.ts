@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { AgentEvent } from "../../protocol/events.js";
@@ -9,7 +10,7 @@ import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { normalizeEvent } from "../task/normalize.js";
 import type { TurnStart, TurnSubject } from "../turn-start.js";
-import { endTurn } from "./end.js";
+import { type EndingTurn, endTurn } from "./end.js";
 import { TurnInbox } from "./inbox.js";
 import { runAgent } from "./run-agent.js";
 import { createTurn } from "./turn.js";
@@ -222,10 +223,7 @@ export class TurnRun {
     if (this.#waits?.isEmpty === false) this.#waits.end(this.aborted ?? new TypeError("the turn has ended"));
     this.inbox.close();
     try {
-      await endTurn(
-        { run: this, pen: this.#pen, subject: this.#subject, silent: this.#silent, begun: this.#begun },
-        failure,
-      );
+      await endTurn(this.#ending(), failure);
     } catch (error) {
       if (!(error instanceof TurnAborted))
         this.runtime.logger.error({ taskId: this.taskId, error }, "a turn could not be ended");
@@ -240,10 +238,14 @@ export class TurnRun {
     }
   }
 
+  #ending(): EndingTurn {
+    const { runtime, start, inbox, aborted } = this;
+    const [pen, subject] = [this.#pen, this.#subject];
+    return { runtime, start, inbox, aborted, pen, subject, silent: this.#silent, begun: this.#begun };
+  }
+
   /** Ends a task that was asked to be canceled while its turn was ending. */
   cancelNow(): Promise<void> {
     return this.#pen.end(TaskState.CANCELED);
   }
 }
-
-const noop = (): void => {};

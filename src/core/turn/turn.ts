@@ -1,27 +1,48 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Principal } from "../../protocol/context.js";
+import { noop } from "../../protocol/async/noop.js";
+import type { Principal, Scope } from "../../protocol/context.js";
 import type { AgentEvent } from "../../protocol/events.js";
 import { type Logger, withFields } from "../../protocol/logger.js";
 import type { Message, SendMessageConfiguration, Task } from "../../protocol/model.js";
 import { textOf } from "../../protocol/parts.js";
 import { type Turn, TurnAborted } from "../agent.js";
 import type { TurnCause } from "../ports.js";
+import type { Runtime } from "../runtime.js";
 import { foldStored } from "../task/fold.js";
-import type { TurnRun } from "./run.js";
+import type { LiveTask } from "../task/live-task.js";
+import type { TurnStart } from "../turn-start.js";
+import type { TurnInbox } from "./inbox.js";
 import { type Breath, createBreath } from "./yield-budget.js";
 
 const maxReferences = 16;
 
+/** What the agent's view of a turn asks of it. */
+interface ViewedTurn {
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly runtime: Runtime;
+  readonly start: TurnStart;
+  readonly scope: Scope;
+  readonly before: Task | undefined;
+  readonly message: Message;
+  readonly live: LiveTask | undefined;
+  readonly signal: AbortSignal;
+  readonly answered: boolean;
+  readonly inbox: Pick<TurnInbox, "receive">;
+  emit(event: AgentEvent): Promise<void> | undefined;
+  flushed(): Promise<void>;
+}
+
 /** What the agent sees of its turn. Members are made when they are asked for, so that destructuring pays for what it takes. */
-export function createTurn(run: TurnRun): Turn {
+export function createTurn(run: ViewedTurn): Turn {
   return new AgentTurn(run);
 }
 
 class AgentTurn implements Turn {
-  readonly #run: TurnRun;
+  readonly #run: ViewedTurn;
   #breathing: Breath | undefined;
 
-  constructor(run: TurnRun) {
+  constructor(run: ViewedTurn) {
     this.#run = run;
   }
 
@@ -123,7 +144,7 @@ class AgentTurn implements Turn {
   }
 }
 
-async function emit(run: TurnRun, breath: Breath, event: AgentEvent): Promise<void> {
+async function emit(run: ViewedTurn, breath: Breath, event: AgentEvent): Promise<void> {
   try {
     await run.emit(event);
   } catch (error) {
@@ -138,13 +159,13 @@ async function emit(run: TurnRun, breath: Breath, event: AgentEvent): Promise<vo
   if (breath.due(run.answered)) await breath.take();
 }
 
-async function ask(run: TurnRun, event: AgentEvent): Promise<Message> {
+async function ask(run: ViewedTurn, event: AgentEvent): Promise<Message> {
   await run.emit(event);
   return run.inbox.receive();
 }
 
 // An agent may emit from a callback without waiting: a refusal that nobody hears must not end the process.
 function unattended<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
+  promise.catch(noop);
   return promise;
 }

@@ -11,6 +11,17 @@ import { recordBytes, replacedBytes, sizeOfEvent, sizeOfMessage, sizeOfSend } fr
 import type { Draft } from "../task/write-batch.js";
 import type { TurnStart, TurnSubject } from "../turn-start.js";
 
+/** A task that is written to, and what has to be written before the next event. */
+interface Opened {
+  readonly live: LiveTask;
+  readonly prelude: readonly Draft[];
+}
+
+interface Status {
+  readonly state: TaskState;
+  readonly event: StreamResponse;
+}
+
 /**
  * What a turn writes: its events and, before the first of them, how the task began. Without an event that needs one there
  * is no task.
@@ -68,8 +79,7 @@ export class TurnPen {
   /** Ends the turn in a terminal state: one write, which no inbox can hold up. */
   async end(state: TaskState, text?: string): Promise<void> {
     const message = text === undefined ? undefined : reply(text);
-    const { live, prelude } = this.#open(true);
-    await this.#addStatus(live, prelude, state, statusUpdate(state, this.identity, message), recordBytes);
+    await this.#addStatus(this.#open(true), { state, event: statusUpdate(state, this.identity, message) }, recordBytes);
   }
 
   /** Gives the caller a task although nothing was said yet: SUBMITTED, or WORKING on a continued one. */
@@ -102,7 +112,7 @@ export class TurnPen {
   }
 
   // The live task, and what has to be written before the next event: how the task began, or that it is worked on again.
-  #open(isStatus: boolean): { readonly live: LiveTask; readonly prelude: readonly Draft[] } {
+  #open(isStatus: boolean): Opened {
     if (this.live !== undefined) {
       const prelude = this.#needsWorking && !isStatus ? [this.#statusDraft(this.live, TaskState.WORKING)] : [];
       if (prelude.length > 0) this.#needsWorking = false;
@@ -159,16 +169,10 @@ export class TurnPen {
     if (live.task.history.length >= historyMaxMessages) {
       throw new A2AError("resourceExhausted", `the history is at the limit of ${historyMaxMessages} messages`);
     }
-    return this.#addStatus(live, prelude, state, event, bytes);
+    return this.#addStatus({ live, prelude }, { state, event }, bytes);
   }
 
-  #addStatus(
-    live: LiveTask,
-    prelude: readonly Draft[],
-    state: TaskState,
-    event: StreamResponse,
-    bytes: number,
-  ): Promise<void> {
+  #addStatus({ live, prelude }: Opened, { state, event }: Status, bytes: number): Promise<void> {
     this.#needsWorking = false;
     this.stopped = isStop(state);
     live.state = state;

@@ -8,6 +8,7 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
+import { noop } from "../async/noop.js";
 import { checkJson, checkKey, checkString, checkValue, type FreeJsonCheck } from "../codec/json/struct.js";
 import {
   type DynamicMessage,
@@ -90,11 +91,11 @@ function memberCheck(field: DescField): Check<DynamicMessage> | undefined {
 
 /** Puts the name of a member before what is noted in it. */
 function checkUnder(name: string, check: Check | undefined): Check {
-  if (check === undefined) return () => {};
+  if (check === undefined) return noop;
   return (value, run, depth) => {
     const before = run.violations.length;
     check(value, run, depth);
-    if (run.violations.length !== before) underMember(run.violations, before, name);
+    underMember(run.violations, before, name);
   };
 }
 
@@ -131,7 +132,7 @@ function listCheck(field: DescField, check: Check | undefined): Check {
     for (let index = 0; index < entries.length; index++) {
       const before = violations.length;
       check(entries[index], run, depth + 1);
-      if (violations.length !== before) underIndex(violations, before, index);
+      underIndex(violations, before, index);
     }
   };
 }

@@ -1,11 +1,5 @@
 import type { Clock } from "../../core/ports.js";
-import type { TaskEntry } from "./task-entry.js";
-
-/** A process that runs turns, until it expires. */
-export interface Instance {
-  readonly name: string;
-  readonly expiresAt: number;
-}
+import type { Instance, TaskEntry } from "./task-entry.js";
 
 interface Holder extends Instance {
   expiresAt: number;

@@ -1,8 +1,7 @@
 import type { Head, InboxEntry, LogRecord, NewTask, StoredTask } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import type { Task, TaskState } from "../../protocol/model.js";
-import type { Instance } from "./instances.js";
-import type { Shelf } from "./task-index.js";
+import type { Shelf } from "./shelf.js";
 
 /** About what a task costs beside its records and its snapshot: its head, and its places in the indexes. */
 const entryBytes = 1024;
@@ -20,6 +19,12 @@ function nameBytes(name: string | undefined): number {
 const noRecords: readonly LogRecord[] = Object.freeze([]);
 const nothingWaits: readonly InboxEntry[] = Object.freeze([]);
 
+/** A process that runs turns, until it expires. */
+export interface Instance {
+  readonly name: string;
+  readonly expiresAt: number;
+}
+
 /** A task as the memory store holds it. Records, snapshots and inboxes are kept as they were given and never changed. */
 export class TaskEntry {
   readonly key: number;
@@ -30,7 +35,7 @@ export class TaskEntry {
   readonly version: string;
   readonly name: string | undefined;
   /** The lists that it stands in. */
-  readonly shelves: readonly [Shelf, Shelf];
+  readonly shelves: readonly [Shelf<TaskEntry>, Shelf<TaskEntry>];
   seq = 0;
   epoch = 1;
   turn = 1;

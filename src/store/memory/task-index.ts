@@ -1,61 +1,12 @@
 import type { ListQuery } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import type { TaskState } from "../../protocol/model.js";
-import { SortedTasks } from "./sorted-tasks.js";
+import { Shelf } from "./shelf.js";
 import type { TaskEntry } from "./task-entry.js";
 
-type Tasks = SortedTasks<TaskEntry>;
-
-/** Up to this size a shelf is searched for the tasks of one state; above it, it keeps them apart. */
-const plainMax = 64;
-
-/** The tasks of an owner, or of one of their contexts, newest status first, also by state. */
-export class Shelf {
-  readonly all: Tasks = new SortedTasks();
-  #byState: Map<TaskState, Tasks> | undefined;
-
-  add(entry: TaskEntry): void {
-    this.all.add(entry);
-    this.addState(entry);
-  }
-
-  delete(entry: TaskEntry): void {
-    this.all.delete(entry);
-    this.deleteState(entry);
-  }
-
-  addState(entry: TaskEntry): void {
-    if (this.#byState !== undefined) stateOf(this.#byState, entry.state).add(entry);
-    else if (this.all.size > plainMax) this.#byState = groupByState(this.all);
-  }
-
-  deleteState(entry: TaskEntry): void {
-    this.#byState?.get(entry.state)?.delete(entry);
-  }
-
-  inState(state: TaskState): Tasks {
-    return stateOf(this.#byState ?? groupByState(this.all), state);
-  }
-}
-
-function groupByState(tasks: Tasks): Map<TaskState, Tasks> {
-  const groups = new Map<TaskState, Tasks>();
-  for (const entry of tasks) stateOf(groups, entry.state).add(entry);
-  return groups;
-}
-
-function stateOf(groups: Map<TaskState, Tasks>, state: TaskState): Tasks {
-  let tasks = groups.get(state);
-  if (tasks === undefined) {
-    tasks = new SortedTasks();
-    groups.set(state, tasks);
-  }
-  return tasks;
-}
-
 interface Owned extends Scope {
-  readonly shelf: Shelf;
-  readonly contexts: Map<string, Shelf>;
+  readonly shelf: Shelf<TaskEntry>;
+  readonly contexts: Map<string, Shelf<TaskEntry>>;
 }
 
 /** Every task in the lists that it may be asked for in. A list that is empty is not kept. */
@@ -63,7 +14,7 @@ export class TaskIndex {
   readonly #tenants = new Map<string, Map<string, Owned>>();
 
   /** The lists of a task that is about to be made. */
-  shelves(scope: Scope, contextId: string): readonly [Shelf, Shelf] {
+  shelves(scope: Scope, contextId: string): TaskEntry["shelves"] {
     const owned = this.#owned(scope);
     let context = owned.contexts.get(contextId);
     if (context === undefined) {

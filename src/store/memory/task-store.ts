@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { systemClock } from "../../core/clock.js";
 import type {
   Append,
   AppendResult,
@@ -17,17 +16,20 @@ import type {
   SendClaim,
   SendRecord,
   SentOutcome,
+  Store,
   StoredTask,
-  TaskStore,
 } from "../../core/ports.js";
+import { systemClock } from "../../protocol/async/system-clock.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
+import { checkNewSend, checkNewTask } from "../check-indexed.js";
 import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit.js";
 import { putEntry, withoutEntries } from "./inbox.js";
 import { Instances } from "./instances.js";
 import { type MemoryTaskStoreOptions, resolveLimits, resolveSendLimits } from "./options.js";
 import { ParkedTasks } from "./parked.js";
+import { type MemoryPushStore, memoryPushStore } from "./push-store.js";
 import { Retention } from "./retention.js";
 import { SendRecords } from "./send-records.js";
 import { bytesOf, TaskEntry } from "./task-entry.js";
@@ -38,11 +40,12 @@ import { TaskNames } from "./task-names.js";
  * Keeps tasks in the memory of the process, as the objects that they were given as. What is not finished is never
  * dropped: `create` rejects with `resourceExhausted` when there is no room left.
  */
-export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): TaskStore {
+export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): Store {
   return new MemoryTaskStore(options);
 }
 
-class MemoryTaskStore implements TaskStore {
+class MemoryTaskStore implements Store {
+  readonly push: MemoryPushStore = memoryPushStore();
   readonly #clock: Clock;
   readonly #incarnation: string;
   readonly #byId = new Map<string, TaskEntry>();
@@ -159,6 +162,7 @@ class MemoryTaskStore implements TaskStore {
 
   async beginSend(send: NewSend): Promise<SendRecord> {
     this.#assertOpen();
+    checkNewSend(send);
     return this.#sends.begin(send);
   }
 
@@ -193,9 +197,11 @@ class MemoryTaskStore implements TaskStore {
     this.#names.clear();
     this.#byId.clear();
     this.#byKey.clear();
+    await this.push.close();
   }
 
   #create(task: NewTask): Head {
+    checkNewTask(task);
     if (this.#byId.has(task.id)) throw new A2AError("internalError", `a task with the id ${task.id} exists`);
     this.#names.assertFree(task);
     assertNumbered(task.records, 0);
@@ -239,10 +245,11 @@ class MemoryTaskStore implements TaskStore {
     if (takes !== undefined) entry.inbox = withoutEntries(entry.inbox, takes);
     if (end !== undefined) {
       this.#instances.assign(entry, "");
-      this.#parked.set(entry, isTerminal(entry.state) ? undefined : end.park?.wakeAt);
+      this.#parked.set(entry, end.park?.wakeAt);
     }
     this.#retention.written(entry, entry.bytes - bytesBefore);
     if (!isTerminal(entry.state)) return;
+    this.#parked.set(entry, undefined);
     entry.clearInbox();
     if (entry.holder === undefined && !entry.finished) this.#retention.finish(entry);
   }
@@ -261,6 +268,7 @@ class MemoryTaskStore implements TaskStore {
   #drop(entry: TaskEntry): void {
     this.#byId.delete(entry.id);
     this.#byKey.delete(entry.key);
+    this.push.forget(entry.key);
     this.#index.delete(entry);
     this.#names.delete(entry);
     this.#instances.assign(entry, "");

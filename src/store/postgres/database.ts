@@ -5,7 +5,7 @@ import type { Backend } from "../sql/rows.js";
 import type { Database } from "../sql/schema.js";
 import { postgresDialect } from "./dialect.js";
 import { createHotPath } from "./flush.js";
-import { type ConnectOptions, createPool } from "./pool.js";
+import { type ConnectOptions, createPool, type Pool } from "./pool.js";
 
 export interface PostgresConnectOptions {
   /**
@@ -22,7 +22,7 @@ export interface PostgresConnectOptions {
   readonly sessions?: boolean | undefined;
   /** How long a call waits for a connection, in milliseconds. Default: 10,000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** How long a statement may take, in milliseconds. Default: 30,000. */
+  /** How long a statement may take, in milliseconds; those of a migration have no limit. Default: 30,000. */
   readonly statementTimeoutMs?: number | undefined;
 }
 
@@ -48,11 +48,27 @@ export function resolveConnect(options: PostgresConnectOptions): ConnectOptions 
   return { url, max, sessions, connectTimeoutMs, statementTimeoutMs };
 }
 
+function connectTo(connect: ConnectOptions): { readonly pool: Pool; readonly db: Kysely<Database> } {
+  const pool = createPool(connect);
+  return { pool, db: new Kysely<Database>({ dialect: new PostgresDialect({ pool: pool.open }) }) };
+}
+
+/** Runs over a connection of its own, for which neither the server nor the client has a limit of time. */
+async function withoutLimits<T>(connect: ConnectOptions, run: (db: Kysely<Database>) => Promise<T>): Promise<T> {
+  const { pool, db } = connectTo({ ...connect, max: 1, statementTimeoutMs: undefined });
+  try {
+    return await run(db);
+  } finally {
+    await db.destroy();
+    await pool.close();
+  }
+}
+
 /** `now`: the store's clock; left out: that of the database. */
 export function openPostgres(options: PostgresConnectOptions, now?: (() => number) | undefined): PostgresDatabase {
-  const pool = createPool(resolveConnect(options));
-  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool: pool.open }) });
-  const dialect = postgresDialect(now);
+  const connect = resolveConnect(options);
+  const { pool, db } = connectTo(connect);
+  const dialect = postgresDialect({ now, withoutLimits: (_, run) => withoutLimits(connect, run) });
   const hot = createHotPath({ pool, shard: dialect.shard, now });
   const backend = createKyselyBackend({ db, dialect, hot });
   return {

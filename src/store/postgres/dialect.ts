@@ -9,11 +9,15 @@ export const clockText = "floor(extract(epoch from clock_timestamp()) * 1000)::b
 /** How many shards the counters have: each is a row more to be added up for a count. */
 const shards = 16;
 
-// Any number, as long as nobody else in the database locks it.
-const migrationLock = 7_238_201_846;
+/** Any number, as long as nobody else in the database locks it. */
+export const migrationLock = 7_238_201_846;
 
-/** `now`: the store's clock; left out: that of the database. */
-export function postgresDialect(now?: (() => number) | undefined): SqlDialect {
+/** What only those know who connect. `now`: the store's clock; left out: that of the database. */
+export interface PostgresDialectOptions extends Pick<SqlDialect, "withoutLimits"> {
+  readonly now?: (() => number) | undefined;
+}
+
+export function postgresDialect({ now, withoutLimits }: PostgresDialectOptions): SqlDialect {
   return {
     name: "postgres",
     shard: `${randomInt(shards)}`,
@@ -33,9 +37,11 @@ export function postgresDialect(now?: (() => number) | undefined): SqlDialect {
       const { rows } = await sql<{ found: boolean }>`select to_regclass(${table}) is not null as found`.execute(db);
       return rows[0]?.found === true;
     },
+    withoutLimits,
     async lockMigrations(transaction) {
-      // Statements of a migration take the time that they take.
-      await sql`set local statement_timeout = 0`.execute(transaction);
+      // A role or a database may have limits of its own. The last of them is new in PostgreSQL 17.
+      const limits = sql.join(["statement_timeout", "lock_timeout", "transaction_timeout"]);
+      await sql`select set_config(name, '0', true) from pg_settings where name in (${limits})`.execute(transaction);
       await sql`select pg_advisory_xact_lock(${migrationLock})`.execute(transaction);
     },
   };

@@ -51,10 +51,13 @@ interface FlushedRow {
   readonly live: boolean;
 }
 
-/** Which of the writes of a flush go into one statement, by their places among them. */
-interface Round {
+/** Writes of a flush that go into one statement, by their places in it. */
+interface Writes {
   readonly appends: ReadonlyMap<number, AppendRow>;
   readonly births: ReadonlyMap<number, Birth>;
+}
+
+interface Round extends Writes {
   readonly later: readonly number[];
 }
 
@@ -67,11 +70,11 @@ async function flush(options: HotPathOptions, writes: readonly Write[]): Promise
     const round = nextRound(writes, waiting);
     let again: readonly number[] = [];
     try {
-      again = await fly(options, round, results);
+      again = await flyOrSplit(options, round, results);
     } catch (error) {
-      // What earlier rounds have done is done.
-      const failure = error instanceof Error ? error : new Error("a flush failed", { cause: error });
-      for (const place of waiting) results.set(place, failure);
+      // What earlier statements have done is done.
+      const failure = errorOf(error);
+      for (const place of waiting) if (!results.has(place)) results.set(place, failure);
       break;
     }
     waiting = [...again, ...round.later].toSorted((a, b) => a - b);
@@ -115,8 +118,61 @@ function sizeOf({ log, snapshot }: AppendRow | NewTaskRow): number {
   return (log?.bytes.length ?? 0) + (snapshot?.bytes.length ?? 0);
 }
 
+/**
+ * Codes of the server for a statement that it refuses for what is in it: a value is out of range or too long, a constraint or
+ * a trigger says no. Any other failure would meet each of the writes.
+ */
+const refusals = /^(?:0A|21|22|23|44|54|P0)/;
+
+/**
+ * Runs a round; one that the database refuses, which undoes all of it, is run again in halves, so that only the write that
+ * it refuses fails.
+ */
+async function flyOrSplit(
+  options: HotPathOptions,
+  round: Writes,
+  results: Map<number, Landed | Error>,
+): Promise<readonly number[]> {
+  try {
+    return await fly(options, round, results);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && refusals.test(`${error.code}`))) throw error;
+    const places = [...round.appends.keys(), ...round.births.keys()];
+    const [only] = places;
+    if (places.length === 1 && only !== undefined) {
+      results.set(only, error);
+      return [];
+    }
+    const first = new Set(places.slice(0, places.length / 2));
+    const again = await flyOrSplit(
+      options,
+      partOf(round, (place) => first.has(place)),
+      results,
+    );
+    return [
+      ...again,
+      ...(await flyOrSplit(
+        options,
+        partOf(round, (place) => !first.has(place)),
+        results,
+      )),
+    ];
+  }
+}
+
+function partOf({ appends, births }: Writes, takes: (place: number) => boolean): Writes {
+  return {
+    appends: new Map([...appends].filter(([place]) => takes(place))),
+    births: new Map([...births].filter(([place]) => takes(place))),
+  };
+}
+
+function errorOf(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error("a flush failed", { cause: thrown });
+}
+
 /** Runs the statement of a round and writes down what came of it. Gives the writes that are to come again. */
-async function fly(options: HotPathOptions, round: Round, results: Map<number, Landed | Error>): Promise<number[]> {
+async function fly(options: HotPathOptions, round: Writes, results: Map<number, Landed | Error>): Promise<number[]> {
   const rows = await runTwice(() => query(options, round));
   const verdicts = new Map(rows.filter(({ verdict }) => verdict !== "born").map((row) => [row.key, row.verdict]));
   const again: number[] = [];
@@ -137,7 +193,7 @@ async function fly(options: HotPathOptions, round: Round, results: Map<number, L
   return again;
 }
 
-function query({ pool, shard, now }: HotPathOptions, { appends, births }: Round): Promise<readonly FlushedRow[]> {
+function query({ pool, shard, now }: HotPathOptions, { appends, births }: Writes): Promise<readonly FlushedRow[]> {
   const values = flushValues({
     appends: [...appends.values()].toSorted((a, b) => a.key - b.key),
     births: [...births.values()],

@@ -1,5 +1,5 @@
-import { systemClock } from "../../core/clock.js";
 import type { Store } from "../../core/ports.js";
+import { systemClock } from "../../protocol/async/system-clock.js";
 import { createSqlStore, type SqlStoreOptions } from "../sql/task-store.js";
 import { openPostgres, type PostgresConnectOptions, resolveConnect } from "./database.js";
 import { postgresSignals } from "./signals.js";

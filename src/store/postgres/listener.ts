@@ -1,6 +1,8 @@
 import type pg from "pg";
-import { within } from "../../core/clock.js";
 import type { Clock } from "../../core/ports.js";
+import { noop } from "../../protocol/async/noop.js";
+import { within } from "../../protocol/async/pause.js";
+import { grownPause } from "../../protocol/async/retry.js";
 import { type ConnectOptions, clientConfig, loadPg } from "./pool.js";
 
 /** What is told there: hints, and who is there to hear them. */
@@ -28,15 +30,14 @@ export interface Listener {
 
 const tellText = "select pg_notify($1, text) from unnest($2::text[]) as text";
 const farewellMs = 1_000;
-const firstWaitMs = 100;
-const longestWaitMs = 10_000;
+const waits = { firstMs: 100, maxMs: 10_000 };
 
 export function createListener(options: ListenerOptions): Listener {
   const { clock } = options;
   let client: pg.Client | undefined;
   let dialling: Promise<void> | undefined;
   let cancelRetry: (() => void) | undefined;
-  let waitMs = firstWaitMs;
+  let failures = 0;
   let closed = false;
 
   function start(): void {
@@ -51,7 +52,7 @@ export function createListener(options: ListenerOptions): Listener {
       const made = await connect(options, lost);
       if (closed) return await end(made, clock);
       client = made;
-      waitMs = firstWaitMs;
+      failures = 0;
       options.connected();
     } catch {
       retry();
@@ -61,17 +62,17 @@ export function createListener(options: ListenerOptions): Listener {
   function lost(gone: pg.Client): void {
     if (client !== gone) return;
     client = undefined;
-    gone.end().catch(() => {});
+    gone.end().catch(noop);
     retry();
   }
 
   function retry(): void {
     if (closed) return;
-    cancelRetry = clock.after(waitMs, () => {
+    failures += 1;
+    cancelRetry = clock.after(grownPause(failures, waits), () => {
       cancelRetry = undefined;
       start();
     });
-    waitMs = Math.min(waitMs * 2, longestWaitMs);
   }
 
   return {
@@ -115,7 +116,7 @@ async function connect(options: ListenerOptions, lost: (client: pg.Client) => vo
     for (const channel of Object.values(channels)) await client.query(`listen ${channel}`);
     return client;
   } catch (error) {
-    client.end().catch(() => {});
+    client.end().catch(noop);
     throw error;
   }
 }
@@ -127,9 +128,5 @@ function processOf(client: pg.Client): unknown {
 
 /** Says farewell to the server; one that does not answer is left. */
 function end(client: pg.Client, clock: Clock): Promise<void> {
-  return within(
-    clock,
-    farewellMs,
-    client.end().catch(() => {}),
-  );
+  return within(clock, farewellMs, client.end().catch(noop));
 }

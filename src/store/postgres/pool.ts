@@ -1,6 +1,9 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from "kysely";
 import type pg from "pg";
-import { systemClock, within } from "../../core/clock.js";
+import { noop } from "../../protocol/async/noop.js";
+import { within } from "../../protocol/async/pause.js";
+import { systemClock } from "../../protocol/async/system-clock.js";
+import { keepAlive } from "../sql/keep-alive.js";
 import { StoreError } from "../sql/store-error.js";
 import { textFromDatabase, valueToDatabase } from "./text.js";
 
@@ -10,7 +13,8 @@ export interface ConnectOptions {
   /** Connections at most. */
   readonly max: number;
   readonly connectTimeoutMs: number;
-  readonly statementTimeoutMs: number;
+  /** How long the server works on a statement, and the client waits for it a little longer; `undefined`: for ever. */
+  readonly statementTimeoutMs: number | undefined;
   /** Whether a connection is the same session as long as it lasts. It is not behind a pooler in transaction mode. */
   readonly sessions: boolean;
 }
@@ -27,7 +31,7 @@ export async function loadPg(load: () => Promise<{ readonly default: Pg }> = () 
 }
 
 /** A statement that is planned once for each connection when it has a name. */
-export interface Statement {
+interface Statement {
   readonly name: string;
   readonly text: string;
   readonly values: readonly unknown[];
@@ -69,10 +73,10 @@ export function createPool(options: ConnectOptions, load = loadPg): Pool {
     async close() {
       const open = made;
       made = Promise.reject(new StoreError("unusable", "the database has been closed"));
-      made.catch(() => {});
+      made.catch(noop);
       // A server that does not answer is left.
-      const ended = open?.then((last) => last.end()).catch(() => {});
-      if (ended !== undefined) await within(systemClock, farewellMs, ended);
+      const ended = open?.then((last) => last.end()).catch(noop);
+      if (ended !== undefined) await keepAlive(() => within(systemClock, farewellMs, ended));
     },
   };
 }
@@ -81,22 +85,29 @@ export function createPool(options: ConnectOptions, load = loadPg): Pool {
 export function clientConfig(driver: Pg, options: ConnectOptions): pg.ClientConfig {
   const { url, connectTimeoutMs, statementTimeoutMs, sessions } = options;
   const types = { getTypeParser: typeParsers(driver) };
-  // The client waits longer than the server, which says more about what has happened.
-  const timeouts = { connectionTimeoutMillis: connectTimeoutMs, query_timeout: statementTimeoutMs + graceMs };
-  const config = { connectionString: url, keepAlive: true, types, ...timeouts };
+  const timeouts = { connectionTimeoutMillis: connectTimeoutMs, query_timeout: clientTimeoutMs(options) };
+  // What stands between may forget a connection on which nothing is said for long, as while a long statement runs.
+  const alive = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
+  const config = { connectionString: url, types, ...alive, ...timeouts };
   if (!sessions) return config;
   // A process that stops within a transaction must not keep its tasks from the others.
-  const idle = Math.min(statementTimeoutMs, 10_000);
+  const idle = Math.min(statementTimeoutMs ?? noTimeoutMs, 10_000);
   const connectionString = withPlanning(url);
   return {
     ...config,
     connectionString,
-    statement_timeout: statementTimeoutMs,
+    statement_timeout: statementTimeoutMs ?? 0,
     idle_in_transaction_session_timeout: idle,
   };
 }
 
+/** The client waits longer than the server, which says more about what has happened. */
+function clientTimeoutMs({ statementTimeoutMs }: Pick<ConnectOptions, "statementTimeoutMs">): number {
+  return statementTimeoutMs === undefined ? noTimeoutMs : statementTimeoutMs + graceMs;
+}
+
 const graceMs = 5_000;
+const noTimeoutMs = 2 ** 31 - 1;
 const farewellMs = 5_000;
 const [int8, text, numeric] = [20, 25, 1700];
 
@@ -132,9 +143,9 @@ function withPlanning(url: string): string {
 function makePool(driver: Pg, options: ConnectOptions): pg.Pool {
   const pool = new driver.Pool({ ...clientConfig(driver, options), max: options.max, allowExitOnIdle: true });
   // A connection that is lost while nobody uses it is replaced by the next use.
-  pool.on("error", () => {});
+  pool.on("error", noop);
   // One that is lost in use fails its query; what it emits beside that has no other listener.
-  pool.on("connect", (client) => client.on("error", () => {}));
+  pool.on("connect", (client) => client.on("error", noop));
   return pool;
 }
 
@@ -153,10 +164,6 @@ function createNames(): (text: string, values: readonly unknown[]) => string | u
   };
 }
 
-// Changes of the schema take the time that they take.
-const untimed = /^\s*(?:create|alter|drop)\s/i;
-const noTimeoutMs = 2 ** 31 - 1;
-
 /** What is said of a query that the server has not answered in its time. */
 function unanswered(error: unknown): StoreError | undefined {
   if (!(error instanceof Error && error.message === "Query read timeout")) return undefined;
@@ -166,9 +173,10 @@ function unanswered(error: unknown): StoreError | undefined {
 /** A connection as Kysely uses it. */
 function clientFor(
   client: pg.PoolClient,
-  { statementTimeoutMs }: ConnectOptions,
+  options: ConnectOptions,
   nameOf: ReturnType<typeof createNames>,
 ): PostgresPoolClient {
+  const timeout = clientTimeoutMs(options);
   let broken = false;
 
   function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
@@ -183,7 +191,6 @@ function clientFor(
 
   async function run<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>> {
     if (broken) throw new StoreError("unreachable", "the database cannot be reached: an answer did not come");
-    const timeout = untimed.test(text) ? noTimeoutMs : statementTimeoutMs + graceMs;
     const timed = { name: nameOf(text, values), text, values: values.map(valueToDatabase), query_timeout: timeout };
     try {
       const { command, rowCount, rows } = await client.query(timed);

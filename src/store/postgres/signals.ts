@@ -1,5 +1,7 @@
 import type { Hint, Signals } from "../../core/ports.js";
+import { pause } from "../../protocol/async/pause.js";
 import { type Logger, silentLogger } from "../../protocol/logger.js";
+import { keepAlive } from "../sql/keep-alive.js";
 import { createListener, type ListenerOptions } from "./listener.js";
 import { createPresence } from "./presence.js";
 
@@ -57,7 +59,7 @@ export function postgresSignals(options: PostgresSignalsOptions): PostgresSignal
       const hints = waiting;
       waiting = new Set();
       await listener.tell("hints", textsOf(hints));
-      await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
+      await pause(clock, pauseMs);
     }
     telling = false;
   }
@@ -81,7 +83,7 @@ export function postgresSignals(options: PostgresSignalsOptions): PostgresSignal
     },
     close() {
       presence.close();
-      return listener.close();
+      return keepAlive(listener.close);
     },
   };
 }

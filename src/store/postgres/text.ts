@@ -10,7 +10,7 @@ export function valueToDatabase(value: unknown): unknown {
   return value;
 }
 
-export function textToDatabase(text: string): string {
+function textToDatabase(text: string): string {
   if (!text.includes(nul) && !text.includes(mark)) return text;
   return text.replaceAll(mark, `${mark}1`).replaceAll(nul, `${mark}0`);
 }

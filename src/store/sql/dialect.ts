@@ -31,11 +31,13 @@ export interface SqlDialect {
    */
   runDirectly?<R>(query: CompiledQuery<R>, within: boolean): QueryResult<R> | undefined;
   hasTable(db: Kysely<Database>, table: string): Promise<boolean>;
+  /** Runs over a connection whose statements, and whose waits for locks, take the time that they take. */
+  withoutLimits<T>(db: Kysely<Database>, run: (db: Kysely<Database>) => Promise<T>): Promise<T>;
   /** Within a transaction: waits until no other process migrates, and keeps others waiting until its end. */
   lockMigrations(transaction: Kysely<Database>): Promise<void>;
 }
 
-export interface ColumnTypes {
+interface ColumnTypes {
   /** The key of the tasks, in the words of the database. */
   readonly serial: string;
   readonly integer: "integer" | "bigint";

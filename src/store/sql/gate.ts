@@ -1,4 +1,6 @@
+import { noop } from "../../protocol/async/noop.js";
 import { A2AError } from "../../protocol/errors.js";
+import type { MigrationReport } from "./migration-report.js";
 import type { Backend } from "./rows.js";
 import { storeErrorFrom } from "./store-error.js";
 
@@ -10,19 +12,27 @@ export interface Gate {
   close(before: () => Promise<void>): Promise<void>;
 }
 
-/** `opened` is called once, when the database is ready. */
-export function createGate(backend: Backend, opened: () => void): Gate {
+export interface GateOptions {
+  /** Called once, when the database is ready. */
+  opened(): void;
+  /** Told of a migration while the database is opened. */
+  readonly migration: MigrationReport;
+}
+
+export function createGate(backend: Backend, { opened, migration }: GateOptions): Gate {
   let opening: Promise<void> | undefined;
   let isOpen = false;
   let closing: Promise<void> | undefined;
 
   async function tryOpen(): Promise<void> {
     try {
-      await backend.open();
+      await backend.open(migration.report);
     } catch (error) {
       // The cause may go, so that the next call tries again.
       opening = undefined;
       throw storeErrorFrom(error);
+    } finally {
+      migration.end();
     }
     if (closing !== undefined) throw closedError();
     isOpen = true;
@@ -45,7 +55,7 @@ export function createGate(backend: Backend, opened: () => void): Gate {
   }
 
   async function shut(before: () => Promise<void>): Promise<void> {
-    await opening?.catch(() => {});
+    await opening?.catch(noop);
     await before();
     await backend.close();
   }

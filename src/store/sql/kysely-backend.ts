@@ -1,15 +1,15 @@
 import type { Kysely } from "kysely";
 import type { HotPath, Place, SqlDialect } from "./dialect.js";
-import * as inbox from "./inbox-queries.js";
-import * as instances from "./instance-queries.js";
-import { listTasks } from "./list-query.js";
 import { migrate } from "./migrate.js";
 import { prune } from "./prune.js";
-import * as push from "./push-queries.js";
+import * as inbox from "./queries/inbox.js";
+import * as instances from "./queries/instances.js";
+import { listTasks } from "./queries/list.js";
+import * as push from "./queries/push.js";
+import * as sends from "./queries/sends.js";
+import * as tasks from "./queries/tasks.js";
 import type { Backend } from "./rows.js";
 import type { Database } from "./schema.js";
-import * as sends from "./send-queries.js";
-import * as tasks from "./task-queries.js";
 
 export interface KyselyBackendOptions {
   /** May be a transaction: then each call is a part of it. */
@@ -22,8 +22,8 @@ export interface KyselyBackendOptions {
 export function createKyselyBackend({ db, dialect, hot }: KyselyBackendOptions): Backend {
   const place: Place = { db, dialect };
   return {
-    async open() {
-      await migrate(place);
+    async open(report) {
+      await migrate(place, report);
       await instances.checkWritable(place);
     },
     create: (task) => hot.create(task, place),
@@ -51,6 +51,7 @@ export function createKyselyBackend({ db, dialect, hot }: KyselyBackendOptions):
     pushList: (key) => push.listConfigs(place, key),
     pushDelete: (key, id) => push.deleteConfig(place, key, id),
     pushAdvance: (key, id, cursor) => push.advanceConfig(place, { key, id, cursor }),
+    pushSettle: (key, id, end) => push.settleConfig(place, { key, id, ...end }),
     pushAdopt: (instance, limit) => push.adoptConfigs(place, instance, limit),
     pushRelease: (instance) => push.releaseConfigs(place, instance),
     prune: (retention, limit) => prune(place, retention, limit),

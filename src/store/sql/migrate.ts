@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 
 import { inTransaction, type Place } from "./dialect.js";
+import type { ReportMigration } from "./migration-report.js";
 import { migrations, schemaTable } from "./migrations.js";
 import { StoreError } from "./store-error.js";
 
@@ -20,27 +21,38 @@ export async function schemaStatus(place: Place): Promise<SchemaStatus> {
 }
 
 /**
- * Brings the tables up to date, in one transaction; gives the version that was there before. Several processes may
- * start at once. Rejects for tables that a newer release has made.
+ * Brings the tables up to date, in one transaction, which may take as long as it takes; gives the version that was there
+ * before. Several processes may start at once. Rejects for tables that a newer release has made.
  */
-export async function migrate(place: Place): Promise<number> {
+export async function migrate(place: Place, report: ReportMigration = () => {}): Promise<number> {
   const version = await readVersion(place);
   assertKnown(version);
   // Nothing is locked, and nothing written, where there is nothing to do.
   if (version === latest) return version;
-  return inTransaction(place, async (within) => {
-    const { db, dialect } = within;
-    await dialect.lockMigrations(db);
-    await schemaTable(db, dialect).execute();
-    const before = await readVersion(within);
-    assertKnown(before);
-    for (const step of stepsAfter(before)) {
-      for (const statement of step.statements(db, dialect)) await statement.execute();
-      const applied = { version: step.version, applied_at: dialect.now() };
-      await db.insertInto("trivium_schema").values(applied).execute();
-    }
-    return before;
+  report({ kind: "begun", from: version, to: latest });
+  const before = await place.dialect.withoutLimits(place.db, (db) => {
+    report({ kind: "waiting" });
+    return inTransaction({ ...place, db }, (within) => takeSteps(within, report));
   });
+  report({ kind: "done" });
+  return before;
+}
+
+async function takeSteps(within: Place, report: ReportMigration): Promise<number> {
+  const { db, dialect } = within;
+  await dialect.lockMigrations(db);
+  await schemaTable(db, dialect).execute();
+  const before = await readVersion(within);
+  assertKnown(before);
+  for (const { version, name, statements: statementsOf } of stepsAfter(before)) {
+    const statements = statementsOf(db, dialect);
+    for (const [index, statement] of statements.entries()) {
+      report({ kind: "statement", schema: version, name, statement: index + 1, statements: statements.length });
+      await statement.execute();
+    }
+    await db.insertInto("trivium_schema").values({ version, applied_at: dialect.now() }).execute();
+  }
+  return before;
 }
 
 /** The statements of all steps behind `after`, for somebody who runs them by hand. */

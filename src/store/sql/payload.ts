@@ -22,7 +22,15 @@ import type {
 import { writeBinary } from "../../protocol/codec/binary/writer.js";
 import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import { type Task, TaskPushNotificationConfigSchema, TaskSchema } from "../../protocol/model.js";
-import type { InboxRow, LogRow, Payload, PushRow, SendOutcomeRow, SnapshotRow } from "./rows.js";
+import {
+  type InboxRow,
+  type LogRow,
+  type Payload,
+  type PushRow,
+  type SendOutcomeRow,
+  type SnapshotRow,
+  settledHolder,
+} from "./rows.js";
 import { StoreError } from "./store-error.js";
 
 /** The form in which payloads are written. */
@@ -96,15 +104,17 @@ export function outcomeFromRow(row: SendOutcomeRow): SentOutcome {
   throw newerRow("send");
 }
 
-export function pushToRow({ config, taskName, ...registration }: PushRegistration): PushRow {
-  return { ...registration, id: config.id, taskName, ...encode(TaskPushNotificationConfigSchema, config) };
+export function pushToRow({ config, taskName, settled, ...registration }: PushRegistration): PushRow {
+  const holder = settled === true ? settledHolder : registration.holder;
+  return { ...registration, holder, id: config.id, taskName, ...encode(TaskPushNotificationConfigSchema, config) };
 }
 
 export function pushFromRow(row: PushRow): PushRegistration {
   const { key, taskId, scope, cursor, version, taskName, holder } = row;
   const config = decode(TaskPushNotificationConfigSchema, row, "push configuration");
   const named = taskName === undefined ? {} : { taskName };
-  return { key, taskId, scope, config, cursor, version, ...named, holder };
+  const registration = { key, taskId, scope, config, cursor, version, ...named };
+  return holder === settledHolder ? { ...registration, holder: "", settled: true } : { ...registration, holder };
 }
 
 function recordToStored(record: LogRecord): StoredRecord {

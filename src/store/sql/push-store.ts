@@ -1,4 +1,5 @@
 import type { PushStore } from "../../core/ports.js";
+import { checkRegistration } from "../check-indexed.js";
 import type { Gate } from "./gate.js";
 import { pushFromRow, pushToRow } from "./payload.js";
 
@@ -6,6 +7,7 @@ import { pushFromRow, pushToRow } from "./payload.js";
 export function createSqlPushStore({ ask }: Pick<Gate, "ask">): PushStore {
   return {
     async set(registration, max) {
+      checkRegistration(registration);
       const row = pushToRow(registration);
       return ask((backend) => backend.pushSet(row, max));
     },
@@ -19,6 +21,7 @@ export function createSqlPushStore({ ask }: Pick<Gate, "ask">): PushStore {
     },
     delete: (key, id) => ask((backend) => backend.pushDelete(key, id)),
     advance: (key, id, cursor) => ask((backend) => backend.pushAdvance(key, id, cursor)),
+    settle: (key, id, end) => ask((backend) => backend.pushSettle(key, id, end)),
     async adopt(instance, limit) {
       const rows = await ask((backend) => backend.pushAdopt(instance, limit));
       return rows.map(pushFromRow);

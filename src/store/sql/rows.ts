@@ -8,6 +8,7 @@ import type {
   NewSend,
   NewTask,
   Park,
+  PushEnd,
   PutFence,
   PutResult,
   SendClaim,
@@ -15,6 +16,7 @@ import type {
   SentOutcome,
 } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
+import type { ReportMigration } from "./migration-report.js";
 
 // What a database is asked, and what it answers, in plain objects with payloads as bytes: they go to another thread as
 // they are. Messages become bytes and back in one place, before this seam (payload.ts).
@@ -72,6 +74,9 @@ export interface SendRecordRow extends Omit<SendRecord, "outcome"> {
   readonly outcome: SendOutcomeRow | undefined;
 }
 
+/** Stands for the holder of what is settled, so that no look for what is left to deliver comes by: no instance has this name. */
+export const settledHolder = "-";
+
 /** A push configuration; its payload is the configuration with its credentials. */
 export interface PushRow extends Payload {
   readonly key: number;
@@ -86,8 +91,11 @@ export interface PushRow extends Payload {
 
 /** One database: what the two stores are made of. Each write is a transaction, alone or with others of the moment. */
 export interface Backend {
-  /** Brings the tables up to date and looks that they can be written. Rejects with a sentence when they cannot be used. */
-  open(): Promise<void>;
+  /**
+   * Brings the tables up to date and looks that they can be written. Rejects with a sentence when they cannot be used.
+   * `report`: told how far a migration is.
+   */
+  open(report?: ReportMigration): Promise<void>;
   create(task: NewTaskRow): Promise<Head>;
   append(write: AppendRow): Promise<AppendResult>;
   taskNamed(scope: Scope, name: string): Promise<string | undefined>;
@@ -121,6 +129,7 @@ export interface Backend {
   pushList(key: number): Promise<readonly PushRow[]>;
   pushDelete(key: number, id: string): Promise<void>;
   pushAdvance(key: number, id: string, cursor: number): Promise<void>;
+  pushSettle(key: number, id: string, end: PushEnd): Promise<void>;
   pushAdopt(instance: string, limit: number): Promise<readonly PushRow[]>;
   pushRelease(instance: string): Promise<void>;
   /** Drops what its retention has come for, at most `limit` rows of each kind; true when there is more. */

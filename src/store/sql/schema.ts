@@ -34,7 +34,7 @@ export interface TasksTable {
   logged_at: number | null;
 }
 
-/** The fold of a task up to `seq`; one for each task that has any. */
+/** The fold of a task up to `seq`; one for each task that has any. @public: declarations of queries name it. */
 export interface SnapshotsTable {
   key: number;
   seq: number;
@@ -43,7 +43,7 @@ export interface SnapshotsTable {
 }
 
 /** The records of one write. `seq`: the number of the last of them. */
-export interface LogTable {
+interface LogTable {
   key: number;
   seq: number;
   count: number;
@@ -51,7 +51,7 @@ export interface LogTable {
   payload: Uint8Array;
 }
 
-export interface InboxTable {
+interface InboxTable {
   key: number;
   /** Order within the task: cancels are read first whatever theirs. */
   ordinal: number;
@@ -61,6 +61,7 @@ export interface InboxTable {
   payload: Uint8Array;
 }
 
+/** Processes that run turns. @public: declarations of queries name it. */
 export interface InstancesTable {
   name: string;
   expires_at: number;
@@ -104,7 +105,7 @@ export interface PushConfigsTable {
  * How many tasks an owner has in a state: the sum over the shards, each of which may be below zero. Processes that write
  * at once use different ones, so that they seldom wait for each other.
  */
-export interface CountsTable {
+interface CountsTable {
   tenant: string;
   owner: string;
   state: number;
@@ -121,7 +122,7 @@ export interface PeriodsTable extends CountsTable {
 }
 
 /** Which migrations the tables have been through. */
-export interface SchemaTable {
+interface SchemaTable {
   version: number;
   applied_at: number;
 }

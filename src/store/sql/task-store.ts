@@ -1,9 +1,11 @@
-import { systemClock } from "../../core/clock.js";
 import type { Append, Clock, LogRecord, NewTask, Store, StoredTask } from "../../core/ports.js";
+import { systemClock } from "../../protocol/async/system-clock.js";
 import { A2AError } from "../../protocol/errors.js";
-import type { Logger } from "../../protocol/logger.js";
+import { type Logger, silentLogger } from "../../protocol/logger.js";
+import { checkNewSend, checkNewTask } from "../check-indexed.js";
 import { createGate, type Gate } from "./gate.js";
 import { type RetentionOptions, resolveRetention, startMaintenance } from "./maintenance.js";
+import { createMigrationReport } from "./migration-report.js";
 import {
   inboxFromRow,
   inboxToRow,
@@ -23,7 +25,7 @@ export interface SqlStoreOptions {
   readonly retention?: RetentionOptions | undefined;
   /** Time between two rounds of dropping what its retention has come for. Default: 60,000. */
   readonly pruneEveryMs?: number | undefined;
-  /** Hears of rounds that failed. Default: nobody. */
+  /** Hears of migrations, and of rounds that failed. Default: of migrations that of whoever opens the store, else nobody. */
   readonly logger?: Logger | undefined;
 }
 
@@ -32,15 +34,22 @@ export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}):
   const { clock = systemClock, pruneEveryMs: everyMs = 60_000, logger } = options;
   const retention = resolveRetention(options.retention);
   let stop = async (): Promise<void> => {};
-  const gate = createGate(backend, () => {
-    stop = startMaintenance(backend, { clock, retention, everyMs, logger });
+  let migrationLogger = options.logger ?? silentLogger;
+  const gate = createGate(backend, {
+    migration: createMigrationReport({ clock, say: (line, facts) => migrationLogger.info(facts, line) }),
+    opened() {
+      stop = startMaintenance(backend, { clock, retention, everyMs, logger });
+    },
   });
   return {
     ...taskCalls(gate),
     ...inboxCalls(gate),
     ...sendCalls(gate),
     push: createSqlPushStore(gate),
-    open: gate.open,
+    open(opener) {
+      migrationLogger = options.logger ?? opener ?? silentLogger;
+      return gate.open();
+    },
     close: () => gate.close(() => stop()),
   };
 }
@@ -53,6 +62,7 @@ type TaskCalls = Pick<
 function taskCalls({ ask }: Gate): TaskCalls {
   return {
     async create(task) {
+      checkNewTask(task);
       const row = newTaskToRow(task);
       return ask((backend) => backend.create(row));
     },
@@ -100,6 +110,7 @@ function inboxCalls({ ask }: Gate): Pick<Store, "put" | "inbox" | "withdraw" | "
 function sendCalls({ ask }: Gate): Pick<Store, "beginSend" | "readSend" | "takeSend" | "settleSend" | "forgetSend"> {
   return {
     async beginSend(send) {
+      checkNewSend(send);
       return sendFromRow(await ask((backend) => backend.beginSend(send)));
     },
     async readSend(scope, messageId) {

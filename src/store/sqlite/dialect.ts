@@ -22,6 +22,8 @@ export function sqliteDialect(now: () => number, connection?: SqliteConnection |
     },
     runDirectly: (query, within) =>
       connection !== undefined && (within || connection.isFree()) ? runStatement(connection, query) : undefined,
+    // A statement has no limit here; a lock of another process is waited for as by any other call.
+    withoutLimits: (db, run) => run(db),
     // A transaction here is the only one that writes.
     lockMigrations: async () => {},
   };

@@ -10,6 +10,7 @@ import {
   SqliteQueryCompiler,
   type TransactionSettings,
 } from "kysely";
+import { noop } from "../../protocol/async/noop.js";
 
 /** How many statements stay compiled. The store has fewer; a text that depends on data would fill it. */
 const statementsKept = 256;
@@ -28,7 +29,7 @@ export interface SqliteConnection {
 }
 
 /** Runs a statement and gives its rows. */
-export type Reader = (parameters: readonly SQLInputValue[]) => unknown[];
+type Reader = (parameters: readonly SQLInputValue[]) => unknown[];
 
 export function createSqliteConnection(database: DatabaseSync): SqliteConnection {
   let last: Promise<void> = Promise.resolve();
@@ -39,7 +40,7 @@ export function createSqliteConnection(database: DatabaseSync): SqliteConnection
     reader: kept((text) => readerOf(database.prepare(text))),
     async acquire() {
       const before = last;
-      let release = (): void => {};
+      let release = noop;
       takers = (takers ?? 0) + 1;
       last = new Promise((resolve) => {
         release = () => {

@@ -147,7 +147,6 @@ function headAfter({ now }: Writer, write: AppendRow, before: WrittenHead): Writ
   const state = status?.state ?? before.state;
   const terminal = isTerminal(state);
   const holder = end === undefined ? (claim?.holder ?? before.holder) : "";
-  const parkedUntil = end === undefined ? (claim === undefined ? before.wakeAt : null) : (end.park?.wakeAt ?? null);
   return {
     ...before,
     seq: log?.seq ?? before.seq,
@@ -157,9 +156,14 @@ function headAfter({ now }: Writer, write: AppendRow, before: WrittenHead): Writ
     statusTime: Math.max(status?.time ?? 0, before.statusTime),
     turn: claim?.turn ?? before.turn,
     turnSeq: turnSeq === 0 ? before.turnSeq : turnSeq,
-    wakeAt: terminal ? null : parkedUntil,
+    wakeAt: terminal ? null : wakeAfter(write, before),
     finishedAt: before.finishedAt ?? (terminal && holder === "" ? now() : null),
   };
+}
+
+function wakeAfter({ claim, end }: AppendRow, { wakeAt }: WrittenHead): number | null {
+  if (end !== undefined) return end.park?.wakeAt ?? null;
+  return claim === undefined ? wakeAt : null;
 }
 
 /** False, and nothing taken, when one of them does not wait. */

@@ -2,8 +2,9 @@ import type { Head } from "../../core/ports.js";
 import type { Born } from "../sql/born-head.js";
 import { createKyselyBackend } from "../sql/kysely-backend.js";
 import type { Backend } from "../sql/rows.js";
+import { callBackend } from "./backend-call.js";
 import type { SqliteDatabase } from "./database.js";
-import { callBackend, type Fault, faultFrom, type GroupAnswer } from "./messages.js";
+import { type Fault, faultFrom, type GroupAnswer } from "./messages.js";
 import type { GroupWrite, HotWrite } from "./packed.js";
 
 // Writes of a moment, committed together.

@@ -1,5 +1,5 @@
-import { systemClock } from "../../core/clock.js";
 import type { Store } from "../../core/ports.js";
+import { systemClock } from "../../protocol/async/system-clock.js";
 import { createSqlStore, type SqlStoreOptions } from "../sql/task-store.js";
 import { resolveSettings, type SqliteFileOptions } from "./database.js";
 import { requireSqlite } from "./node-sqlite.js";

@@ -1,17 +1,10 @@
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
-import type { Backend } from "../sql/rows.js";
+import type { MigrationProgress } from "../sql/migration-report.js";
 import { StoreError, type StoreFailure, storeErrorFrom } from "../sql/store-error.js";
+import type { BackendCall } from "./backend-call.js";
 import type { PackedWrites } from "./packed.js";
 
 // What the main thread and the thread of the database say to each other.
-
-export type BackendMethod = Exclude<keyof Backend, "open" | "close">;
-
-/** A method of the backend that is to be called. */
-export interface BackendCall<M extends BackendMethod = BackendMethod> {
-  readonly method: M;
-  readonly args: Parameters<Backend[M]>;
-}
 
 export type ThreadRequest =
   | { readonly kind: "open" }
@@ -29,8 +22,10 @@ export interface ThreadMessage {
 }
 
 export type ThreadReply =
-  | { readonly id: number; readonly value: unknown; readonly fault?: undefined }
-  | { readonly id: number; readonly fault: Fault };
+  /** A request that is under way says how far it is. */
+  | { readonly id: number; readonly progress: MigrationProgress; readonly fault?: undefined }
+  | { readonly id: number; readonly value: unknown; readonly fault?: undefined; readonly progress?: undefined }
+  | { readonly id: number; readonly fault: Fault; readonly progress?: undefined };
 
 /** One value for each write. Those that failed alone have a fault instead. */
 export interface GroupAnswer {
@@ -61,11 +56,4 @@ function plainCause(cause: unknown): unknown {
   const code = "code" in cause ? cause.code : undefined;
   const errcode = "errcode" in cause ? cause.errcode : undefined;
   return { message, code, errcode, stack };
-}
-
-/** Calls a method by its name. */
-export function callBackend({ method, args }: BackendCall, backend: Backend): Promise<unknown> {
-  // Name and arguments fit together in each call; together with others the type has lost it.
-  const run = backend[method] as (...args: readonly unknown[]) => Promise<unknown>;
-  return run(...args);
 }

@@ -1,7 +1,7 @@
 import type { AppendResult } from "../../core/ports.js";
 import type { Born } from "../sql/born-head.js";
 import type { AppendRow, LogRow, NewTaskRow, SnapshotRow } from "../sql/rows.js";
-import type { BackendCall } from "./messages.js";
+import type { BackendCall } from "./backend-call.js";
 
 // Writes of a moment on their way to the other thread. To clone an object costs as much for each of its names as for what
 // it holds, and a view of bytes costs most: so the writes that every event makes go as lists, with all their payloads in

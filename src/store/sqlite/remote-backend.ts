@@ -2,7 +2,8 @@ import type { AppendResult } from "../../core/ports.js";
 import { createGroupCommit } from "../group-commit.js";
 import { type Born, bornHead } from "../sql/born-head.js";
 import type { Backend } from "../sql/rows.js";
-import { type BackendCall, type BackendMethod, errorFromFault, type GroupAnswer } from "./messages.js";
+import type { BackendCall, BackendMethod } from "./backend-call.js";
+import { errorFromFault, type GroupAnswer } from "./messages.js";
 import { type GroupWrite, type HotWrite, packWrites } from "./packed.js";
 import type { DatabaseThread } from "./thread.js";
 
@@ -22,8 +23,8 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
   const write = remote((call) => writes.write({ kind: "call", call }));
   const read = remote((call) => thread.ask({ kind: "call", call }));
   return {
-    async open() {
-      await thread.ask({ kind: "open" });
+    async open(report) {
+      await thread.ask({ kind: "open" }, report);
     },
     create: async (row) => bornHead(row, await hot<Born>({ kind: "create", row })),
     append: (row) => hot<AppendResult>({ kind: "append", row }),
@@ -50,6 +51,7 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
     pushList: read("pushList"),
     pushDelete: write("pushDelete"),
     pushAdvance: write("pushAdvance"),
+    pushSettle: write("pushSettle"),
     pushAdopt: write("pushAdopt"),
     pushRelease: write("pushRelease"),
     // Long, and nobody waits for it: a transaction of its own.

@@ -1,12 +1,16 @@
 import { Worker } from "node:worker_threads";
+import type { ReportMigration } from "../sql/migration-report.js";
 import { StoreError } from "../sql/store-error.js";
 import type { SqliteSettings } from "./database.js";
 import { errorFromFault, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
 
 /** The thread of a database. It runs from the first request on, and keeps the process alive only while one waits. */
 export interface DatabaseThread {
-  /** Rejects when the thread ends before it has answered; the next request starts another one. */
-  ask(request: ThreadRequest): Promise<unknown>;
+  /**
+   * Rejects when the thread ends before it has answered; the next request starts another one. `report`: told how far it
+   * is with opening the database.
+   */
+  ask(request: ThreadRequest, report?: ReportMigration): Promise<unknown>;
   /** Closes the database and ends the thread. */
   close(): Promise<void>;
   /** Ends the thread in the middle of whatever it does, as a fault would. */
@@ -24,6 +28,7 @@ export function createDatabaseThread(options: ThreadOptions): DatabaseThread {
 }
 
 interface Waiting {
+  readonly report: ReportMigration | undefined;
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
@@ -41,7 +46,7 @@ class ThreadOwner implements DatabaseThread {
     this.#now = now;
   }
 
-  ask(request: ThreadRequest): Promise<unknown> {
+  ask(request: ThreadRequest, report?: ReportMigration): Promise<unknown> {
     if (this.#lost !== undefined) return Promise.reject(this.#lost);
     this.#worker ??= this.#start();
     const worker = this.#worker;
@@ -50,7 +55,7 @@ class ThreadOwner implements DatabaseThread {
       const message: ThreadMessage = { id: this.#lastId, now: this.#now?.(), request };
       worker.postMessage(message);
       if (this.#waiting.size === 0) worker.ref();
-      this.#waiting.set(message.id, { resolve, reject });
+      this.#waiting.set(message.id, { report, resolve, reject });
     });
   }
 
@@ -86,6 +91,10 @@ class ThreadOwner implements DatabaseThread {
 
   #settle(worker: Worker, reply: ThreadReply): void {
     const waiting = this.#waiting.get(reply.id);
+    if (reply.progress !== undefined) {
+      waiting?.report?.(reply.progress);
+      return;
+    }
     this.#waiting.delete(reply.id);
     if (this.#waiting.size === 0) worker.unref();
     if (reply.fault === undefined) waiting?.resolve(reply.value);

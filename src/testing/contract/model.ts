@@ -134,7 +134,8 @@ export class Model {
 }
 
 function wakeAtAfter({ claim, end }: Append, before: number | undefined, state: TaskState): number | undefined {
-  if (end !== undefined) return isTerminal(state) ? undefined : end.park?.wakeAt;
+  if (isTerminal(state)) return undefined;
+  if (end !== undefined) return end.park?.wakeAt;
   return claim === undefined ? before : undefined;
 }
 

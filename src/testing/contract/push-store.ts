@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
 import type { PushRegistration, TaskStore } from "../../core/ports.js";
+import { indexedMaxBytes } from "../../protocol/indexed-text.js";
 import { TaskPushNotificationConfigSchema } from "../../protocol/model.js";
 import { v1 } from "../../version/v1.0/v1.js";
 import { alice, appendTo, events, headOf, newTask } from "./fixtures.js";
@@ -58,6 +59,17 @@ function configTests({ describe, it }: Suite, make: MakePushStore): void {
       }),
     );
     it(
+      "takes ids up to their limit, with NULs too, and refuses longer ones",
+      withSubject(make, async ({ store }) => {
+        for (const id of ["\0\uffff".repeat(indexedMaxBytes.id / 8), "\u6f22".repeat(indexedMaxBytes.id / 3)]) {
+          assert.equal(await store.set(registration(1, id), 10), "stored");
+          assert.equal((await store.get(1, id))?.config.id, id);
+          await assert.rejects(store.set(registration(1, `${id}xx`), 10), /id has \d+ bytes, the limit is 1024: /);
+        }
+        assert.equal((await store.list(1)).length, 2);
+      }),
+    );
+    it(
       "lists those of a task, the oldest first, a replaced one in its place",
       withSubject(make, async ({ store }) => {
         for (const id of ["c", "a", "b"]) await store.set(registration(1, id), 10);
@@ -94,6 +106,33 @@ function configTests({ describe, it }: Suite, make: MakePushStore): void {
         await store.delete(1, "a");
         await store.delete(1, "a");
         assert.deepEqual(await store.list(1), []);
+      }),
+    );
+    it(
+      "keeps what is settled, with its cursor, for as long as nobody sets it anew",
+      withSubject(make, async ({ store }) => {
+        const set = registration(1, "a", { cursor: 2 });
+        await store.set(set, 10);
+        await store.set(registration(1, "b"), 10);
+        await store.settle(1, "a", { holder: "here", cursor: 5 });
+        const settled = { ...set, cursor: 5, holder: "", settled: true };
+        assert.deepEqual((await store.list(1)).map(plain), [settled, registration(1, "b")].map(plain));
+        assert.deepEqual([await store.get(1, "a")].map(plain), [settled].map(plain));
+        assert.equal(await store.set(registration(1, "c"), 2), "full");
+        await store.set(set, 10);
+        assert.deepEqual([await store.get(1, "a")].map(plain), [set].map(plain));
+        await store.set(settled, 10);
+        assert.deepEqual([await store.get(1, "a")].map(plain), [settled].map(plain));
+      }),
+    );
+    it(
+      "settles nothing that is gone, or that another instance holds",
+      withSubject(make, async ({ store }) => {
+        const set = registration(1, "a", { cursor: 2, holder: "elsewhere" });
+        await store.set(set, 10);
+        await store.settle(1, "a", { holder: "here", cursor: 5 });
+        await store.settle(1, "none", { holder: "here", cursor: 5 });
+        assert.deepEqual((await store.list(1)).map(plain), [set].map(plain));
       }),
     );
     it(
@@ -150,6 +189,23 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
         for (const { key, config } of [kept, again]) {
           assert.equal((await store.get(key, config.id))?.holder, "elsewhere");
         }
+      }),
+    );
+    it(
+      "are not those that are settled, whatever their task still does",
+      withSubject(make, async (subject) => {
+        const { store } = subject;
+        const ended = await registered(subject, "ended");
+        const left = await registered(subject, "left");
+        await store.settle(ended.key, "ended", { holder: "here", cursor: 0 });
+        await registered(subject, "made settled", { holder: "", settled: true });
+        await store.release("here");
+        const adopted = await store.adopt("there", 10);
+        assert.deepEqual(
+          adopted.map(({ config }) => config.id),
+          [left.config.id],
+        );
+        assert.equal((await store.get(ended.key, "ended"))?.settled, true);
       }),
     );
     it(

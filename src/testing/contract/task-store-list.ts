@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Head, ListQuery, TaskStore } from "../../core/ports.js";
+import type { Head, ListQuery, StoredTask, TaskStore } from "../../core/ports.js";
 import { TaskState } from "../../protocol/model.js";
 import { alice, appendTo, assertWhole, bob, events, foreign, newTask, status } from "./fixtures.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
@@ -68,6 +68,10 @@ function filterTests({ describe, it }: Suite, make: MakeTaskStore): void {
       "a context that never was": { query: { contextId: "none" }, places: [] },
       "a state that no task has": { query: { state: TaskState.REJECTED }, places: [] },
       "a time to come": { query: { since: 61 }, places: [] },
+      "a time just behind that of a task": { query: { since: 30.000_001 }, places: [5, 4, 3] },
+      "a time just before that of a task": { query: { since: 29.999_999 }, places: [5, 4, 3, 2] },
+      "state and a time with a fraction": { query: { state: SUBMITTED, since: 10.5 }, places: [2, 1] },
+      "context and a time with a fraction": { query: { contextId: "odd", since: 20.5 }, places: [5, 3] },
     };
     for (const [what, { query, places }] of Object.entries(filters)) {
       it(
@@ -75,7 +79,7 @@ function filterTests({ describe, it }: Suite, make: MakeTaskStore): void {
         withStore(make, async (store) => {
           const heads = await fill(store, [10, 20, 30, 40, 50, 60], (index) => ({
             contextId: index % 2 === 0 ? "even" : "odd",
-            state: index < 3 ? SUBMITTED : index < 5 ? WORKING : COMPLETED,
+            state: [SUBMITTED, SUBMITTED, SUBMITTED, WORKING, WORKING][index] ?? COMPLETED,
           }));
           const page = await store.list(alice, { limit: 10, ...query });
           assert.deepEqual(placesOf(heads, page.tasks), places);
@@ -104,18 +108,27 @@ function pageTests({ describe, it }: Suite, make: MakeTaskStore): void {
             store,
             Array.from({ length: 150 }, (_, index) => Math.floor(index / 40)),
           );
-          const seen: number[] = [];
-          for (let after: ListQuery["after"]; ; ) {
-            const page = await store.list(alice, { ...query, limit: 7, after });
-            seen.push(...placesOf(heads, page.tasks));
-            assert.equal(page.total, 150);
-            after = page.tasks.at(-1)?.head;
-            if (!page.more) break;
-          }
           assert.deepEqual(
-            seen,
+            placesOf(heads, await allPages(store, { ...query, limit: 7 }, 150)),
             heads.map((_, index) => 149 - index),
           );
+        }),
+      );
+    }
+    for (const [statusTime, places] of [
+      [19.5, [0]],
+      [20.000_001, [2, 1, 0]],
+      [30.5, [3, 2, 1, 0]],
+    ] as const) {
+      it(
+        `go on behind ${statusTime}, a time with a fraction`,
+        withStore(make, async (store) => {
+          const heads = await fill(store, [10, 20, 20, 30]);
+          for (const key of [0, 1e15]) {
+            const page = await store.list(alice, { limit: 10, after: { statusTime, key } });
+            assert.deepEqual(placesOf(heads, page.tasks), places);
+            assert.deepEqual([page.total, page.more], [4, false]);
+          }
         }),
       );
     }
@@ -136,6 +149,12 @@ function pageTests({ describe, it }: Suite, make: MakeTaskStore): void {
 }
 
 const minuteMs = 60_000;
+/** By how many minutes the statuses of three tasks move. */
+const moves = [50, -50, 0];
+const stateAfter = (index: number): TaskState => {
+  if (index % 2 === 0) return WORKING;
+  return index % 5 === 0 ? SUBMITTED : COMPLETED;
+};
 
 /** A store may count tasks by spans of time: here tasks lie in many of them, and move between them. */
 function sinceTests({ describe, it }: Suite, make: MakeTaskStore): void {
@@ -150,8 +169,8 @@ function sinceTests({ describe, it }: Suite, make: MakeTaskStore): void {
         for (const [index, head] of heads.entries()) {
           const place = places[index];
           // To a later time, to an earlier one, which leaves the time as it is, or nowhere at all.
-          const time = head.statusTime + (index % 3 === 0 ? 50 : index % 3 === 1 ? -50 : 0) * minuteMs;
-          const state = index % 2 === 0 ? WORKING : index % 5 === 0 ? SUBMITTED : COMPLETED;
+          const time = head.statusTime + (moves[index % 3] ?? 0) * minuteMs;
+          const state = stateAfter(index);
           assert.equal(await store.append(appendTo(head, status(state, time, 2))), "stored");
           if (place !== undefined) Object.assign(place, { state, statusTime: Math.max(time, place.statusTime) });
           if (index % 8 === 7) await assertSince(store, places);
@@ -166,17 +185,21 @@ async function assertSince(store: TaskStore, places: readonly Pick<Head, "state"
   for (let since = 89 * minuteMs; since < 330 * minuteMs; since += 31 * minuteMs) {
     for (const state of [undefined, SUBMITTED, WORKING, COMPLETED]) {
       const found = places.filter((place) => place.statusTime >= since && (state ?? place.state) === place.state);
-      let seen = 0;
-      for (let after: ListQuery["after"]; ; ) {
-        const page = await store.list(alice, { since, state, after, limit: 10 });
-        assert.equal(page.total, found.length);
-        seen += page.tasks.length;
-        after = page.tasks.at(-1)?.head;
-        if (!page.more) break;
-      }
-      assert.equal(seen, found.length);
+      assert.equal((await allPages(store, { since, state, limit: 10 }, found.length)).length, found.length);
     }
   }
+}
+
+/** The tasks of all pages of a list; each page says the same total. */
+async function allPages(store: TaskStore, query: ListQuery, total: number): Promise<StoredTask[]> {
+  const tasks: StoredTask[] = [];
+  for (let more = true; more; ) {
+    const page = await store.list(alice, { ...query, after: tasks.at(-1)?.head });
+    assert.equal(page.total, total);
+    tasks.push(...page.tasks);
+    ({ more } = page);
+  }
+  return tasks;
 }
 
 /** Creates a task for each time. */

@@ -125,6 +125,16 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
       }),
     );
     it(
+      "is over when the task ends, also by a write that ends no turn",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask());
+        await store.append(park(head, 1));
+        await store.append(appendTo({ ...head, seq: 2 }, status(TaskState.FAILED, 9, 3)));
+        assert.equal((await headOf(store, head)).wakeAt, undefined);
+        assert.deepEqual(await store.due(10), []);
+      }),
+    );
+    it(
       "in a turn that ends without it says no time",
       withStore(make, async (store) => {
         const head = await store.create(newTask(working));
@@ -136,6 +146,12 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
         assert.deepEqual(await store.due(10), []);
       }),
     );
+  });
+  dueTests({ describe, it }, make);
+}
+
+function dueTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("a parked task", () => {
     it(
       "is due from its time on: the earliest first, at most as many as asked for",
       withStore(make, async (store) => {

@@ -7,6 +7,7 @@ import { modelTests } from "./task-store-model.js";
 import { nameTests } from "./task-store-names.js";
 import { raceTests } from "./task-store-races.js";
 import { sendTests } from "./task-store-sends.js";
+import { sizeTests } from "./task-store-sizes.js";
 import { turnTests } from "./task-store-turns.js";
 
 export interface TaskStoreContractOptions {
@@ -30,6 +31,7 @@ export function taskStoreContract(
     nameTests(suite, make);
     raceTests(suite, make);
     sendTests(suite, make);
+    sizeTests(suite, make);
     modelTests(suite, make, { histories, seed });
   });
 }

@@ -100,7 +100,8 @@ function flowsOf(facts: JsonObject): JsonObject {
 
 function scopesOf(scopes: JsonValue | undefined): JsonObject {
   if (isJsonObject(scopes)) return scopes;
-  const list = typeof scopes === "string" ? scopes.split(/[\s,]+/) : Array.isArray(scopes) ? scopes : [];
+  const list = typeof scopes === "string" ? scopes.split(/[\s,]+/) : scopes;
+  if (!Array.isArray(list)) return {};
   return Object.fromEntries(
     list.filter((scope) => typeof scope === "string" && scope !== "").map((scope) => [scope, ""]),
   );

@@ -1,4 +1,7 @@
 import { create } from "@bufbuild/protobuf";
+import { type Clock, callerClock } from "../../protocol/async/clock.js";
+import { pause } from "../../protocol/async/pause.js";
+import { type Growth, grownPause } from "../../protocol/async/retry.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import { GetTaskRequestSchema, type SendMessageRequest, type Task, TaskState } from "../../protocol/model.js";
@@ -11,11 +14,7 @@ import { OldestSubscription, type SubscriptionPlace } from "./subscription.js";
 
 type Transport = Operations<CallOptions>;
 
-/** Waits, or rejects when the signal aborts. */
-export type Pause = (ms: number, signal: AbortSignal | undefined) => Promise<void>;
-
-const firstPauseMs = 200;
-const maxPauseMs = 2_000;
+const pauses: Growth = { firstMs: 200, maxMs: 2_000, factor: 1.5 };
 /** Failures to reach the agent, in a row, after which it is no longer asked for the task. */
 const maxBreaks = 5;
 
@@ -23,17 +22,17 @@ const maxBreaks = 5;
  * A transport to an agent of 0.1: tasks are named by the caller, a send waits for its task also where the agent answers
  * before it is done, and a subscription begins with the task.
  */
-export function callOldest(transport: Transport, pause: Pause = pauseFor): Transport {
+export function callOldest(transport: Transport, clock: Clock = callerClock): Transport {
   const place: SubscriptionPlace = { transport, refusal: undefined };
   return {
     ...transport,
     async sendMessage(request, options) {
-      const deadline = options.timeoutMs === undefined ? undefined : Date.now() + options.timeoutMs;
+      const deadline = options.timeoutMs === undefined ? undefined : clock.now() + options.timeoutMs;
       const reply = await transport.sendMessage(named(request), options);
       const { payload } = reply;
       const { returnImmediately = false, historyLength } = request.configuration ?? {};
       if (returnImmediately || payload.case !== "task" || isAnswer(payload.value)) return reply;
-      const asked = { transport, options, deadline, pause, historyLength };
+      const asked = { transport, options, deadline, clock, historyLength };
       return { ...reply, payload: { case: "task", value: await settled(payload.value, asked) } };
     },
     sendStreamingMessage: (request, options) => transport.sendStreamingMessage(named(request), options),
@@ -59,18 +58,18 @@ interface Asked {
   readonly transport: Transport;
   readonly options: CallOptions;
   readonly deadline: number | undefined;
-  readonly pause: Pause;
+  readonly clock: Clock;
   readonly historyLength: number | undefined;
 }
 
 /** Asks for a task until it is one to answer with. An agent that cannot be asked has said all that it will. */
 async function settled(sent: Task, asked: Asked): Promise<Task> {
-  const { options, pause, historyLength } = asked;
-  const request = create(GetTaskRequestSchema, { id: sent.id });
-  if (historyLength !== undefined) request.historyLength = historyLength;
+  const { options, clock, historyLength } = asked;
+  const request = create(GetTaskRequestSchema, { id: sent.id, historyLength });
   let breaks = 0;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, maxPauseMs)) {
-    await pause(Math.min(pauseMs, timeLeft(asked) ?? pauseMs), options.signal);
+  for (let tries = 1; ; tries++) {
+    const pauseMs = grownPause(tries, pauses);
+    await pause(clock, Math.min(pauseMs, timeLeft(asked) ?? pauseMs), options.signal);
     const timeoutMs = timeLeft(asked);
     if (timeoutMs === 0) {
       throw new A2AError("deadlineExceeded", `the task was not done within ${options.timeoutMs} ms`, {
@@ -82,13 +81,18 @@ async function settled(sent: Task, asked: Asked): Promise<Task> {
       if (isAnswer(task)) return task;
       breaks = 0;
     } catch (error) {
-      if (error instanceof A2AError && notAsked.has(error.code)) return sent;
+      if (isSilent(error)) return sent;
       if (!isBreak(error) || ++breaks >= maxBreaks) throw afterSend(error);
     }
   }
 }
 
 const notAsked: ReadonlySet<string> = new Set(["methodNotFound", "taskNotFound", "unsupportedOperation"]);
+
+// It tells of no task, or not of this one.
+function isSilent(error: unknown): boolean {
+  return error instanceof A2AError && notAsked.has(error.code);
+}
 
 function isBreak(error: unknown): boolean {
   return error instanceof A2AError && error.code === "unavailable";
@@ -103,24 +107,6 @@ function afterSend(error: unknown): unknown {
   });
 }
 
-function timeLeft({ deadline }: Asked): number | undefined {
-  return deadline === undefined ? undefined : Math.max(0, deadline - Date.now());
-}
-
-function pauseFor(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) {
-      reject(signal.reason);
-      return;
-    }
-    const leave = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", leave);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", leave, { once: true });
-  });
+function timeLeft({ deadline, clock }: Asked): number | undefined {
+  return deadline === undefined ? undefined : Math.max(0, deadline - clock.now());
 }

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { errorFromDetails } from "../../protocol/error-details.js";
-import { type A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
+import { type A2AError, type ErrorCode, errorTable, messageInWords } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import { violationText } from "../../protocol/violations.js";
 import { oldField } from "./read-params.js";
@@ -48,10 +48,12 @@ const fixedTexts: { readonly [code in ErrorCode]?: string } = {
 };
 const shownMax = 3;
 
+const isUnsupported = (code: ErrorCode): boolean => numbers[code] === errorTable.unsupportedOperation.jsonRpc;
+
 function messageOf({ code, message, violations }: A2AError, operation: Operation | undefined): string {
   const fixed = fixedTexts[code];
   if (fixed !== undefined) return fixed;
-  if (violations.length === 0) return message;
+  if (violations.length === 0) return isUnsupported(code) ? messageInWords("unsupportedOperation", message) : message;
   const shown = violations.slice(0, shownMax).map(({ field, description }) => {
     return violationText({ field: operation === undefined ? field : oldField(operation.name, field), description });
   });

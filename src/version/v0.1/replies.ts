@@ -92,6 +92,6 @@ export function configsFromJson(
   return { $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse", configs, nextPageToken: "" };
 }
 
-export function unreadable(operation: OperationName, reason: string): A2AError {
+function unreadable(operation: OperationName, reason: string): A2AError {
   return new A2AError("invalidAgentResponse", `the agent's answer to ${operation} cannot be read: ${reason}`);
 }

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { type Step, streamOfSteps } from "../../protocol/async/steps.js";
 import type { ServerContext } from "../../protocol/context.js";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "../../protocol/model.js";
 import {
@@ -23,9 +24,9 @@ export function serveOldest(handler: Handler): Handler {
   return {
     ...old,
     sendStreamingMessage: (request, context) =>
-      new EndingStream(old.sendStreamingMessage(request, withoutPosition(context)), "sendStreamingMessage"),
+      endingStream(old.sendStreamingMessage(request, withoutPosition(context)), "sendStreamingMessage"),
     subscribeToTask: (request, context) =>
-      new EndingStream(old.subscribeToTask(request, withoutPosition(context)), "subscribeToTask"),
+      endingStream(old.subscribeToTask(request, withoutPosition(context)), "subscribeToTask"),
     async createTaskPushNotificationConfig(request, context) {
       if (request.url !== "") return old.createTaskPushNotificationConfig(request, context);
       const { taskId, id } = await configOf(old, request, context);
@@ -73,35 +74,18 @@ function withoutPosition(context: ServerContext): ServerContext {
   };
 }
 
-type Step = IteratorResult<StreamItem, undefined>;
-const end: Step = { done: true, value: undefined };
-
-/** A stream that ends behind the event with which a stream of 0.1 ends. By hand, so that it can be left while it waits. */
-class EndingStream implements AsyncIterableIterator<StreamItem, undefined> {
-  readonly #items: AsyncIterator<StreamItem>;
-  readonly #operation: OperationName;
-  #isOver = false;
-
-  constructor(items: AsyncIterable<StreamItem>, operation: OperationName) {
-    this.#items = items[Symbol.asyncIterator]();
-    this.#operation = operation;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async next(): Promise<Step> {
-    if (this.#isOver) return this.return();
-    const step = await this.#items.next();
-    if (step.done === true) return end;
-    this.#isOver = endsStream(step.value.response, this.#operation);
-    return step;
-  }
-
-  async return(): Promise<Step> {
-    this.#isOver = true;
-    await this.#items.return?.();
-    return end;
-  }
+/** A stream that ends behind the event with which a stream of 0.1 ends. */
+function endingStream(source: AsyncIterable<StreamItem>, operation: OperationName): AsyncIterable<StreamItem> {
+  const items = source[Symbol.asyncIterator]();
+  let isOver = false;
+  const stream = streamOfSteps(
+    async (): Promise<Step<StreamItem>> => {
+      if (isOver) return stream.return();
+      const step: Step<StreamItem> = await items.next();
+      if (step.done !== true) isOver = endsStream(step.value.response, operation);
+      return step;
+    },
+    () => items.return?.(),
+  );
+  return stream;
 }

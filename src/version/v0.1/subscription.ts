@@ -1,13 +1,10 @@
 import { create } from "@bufbuild/protobuf";
+import { over, type Step } from "../../protocol/async/steps.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { GetTaskRequestSchema, type SubscribeToTaskRequest, type Task, TaskState } from "../../protocol/model.js";
 import type { Operations, StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
-
-type Step = IteratorResult<StreamItem, undefined>;
-
-const end: Step = { done: true, value: undefined };
 
 export interface SubscriptionPlace {
   readonly transport: Operations<CallOptions>;
@@ -25,7 +22,7 @@ export class OldestSubscription implements AsyncIterableIterator<StreamItem, und
   readonly #readTask: () => Promise<Task>;
   readonly #place: SubscriptionPlace;
   /** The next event, when it was asked for before the task had come. */
-  #ahead: Promise<Step> | undefined;
+  #ahead: Promise<Step<StreamItem>> | undefined;
   #isOpen = false;
   #isOver = false;
 
@@ -45,14 +42,14 @@ export class OldestSubscription implements AsyncIterableIterator<StreamItem, und
     return this;
   }
 
-  async next(): Promise<Step> {
-    if (this.#isOver) return end;
+  async next(): Promise<Step<StreamItem>> {
+    if (this.#isOver) return over;
     if (!this.#isOpen) return this.#open();
     const ahead = this.#ahead;
     this.#ahead = undefined;
     try {
       const step = await (ahead ?? this.#read());
-      return this.#isOver ? end : step;
+      return this.#isOver ? over : step;
     } catch (error) {
       // The task was there sooner than the refusal. As a break it leads to the next subscription, which hears it at once.
       if (ahead === undefined || !(error instanceof A2AError) || error.code !== "methodNotFound") throw error;
@@ -61,18 +58,18 @@ export class OldestSubscription implements AsyncIterableIterator<StreamItem, und
     }
   }
 
-  async return(): Promise<Step> {
+  async return(): Promise<Step<StreamItem>> {
     this.#isOver = true;
     this.#left.abort();
     await this.#items.return?.();
-    return end;
+    return over;
   }
 
-  #read(): Promise<Step> {
-    return this.#items.next() as Promise<Step>;
+  #read(): Promise<Step<StreamItem>> {
+    return this.#items.next() as Promise<Step<StreamItem>>;
   }
 
-  async #open(): Promise<Step> {
+  async #open(): Promise<Step<StreamItem>> {
     this.#isOpen = true;
     try {
       if (this.#place.refusal !== undefined) throw this.#place.refusal;
@@ -84,7 +81,7 @@ export class OldestSubscription implements AsyncIterableIterator<StreamItem, und
         value: { response: { $typeName: "lf.a2a.v1.StreamResponse", payload: taskPayload(task) } },
       };
     } catch (error) {
-      if (this.#isOver) return end;
+      if (this.#isOver) return over;
       await this.return();
       throw error;
     }

@@ -1,4 +1,6 @@
-import { A2AError } from "../../protocol/errors.js";
+import type { JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
+import { A2AError, messageInWords } from "../../protocol/errors.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { JsonRpcFace } from "../codec.js";
 import { callOld } from "../v0.3/call.js";
@@ -19,14 +21,25 @@ export function jsonRpcFace(limits: ValidationLimits, cards: CardForm): JsonRpcF
     version: "0.2",
     declares: undefined,
     ...methodTable(taskMethods),
+    isOfOlder,
     extendedCardPath: `/${extendedCard}`,
     extendedCardUrl,
     writeError(error, operation) {
       if (error.code !== "extendedAgentCardNotConfigured") return jsonRpcFromError(error, operation);
-      return jsonRpcFromError(new A2AError("unsupportedOperation", error.message), operation);
+      return jsonRpcFromError(
+        new A2AError("unsupportedOperation", messageInWords("unsupportedOperation", error.message)),
+        operation,
+      );
     },
     call: (transport) => callOlder(callOld(transport)),
   };
+}
+
+// A task of 0.1, and what happens to it, has an `id` and nothing that says of what kind it is, or of what context.
+function isOfOlder(result: JsonValue): boolean {
+  if (!isJsonObject(result)) return false;
+  const has = (name: string): boolean => (result[name] ?? null) !== null;
+  return ["status", "artifact"].some(has) && !["kind", "contextId", "taskId"].some(has);
 }
 
 /** The last segment of the agent's own path makes room for that of the card. */

@@ -6,6 +6,7 @@ import { A2AError, type FieldViolation } from "../../protocol/errors.js";
 import { type AgentCard, AgentCardSchema } from "../../protocol/model.js";
 import { parseVersion } from "../../protocol/service-parameters.js";
 import { mustBe, violationText } from "../../protocol/violations.js";
+import { bindingNamed } from "../binding-names.js";
 import { interfacesOf } from "./card-interfaces.js";
 import { readRequirements, readSchemes, writeRequirements, writeSchemes } from "./security.js";
 
@@ -107,18 +108,13 @@ function placesOf({ url, preferredTransport, additionalInterfaces }: JsonObject)
   const places = new Map<string, Place>();
   for (const { url: address, transport } of [main, ...objectsOf(additionalInterfaces)]) {
     if (typeof address !== "string" || address === "" || typeof transport !== "string") continue;
-    const place = { url: address, transport: transportNamed(transport) };
+    const place = { url: address, transport: bindingNamed(transport || defaultTransport) };
     places.set(JSON.stringify([place.url, place.transport]), place);
   }
   return [...places.values()];
 }
 
 const defaultTransport = "JSONRPC";
-const coreTransports = [defaultTransport, "GRPC", "HTTP+JSON"];
-
-function transportNamed(word: string): string {
-  return coreTransports.find((core) => core === word.toUpperCase()) ?? (word === "" ? defaultTransport : word);
-}
 
 /** The objects of a list that may be something else. */
 export function objectsOf(json: JsonValue | undefined): readonly JsonObject[] {

@@ -79,7 +79,7 @@ export function errorNumberOf(code: ErrorCode): number {
 const shown = 3;
 
 /** What an error says, with the first fields at fault by their old names. */
-export function errorTextOf(error: A2AError, operation: Operation | undefined): string {
+function errorTextOf(error: A2AError, operation: Operation | undefined): string {
   const { message, violations } = error;
   if (violations.length === 0 || operation === undefined) return message;
   const texts = violations.slice(0, shown).map((each) => violationText(oldViolation(each, operation.name)));

@@ -1,16 +1,17 @@
 import { create } from "@bufbuild/protobuf";
+import { over, type Step, streamOfSteps } from "../../protocol/async/steps.js";
 import type { ServerContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type {
+  GetTaskRequest,
   ListTaskPushNotificationConfigsRequest,
   SendMessageRequest,
   SubscribeToTaskRequest,
-  Task,
   TaskPushNotificationConfig,
 } from "../../protocol/model.js";
 import { type Operations, operationOf, type RequestOf, type StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
-import { WholeTurn } from "./whole-turn.js";
+import { wholeTurn } from "./whole-turn.js";
 
 type Handler = Operations<ServerContext>;
 
@@ -25,9 +26,9 @@ export function serveOld(handler: Handler): Handler {
     sendMessage: (request, context) => handler.sendMessage(withConfigId(request), context),
     sendStreamingMessage(request, context) {
       const items = handler.sendStreamingMessage(withConfigId(request), context);
-      return (request.message?.taskId ?? "") === "" ? items : new WholeTurn(items);
+      return (request.message?.taskId ?? "") === "" ? items : wholeTurn(items);
     },
-    subscribeToTask: (request, context) => new OldSubscription(handler, request, context),
+    subscribeToTask: (request, context) => oldSubscription(handler, request, context),
     createTaskPushNotificationConfig: (request, context) =>
       handler.createTaskPushNotificationConfig(
         request.id === "" ? { ...request, id: request.taskId } : request,
@@ -95,57 +96,40 @@ function isUnsupported(error: unknown): error is A2AError {
   return error instanceof A2AError && error.code === "unsupportedOperation";
 }
 
-type Step = IteratorResult<StreamItem, undefined>;
-
-// By hand, so that it can be left while it waits.
-class OldSubscription implements AsyncIterableIterator<StreamItem, undefined> {
-  readonly #handler: Handler;
-  readonly #request: SubscribeToTaskRequest;
-  readonly #context: ServerContext;
-  readonly #items: AsyncIterator<StreamItem>;
-  #isFirst = true;
-  #isOver = false;
-
-  /** Throws what the handler throws at once: that there are no streams. */
-  constructor(handler: Handler, request: SubscribeToTaskRequest, context: ServerContext) {
-    this.#handler = handler;
-    this.#request = request;
-    this.#context = context;
-    this.#items = handler.subscribeToTask(request, context)[Symbol.asyncIterator]();
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  next(): Promise<Step> {
-    if (!this.#isFirst) return this.#isOver ? Promise.resolve(end) : (this.#items.next() as Promise<Step>);
-    this.#isFirst = false;
-    return (this.#items.next() as Promise<Step>).catch((error: unknown) => this.#snapshot(error));
-  }
-
-  async return(): Promise<Step> {
-    this.#isOver = true;
-    await this.#items.return?.();
-    return end;
-  }
-
-  /** The task as it ended, in place of the error that it has. */
-  async #snapshot(error: unknown): Promise<Step> {
-    this.#isOver = true;
-    if (!isUnsupported(error)) throw error;
-    const task = await this.#read().catch(() => undefined);
-    if (task?.status === undefined || !isTerminal(task.status.state)) throw error;
-    return {
-      done: false,
-      value: { response: { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } } },
-    };
-  }
-
-  #read(): Promise<Task> {
-    const { id, tenant } = this.#request;
-    return this.#handler.getTask({ $typeName: "lf.a2a.v1.GetTaskRequest", id, tenant }, this.#context);
-  }
+/** Throws what the handler throws at once: that there are no streams. */
+function oldSubscription(
+  handler: Handler,
+  request: SubscribeToTaskRequest,
+  context: ServerContext,
+): AsyncIterable<StreamItem> {
+  const items = handler.subscribeToTask(request, context)[Symbol.asyncIterator]();
+  const first = (): Promise<Step<StreamItem>> => {
+    next = () => items.next();
+    return items.next().catch((error: unknown) => {
+      next = async () => over;
+      return endedTask(handler, request, context, error);
+    });
+  };
+  let next = first;
+  return streamOfSteps(
+    () => next(),
+    () => items.return?.(),
+  );
 }
 
-const end: Step = { done: true, value: undefined };
+/** The task as it ended, in place of the error that it has. */
+async function endedTask(
+  handler: Handler,
+  { id, tenant }: SubscribeToTaskRequest,
+  context: ServerContext,
+  error: unknown,
+): Promise<Step<StreamItem>> {
+  if (!isUnsupported(error)) throw error;
+  const asked: GetTaskRequest = { $typeName: "lf.a2a.v1.GetTaskRequest", id, tenant };
+  const value = await handler.getTask(asked, context).catch(() => undefined);
+  if (value?.status === undefined || !isTerminal(value.status.state)) throw error;
+  return {
+    done: false,
+    value: { response: { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value } } },
+  };
+}

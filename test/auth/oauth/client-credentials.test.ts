@@ -49,7 +49,9 @@ describe("the token request", () => {
     await using server = await counted();
     const elsewhere = clientSource(server.url, { trustedOrigins: ["https://login.example"] });
     const error = await errorOf(elsewhere.get(undefined));
-    expect(error.message).toContain("not at one of the trusted origins");
+    expect(error.message).toBe(
+      `the token endpoint ${server.url}/ is not trusted with the client's secret, only https://login.example is: list ${server.url} in trustedOrigins of the credential`,
+    );
     expect(server.requests).toHaveLength(0);
     await clientSource(server.url, { trustedOrigins: [server.url] }).get(undefined);
     expect(server.requests).toHaveLength(1);

@@ -38,7 +38,7 @@ function device(server: AuthorizationServer, secret: Partial<OAuthSecret> = {}) 
   const card = cardWith({ login: oauth2({ deviceCode: flow }) }, { login: ["port"] });
   const login = { clientId: "berth", deviceCode: (prompt: DeviceCodePrompt) => void prompts.push(prompt), ...secret };
   // Longer than an interval gets, so that the timer of a pause is told from that of a request.
-  const source = credentialSource(card, { login }, { fetch, clock, timeoutMs: 400_000 });
+  const source = credentialSource(card, { login }, { fetch, cardUrl: server.url, clock, timeoutMs: 400_000 });
   const pass = async (ms: number): Promise<void> => {
     await timerOf(clock, ms);
     await clock.advance(ms);

@@ -9,7 +9,8 @@ const wellKnown = "/.well-known/openid-configuration";
 
 function source(url: string, secret: Partial<OAuthSecret> = {}, more: Partial<CredentialEnvironment> = {}) {
   const card = cardWith({ id: openIdConnect(url) }, { id: ["port"] });
-  return credentialSource(card, { id: { clientId: "berth", clientSecret: "hush", ...secret } }, { fetch, ...more });
+  const id = { clientId: "berth", clientSecret: "hush", ...secret };
+  return credentialSource(card, { id }, { fetch, cardUrl: url, ...more });
 }
 
 /** A provider whose document is made of its own URL. */

@@ -14,7 +14,7 @@ it("a refusal of an older token leaves the newer one alone", async () => {
       placement: bearerPlacement("login"),
       server: { tokenUrl: server.url },
     },
-    { fetch },
+    { fetch, cardUrl: server.url },
   );
   const older = await part.get(undefined);
   expect(await part.refuse?.(older, refusal())).toBe(true);

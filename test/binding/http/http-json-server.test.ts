@@ -9,20 +9,25 @@ const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] };
 describe("media types", () => {
   it.each([
     { accept: undefined, type: "application/json", reply: "application/json" },
-    { accept: undefined, type: "application/a2a+json", reply: "application/a2a+json" },
+    { accept: undefined, type: "application/a2a+json", reply: "application/a2a+json", error: "application/json" },
     { accept: "*/*", type: "application/json", reply: "application/json" },
+    { accept: "*/*", type: "application/a2a+json", reply: "application/a2a+json", error: "application/json" },
     { accept: "application/json", type: "application/a2a+json", reply: "application/json" },
+    { accept: "application/a2a+json", type: "application/json", reply: "application/a2a+json" },
     { accept: "text/event-stream, application/a2a+json", type: "application/json", reply: "application/a2a+json" },
     { accept: "application/json;q=0, application/a2a+json", type: "application/json", reply: "application/a2a+json" },
-    { accept: "text/html", type: "application/a2a+json", reply: "application/a2a+json" },
-  ])("answers Accept $accept and Content-Type $type with $reply", async ({ accept, type, reply }) => {
-    await using served = await agent();
-    const headers = { "Content-Type": type, ...(accept === undefined ? {} : { Accept: accept }) };
-    const good = await ask(served.base, "POST /message:send", { message }, headers);
-    const bad = await ask(served.base, "POST /message:send", {}, headers);
-    expect([good.status, good.headers["content-type"]]).toEqual([200, reply]);
-    expect([bad.status, bad.headers["content-type"]]).toEqual([400, reply]);
-  });
+    { accept: "text/html", type: "application/a2a+json", reply: "application/a2a+json", error: "application/json" },
+  ])(
+    "answers Accept $accept and Content-Type $type with $reply, errors in plain JSON unless Accept says otherwise",
+    async ({ accept, type, reply, error = reply }) => {
+      await using served = await agent();
+      const headers = { "Content-Type": type, ...(accept === undefined ? {} : { Accept: accept }) };
+      const good = await ask(served.base, "POST /message:send", { message }, headers);
+      const bad = await ask(served.base, "POST /message:send", {}, headers);
+      expect([good.status, good.headers["content-type"]]).toEqual([200, reply]);
+      expect([bad.status, bad.headers["content-type"]]).toEqual([400, error]);
+    },
+  );
 
   it("answers a GET that names nothing in A2A's own type", async () => {
     await using served = await agent();

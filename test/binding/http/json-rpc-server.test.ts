@@ -93,7 +93,11 @@ describe("the door", () => {
     const headers: Record<string, string> = header === "" ? {} : { "Content-Type": header };
     const { status, text } = await rawCall(`${served.url}/json-rpc`, { headers, body: JSON.stringify(call(1)) });
     expect(status).toBe(415);
-    expect(JSON.parse(text)).toMatchObject({ id: null, error: { code: -32600 } });
+    const data = [{ reason: "CONTENT_TYPE_NOT_SUPPORTED" }];
+    const message = expect.stringMatching(
+      /^Incompatible content types: .* is not taken here: send application\/json or /,
+    );
+    expect(JSON.parse(text)).toMatchObject({ id: null, error: { code: -32005, message, data } });
     expect(served.called).toEqual([]);
   });
 

@@ -47,7 +47,7 @@ describe.each(names)("an agent that serves %s alone", (version) => {
     const versions = names.filter((name) => name !== version);
     await using client = await Client.connect(agent.url, { ...uncached, versions });
     // A card of the oldest leaves open whether it is one of the next, and then the agent is asked.
-    const told = version === "0.1" ? 'no method "message/send"' : "this client was told not to speak the version";
+    const told = version === "0.1" ? 'no method "message/stream"' : "this client was told not to speak the version";
     await expect(client.send("go")).rejects.toThrow(told);
     expect(agent.runs).toBe(0);
   });
@@ -150,12 +150,12 @@ it("a version that does not exist is refused before anything is asked", async ()
 });
 
 describe("of the versions that a program does not speak no code is loaded", () => {
-  const child = fileURLToPath(new URL("support/loaded-child.mjs", import.meta.url));
+  const child = fileURLToPath(new URL("../support/loaded-child.mjs", import.meta.url));
   it.each([
     ["1.0", names, ["1.0"]],
     ["0.3", ["0.3"], ["0.3", "1.0"]],
   ] as const)("when it speaks %s", async (spoken, versions, loaded) => {
-    if (!existsSync(fileURLToPath(new URL("../../dist/src/index.js", import.meta.url)))) {
+    if (!existsSync(fileURLToPath(new URL("../../../dist/src/index.js", import.meta.url)))) {
       throw new Error("dist is missing: run npm run build");
     }
     await using agent = await countingAgent({ versions });

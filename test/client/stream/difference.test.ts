@@ -1,7 +1,8 @@
 import { create, equals, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
+import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { differenceOf } from "../../../src/client/stream/difference.js";
+import { differenceOf, isSameContent } from "../../../src/client/stream/difference.js";
 import { applyEvent, copyTask, emptyTask } from "../../../src/protocol/fold.js";
 import {
   type Artifact,
@@ -101,7 +102,7 @@ function inPieces(task: Task, at: number): Task {
   return { ...task, artifacts };
 }
 
-function isSameContent(a: Task, b: Task): boolean {
+function addUpAlike(a: Task, b: Task): boolean {
   const whole = (task: Task): Task => foldAll(fresh, task.artifacts.flatMap(piecesOf));
   const head = (task: Task): Task => ({ ...task, artifacts: whole(task).artifacts });
   return equals(TaskSchema, head(a), head(b));
@@ -148,7 +149,7 @@ it("leads from what was known to what the task has become, whatever happened in 
         return;
       }
       found += events.length;
-      expect(isSameContent(foldAll(known, events), now)).toBe(true);
+      expect(addUpAlike(foldAll(known, events), now)).toBe(true);
     }),
     { numRuns: 3000 },
   );
@@ -226,4 +227,52 @@ function message(messageId: string): Task["history"][number] {
 
 it.each(replaced)("knows no way to %s", (_, now) => {
   expect(differenceOf(base, { ...copyTask(base), ...now })).toBeUndefined();
+});
+
+it("compares artifacts by their ids, wherever they stand", () => {
+  const known = foldAll(fresh, [
+    artifactEvent({ parts: [text("one ")] }),
+    artifactEvent({ artifactId: "b", parts: [text("b")] }),
+  ]);
+  const grown = foldAll(known, [artifactEvent({ parts: [text("two")], append: true })]);
+  const now: Task = { ...grown, artifacts: [artifactOf("c", "c"), ...grown.artifacts.toReversed()] };
+  const events = differenceOf(known, now) ?? [];
+  expect(events.map(({ payload }) => payload.value)).toMatchObject([
+    { append: false, artifact: { artifactId: "c" } },
+    { append: true, artifact: { artifactId: "a", parts: [{ content: { value: "two" } }] } },
+  ]);
+  expect(events).toHaveLength(2);
+});
+
+it("joins the chunks of an agent that keeps each as an artifact of the same id", () => {
+  const chunks = ["one ", "two ", "three"].map((value) => artifactOf("a", value));
+  const known = foldAll(fresh, [artifactEvent({ parts: [text("one ")] })]);
+  const now: Task = { ...fresh, artifacts: chunks };
+  expect(differenceOf(known, now)?.map(({ payload }) => payload.value)).toMatchObject([
+    { append: true, artifact: { artifactId: "a", parts: [{ content: { value: "two three" } }] } },
+  ]);
+  expect(differenceOf({ ...fresh, artifacts: chunks.slice(0, 2) }, now)).toHaveLength(1);
+  expect(differenceOf(now, now)).toEqual([]);
+});
+
+it("keeps artifacts without an id apart, and compares them by their place", () => {
+  const known: Task = { ...fresh, artifacts: [artifactOf("", "one"), artifactOf("", "two")] };
+  expect(differenceOf(known, known)).toEqual([]);
+  const now: Task = { ...fresh, artifacts: [artifactOf("", "one"), artifactOf("", "two more")] };
+  expect(differenceOf(known, now)).toHaveLength(1);
+});
+
+function artifactOf(artifactId: string, value: string): Artifact {
+  return create(ArtifactSchema, { artifactId, parts: [text(value)] });
+}
+
+it("takes a task for the same whose status has another time, or names its message otherwise", () => {
+  const known = foldAll(fresh, [statusEvent(TaskState.COMPLETED, "done")]);
+  const now = copyTask(known);
+  const status = { ...known.status, timestamp: create(TimestampSchema, { seconds: 7n }) };
+  const said = { ...message("done"), contextId: "c", messageId: "another" };
+  expect(isSameContent(known, { ...now, status: { ...status, message: said } } as Task)).toBe(true);
+  expect(isSameContent(known, { ...now, status: { ...status, message: message("more") } } as Task)).toBe(false);
+  expect(isSameContent(known, { ...now, artifacts: [artifactOf("a", "x")] })).toBe(false);
+  expect(isSameContent(known, foldAll(known, [statusEvent(TaskState.FAILED, "done")]))).toBe(false);
 });

@@ -12,9 +12,9 @@ import { toldLine } from "./lasting-events.js";
 // A server of ours behind a proxy that spoils connections.
 
 export const allBindings = ["JSONRPC", "HTTP+JSON", "GRPC", "urn:trivium:binding:connect:v1"] as const;
-export type AnyBinding = (typeof allBindings)[number];
+type AnyBinding = (typeof allBindings)[number];
 
-export interface FaultyWay extends AsyncDisposable {
+interface FaultyWay extends AsyncDisposable {
   readonly proxy: FaultProxy;
   readonly client: Client;
 }

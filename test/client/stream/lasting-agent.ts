@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Client } from "../../../src/client/node.js";
 import type { ClientOptions } from "../../../src/client/options.js";
-import type { ClientClock } from "../../../src/client/timing.js";
+import type { Clock } from "../../../src/protocol/async/clock.js";
 import { A2AError, taskNotFound } from "../../../src/protocol/errors.js";
 import { applyEvent, copyTask, emptyTask } from "../../../src/protocol/fold.js";
 import {
@@ -123,9 +123,22 @@ export class ForeignAgent implements AsyncDisposable {
   /** Does something to the task and tells every stream. */
   emit(...events: StreamResponse[]): void {
     for (const event of events) {
+      this.keep(event);
+      this.tell(event);
+    }
+  }
+
+  /** Does something to the task and tells nobody. */
+  keep(...events: StreamResponse[]): void {
+    for (const event of events) {
       if (event.payload.case === "task") this.task = copyTask(event.payload.value);
       else applyEvent(this.task, event);
-      const item = this.#numbered(event);
+    }
+  }
+
+  /** Tells every stream of something that is not done now. */
+  tell(...events: StreamResponse[]): void {
+    for (const item of events.map((event) => this.#numbered(event))) {
       for (const reader of this.#readers) {
         reader.items.push(item);
         reader.wake();
@@ -226,7 +239,7 @@ export function foreignAgent(habits: Habits = {}): Promise<ForeignAgent> {
 }
 
 /** A clock whose pauses are over at once. */
-export const hasty: ClientClock = {
+export const hasty: Clock = {
   now: () => Date.now(),
   after(_, run) {
     const turn = setImmediate(run);

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { Client } from "../../../src/client/node.js";
+import type { ClientLimits } from "../../../src/client/options.js";
 import type { SendOptions } from "../../../src/client/send.js";
 import { ConnectionError } from "../../../src/protocol/errors.js";
 import { emptyTask } from "../../../src/protocol/fold.js";
 import { createFaultProxy, type FaultProxy } from "../../support/fault-proxy.js";
 import { cut, type Schedule } from "../../support/fault-schedule.js";
 import { createVirtualClock, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
+import { throughPauses } from "../support/pauses.js";
 import { type ForeignAgent, foreignAgent, hasty, jsonBindings } from "./lasting-agent.js";
 import { chunk, status, type Told, taskEvent, told } from "./lasting-events.js";
 
@@ -18,11 +20,11 @@ interface Scene extends AsyncDisposable {
   readonly stream: Told;
 }
 
-async function begun(options: SendOptions = {}): Promise<Scene> {
+async function begun(options: SendOptions = {}, limits: Partial<ClientLimits> = {}): Promise<Scene> {
   const clock = createVirtualClock();
   const agent = await foreignAgent();
   const proxy = await createFaultProxy({ target: { port: agent.port } });
-  const client = await Client.connect(agent.card("JSONRPC", proxy.port), { clock });
+  const client = await Client.connect(agent.card("JSONRPC", proxy.port), { clock, limits });
   const stream = told(client.stream("go", options));
   const first = stream.next();
   await agent.opened(1);
@@ -117,17 +119,42 @@ it("a connection that breaks now and then, with nothing to tell in between, is k
   expect(await next).toBe("status COMPLETED");
 });
 
-it("a connection that breaks behind every event is kept up", async () => {
+it("a connection that breaks behind every event is kept up while it stands for some time", async () => {
   await using scene = await begun();
-  const { agent, stream } = scene;
+  const { agent, clock, stream } = scene;
   agent.emit(chunk("0"));
   await stream.next();
-  for (let count = 1; count < 20; count++) {
+  for (let count = 1; count < 30; count++) {
+    await clock.advance(2000);
     agent.cut();
     await agent.opened(0);
     agent.emit(chunk(`${count}`));
-    expect(await stream.next()).toBe(`difference: artifact a "${count}" append`);
+    expect(await inTurns(clock, stream.next())).toBe(`difference: artifact a "${count}" append`);
   }
+});
+
+it("a connection that breaks at once behind every event is made with growing pauses, and given up", async () => {
+  await using scene = await begun({}, { snapshotTimeoutMs: Number.POSITIVE_INFINITY });
+  const { clock, agent, stream } = scene;
+  agent.emit(chunk("0"));
+  await stream.next();
+  const pauses: (readonly number[])[] = [];
+  const breaking = async (): Promise<void> => {
+    for (let count = 1; count < 100; count++) {
+      agent.cut();
+      await agent.opened(0);
+      agent.emit(chunk(`${count}`));
+      const next = stream.next();
+      pauses.push(await throughPauses(clock, next));
+      await next;
+    }
+  };
+  await expect(breaking()).rejects.toBeInstanceOf(ConnectionError);
+  // The first break is forgiven, and the last one fails.
+  expect(pauses.map(({ length }) => length)).toEqual([0, ...Array.from({ length: 16 }, () => 1), 0]);
+  const waited = pauses.flat();
+  expect(waited.toSorted((one, other) => one - other)).toEqual(waited);
+  expect([waited.at(0), waited.at(-1)]).toEqual([expect.closeTo(59, 0), 800]);
 });
 
 describe.each(jsonBindings)("a message over %s to an agent that does not know messages again", (binding) => {

@@ -37,7 +37,7 @@ export function messageEvent(text: string): StreamResponse {
   return create(StreamResponseSchema, { payload: { case: "message", value: agentMessage(text) } });
 }
 
-export function agentMessage(text: string): Message {
+function agentMessage(text: string): Message {
   return create(MessageSchema, { messageId: `m-${text}`, role: Role.AGENT, parts: partsOf(text) });
 }
 
@@ -53,13 +53,18 @@ export interface Told {
   /** All that is left. */
   rest(): Promise<string[]>;
   leave(): Promise<unknown>;
+  /** The last item that was told. */
+  readonly last: StreamItem | undefined;
 }
 
 export function told(stream: AsyncIterable<StreamItem>): Told {
   const items = stream[Symbol.asyncIterator]();
+  let last: StreamItem | undefined;
   const next = async (): Promise<string> => {
     const step = await items.next();
-    return step.done === true ? "end" : toldLine(step.value);
+    if (step.done === true) return "end";
+    last = step.value;
+    return toldLine(last);
   };
   return {
     next,
@@ -69,5 +74,8 @@ export function told(stream: AsyncIterable<StreamItem>): Told {
       return lines;
     },
     leave: async () => items.return?.(),
+    get last() {
+      return last;
+    },
   };
 }

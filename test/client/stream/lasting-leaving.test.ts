@@ -193,6 +193,6 @@ describe.each(jsonBindings)("over %s", (binding) => {
         "statusUpdate",
         undefined,
       ]);
-      expect(agent.calls).toEqual(["sendStreamingMessage", "subscribeToTask"]);
+      expect(agent.calls).toEqual(["sendStreamingMessage", "subscribeToTask", "getTask"]);
     }));
 });

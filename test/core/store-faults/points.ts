@@ -11,7 +11,7 @@ export interface FaultPoint {
 const outagesMs = [8_000, 45_000] as const;
 
 /** Any one call of a scenario. */
-export function callPoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
+function callPoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
   return calls.map((method, index) => ({
     name: `call ${index}, ${method}, ${way}`,
     fault: { way, single: true, hits: (call) => call.index === index },
@@ -19,7 +19,7 @@ export function callPoints(calls: readonly string[], way: FaultWay): FaultPoint[
 }
 
 /** All calls of any one method, from the first one on for a while. */
-export function methodPoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
+function methodPoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
   return [...new Set([...calls, "retire"])].flatMap((method) =>
     outagesMs.map((forMs): FaultPoint => {
       let begun: number | undefined;
@@ -36,7 +36,7 @@ export function methodPoints(calls: readonly string[], way: FaultWay): FaultPoin
 }
 
 /** All calls from any one on for a while: short and long outages by turns. */
-export function outagePoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
+function outagePoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
   return calls.map((method, first) => {
     const forMs = outagesMs[first % 2 === 0 ? 0 : 1];
     let begun: number | undefined;

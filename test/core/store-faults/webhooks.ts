@@ -107,6 +107,6 @@ function pushOf(
 }
 
 /** The first id that a handler asks for names its instance. */
-export function instanceOf({ name }: Process): string {
+function instanceOf({ name }: Process): string {
   return `${name}-1`;
 }

@@ -23,7 +23,7 @@ function uncaught(): readonly unknown[] {
   return faults;
 }
 
-const head = "POST /json-rpc HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+const head = "POST /json-rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
 
 it("a server with connections of every kind closes, and leaves no socket open", async () => {
   const faults = uncaught();
@@ -43,7 +43,7 @@ it("a server with connections of every kind closes, and leaves no socket open", 
     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     `${head}Content-Length: 100\r\n\r\n{"half"`,
     `${head}Transfer-Encoding: chunked\r\n\r\n5\r\n{"hal`,
-    "GET /.well-known/agent-card.json HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET /.well-known/agent-card.json HTTP/1.1\r\nHost: localhost\r\n\r\n",
   ].map((bytes) => {
     const wire = wireTo(port);
     wire.socket.write(bytes);

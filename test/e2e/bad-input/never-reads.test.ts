@@ -76,7 +76,7 @@ it("a stream of events over HTTP waits for its reader, and then is whole", async
   const { socket, closed } = wireTo(served.server.port);
   socket.pause();
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendStreamingMessage", params: { message } });
-  socket.write(`POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n`);
+  socket.write(`POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n`);
   socket.write(`Content-Length: ${body.length}\r\n\r\n${body}`);
   await expectAgentGoesOn();
   socket.resume();
@@ -111,7 +111,7 @@ it("a reader that goes without a word leaves nothing behind", async () => {
   const { socket } = wireTo(served.server.port);
   socket.pause();
   const body = JSON.stringify({ message });
-  socket.write(`POST /http-json/message:stream HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n`);
+  socket.write(`POST /http-json/message:stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n`);
   socket.write(`Content-Length: ${body.length}\r\n\r\n${body}`);
   await expectAgentGoesOn();
   socket.resetAndDestroy();

@@ -14,6 +14,7 @@ let taskId = "";
 beforeAll(async () => {
   served = await startAgent("http-json", {
     versions: ["1.0"],
+    allowedHosts: ["evil.example"],
     async *agent() {
       yield artifact("kept");
       yield inputRequired("more?");

@@ -55,7 +55,7 @@ function saying(bytes: string): Wire {
 }
 
 const head = (...lines: string[]): string =>
-  `POST /json-rpc HTTP/1.1\r\nHost: a\r\n${lines.map((line) => `${line}\r\n`).join("")}\r\n`;
+  `POST /json-rpc HTTP/1.1\r\nHost: localhost\r\n${lines.map((line) => `${line}\r\n`).join("")}\r\n`;
 const jsonHead = (...lines: string[]): string => head("Content-Type: application/json", ...lines);
 const length = `Content-Length: ${body.length}`;
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -111,8 +111,8 @@ describe("is refused and closed, with nothing executed:", () => {
     ["no HTTP", "HELLO\r\n\r\n"],
     ["a TLS hello", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"],
     ["HTTP/0.9", "GET /\r\n\r\n"],
-    ["HTTP/3.0", "GET / HTTP/3.0\r\nHost: a\r\n\r\n"],
-    ["a target with a space", "GET /json rpc HTTP/1.1\r\nHost: a\r\n\r\n"],
+    ["HTTP/3.0", "GET / HTTP/3.0\r\nHost: localhost\r\n\r\n"],
+    ["a target with a space", "GET /json rpc HTTP/1.1\r\nHost: localhost\r\n\r\n"],
     ["no host", "GET / HTTP/1.1\r\n\r\n"],
     ["a header without a name", head(": x")],
     ["a header with a space in its name", head("X Y: z")],
@@ -142,10 +142,10 @@ it.each([
     "an upgrade to h2c",
     head("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: x", "Content-Length: 0"),
   ],
-  ["OPTIONS of everything", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"],
+  ["OPTIONS of everything", "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n"],
   ["an expectation that nobody has", jsonHead(length, "Expect: miracles")],
   ["CONNECT", "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example\r\n\r\n"],
-  ["TRACE", "TRACE / HTTP/1.1\r\nHost: a\r\nX-Secret: s3cret\r\n\r\n"],
+  ["TRACE", "TRACE / HTTP/1.1\r\nHost: localhost\r\nX-Secret: s3cret\r\n\r\n"],
 ])("%s leads nowhere", async (_, bytes) => {
   const told = await saying(bytes).closed;
   expect(told).not.toMatch(/^HTTP\/1\.1 (1|5)/);

@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Message, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from "@a2a-js/sdk";
 import { AgentEvent } from "@a2a-js/sdk/server";
 
-/** Does what the first text says: `stream 3` gives three chunks. Without a script it repeats the text. */
+/** Does what the first text says: `stream 3` gives three chunks, `stream 3 10` one in 10 ms. Without a script it repeats the text. */
 export class Script {
   /** Turns whose task has not ended, by its id. */
   #open = new Map();
@@ -9,13 +10,13 @@ export class Script {
   async execute(context, bus) {
     const turn = new Turn(context, bus);
     const { task, taskId } = context;
-    const [word, count] = turn.text.split(" ");
+    const [word, ...numbers] = turn.text.split(" ");
     if (task !== undefined) {
       this.#open.delete(taskId);
       resume(turn, task);
     } else if (Object.hasOwn(scripts, word)) {
       this.#open.set(taskId, turn);
-      await scripts[word](turn, Number(count));
+      await scripts[word](turn, ...numbers.map(Number));
       if (turn.ended) this.#open.delete(taskId);
     } else {
       turn.reply(turn.text);
@@ -38,10 +39,11 @@ const scripts = {
     turn.artifact("the result");
     turn.status("COMPLETED", "done");
   },
-  stream(turn, count) {
+  async stream(turn, count, paceMs) {
     turn.begin().status("WORKING", "on it");
     for (let index = 0; index < count; index++) {
       turn.artifact(`${index},`, { append: index > 0, lastChunk: index === count - 1 });
+      if (paceMs !== undefined) await sleep(paceMs);
     }
     turn.status("COMPLETED", "done");
   },

@@ -7,7 +7,7 @@ from a2a.types import a2a_pb2 as pb
 
 
 class Script(AgentExecutor):
-    """Does what the first text says: `stream 3` gives three chunks. Without a script it repeats the text."""
+    """Does what the first text says: `stream 3` gives three chunks, `stream 3 10` one in 10 ms. Without a script it repeats the text."""
 
     async def execute(self, context, event_queue):
         turn = Turn(context, event_queue)
@@ -65,10 +65,11 @@ async def task(turn):
 
 
 async def stream(turn):
-    count = int(turn.text.split(' ')[1])
+    count, pace_ms, *_ = [*map(int, turn.text.split(' ')[1:]), 0]
     await turn.work()
     for index in range(count):
         await turn.artifact(f'{index},', append=index > 0, last_chunk=index == count - 1)
+        await asyncio.sleep(pace_ms / 1000)
     await turn.updater.complete(turn.says('done'))
 
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openPostgres } from "../../../src/store/postgres/database.js";
 import { compiled, compiledBy, type Params } from "../../../src/store/sql/compiled.js";
 import { inTransaction, type Place } from "../../../src/store/sql/dialect.js";
-import { pageFor } from "../../../src/store/sql/list-query.js";
+import { pageFor } from "../../../src/store/sql/queries/list.js";
 import { openBackend } from "./database.js";
 import { alice, appendRow, taskRow } from "./rows.js";
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ListQuery } from "../../../src/core/ports.js";
 import type { Place } from "../../../src/store/sql/dialect.js";
-import { due, orphaned } from "../../../src/store/sql/instance-queries.js";
-import { countFor, pageFor } from "../../../src/store/sql/list-query.js";
-import { adoptable } from "../../../src/store/sql/push-queries.js";
+import { due, orphaned } from "../../../src/store/sql/queries/instances.js";
+import { countFor, pageFor } from "../../../src/store/sql/queries/list.js";
+import { adoptable } from "../../../src/store/sql/queries/push.js";
 import { openBackend } from "./database.js";
 
 const after = { statusTime: 5, key: 4 };

@@ -59,14 +59,14 @@ export function dataOf(json: JsonValue): ReturnType<typeof valueFromJson> {
   return valueFromJson(json, { maxDepth: 64, lenient: false, violations: [] }, 1);
 }
 
-export function arbitraryMessageOf(taskId: string, contextId: string): fc.Arbitrary<Message> {
+function arbitraryMessageOf(taskId: string, contextId: string): fc.Arbitrary<Message> {
   return fc
     .record({ role: fc.constantFrom(Role.USER, Role.AGENT), parts, metadata })
     .map((init) => create(MessageSchema, { ...defined(init), taskId, contextId }));
 }
 
 /** All states that both versions know. */
-export const sharedStates = [
+const sharedStates = [
   TaskState.UNSPECIFIED,
   TaskState.SUBMITTED,
   TaskState.WORKING,

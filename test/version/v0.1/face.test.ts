@@ -47,6 +47,8 @@ describe("errors of 0.1", () => {
     ["taskNotFound", "Task not found"],
     ["taskNotCancelable", "Task not cancelable"],
   ]);
+  /** What 0.1 knows no other number for is an unsupported operation there, and begins with its words. */
+  const unsupported = errorTable.unsupportedOperation.words;
   const streams = operationOf("sendStreamingMessage");
   const sends = operationOf("sendMessage");
 
@@ -72,7 +74,8 @@ describe("errors of 0.1", () => {
   ])("%s is %d", (code, number) => {
     expect(face.writeError(new A2AError(code, "why"), sends)).toEqual({
       code: number,
-      message: texts.get(code) ?? "why",
+      message:
+        texts.get(code) ?? (number === -32004 && code !== "unsupportedOperation" ? `${unsupported}: why` : "why"),
     });
   });
 

@@ -1,10 +1,11 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js";
+import type { Clock } from "../../../src/protocol/async/clock.js";
 import type { CallOptions } from "../../../src/protocol/context.js";
 import type { Operations } from "../../../src/protocol/operations.js";
 import type { JsonRpcFace } from "../../../src/version/codec.js";
-import { callOldest, type Pause } from "../../../src/version/v0.1/calls.js";
+import { callOldest } from "../../../src/version/v0.1/calls.js";
 import { createV01 } from "../../../src/version/v0.1/v01.js";
 import { serveHttp } from "../../support/http-agent.js";
 
@@ -29,7 +30,7 @@ export interface ForeignAgent extends AsyncDisposable {
 }
 
 /** The client end of 0.1 in front of a server that speaks it in a way of its own. */
-export async function foreignAgent(answer: (call: ForeignCall) => void, pause?: Pause): Promise<ForeignAgent> {
+export async function foreignAgent(answer: (call: ForeignCall) => void): Promise<ForeignAgent> {
   const heard: (readonly [string, JsonObject])[] = [];
   const server = createServer((request, response) => {
     let text = "";
@@ -44,23 +45,27 @@ export async function foreignAgent(answer: (call: ForeignCall) => void, pause?: 
   });
   const running = await serveHttp(server);
   const pauses: number[] = [];
-  const atOnce: Pause = async (ms, signal) => {
-    pauses.push(ms);
-    signal?.throwIfAborted();
+  const clock: Clock = {
+    now: () => Date.now(),
+    after(ms, run) {
+      pauses.push(ms);
+      queueMicrotask(run);
+      return () => {};
+    },
   };
   return {
     url: running.url,
     heard,
     pauses,
-    operations: createJsonRpcTransport({ url: running.url, face: faceWith(pause ?? atOnce) }),
+    operations: createJsonRpcTransport({ url: running.url, face: faceWith(clock) }),
     [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
   };
 }
 
-function faceWith(pause: Pause): JsonRpcFace {
+function faceWith(clock: Clock): JsonRpcFace {
   const { jsonRpc } = createV01();
   if (jsonRpc === undefined) throw new TypeError("version 0.1 has no JSON-RPC");
-  return { ...jsonRpc, call: (transport) => callOldest(transport, pause) };
+  return { ...jsonRpc, call: (transport) => callOldest(transport, clock) };
 }
 
 function callOf(response: ServerResponse, call: Pick<ForeignCall, "id" | "method" | "params">): ForeignCall {

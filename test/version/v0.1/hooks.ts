@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { serveHttp } from "../../support/http-agent.js";
 
-export interface Hooked {
+interface Hooked {
   readonly headers: IncomingHttpHeaders;
   readonly json: JsonObject;
 }

@@ -138,10 +138,14 @@ describe("gRPC of 0.3", () => {
       "config.pushNotificationConfig.url is required",
     ],
     ["SendMessage", {}, "message is required"],
+    ["SendMessage", { message: { content: [{ text: "a" }] } }, "message.messageId is required"],
     ["SendMessage", { message: { messageId: "m", content: [] } }, "message.content needs at least one entry"],
-    ["SendMessage", { message: { content: [{ text: "hi" }] } }, "message.messageId is required"],
     ["SendMessage", { message: { messageId: "m", content: [{}] } }, "message.content[0] needs one of text, file, data"],
-    ["SendMessage", { message: { content: [{ file: {} }] } }, "message.content[0].file needs one of fileWithUri"],
+    [
+      "SendMessage",
+      { message: { messageId: "m", content: [{ file: {} }] } },
+      "message.content[0].file needs one of fileWithUri",
+    ],
     ["SendMessage", { message: messageOf("a", { role: "ROLE_AGENT" }) }, "message.role must be ROLE_USER"],
     ["GetTask", { name: "tasks/t", historyLength: -1 }, "historyLength must be 0 or more"],
     [
@@ -158,7 +162,7 @@ describe("gRPC of 0.3", () => {
   it("tells a missing task by name and by reason", async () => {
     await using grpc = await startGrpc();
     const status = await statusOf(grpc.call("GetTask", { name: "tasks/nope" }));
-    expect(status).toMatchObject({ code: 5, details: "TaskNotFoundError: no such task" });
+    expect(status).toMatchObject({ code: 5, details: "TaskNotFoundError: Task not found" });
     expect(errorFromStatus(status, { face, operation: operationOf("getTask") })).toMatchObject({
       code: "taskNotFound",
       metadata: { taskId: "nope" },

@@ -15,12 +15,12 @@ describe("an error over HTTP+JSON of 0.3", () => {
     expect([status, headers["content-type"]]).toEqual([404, "application/json"]);
     expect(json).toEqual({
       code: -32001,
-      message: "no such task",
+      message: "Task not found",
       type: "TaskNotFoundError",
       error: {
         code: 404,
         status: "NOT_FOUND",
-        message: "no such task",
+        message: "Task not found",
         details: [
           {
             "@type": "type.googleapis.com/google.rpc.ErrorInfo",

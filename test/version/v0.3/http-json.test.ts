@@ -63,7 +63,10 @@ describe("sending over HTTP+JSON of 0.3", () => {
   it("refuses a message without an id, and names the field", async () => {
     await using rest = await startRest();
     const { status, json } = await rest.ask("POST /v1/message:send", { message: { content: [{ text: "hello" }] } });
-    expect([status, json]).toMatchObject([400, { code: -32602, message: expect.stringContaining("message.messageId") }]);
+    expect([status, json]).toMatchObject([
+      400,
+      { code: -32602, message: expect.stringContaining("message.messageId") },
+    ]);
   });
 
   it.each<readonly [string, JsonObject | undefined, string]>([

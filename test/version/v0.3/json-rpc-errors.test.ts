@@ -40,6 +40,17 @@ describe("what goes wrong", () => {
   });
 
   it.each([
+    ["who declares 0.3", { "A2A-Version": "0.3" }],
+    ["who declares 0.2", { "A2A-Version": "0.2" }],
+    ["who declares nothing", {}],
+  ])("a message without messageId is refused, and the field named, for a caller %s", async (_, headers) => {
+    await using rpc = await startRpc();
+    const { messageId: _id, ...message } = messageOf("hello");
+    const answer = await rpc.call("message/send", { message }, headers);
+    expect(answer["error"]).toEqual(error(-32602, "invalid parameters: message.messageId is required"));
+  });
+
+  it.each([
     ["tasks/get", { id: "none" }, -32001],
     ["tasks/cancel", { id: "none" }, -32001],
     ["message/send", { message: messageOf("x", { taskId: "none" }) }, -32001],

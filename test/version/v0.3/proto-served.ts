@@ -24,7 +24,7 @@ export interface Rest extends AsyncDisposable {
   ask(call: string, body?: JsonValue | undefined, headers?: Readonly<Record<string, string>>): Promise<RestAnswer>;
 }
 
-export interface RestAnswer extends HttpAnswer {
+interface RestAnswer extends HttpAnswer {
   readonly json: JsonObject;
   readonly events: readonly {
     readonly name: string | undefined;

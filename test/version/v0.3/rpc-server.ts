@@ -20,7 +20,7 @@ export interface Rpc extends AsyncDisposable {
   /** Posts a body as it is. */
   post(body: string, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>;
   /** The answer of a method, which is one JSON object. */
-  call(method: string, params?: JsonValue): Promise<JsonObject>;
+  call(method: string, params?: JsonValue, headers?: Readonly<Record<string, string>>): Promise<JsonObject>;
   /** The results, or errors, of a method that streams. */
   stream(method: string, params: JsonValue, headers?: Readonly<Record<string, string>>): Promise<JsonObject[]>;
 }
@@ -35,8 +35,8 @@ export async function startRpc(options: Partial<ServedOptions> = {}): Promise<Rp
   return {
     served,
     post,
-    async call(method, params) {
-      const answer = await post(bodyOf(method, params));
+    async call(method, params, headers = {}) {
+      const answer = await post(bodyOf(method, params), { ...json, ...headers });
       expect(answer.headers["content-type"]).toMatch(/^application\/json/);
       return JSON.parse(answer.text) as JsonObject;
     },

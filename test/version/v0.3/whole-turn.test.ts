@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { completed, inputRequired, working } from "../../../src/protocol/events.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
-import { WholeTurn } from "../../../src/version/v0.3/whole-turn.js";
+import { wholeTurn } from "../../../src/version/v0.3/whole-turn.js";
 import { statusItem } from "../../support/echo-service.js";
 import { lineOf } from "../../support/say.js";
 
@@ -24,7 +24,7 @@ function source(items: readonly StreamItem[], end: () => void | Promise<void>) {
       told.push("left");
     }
   }
-  return { told, stream: new WholeTurn(give()) };
+  return { told, stream: wholeTurn(give()) };
 }
 
 describe("the stream of a message to a task that is there", () => {

@@ -3,6 +3,7 @@ import type {
   DescEnum,
   DescField,
   DescMessage,
+  JsonObject,
   JsonValue,
   MessageShape,
 } from "@bufbuild/protobuf";
@@ -75,17 +76,23 @@ const messageReader = perMessageType((desc) => {
     for (const key of Object.keys(json)) {
       const member = members.get(key);
       const value = json[key];
-      if (member === undefined || value === undefined || (value === null && !member.takesNull)) continue;
+      if (member === undefined || !isGiven(member, value)) continue;
       const before = violations.length;
-      if (key !== member.jsonName && Object.hasOwn(json, member.jsonName)) {
-        addViolation(violations, `is also given as ${member.protoName}`);
-      }
+      if (isTwice(member, key, json)) addViolation(violations, `is also given as ${member.protoName}`);
       setMember(message, member, member.read(value, reading, depth + 1), violations);
-      if (violations.length !== before) underMember(violations, before, member.jsonName);
+      underMember(violations, before, member.jsonName);
     }
     return message;
   };
 });
+
+function isTwice({ jsonName }: MemberReader, key: string, json: JsonObject): boolean {
+  return key !== jsonName && Object.hasOwn(json, jsonName);
+}
+
+function isGiven({ takesNull }: MemberReader, value: JsonValue | undefined): value is JsonValue {
+  return value !== undefined && (value !== null || takesNull);
+}
 
 function setMember(message: DynamicMessage, member: MemberReader, value: unknown, violations: Violations): void {
   const { oneof, localName } = member;
@@ -162,7 +169,7 @@ function listReader(read: ReadValue): ReadValue {
     for (let index = 0; index < json.length; index++) {
       const before = violations.length;
       list.push(read(json[index] ?? null, reading, depth + 1));
-      if (violations.length !== before) underIndex(violations, before, index);
+      underIndex(violations, before, index);
     }
     return list;
   };
@@ -179,7 +186,7 @@ function mapReader(read: ReadValue): ReadValue {
     for (const key of Object.keys(json)) {
       const before = violations.length;
       if (checkKey(key, reading)) map[key] = read(json[key] ?? null, reading, depth + 1);
-      if (violations.length !== before) underMember(violations, before, key);
+      underMember(violations, before, key);
     }
     return map;
   };

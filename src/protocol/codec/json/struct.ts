@@ -34,7 +34,7 @@ function checkEntries(json: JsonObject | JsonValue[], check: FreeJsonCheck, dept
     for (let index = 0; index < json.length; index++) {
       const before = violations.length;
       checkJson(json[index] ?? null, check, depth);
-      if (violations.length !== before) underIndex(violations, before, index);
+      underIndex(violations, before, index);
     }
     return;
   }
@@ -42,7 +42,7 @@ function checkEntries(json: JsonObject | JsonValue[], check: FreeJsonCheck, dept
     const before = violations.length;
     checkKey(key, check);
     checkJson(json[key] ?? null, check, depth);
-    if (violations.length !== before) underMember(violations, before, key);
+    underMember(violations, before, key);
   }
 }
 
@@ -72,7 +72,7 @@ function listFromJson(json: readonly JsonValue[], check: FreeJsonCheck, depth: n
   const values = json.map((entry, index) => {
     const before = violations.length;
     const value = valueFromJson(entry, check, depth);
-    if (violations.length !== before) underIndex(violations, before, index);
+    underIndex(violations, before, index);
     return value;
   });
   return { $typeName: "google.protobuf.ListValue", values };
@@ -84,7 +84,7 @@ function structFromJson(json: JsonObject, check: FreeJsonCheck, depth: number): 
   for (const key of Object.keys(json)) {
     const before = violations.length;
     if (checkKey(key, check)) fields[key] = valueFromJson(json[key] ?? null, check, depth);
-    if (violations.length !== before) underMember(violations, before, key);
+    underMember(violations, before, key);
   }
   return { $typeName: "google.protobuf.Struct", fields };
 }
@@ -115,7 +115,7 @@ function checkFields(struct: Struct, check: FreeJsonCheck, depth: number): void 
   for (const [key, value] of Object.entries(struct.fields)) {
     const before = violations.length;
     if (checkKey(key, check)) checkValue(value, check, depth);
-    if (violations.length !== before) underMember(violations, before, key);
+    underMember(violations, before, key);
   }
 }
 
@@ -124,7 +124,7 @@ function checkValues(list: ListValue, check: FreeJsonCheck, depth: number): void
   list.values.forEach((value, index) => {
     const before = violations.length;
     checkValue(value, check, depth);
-    if (violations.length !== before) underIndex(violations, before, index);
+    underIndex(violations, before, index);
   });
 }
 

@@ -89,7 +89,8 @@ function readConfig(
 ): TaskPushNotificationConfig {
   if (!isJsonObject(json)) throw unreadable(name, mustBe("an object", json));
   const { taskId, pushNotificationConfig: config } = json;
-  const own = isJsonObject(config) ? config : "url" in json ? json : undefined;
+  const alone = "url" in json ? json : undefined;
+  const own = isJsonObject(config) ? config : alone;
   if (own === undefined) throw unreadable(name, `pushNotificationConfig ${mustBe("an object", config)}`);
   const lifted = liftPushConfig(own, lenient());
   const whole = { ...(isJsonObject(lifted) ? lifted : {}), taskId: taskId ?? task ?? "" };

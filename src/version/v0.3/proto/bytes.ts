@@ -45,8 +45,9 @@ const equalsSign = 0x3d;
 function isBase64Text(bytes: Uint8Array): boolean {
   const { length } = bytes;
   if (length === 0 || length % 4 !== 0) return false;
-  const padding = bytes[length - 1] !== equalsSign ? 0 : bytes[length - 2] === equalsSign ? 2 : 1;
-  for (let at = 0; at < length - padding; at++) if (alphabet[bytes[at] ?? 0] !== 1) return false;
+  let end = length;
+  while (end > length - 2 && bytes[end - 1] === equalsSign) end--;
+  for (let at = 0; at < end; at++) if (alphabet[bytes[at] ?? 0] !== 1) return false;
   return true;
 }
 

@@ -36,7 +36,6 @@ export type {
   Task as WireTask,
   TaskPushNotificationConfig as WireTaskConfig,
   TaskStatus as WireStatus,
-  TaskSubscriptionRequest as WireTaskRequest,
 } from "../../../../gen/a2a/v1/a2a_pb.js";
 
 const file = fileFromOutlines(files);

@@ -14,7 +14,7 @@ import (
 // The SDK drops the events that a buffer of ten has no room for: an agent has to leave its reader the time to read.
 const pace = 2 * time.Millisecond
 
-// A script does what the first text says: `stream 3` gives three chunks. Without a script it repeats what it was given.
+// A script does what the first text says: `stream 3` gives three chunks, `stream 3 10` one in 10 ms. Without a script it repeats what it was given.
 type script struct {
 	// The tasks that wait for an answer: the SDK does not say which message is one.
 	asked sync.Map
@@ -63,8 +63,8 @@ func finish(task taskmanager.TaskHandle, parts ...protocol.Part) error {
 }
 
 func stream(task taskmanager.TaskHandle, text string) error {
-	var count int
-	if _, err := fmt.Sscanf(text, "stream %d", &count); err != nil {
+	var count, paceMs int
+	if read, err := fmt.Sscanf(text, "stream %d %d", &count, &paceMs); read == 0 {
 		return err
 	}
 	for index := range count {
@@ -72,7 +72,7 @@ func stream(task taskmanager.TaskHandle, text string) error {
 		if err := task.AddArtifact(chunk(index, index == count-1, part)); err != nil {
 			return err
 		}
-		time.Sleep(pace)
+		time.Sleep(max(pace, time.Duration(paceMs)*time.Millisecond))
 	}
 	return task.UpdateStatus(protocol.TaskStateCompleted, saying("done"))
 }

@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/a2aproject/a2a-go/a2a"
 	"github.com/a2aproject/a2a-go/a2asrv"
 	"github.com/a2aproject/a2a-go/a2asrv/eventqueue"
 )
 
-// A script does what the first text says: `stream 3` gives three chunks. Without a script it repeats what it was given.
+// A script does what the first text says: `stream 3` gives three chunks, `stream 3 10` one in 10 ms. Without a script it repeats what it was given.
 type script struct {
 	turns map[string]func(*turn) error
 }
@@ -61,8 +62,8 @@ func (s *script) Cancel(ctx context.Context, given *a2asrv.RequestContext, queue
 }
 
 func stream(t *turn) error {
-	var count int
-	if _, err := fmt.Sscanf(textOf(t.given.Message), "stream %d", &count); err != nil {
+	var count, paceMs int
+	if read, _ := fmt.Sscanf(textOf(t.given.Message), "stream %d %d", &count, &paceMs); read == 0 {
 		return fmt.Errorf("how many chunks? %w", a2a.ErrInvalidParams)
 	}
 	t.begin()
@@ -72,6 +73,7 @@ func stream(t *turn) error {
 		chunk.Append = index > 0
 		chunk.LastChunk = index == count-1
 		t.write(chunk)
+		time.Sleep(time.Duration(paceMs) * time.Millisecond)
 	}
 	t.status(a2a.TaskStateCompleted, "done")
 	return t.failure

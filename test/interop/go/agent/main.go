@@ -32,7 +32,7 @@ func main() {
 		a2asrv.WithTaskStore(taskstore.NewInMemory(&taskstore.InMemoryStoreConfig{Authenticator: anybody})),
 		a2asrv.WithPushNotifications(
 			push.NewInMemoryStore(),
-			push.NewHTTPPushSender(&push.HTTPSenderConfig{AllowPrivateNetworks: true}),
+			sender(),
 		),
 	)
 

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 )
 
-// A script does what the first text says: `stream 3` gives three chunks. Without a script it repeats the text.
+// A script does what the first text says: `stream 3` gives three chunks, `stream 3 10` one in 10 ms. Without a script it repeats the text.
 type script struct {
 	turns map[string]func(*turn)
 }
@@ -61,8 +62,8 @@ func (s *script) Cancel(ctx context.Context, exec *a2asrv.ExecutorContext) iter.
 }
 
 func stream(t *turn) {
-	var count int
-	if _, err := fmt.Sscanf(t.text, "stream %d", &count); err != nil {
+	var count, paceMs int
+	if read, _ := fmt.Sscanf(t.text, "stream %d %d", &count, &paceMs); read == 0 {
 		t.yield(nil, fmt.Errorf("how many chunks? %w", a2a.ErrInvalidParams))
 		return
 	}
@@ -73,6 +74,7 @@ func stream(t *turn) {
 		chunk.Append = index > 0
 		chunk.LastChunk = index == count-1
 		t.yield(chunk, nil)
+		time.Sleep(time.Duration(paceMs) * time.Millisecond)
 	}
 	t.status(a2a.TaskStateCompleted, "done")
 }

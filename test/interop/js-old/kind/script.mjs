@@ -1,17 +1,19 @@
-/** Does what the first text says: `stream 3` gives three chunks. Without a script it repeats what it was given. */
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Does what the first text says: `stream 3` gives three chunks, `stream 3 10` one in 10 ms. Without a script it repeats what it was given. */
 export class Script {
   /** Turns whose task has not ended, by its id. */
   #open = new Map();
 
   async execute(context, bus) {
     const turn = new Turn(context, bus);
-    const [word, count] = turn.text.split(" ");
+    const [word, ...numbers] = turn.text.split(" ");
     if (context.task !== undefined) {
       turn.artifact([text(`you said ${turn.text}`)]);
       turn.status("completed", "done");
     } else if (Object.hasOwn(scripts, word)) {
       this.#open.set(context.taskId, turn);
-      await scripts[word](turn, Number(count));
+      await scripts[word](turn, ...numbers.map(Number));
     } else {
       turn.reply(context.userMessage.parts);
     }
@@ -33,10 +35,11 @@ const scripts = {
     turn.artifact([text("the result")]);
     turn.status("completed", "done");
   },
-  stream(turn, count) {
+  async stream(turn, count, paceMs) {
     turn.begin().status("working", "on it");
     for (let index = 0; index < count; index++) {
       turn.artifact([text(`${index},`)], { append: index > 0, lastChunk: index === count - 1 });
+      if (paceMs !== undefined) await sleep(paceMs);
     }
     turn.status("completed", "done");
   },

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 /**
- * Does what the first text says: `stream 3` gives three chunks. Without a script it repeats what it was given. The SDK hands
+ * Does what the first text says: `stream 3` gives three chunks, `stream 3 10` one in 10 ms. Without a script it repeats what it was given. The SDK hands
  * the requests over and keeps no task by itself, so this does.
  */
 export class Script {
@@ -43,12 +45,14 @@ export class Script {
     await this.#store.save(task);
     keep(task);
     const said = textOf(message);
-    const [word, count] = said.split(" ");
+    const [word, ...numbers] = said.split(" ");
     const turn = new Turn(task, message);
     if (known !== undefined) yield* turn.answer(said);
     else if (word === "slow") yield* this.#slow(turn);
     else
-      yield* Object.hasOwn(scripts, word) ? scripts[word](turn, Number(count)) : turn.end("completed", message.parts);
+      yield* Object.hasOwn(scripts, word)
+        ? scripts[word](turn, ...numbers.map(Number))
+        : turn.end("completed", message.parts);
   }
 
   async *#slow(turn) {
@@ -81,10 +85,11 @@ const scripts = {
     yield turn.artifact([text("the result")]);
     yield turn.status("completed", "done");
   },
-  *stream(turn, count) {
+  async *stream(turn, count, paceMs) {
     yield turn.status("working", "on it");
     for (let index = 0; index < count; index++) {
       yield turn.artifact([text(`${index},`)], { append: index > 0, lastChunk: index === count - 1 });
+      if (paceMs !== undefined) await sleep(paceMs);
     }
     yield turn.status("completed", "done");
   },

@@ -82,10 +82,11 @@ async def task(turn):
 
 
 async def stream(turn):
-    count = int(turn.text.split(' ')[1])
+    count, pace_ms, *_ = [*map(int, turn.text.split(' ')[1:]), 0]
     await turn.work()
     for index in range(count):
         await turn.artifact(f'{index},', append=index > 0, lastChunk=index == count - 1)
+        await asyncio.sleep(pace_ms / 1000)
     await turn.status('completed', 'done')
 
 

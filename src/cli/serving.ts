@@ -1,0 +1,36 @@
+import { InvalidArgumentError, Option } from "commander";
+import { type LogLevel, logLevels } from "./logger.js";
+
+/** Options that the commands which serve have in common. */
+export interface ServingFlags {
+  readonly port: number;
+  readonly host: string;
+  readonly logLevel: LogLevel;
+}
+
+const defaultPort = 41241;
+
+export function portOption(): Option {
+  return new Option("--port <number>", "0 takes a free one").env("PORT").default(defaultPort).argParser(parsePort);
+}
+
+export function hostOption(): Option {
+  return new Option("--host <address>", "address to listen on").default("127.0.0.1");
+}
+
+export function logLevelOption(level: LogLevel): Option {
+  return new Option("--log-level <level>").env("LOG_LEVEL").default(level).choices(logLevels);
+}
+
+/** Throws when other machines can reach `host`, unless the flag of that name lets all callers share all tasks. */
+export async function assertShared(host: string, flag: string, isShared: boolean): Promise<void> {
+  const { isLoopback } = await import("../server/serve.js");
+  if (isShared || isLoopback(host)) return;
+  throw new Error(`other machines can reach host ${host}: say ${flag} to let all callers share all tasks`);
+}
+
+function parsePort(value: string): number {
+  const port = Number(value);
+  if (/^\d{1,5}$/.test(value) && port <= 65_535) return port;
+  throw new InvalidArgumentError("A port is a number from 0 to 65535.");
+}

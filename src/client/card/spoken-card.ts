@@ -1,0 +1,39 @@
+import { A2AError } from "../../protocol/errors.js";
+import type { AgentCard } from "../../protocol/model.js";
+import { parseVersion } from "../../protocol/service-parameters.js";
+import { isListed } from "../../version/traits.js";
+import { versionTable } from "../../version/versions.js";
+import { type DiscoveryOptions, type FoundCard, findCard } from "./discovery.js";
+
+/** What a client may call. */
+export interface Spoken {
+  /** Versions that may be spoken. Default: any that the client knows. */
+  readonly versions: readonly string[] | undefined;
+  /** Whether a card lists an interface that this client can, and may, call. */
+  isCallable(card: AgentCard): boolean;
+}
+
+/**
+ * Finds the card of an agent. Where it lists nothing that may be called, the agent is asked for its card in each of the
+ * versions that cards do not list: an agent shows their interfaces to those who declare the version. Without one that can
+ * be called the first card counts. Throws what `findCard` throws.
+ */
+export async function findSpokenCard(
+  urls: readonly string[],
+  options: DiscoveryOptions,
+  { versions = versionTable.map(({ name }) => name), isCallable }: Spoken,
+): Promise<FoundCard> {
+  const found = await findCard(urls, options);
+  if (isCallable(found.card)) return found;
+  const listed = found.card.supportedInterfaces.map(({ protocolVersion }) => parseVersion(protocolVersion));
+  for (const version of versions.filter((each) => !isListed(each) && !listed.includes(each))) {
+    const own = await findCard([found.url], { ...options, version }).catch(ignoreAnswer);
+    if (own !== undefined && isCallable(own.card)) return own;
+  }
+  return found;
+}
+
+// An agent that has no such card may say so in any way.
+function ignoreAnswer(error: unknown): undefined {
+  if (!(error instanceof A2AError)) throw error;
+}

@@ -1,0 +1,79 @@
+import { create } from "@bufbuild/protobuf";
+import type { CallOptions } from "../protocol/context.js";
+import { A2AError, ConnectionError } from "../protocol/errors.js";
+import { operationOf } from "../protocol/operations.js";
+import { randomUuid } from "../protocol/uuid.js";
+import { isAnswer, isUnknownMethod, leadsOn } from "./failures.js";
+import type { InterfaceClient } from "./interface-client.js";
+import type { Allowance } from "./timing.js";
+
+// Harmless questions to an interface that was never used.
+
+/** The time that a question may take. */
+export interface ProbeTime {
+  readonly allowance: Allowance;
+  readonly limitMs: number;
+}
+
+/**
+ * Asks for something that does not exist: whatever an agent says to that shows that it is there. An interface that is a guess
+ * is asked by a method that goes by another name in the version that it may be of instead. Throws what stands against it.
+ */
+export async function probe(client: InterfaceClient, time: ProbeTime): Promise<void> {
+  const operation = operationOf(client.isGuess ? "getTaskPushNotificationConfig" : "getTask");
+  const id = randomUuid();
+  const request = Object.assign(create(operation.input), client.isGuess ? { id, taskId: id } : { id });
+  const error = await answerTo(time, (left) => client.unary(operation, request, left));
+  if (!client.isGuess || error === undefined) return;
+  if (isUnknownMethod(error)) throw error;
+  // Agents without push say so also where they know the method from a later draft of their own version.
+  if (isUnsupported(error)) await probeStreams(client, time);
+}
+
+/** Asks for a stream without a message, which no agent can begin: the versions have different names for that. */
+async function probeStreams(client: InterfaceClient, time: ProbeTime): Promise<void> {
+  const operation = operationOf("sendStreamingMessage");
+  const error = await answerTo(time, async (left) => {
+    const unwanted = new AbortController();
+    const { rest } = await client.open(operation, create(operation.input), left, unwanted.signal);
+    await rest.return?.();
+  });
+  // What is invalid is the request, as it has to be.
+  if (error !== undefined && error.code !== "invalidRequest" && isUnknownMethod(error)) throw error;
+}
+
+/** The error by which an agent answers; `undefined` for any other answer. Throws what is no answer. */
+async function answerTo(
+  { allowance, limitMs }: ProbeTime,
+  ask: (options: CallOptions) => Promise<unknown>,
+): Promise<A2AError | undefined> {
+  try {
+    await hurried(allowance, limitMs, ask);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof A2AError) || !isAnswer(error) || leadsOn(error, { repeatable: true, proven: false })) {
+      throw error;
+    }
+    return error;
+  }
+}
+
+function isUnsupported({ code }: A2AError): boolean {
+  return code === "unsupportedOperation" || code === "pushNotificationNotSupported";
+}
+
+/** A call that has to be answered within a part of its time. That it was not says nothing of the call's own deadline. */
+export async function hurried<T>(
+  allowance: Allowance,
+  limitMs: number,
+  call: (options: CallOptions) => Promise<T>,
+): Promise<T> {
+  const options = allowance.next();
+  const timeoutMs = Math.ceil(Math.min(options.timeoutMs ?? limitMs, limitMs));
+  try {
+    return await call({ ...options, timeoutMs });
+  } catch (error) {
+    const isLate = error instanceof A2AError && error.code === "deadlineExceeded" && allowance.left() > 0;
+    throw isLate ? new ConnectionError(`no answer within ${timeoutMs} ms`, { written: true, cause: error }) : error;
+  }
+}

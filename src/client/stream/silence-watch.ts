@@ -1,0 +1,56 @@
+import type { Clock } from "../../protocol/async/clock.js";
+
+/** Calls back when a stream has been silent for a while, and again after longer and longer pauses while it stays so. */
+export class SilenceWatch {
+  readonly #clock: Clock;
+  readonly #firstMs: number;
+  readonly #look: () => Promise<void>;
+  /** Set by each event, which costs no more than that; the timer finds it set or not. */
+  #isHeard = false;
+  #pauseMs = 0;
+  #cancel: (() => void) | undefined;
+
+  constructor(clock: Clock, firstMs: number, look: () => Promise<void>) {
+    this.#clock = clock;
+    this.#firstMs = firstMs;
+    this.#look = look;
+  }
+
+  start(): void {
+    this.stop();
+    this.#isHeard = false;
+    this.#pauseMs = this.#firstMs;
+    this.#wait();
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+
+  /** An event came since the last look. */
+  get isHeard(): boolean {
+    return this.#isHeard;
+  }
+
+  heard(): void {
+    this.#isHeard = true;
+  }
+
+  #wait(): void {
+    this.#cancel = this.#clock.after(this.#pauseMs, () => void this.#due());
+  }
+
+  async #due(): Promise<void> {
+    const cancel = this.#cancel;
+    if (this.#isHeard) {
+      this.#pauseMs = this.#firstMs;
+    } else {
+      this.#pauseMs = Math.min(this.#pauseMs * 1.5, this.#firstMs * 10);
+      await this.#look();
+    }
+    this.#isHeard = false;
+    // Stopped, or started anew, meanwhile.
+    if (this.#cancel === cancel) this.#wait();
+  }
+}

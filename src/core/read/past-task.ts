@@ -1,0 +1,66 @@
+import type { Scope } from "../../protocol/context.js";
+import { taskNotFound } from "../../protocol/errors.js";
+import { type CopyOptions, emptyTask, lastOf } from "../../protocol/fold.js";
+import type { Task } from "../../protocol/model.js";
+import type { Head, LogRecord } from "../ports.js";
+import type { Runtime } from "../runtime.js";
+import { applyRecord, foldStored } from "../task/fold.js";
+import { copyOfLive } from "./read-task.js";
+
+// A task as it was at a position of its log, behind which it may have gone on.
+
+const pageRecords = 256;
+
+/** A task up to the record with this number. */
+export interface PastTask {
+  readonly task: Task;
+  readonly seq: number;
+}
+
+/**
+ * Reads a task as it was behind the record `seq`; as it is now where the log no longer reaches back. Costs no more than
+ * reading it now, unless a snapshot was written since. Throws `taskNotFound`.
+ */
+export async function readTaskAt(
+  runtime: Runtime,
+  scope: Scope,
+  { id, seq }: { readonly id: string; readonly seq: number },
+  options?: CopyOptions,
+): Promise<Task> {
+  const live = copyOfLive(runtime, scope, id, { ...options, from: seq });
+  if (live?.seq === seq) return live.task;
+  const stored = await runtime.store.read(scope, id);
+  if (stored === undefined) throw taskNotFound(id);
+  const { head, snapshot, records } = stored;
+  if (snapshot === undefined || snapshot.seq <= seq || head.seq <= seq) {
+    return foldStored({ ...stored, records: records.filter((record) => record.seq <= seq) }, options);
+  }
+  const past = await foldLog(runtime, head, seq);
+  return past === undefined
+    ? foldStored(stored, options)
+    : { ...past.task, history: lastOf(past.task.history, options?.historyLength) };
+}
+
+/**
+ * Folds a log from its beginning up to the record `last`, or up to its first event. `undefined` when the log no longer
+ * reaches back.
+ */
+export async function foldLog(
+  { store }: Runtime,
+  { key, id, contextId }: Pick<Head, "key" | "id" | "contextId">,
+  last: number | "first event",
+): Promise<PastTask | undefined> {
+  const task = emptyTask(id, contextId);
+  const isLast = (record: LogRecord): boolean =>
+    last === "first event" ? record.kind === "event" : record.seq === last;
+  for (let seq = 0; ; ) {
+    const limit = last === "first event" ? pageRecords : Math.min(pageRecords, last - seq);
+    const page = await store.recordsAfter(key, seq, limit);
+    if (page === "compacted" || page === undefined || page.records.length === 0) return undefined;
+    for (const record of page.records) {
+      applyRecord(task, record);
+      seq = record.seq;
+      if (isLast(record)) return { task, seq };
+    }
+  }
+}

@@ -1,0 +1,29 @@
+/** Counts what is under way, for those who wait for its end. */
+export interface IdleCounter {
+  readonly count: number;
+  /** One more is under way, until the function that it gives is called; further calls of that do nothing. */
+  enter(): () => void;
+  /** Resolves when nothing is under way. */
+  idle(): Promise<void>;
+}
+
+export function createIdleCounter(): IdleCounter {
+  const waiters: (() => void)[] = [];
+  let count = 0;
+  return {
+    get count() {
+      return count;
+    },
+    enter() {
+      count += 1;
+      let isIn = true;
+      return () => {
+        if (!isIn) return;
+        isIn = false;
+        count -= 1;
+        if (count === 0) for (const resolve of waiters.splice(0)) resolve();
+      };
+    },
+    idle: () => (count === 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
+  };
+}

@@ -1,0 +1,2 @@
+/** Does nothing, whatever it is given. */
+export function noop(): void {}

@@ -1,0 +1,21 @@
+import type { Clock } from "./clock.js";
+
+// Node fires a longer timer at once, so a longer wait is made of several.
+const longestTimerMs = 2 ** 31 - 1;
+
+/** The machine's time for servers: its timers do not keep the process alive. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(ms, run) {
+    let left = ms;
+    let timer: NodeJS.Timeout;
+    const wait = (): void => {
+      const step = Math.min(left, longestTimerMs);
+      left -= step;
+      timer = setTimeout(left > 0 ? wait : run, step);
+      timer.unref();
+    };
+    wait();
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,39 @@
+import type { Scope } from "./context.js";
+import { invalidParams } from "./errors.js";
+
+// What a store finds tasks by stands in its indexes, and no index takes texts of any length: in PostgreSQL an entry has 2,704
+// bytes, and the longest one holds a tenant, an owner, an id and three numbers.
+
+/**
+ * How many bytes a text that is stored in an index may have, in UTF-8. NUL and U+FFFF count as four: PostgreSQL keeps no
+ * text with a NUL, so that both are stored in another way. An id of 256 UTF-16 units always fits.
+ */
+export const indexedMaxBytes = { owner: 768, tenant: 768, id: 1_024 } as const;
+
+/** Throws `invalidParams` for an owner or a tenant that is too long to be stored. */
+export function checkIndexedScope({ tenant, owner }: Scope): void {
+  check("owner", owner, indexedMaxBytes.owner, "authenticate must give a shorter one");
+  check("tenant", tenant, indexedMaxBytes.tenant, "authenticate must give a shorter one");
+}
+
+/** Throws `invalidParams` for an id, or a name in the place of one, that is too long to be stored. */
+export function checkIndexedId(field: string, id: string): void {
+  check(field, id, indexedMaxBytes.id, "send a shorter one");
+}
+
+/** The most bytes that a UTF-16 unit takes. */
+const unitMaxBytes = 4;
+
+function check(field: string, text: string, limit: number, remedy: string): void {
+  if (text.length * unitMaxBytes <= limit) return;
+  const bytes = bytesOf(text);
+  if (bytes <= limit) return;
+  throw invalidParams({ field, description: `has ${bytes} bytes, the limit is ${limit}: ${remedy}` });
+}
+
+const encoder = new TextEncoder();
+const stored = /[\0\uffff]/g;
+
+function bytesOf(text: string): number {
+  return encoder.encode(text.replaceAll(stored, "\u{10000}")).length;
+}

@@ -1,0 +1,119 @@
+import { addressPolicy, isLoopback } from "../binding/fetch/address-policy.js";
+import { allowedOrigins } from "../binding/http/cors.js";
+import type { HttpEndpoint, HttpReply, HttpRequest } from "../binding/http/http.js";
+import { hostForm } from "../card/urls.js";
+import { A2AError } from "../protocol/errors.js";
+import { createEndpoint } from "./endpoint.js";
+import type { ComposedAgent } from "./host.js";
+import type { DoorwayOptions, ListenOptions } from "./options.js";
+
+// A loopback port is also reachable from web pages in a browser on this machine. With DNS rebinding (a name of the page that
+// resolves to 127.0.0.1) such a page is even same-origin. It cannot choose the Host and the Origin that the browser sends.
+
+/** Why a request is not answered. */
+interface HostRefusal {
+  /** Of HTTP; bindings say `permissionDenied`. */
+  readonly status: 421 | 403;
+  readonly error: A2AError;
+}
+
+type Caller = Pick<HttpRequest, "header">;
+
+/** Judges a request by its headers: `host` (`:authority` in HTTP/2) and `origin`. */
+export interface HostGuard {
+  http(caller: Caller): HostRefusal | undefined;
+  /** gRPC: sidecars choose any authority and no page can speak it, so only calls with an Origin are checked. */
+  grpc(caller: Caller): HostRefusal | undefined;
+}
+
+export type HostGuardOptions = Pick<DoorwayOptions, "publicUrl" | "cors"> & Pick<ListenOptions, "allowedHosts">;
+
+/** Makes the guard of a port that only this machine reaches. Throws a `TypeError` for `allowedHosts` that are no host names. */
+export function createHostGuard({ publicUrl, cors, allowedHosts = [] }: HostGuardOptions): HostGuard {
+  const listed = allowedHosts.length === 0 ? undefined : addressPolicy(allowedHosts, "allowedHosts");
+  const outside = URL.parse(publicUrl ?? "");
+  const listsOrigin = cors === undefined ? () => false : allowedOrigins(cors);
+  const allowsHost = (host: string): boolean => {
+    const name = hostForm.test(host) ? URL.parse(`http://${host}`)?.hostname : undefined;
+    if (name === undefined) return false;
+    return isLoopback(name) || name === outside?.hostname || listed?.host(name) === "allowed";
+  };
+  const allowsOrigin = (origin: string, host: string): boolean => {
+    if (origin === outside?.origin || listsOrigin(origin)) return true;
+    const { protocol = "", host: own } = URL.parse(origin) ?? {};
+    return /^https?:$/.test(protocol) && URL.parse(`${protocol}//${host}`)?.host === own;
+  };
+  // Most requests name the host of the one before.
+  let last: string | undefined;
+  const http: HostGuard["http"] = (caller) => {
+    const host = caller.header("host") ?? "";
+    if (host !== last) {
+      if (!allowsHost(host)) return foreignHost(host);
+      last = host;
+    }
+    const origin = caller.header("origin");
+    return origin === undefined || allowsOrigin(origin, host) ? undefined : foreignOrigin(origin);
+  };
+  return { http, grpc: (caller) => (caller.header("origin") === undefined ? undefined : http(caller)) };
+}
+
+function foreignHost(host: string): HostRefusal {
+  const message = `the host ${quoted(host)} is not served, only loopback names, the host of \`publicUrl\` and \`allowedHosts\``;
+  return { status: 421, error: new A2AError("permissionDenied", message) };
+}
+
+function foreignOrigin(origin: string): HostRefusal {
+  const message = `pages of the origin ${quoted(origin)} may not call, only the agent's own and those that \`cors\` lists`;
+  return { status: 403, error: new A2AError("permissionDenied", message) };
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, 80));
+}
+
+const healthPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
+
+/** Refuses what the guard refuses, in the form of the binding that was called, and passes everything else to the agent. */
+export function guardedEndpoint(
+  agent: Pick<ComposedAgent, "endpoint" | "bindings" | "versions" | "service">,
+  guard: HostGuard,
+  { basePath }: Pick<DoorwayOptions, "basePath">,
+): HttpEndpoint {
+  let refusing: HttpEndpoint | undefined;
+  return (request) => {
+    const refusal = guard.http(request);
+    if (refusal === undefined || isHealthCheck(request)) return agent.endpoint(request);
+    refusing ??= refusingEndpoint(agent, guard, basePath);
+    return refused(refusing, request, refusal);
+  };
+}
+
+function isHealthCheck({ method, path }: HttpRequest): boolean {
+  return (method === "GET" || method === "HEAD") && healthPaths.has(path);
+}
+
+/** The bindings with an `authenticate` that refuses every caller. */
+function refusingEndpoint(
+  { bindings, versions, service }: Parameters<typeof guardedEndpoint>[0],
+  guard: HostGuard,
+  basePath: string | undefined,
+): HttpEndpoint {
+  const authenticate: typeof service.authenticate = (caller) => {
+    throw guard.http(caller)?.error ?? new A2AError("permissionDenied", "the request is refused");
+  };
+  const card: HttpEndpoint = () => undefined;
+  return createEndpoint({ basePath }, { bindings, versions, service: { ...service, authenticate }, card });
+}
+
+async function refused(
+  refusing: HttpEndpoint,
+  request: HttpRequest,
+  { status, error }: HostRefusal,
+): Promise<HttpReply> {
+  const reply = await refusing(request);
+  if (reply?.status === 403) return { ...reply, status };
+  // These protocols report the status in the body.
+  if (reply !== undefined && /^application\/(?:grpc-web|connect)\b/.test(reply.headers["content-type"] ?? ""))
+    return reply;
+  return { status, headers: { "Content-Type": "text/plain" }, body: `${error.message}\n` };
+}

@@ -1,0 +1,25 @@
+import type { NewSend, NewTask, PushRegistration } from "../core/ports.js";
+import { checkIndexedId, checkIndexedScope } from "../protocol/indexed-text.js";
+
+// What comes into an index of any store, so that each of them refuses the same. They throw `invalidParams`.
+
+export function checkNewTask({
+  scope,
+  id,
+  contextId,
+  name,
+}: Pick<NewTask, "scope" | "id" | "contextId" | "name">): void {
+  checkIndexedScope(scope);
+  checkIndexedId("id", id);
+  checkIndexedId("contextId", contextId);
+  if (name !== undefined) checkIndexedId("name", name);
+}
+
+export function checkNewSend({ scope, messageId }: Pick<NewSend, "scope" | "messageId">): void {
+  checkIndexedScope(scope);
+  checkIndexedId("messageId", messageId);
+}
+
+export function checkRegistration({ config }: Pick<PushRegistration, "config">): void {
+  checkIndexedId("id", config.id);
+}

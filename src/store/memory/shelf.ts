@@ -1,0 +1,53 @@
+import type { TaskState } from "../../protocol/model.js";
+import { type Position, SortedTasks } from "./sorted-tasks.js";
+
+interface Listed extends Position {
+  readonly state: TaskState;
+}
+
+/** Up to this size a shelf is searched for the tasks of one state; above it, it keeps them apart. */
+const plainMax = 64;
+
+/** The tasks of an owner, or of one of their contexts, newest status first, also by state. */
+export class Shelf<T extends Listed> {
+  readonly all = new SortedTasks<T>();
+  #byState: Map<TaskState, SortedTasks<T>> | undefined;
+
+  add(entry: T): void {
+    this.all.add(entry);
+    this.addState(entry);
+  }
+
+  delete(entry: T): void {
+    this.all.delete(entry);
+    this.deleteState(entry);
+  }
+
+  addState(entry: T): void {
+    if (this.#byState !== undefined) stateOf(this.#byState, entry.state).add(entry);
+    else if (this.all.size > plainMax) this.#byState = groupByState(this.all);
+  }
+
+  deleteState(entry: T): void {
+    this.#byState?.get(entry.state)?.delete(entry);
+  }
+
+  inState(state: TaskState): SortedTasks<T> {
+    return stateOf(this.#byState ?? groupByState(this.all), state);
+  }
+}
+
+function groupByState<T extends Listed>(tasks: SortedTasks<T>): Map<TaskState, SortedTasks<T>> {
+  const groups = new Map<TaskState, SortedTasks<T>>();
+  for (const entry of tasks) stateOf(groups, entry.state).add(entry);
+  return groups;
+}
+
+function stateOf<T extends Listed>(groups: Map<TaskState, SortedTasks<T>>, state: TaskState): SortedTasks<T> {
+  let tasks = groups.get(state);
+  if (tasks === undefined) {
+    tasks = new SortedTasks();
+    groups.set(state, tasks);
+  }
+  return tasks;
+}

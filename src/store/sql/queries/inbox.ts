@@ -1,0 +1,108 @@
+import type { PutFence, PutResult } from "../../../core/ports.js";
+import { isTerminal } from "../../../protocol/states.js";
+import { compiled, type Params } from "../compiled.js";
+import { inTransaction, type Place } from "../dialect.js";
+import type { InboxRow } from "../rows.js";
+
+export interface Put {
+  readonly key: number;
+  readonly entry: InboxRow;
+  readonly maxMessages: number;
+  readonly fence: PutFence | undefined;
+}
+
+export function putEntry(place: Place, put: Put): Promise<PutResult> {
+  return inTransaction(place, async (within) => {
+    const { key, entry, fence } = put;
+    const head = await lockHead(within, key);
+    // Only finished tasks are dropped, so one that is gone has ended.
+    if (head === undefined || isTerminal(head.state)) return "ended";
+    const { inbox_put: inboxPut, epoch, holder } = head;
+    if (fence !== undefined && (fence.epoch !== epoch || fence.inboxPut !== inboxPut)) return "moved";
+    if (holder === "") return "idle";
+    const place = await placeFor(within, put);
+    if (place !== "new") return place;
+    const { id, kind, format, bytes } = entry;
+    await insertEntry.write(within, { key, ordinal: inboxPut + 1, id, kind, format, bytes });
+    await countEntry.write(within, { key, ordinal: inboxPut + 1 });
+    return "stored";
+  });
+}
+
+interface Numbered {
+  readonly key: number;
+  readonly ordinal: number;
+}
+
+const insertEntry = compiled(
+  ({ db }, params: Params<Numbered & Pick<InboxRow, "id" | "kind" | "format" | "bytes">>) => {
+    const { key, ordinal, id, kind, format, bytes } = params;
+    return db.insertInto("trivium_inbox").values({ key, ordinal, id, kind, format, payload: bytes });
+  },
+);
+
+const countEntry = compiled(({ db }, { key, ordinal }: Params<Numbered>) =>
+  db.updateTable("trivium_tasks").set({ inbox_put: ordinal }).where("key", "=", key),
+);
+
+/** `new`: the entry has an effect, and there is room. `stored`: it has none. */
+async function placeFor(place: Place, { key, entry, maxMessages }: Put): Promise<"new" | "stored" | "full"> {
+  const waiting = await entriesOf.all(place, { key });
+  if (waiting.some(({ id }) => id === entry.id)) return "stored";
+  const alike = waiting.filter(({ kind }) => kind === entry.kind).length;
+  if (entry.kind === "message") return alike < maxMessages ? "new" : "full";
+  return alike === 0 ? "new" : "stored";
+}
+
+interface Key {
+  readonly key: number;
+}
+
+const entriesOf = compiled(({ db }, { key }: Params<Key>) =>
+  db.selectFrom("trivium_inbox").select(["id", "kind"]).where("key", "=", key),
+);
+
+export async function readInbox(
+  place: Place,
+  key: number,
+): Promise<{ readonly entries: readonly InboxRow[]; readonly inboxPut: number }> {
+  const rows = await inboxOf.all(place, { key });
+  const entries = rows.flatMap(({ id, kind, format, payload }) =>
+    id === null || kind === null || format === null || payload === null ? [] : { id, kind, format, bytes: payload },
+  );
+  return { entries, inboxPut: rows[0]?.inbox_put ?? 0 };
+}
+
+const inboxOf = compiled(({ db }, { key }: Params<Key>) =>
+  db
+    .selectFrom("trivium_tasks as t")
+    .leftJoin("trivium_inbox as e", "e.key", "t.key")
+    .select(["t.inbox_put", "e.id", "e.kind", "e.format", "e.payload"])
+    .where("t.key", "=", key)
+    .orderBy((order) => order.case().when("e.kind", "=", "cancel").then(order.lit(0)).else(order.lit(1)).end())
+    .orderBy("e.ordinal"),
+);
+
+/** The head is locked, so that a write that takes the entry sees it or does not. */
+export function withdrawEntry(place: Place, key: number, entryId: string): Promise<boolean> {
+  return inTransaction(place, async (within) => {
+    if ((await lockHead(within, key)) === undefined) return false;
+    return (await deleteEntry.write(within, { key, id: entryId })) > 0;
+  });
+}
+
+const deleteEntry = compiled(({ db }, { key, id }: Params<Key & { readonly id: string }>) =>
+  db.deleteFrom("trivium_inbox").where("key", "=", key).where("id", "=", id),
+);
+
+function lockHead(place: Place, key: number) {
+  return lockedHead.first(place, { key });
+}
+
+const lockedHead = compiled(({ db, dialect }, { key }: Params<Key>) =>
+  db
+    .selectFrom("trivium_tasks")
+    .select(["epoch", "holder", "state", "inbox_put"])
+    .where("key", "=", key)
+    .$if(dialect.locksRows, (select) => select.forUpdate()),
+);

@@ -1,0 +1,92 @@
+import { type SqlBool, sql } from "kysely";
+import type { DuePlace, Head } from "../../../core/ports.js";
+import { compiled, type Params } from "../compiled.js";
+import type { Place } from "../dialect.js";
+import { headFrom, selectHeads } from "../head-row.js";
+
+/** Instances that are over for so long are not kept. One that is not there counts as expired. */
+const keptMs = 3_600_000;
+
+/** Rejects when the database cannot be written. Changes nothing. */
+export async function checkWritable({ db }: Place): Promise<void> {
+  await db.deleteFrom("trivium_instances").where("name", "=", "").execute();
+}
+
+export async function renewInstance(place: Place, name: string, ttlMs: number): Promise<void> {
+  await putInstance.write(place, { name, ttlMs });
+  await dropInstances.write(place, {});
+}
+
+const putInstance = compiled(
+  ({ db, dialect }, { name, ttlMs }: Params<{ readonly name: string; readonly ttlMs: number }>) =>
+    db
+      .insertInto("trivium_instances")
+      .values({ name, expires_at: sql<number>`${dialect.now()} + ${ttlMs}` })
+      .onConflict((conflict) =>
+        conflict.column("name").doUpdateSet((set) => ({ expires_at: set.ref("excluded.expires_at") })),
+      ),
+);
+
+const dropInstances = compiled(({ db, dialect }) =>
+  db.deleteFrom("trivium_instances").where("expires_at", "<", sql<number>`${dialect.now()} - ${keptMs}`),
+);
+
+export async function retireInstance(place: Place, name: string): Promise<void> {
+  await deleteInstance.write(place, { name });
+}
+
+const deleteInstance = compiled(({ db }, { name }: Params<{ readonly name: string }>) =>
+  db.deleteFrom("trivium_instances").where("name", "=", name),
+);
+
+interface Limit {
+  readonly limit: number;
+}
+
+/** Tasks whose holder does not live. Each holder is looked at once, however many tasks it has. */
+export const orphaned = compiled((place, { limit, after }: Params<Limit & { readonly after: number }>) =>
+  selectHeads(place)
+    .innerJoin(holders("trivium_tasks").as("h"), "h.name", "t.holder")
+    .where("t.holder", "<>", sql.lit(""))
+    .where(isOver(place, "h.name"))
+    .where("t.key", ">", after)
+    .orderBy("t.key")
+    .limit(limit),
+);
+
+export async function orphans(place: Place, limit: number, after = 0): Promise<readonly Head[]> {
+  return (await orphaned.all(place, { limit, after })).map(headFrom);
+}
+
+/** Parked tasks whose time has come. */
+export const due = compiled((place, { limit, wakeAt, key }: Params<Limit & DuePlace>) =>
+  selectHeads(place)
+    .where("t.wake_at", "is not", null)
+    .where("t.wake_at", "<=", place.dialect.now())
+    .where(sql<SqlBool>`(t.wake_at, t.key) > (${wakeAt}, ${key})`)
+    .orderBy("t.wake_at")
+    .orderBy("t.key")
+    .limit(limit),
+);
+
+const first: DuePlace = { wakeAt: Number.MIN_SAFE_INTEGER, key: 0 };
+
+export async function dueTasks(place: Place, limit: number, after = first): Promise<readonly Head[]> {
+  const { wakeAt, key } = after;
+  return (await due.all(place, { limit, wakeAt, key })).map(headFrom);
+}
+
+/** Every holder, found by going from one to the next in the index. */
+export function holders(table: "trivium_tasks" | "trivium_push_configs") {
+  const next = (after: string) =>
+    sql`select min(holder) from ${sql.table(table)} where holder <> '' and holder > ${sql.raw(after)}`;
+  return sql<{ name: string }>`(with recursive holders (name) as (${next("''")}
+    union all select (${next("holders.name")}) from holders where holders.name is not null)
+    select name from holders where name is not null)`;
+}
+
+/** Whether an instance has expired, or is unknown. */
+export function isOver({ dialect }: Place, name: "h.name") {
+  return sql<boolean>`not exists (select 1 from trivium_instances as lives
+    where lives.name = ${sql.ref(name)} and lives.expires_at > ${dialect.now()})`;
+}

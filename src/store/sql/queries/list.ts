@@ -1,0 +1,152 @@
+import { sql } from "kysely";
+import type { ListQuery } from "../../../core/ports.js";
+import type { Scope } from "../../../protocol/context.js";
+import { compiled, compiledBy, type Params } from "../compiled.js";
+import type { Place } from "../dialect.js";
+import { periodMs, periodOf } from "../periods.js";
+import type { StoredTaskRow } from "../rows.js";
+import { selectTasks, untilWhole, withLogs } from "./tasks.js";
+
+export interface ListedTasks {
+  readonly tasks: readonly StoredTaskRow[];
+  readonly total: number;
+  readonly more: boolean;
+}
+
+/** A page of tasks: one walk of the index that its filters belong to, backwards. */
+export async function listTasks(place: Place, scope: Scope, query: ListQuery): Promise<ListedTasks> {
+  const args = argsOf(scope, query);
+  const total = (await countFor(query).first(place, args))?.total ?? 0;
+  return untilWhole(async () => {
+    const rows = await pageFor(query).all(place, args);
+    const page = rows.slice(0, query.limit);
+    const tasks = await withLogs(place, page);
+    return tasks.length < page.length ? "torn" : { tasks, total, more: rows.length > query.limit };
+  });
+}
+
+/** What the statements are given. Members that their text does not name are not looked at. */
+interface PageArgs extends Scope {
+  readonly contextId: string;
+  readonly state: number;
+  readonly since: number;
+  /** The period that `since` lies in, and when the next one begins. */
+  readonly period: number;
+  readonly periodEnd: number;
+  readonly afterTime: number;
+  readonly afterKey: number;
+  readonly rows: number;
+}
+
+function argsOf({ tenant, owner }: Scope, query: ListQuery): PageArgs {
+  const { contextId = "", state = 0, after, limit } = query;
+  const since = Math.ceil(query.since ?? 0);
+  const period = periodOf(since);
+  const times = { since, period, periodEnd: (period + 1) * periodMs };
+  // One task more, where there is one, says that there is another page.
+  return { tenant, owner, contextId, state, ...times, ...cursorOf(after), rows: limit + 1 };
+}
+
+/** Status times are whole milliseconds: behind a fraction comes what is before all tasks of the next one. */
+function cursorOf({ statusTime, key }: NonNullable<ListQuery["after"]> = { statusTime: 0, key: 0 }) {
+  const afterTime = Math.ceil(statusTime);
+  return { afterTime, afterKey: afterTime === statusTime ? key : 0 };
+}
+
+type Filters = Omit<ListQuery, "limit">;
+type Filter = keyof Filters;
+
+const filterNames = ["contextId", "state", "since", "after"] as const satisfies readonly Filter[];
+
+/** The filters that are set, in one word. */
+function shapeOf(filters: Filters): string {
+  return filterNames.filter((name) => filters[name] !== undefined).join(" ");
+}
+
+function filtersOf(shape: string): ReadonlySet<string> {
+  return new Set<Filter>(filterNames.filter((name) => shape.split(" ").includes(name)));
+}
+
+const pages = compiledBy((shape: string) => pageWith(filtersOf(shape)));
+const counts = compiledBy((shape: string) => countWith(filtersOf(shape)));
+
+/** The statement for the page: its text is that of the filters that are set. */
+export function pageFor(filters: Filters) {
+  return pages(shapeOf(filters));
+}
+
+/** The statement for the number of tasks on all pages. */
+export function countFor({ contextId, state, since }: Filters) {
+  return counts(shapeOf({ contextId, state, since }));
+}
+
+function pageWith(has: ReadonlySet<string>) {
+  return compiled((place, params: Params<PageArgs>) => {
+    const { tenant, owner, contextId, state, since, afterTime, afterKey, rows } = params;
+    return selectTasks(place)
+      .where("t.tenant", "=", tenant)
+      .where("t.owner", "=", owner)
+      .$if(has.has("contextId"), (select) => select.where("t.context_id", "=", contextId))
+      .$if(has.has("state"), (select) => select.where(stateColumn(has), "=", state))
+      .$if(has.has("since"), (select) => select.where("t.status_time", ">=", since))
+      .$if(has.has("after"), (select) =>
+        select.where(sql<boolean>`(t.status_time, t.key) < (${afterTime}, ${afterKey})`),
+      )
+      .orderBy("t.status_time", "desc")
+      .orderBy("t.key", "desc")
+      .limit(rows);
+  });
+}
+
+/** With a context the index of contexts is walked: its tasks are fewer than those of a state, which no planner knows. */
+function stateColumn(has: ReadonlySet<string>) {
+  return has.has("contextId") ? sql<number>`t.state + 0` : sql<number>`t.state`;
+}
+
+function countWith(has: ReadonlySet<string>) {
+  if (has.has("contextId")) return countOfIndex(has);
+  return has.has("since") ? sumOfPeriods(has) : sumOfCounts(has);
+}
+
+function sumOfCounts(has: ReadonlySet<string>) {
+  return compiled(({ db }, { tenant, owner, state }: Params<PageArgs>) =>
+    db
+      .selectFrom("trivium_counts")
+      .select(sql<number>`cast(coalesce(sum(count), 0) as bigint)`.as("total"))
+      .where("tenant", "=", tenant)
+      .where("owner", "=", owner)
+      .$if(has.has("state"), (select) => select.where("state", "=", state)),
+  );
+}
+
+/** Of the period that the time lies in, the tasks behind the time are counted; of those after it the counters say it. */
+function sumOfPeriods(has: ReadonlySet<string>) {
+  return compiled((place, params: Params<PageArgs>) => {
+    const { tenant, owner, state, period, periodEnd } = params;
+    const first = tasksOf(place, params, has).where("t.status_time", "<", periodEnd);
+    return place.db
+      .selectFrom("trivium_periods as p")
+      .select(sql<number>`cast(coalesce(sum(p.count), 0) as bigint) + (${first})`.as("total"))
+      .where("p.tenant", "=", tenant)
+      .where("p.owner", "=", owner)
+      .where("p.period", ">", period)
+      .$if(has.has("state"), (select) => select.where("p.state", "=", state));
+  });
+}
+
+function countOfIndex(has: ReadonlySet<string>) {
+  return compiled((place, params: Params<PageArgs>) => tasksOf(place, params, has));
+}
+
+/** How many there are in the index that the page is taken from. */
+function tasksOf({ db }: Place, params: Params<PageArgs>, has: ReadonlySet<string>) {
+  const { tenant, owner, contextId, state, since } = params;
+  return db
+    .selectFrom("trivium_tasks as t")
+    .select(sql<number>`count(*)`.as("total"))
+    .where("t.tenant", "=", tenant)
+    .where("t.owner", "=", owner)
+    .$if(has.has("contextId"), (select) => select.where("t.context_id", "=", contextId))
+    .$if(has.has("state"), (select) => select.where(stateColumn(has), "=", state))
+    .$if(has.has("since"), (select) => select.where("t.status_time", ">=", since));
+}

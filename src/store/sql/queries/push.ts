@@ -1,0 +1,180 @@
+import { type Selectable, sql } from "kysely";
+import { compiled, type Params } from "../compiled.js";
+import { inTransaction, type Place } from "../dialect.js";
+import { type PushRow, settledHolder } from "../rows.js";
+import type { PushConfigsTable } from "../schema.js";
+import { holders, isOver } from "./instances.js";
+
+export function setConfig(place: Place, row: PushRow, max: number): Promise<"stored" | "full"> {
+  return inTransaction(place, async (within) => {
+    const { key } = row;
+    // Others that add to the configurations of the task wait for the end of the transaction.
+    if (within.dialect.locksRows) await lockTask.all(within, { key });
+    const others = await ordinalsOf.all(within, { key });
+    const known = others.find(({ id }) => id === row.id);
+    if (known === undefined && others.length >= max) return "full";
+    const ordinal = known?.ordinal ?? Math.max(0, ...others.map((other) => other.ordinal)) + 1;
+    await putConfig.write(within, valuesOf(row, ordinal));
+    return "stored";
+  });
+}
+
+interface Key {
+  readonly key: number;
+}
+
+interface ConfigId extends Key {
+  readonly id: string;
+}
+
+const lockTask = compiled(({ db }, { key }: Params<Key>) =>
+  db.selectFrom("trivium_tasks").select("key").where("key", "=", key).forUpdate(),
+);
+
+const ordinalsOf = compiled(({ db }, { key }: Params<Key>) =>
+  db.selectFrom("trivium_push_configs").select(["id", "ordinal"]).where("key", "=", key),
+);
+
+const putConfig = compiled(({ db }, params: Params<Selectable<PushConfigsTable>>) => {
+  const { key, id, ordinal, task_id, tenant, owner, version, task_name, cursor, holder, format, payload } = params;
+  const place = { key, id, ordinal, task_id, tenant, owner, version, task_name };
+  const values = { ...place, cursor, holder, format, payload };
+  return db
+    .insertInto("trivium_push_configs")
+    .values(values)
+    .onConflict((conflict) => conflict.columns(["key", "id"]).doUpdateSet(values));
+});
+
+export async function readConfig(place: Place, key: number, id: string): Promise<PushRow | undefined> {
+  const row = await configById.first(place, { key, id });
+  return row === undefined ? undefined : rowFrom(row);
+}
+
+const configById = compiled(({ db }, { key, id }: Params<ConfigId>) =>
+  db.selectFrom("trivium_push_configs").selectAll().where("key", "=", key).where("id", "=", id),
+);
+
+export async function listConfigs(place: Place, key: number): Promise<readonly PushRow[]> {
+  return (await configsOf.all(place, { key })).map(rowFrom);
+}
+
+const configsOf = compiled(({ db }, { key }: Params<Key>) =>
+  db.selectFrom("trivium_push_configs").selectAll().where("key", "=", key).orderBy("ordinal"),
+);
+
+export async function deleteConfig(place: Place, key: number, id: string): Promise<void> {
+  await dropConfig.write(place, { key, id });
+}
+
+const dropConfig = compiled(({ db }, { key, id }: Params<ConfigId>) =>
+  db.deleteFrom("trivium_push_configs").where("key", "=", key).where("id", "=", id),
+);
+
+export async function advanceConfig(place: Place, position: Position): Promise<void> {
+  await moveCursor.write(place, position);
+}
+
+interface Position extends ConfigId {
+  readonly cursor: number;
+}
+
+const moveCursor = compiled(({ db }, { key, id, cursor }: Params<Position>) =>
+  db
+    .updateTable("trivium_push_configs")
+    .set({ cursor })
+    .where("key", "=", key)
+    .where("id", "=", id)
+    .where("cursor", "<", cursor),
+);
+
+export async function settleConfig(place: Place, settled: Settled): Promise<void> {
+  await settleHeld.write(place, settled);
+}
+
+interface Settled extends Position, Holder {}
+
+interface Holder {
+  readonly holder: string;
+}
+
+const settleHeld = compiled(({ db }, { key, id, cursor, holder }: Params<Settled>) =>
+  db
+    .updateTable("trivium_push_configs")
+    .set({ cursor, holder: settledHolder })
+    .where("key", "=", key)
+    .where("id", "=", id)
+    .where("holder", "=", holder),
+);
+
+/** Configurations of tasks with records behind their cursor, whose holder is nobody or has expired. */
+export const adoptable = compiled((place, { limit }: Params<{ readonly limit: number }>) => {
+  const { db, dialect } = place;
+  return db
+    .selectFrom(
+      sql<{ name: string }>`(select '' as name union all select * from ${holders("trivium_push_configs")} as o)`.as(
+        "h",
+      ),
+    )
+    .innerJoin("trivium_push_configs as p", "p.holder", "h.name")
+    .innerJoin("trivium_tasks as t", "t.key", "p.key")
+    .select(["p.key", "p.id"])
+    .where("h.name", "<>", sql.lit(settledHolder))
+    .where(isOver(place, "h.name"))
+    .whereRef("t.seq", ">", "p.cursor")
+    .limit(limit)
+    .$if(dialect.locksRows, (select) => select.forUpdate("p").skipLocked());
+});
+
+export function adoptConfigs(place: Place, instance: string, limit: number): Promise<readonly PushRow[]> {
+  return inTransaction(place, async (within) => {
+    const adopted: PushRow[] = [];
+    for (const { key, id } of await adoptable.all(within, { limit })) {
+      const row = await holdConfig.first(within, { key, id, instance });
+      if (row !== undefined) adopted.push(rowFrom(row));
+    }
+    return adopted;
+  });
+}
+
+interface Holding {
+  readonly instance: string;
+}
+
+const holdConfig = compiled(({ db }, { key, id, instance }: Params<ConfigId & Holding>) =>
+  db
+    .updateTable("trivium_push_configs")
+    .set({ holder: instance })
+    .where("key", "=", key)
+    .where("id", "=", id)
+    .returningAll(),
+);
+
+export async function releaseConfigs(place: Place, instance: string): Promise<void> {
+  await freeConfigs.write(place, { instance });
+}
+
+const freeConfigs = compiled(({ db }, { instance }: Params<Holding>) =>
+  db.updateTable("trivium_push_configs").set({ holder: "" }).where("holder", "=", instance),
+);
+
+function valuesOf(row: PushRow, ordinal: number): Selectable<PushConfigsTable> {
+  const { key, id, taskId, scope, version, taskName, cursor, holder, format, bytes } = row;
+  const { tenant, owner } = scope;
+  const place = { key, id, ordinal, task_id: taskId, tenant, owner, version, task_name: taskName ?? null };
+  return { ...place, cursor, holder, format, payload: bytes };
+}
+
+function rowFrom(row: Selectable<PushConfigsTable>): PushRow {
+  return {
+    key: row.key,
+    id: row.id,
+    taskId: row.task_id,
+    scope: { tenant: row.tenant, owner: row.owner },
+    cursor: row.cursor,
+    version: row.version,
+    taskName: row.task_name ?? undefined,
+    holder: row.holder,
+    format: row.format,
+    bytes: row.payload,
+  };
+}

@@ -1,0 +1,109 @@
+import { type Selectable, sql } from "kysely";
+import type { NewSend, SendClaim } from "../../../core/ports.js";
+import type { Scope } from "../../../protocol/context.js";
+import { compiled, type Params } from "../compiled.js";
+import type { Place } from "../dialect.js";
+import type { SendOutcomeRow, SendRecordRow } from "../rows.js";
+import type { SendsTable } from "../schema.js";
+
+export async function beginSend(place: Place, send: NewSend): Promise<SendRecordRow> {
+  const { scope, messageId, entry, digest, taskId, seq, instance } = send;
+  const args = { ...scope, messageId, entry, digest, taskId, seq, instance };
+  // Between the two the record that stood in the way may be forgotten: then there is room.
+  for (;;) {
+    await insertSend.write(place, args);
+    const stands = await readSend(place, scope, messageId);
+    if (stands !== undefined) return stands;
+  }
+}
+
+const insertSend = compiled(({ db, dialect }, params: Params<Omit<NewSend, "scope"> & Scope>) => {
+  const { tenant, owner, messageId, entry, digest, taskId, seq, instance } = params;
+  const named = { tenant, owner, message_id: messageId, entry, digest, task_id: taskId };
+  const row = { ...named, seq, instance, attempt: 1, began_at: dialect.now(), outcome: null, format: 0, payload: null };
+  return db
+    .insertInto("trivium_sends")
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing());
+});
+
+export async function readSend(place: Place, scope: Scope, messageId: string): Promise<SendRecordRow | undefined> {
+  const row = await sendById.first(place, { ...scope, messageId });
+  return row === undefined ? undefined : recordFrom(row);
+}
+
+const sendById = compiled(
+  ({ db, dialect }, { tenant, owner, messageId }: Params<Scope & { readonly messageId: string }>) =>
+    db
+      .selectFrom("trivium_sends as m")
+      .leftJoin("trivium_instances as i", "i.name", "m.instance")
+      .selectAll("m")
+      .select(["i.expires_at", sql<number>`${dialect.now()}`.as("now")])
+      .where("m.tenant", "=", tenant)
+      .where("m.owner", "=", owner)
+      .where("m.message_id", "=", messageId),
+);
+
+export async function takeSend(place: Place, claim: SendClaim, instance: string): Promise<boolean> {
+  return (await claimSend.write(place, { ...claimArgs(claim), instance, next: claim.attempt + 1 })) > 0;
+}
+
+const claimSend = compiled(({ db }, params: Params<ClaimArgs & { readonly instance: string; readonly next: number }>) =>
+  db
+    .updateTable("trivium_sends")
+    .set({ instance: params.instance, attempt: params.next })
+    .where(claimed(params))
+    .where("outcome", "is", null),
+);
+
+export async function settleSend(place: Place, claim: SendClaim, outcome: SendOutcomeRow): Promise<boolean> {
+  return (await putOutcome.write(place, { ...claimArgs(claim), ...outcome })) > 0;
+}
+
+const putOutcome = compiled(({ db }, params: Params<ClaimArgs & SendOutcomeRow>) => {
+  const { kind, format, bytes } = params;
+  return db
+    .updateTable("trivium_sends")
+    .set((set) => ({
+      // What is there already stays; the row counts as found all the same.
+      outcome: set.fn.coalesce("outcome", kind),
+      format: set.case().when("outcome", "is", null).then(format).else(set.ref("format")).end(),
+      payload: set.case().when("outcome", "is", null).then(bytes).else(set.ref("payload")).end(),
+    }))
+    .where(claimed(params));
+});
+
+export async function forgetSend(place: Place, claim: SendClaim): Promise<boolean> {
+  return (await deleteSend.write(place, claimArgs(claim))) > 0;
+}
+
+const deleteSend = compiled(({ db }, claim: Params<ClaimArgs>) => db.deleteFrom("trivium_sends").where(claimed(claim)));
+
+type ClaimArgs = Scope & Omit<SendClaim, "scope">;
+
+function claimArgs({ scope, messageId, entry, attempt }: SendClaim): ClaimArgs {
+  return { ...scope, messageId, entry, attempt };
+}
+
+function claimed({ tenant, owner, messageId, entry, attempt }: Params<ClaimArgs>) {
+  return sql<boolean>`tenant = ${tenant} and owner = ${owner} and message_id = ${messageId}
+    and entry = ${entry} and attempt = ${attempt}`;
+}
+
+type SendRow = Selectable<SendsTable> & { readonly expires_at: number | null; readonly now: number };
+
+function recordFrom(row: SendRow): SendRecordRow {
+  const { outcome: kind, format, payload } = row;
+  return {
+    scope: { tenant: row.tenant, owner: row.owner },
+    messageId: row.message_id,
+    entry: row.entry,
+    digest: row.digest,
+    taskId: row.task_id,
+    seq: row.seq,
+    instance: row.instance,
+    attempt: row.attempt,
+    live: row.expires_at !== null && row.now < row.expires_at,
+    outcome: kind === null || payload === null ? undefined : { kind, format, bytes: payload },
+  };
+}

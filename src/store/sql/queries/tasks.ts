@@ -1,0 +1,194 @@
+import type { Head } from "../../../core/ports.js";
+import type { Scope } from "../../../protocol/context.js";
+import { compiled, type Params } from "../compiled.js";
+import type { LogRange, Place } from "../dialect.js";
+import { type HeadRow, headFrom, selectHeads } from "../head-row.js";
+import type { Given } from "../param.js";
+import type { LogRow, SnapshotRow, StoredTaskRow } from "../rows.js";
+
+// A log only grows, and a head says how far. So a head with its snapshot, and the rows between the two read afterwards,
+// are as of one moment, unless rows were dropped between the reads: then they are not all there, and both are read again.
+
+/** How often that is done. Only retention drops rows, and never the same twice. */
+const attempts = 5;
+
+export async function readHead(place: Place, scope: Scope, id: string): Promise<Head | undefined> {
+  const row = await headById.first(place, { ...scope, id });
+  return row === undefined ? undefined : headFrom(row);
+}
+
+const headById = compiled((place, { tenant, owner, id }: Params<TaskId>) =>
+  inScope(selectHeads(place), { tenant, owner }).where("t.id", "=", id),
+);
+
+interface TaskId extends Scope {
+  readonly id: string;
+}
+
+export async function readHeads(place: Place, keys: readonly number[]): Promise<readonly Head[]> {
+  if (keys.length === 0) return [];
+  return (await headsByKey.all(place, { keys })).map(headFrom);
+}
+
+const headsByKey = compiled((place, { keys }: Params<{ readonly keys: readonly number[] }>) =>
+  selectHeads(place).where(place.dialect.isOneOf("t.key", keys)),
+);
+
+export async function taskNamed(place: Place, scope: Scope, name: string): Promise<string | undefined> {
+  return (await idByName.first(place, { ...scope, name }))?.id;
+}
+
+const idByName = compiled(({ db }, { tenant, owner, name }: Params<Scope & { readonly name: string }>) =>
+  db
+    .selectFrom("trivium_tasks")
+    .select("id")
+    .where("tenant", "=", tenant)
+    .where("owner", "=", owner)
+    .where("name", "=", name),
+);
+
+export function readTask(place: Place, scope: Scope, id: string): Promise<StoredTaskRow | undefined> {
+  return untilWhole(async () => {
+    const row = await taskById.first(place, { ...scope, id });
+    if (row === undefined) return undefined;
+    const [task] = await withLogs(place, [row]);
+    return task ?? "torn";
+  });
+}
+
+const taskById = compiled((place, { tenant, owner, id }: Params<TaskId>) =>
+  inScope(selectTasks(place), { tenant, owner }).where("t.id", "=", id),
+);
+
+/** Heads with their snapshots, which are `s`. */
+export function selectTasks(place: Place) {
+  return selectHeads(place)
+    .leftJoin("trivium_snapshots as s", "s.key", "t.key")
+    .select(["s.seq as snapshot_seq", "s.format as snapshot_format", "s.payload as snapshot_payload"]);
+}
+
+/** A row of `selectTasks`. */
+export interface TaskRow extends HeadRow {
+  readonly snapshot_seq: number | null;
+  readonly snapshot_format: number | null;
+  readonly snapshot_payload: Uint8Array | null;
+}
+
+/** Adds what follows the snapshots. Tasks whose rows are no longer all there are left out. */
+export async function withLogs(place: Place, rows: readonly TaskRow[]): Promise<readonly StoredTaskRow[]> {
+  const tails = rows
+    .map(({ key, seq, snapshot_seq }) => ({ key, after: snapshot_seq ?? 0, upto: seq }))
+    .filter(({ after, upto }) => after < upto);
+  const logs = await readRanges(place, tails);
+  return rows.flatMap((row) => {
+    const snapshot = snapshotFrom(row);
+    const log = logs.get(row.key) ?? [];
+    return isWhole(log, snapshot?.seq ?? 0, row.seq) ? { head: headFrom(row), snapshot, log } : [];
+  });
+}
+
+export function recordsAfter(
+  place: Place,
+  key: number,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<{ readonly head: Head; readonly log: readonly LogRow[] } | "compacted" | undefined> {
+  return untilWhole(async () => {
+    const row = await headByKey.first(place, { key });
+    if (row === undefined) return undefined;
+    if (after < row.compacted) return "compacted";
+    const head = headFrom(row);
+    if (after >= row.seq || limit <= 0) return { head, log: [] };
+    const last = Math.min(row.seq, after + limit);
+    const log = await logUpTo.all(place, { key, after, upto: row.seq, last });
+    return isWhole(log, after, last) ? { head, log } : "torn";
+  });
+}
+
+const headByKey = compiled((place, { key }: Params<{ readonly key: number }>) =>
+  selectHeads(place).where("t.key", "=", key),
+);
+
+/** Asks again as long as the answer is torn. */
+export async function untilWhole<T>(read: () => Promise<T | "torn">): Promise<T> {
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    const result = await read();
+    if (result !== "torn") return result;
+  }
+  throw new Error("the log of a task has gaps: rows are missing that its head counts");
+}
+
+/** Whether the rows hold all records behind `after` up to `upto`. */
+function isWhole(log: readonly LogRow[], after: number, upto: number): boolean {
+  let last = after;
+  for (const { seq, count } of log) {
+    if (seq - count > last) return false;
+    last = seq;
+  }
+  return last >= upto;
+}
+
+function snapshotFrom(row: TaskRow): SnapshotRow | undefined {
+  const { snapshot_seq: seq, snapshot_format: format, snapshot_payload: bytes } = row;
+  return seq === null || format === null || bytes === null ? undefined : { seq, format, bytes };
+}
+
+async function readRanges(place: Place, ranges: readonly LogRange[]): Promise<Map<number, LogRow[]>> {
+  const logs = new Map<number, LogRow[]>(ranges.map(({ key }) => [key, []]));
+  const [only] = ranges;
+  if (only === undefined) return logs;
+  const rows = ranges.length === 1 ? logOfRange.all(place, only) : logsOfRanges.all(place, { ranges });
+  for (const { key, seq, count, format, bytes } of await rows) logs.get(key)?.push({ seq, count, format, bytes });
+  return logs;
+}
+
+const logOfRange = compiled(({ db }, { key, after, upto }: Params<LogRange>) =>
+  db
+    .selectFrom("trivium_log as l")
+    .select(["l.key", "l.seq", "l.count", "l.format", "l.payload as bytes"])
+    .where("l.key", "=", key)
+    .where("l.seq", ">", after)
+    .where("l.seq", "<=", upto)
+    .orderBy("l.seq"),
+);
+
+const logsOfRanges = compiled(({ db, dialect }, { ranges }: Params<{ readonly ranges: readonly LogRange[] }>) =>
+  db
+    .selectFrom(dialect.ranges(ranges).as("r"))
+    .innerJoin("trivium_log as l", (join) =>
+      join.onRef("l.key", "=", "r.key").onRef("l.seq", ">", "r.after").onRef("l.seq", "<=", "r.upto"),
+    )
+    .select(["l.key", "l.seq", "l.count", "l.format", "l.payload as bytes"])
+    .orderBy("l.key")
+    .orderBy("l.seq"),
+);
+
+/** The rows of a range up to the one that holds record `last`. */
+const logUpTo = compiled(({ db }, { key, after, upto, last }: Params<LogRange & { readonly last: number }>) =>
+  db
+    .selectFrom("trivium_log as l")
+    .select(["l.seq", "l.count", "l.format", "l.payload as bytes"])
+    .where("l.key", "=", key)
+    .where("l.seq", ">", after)
+    .where("l.seq", "<=", (where) =>
+      where.fn.coalesce(
+        where
+          .selectFrom("trivium_log as e")
+          .select("e.seq")
+          .where("e.key", "=", key)
+          .where("e.seq", ">=", last)
+          .orderBy("e.seq")
+          .limit(1),
+        upto,
+      ),
+    )
+    .where("l.seq", "<=", upto)
+    .orderBy("l.seq"),
+);
+
+interface Scoped<Q> {
+  where(column: "t.tenant" | "t.owner", operator: "=", value: Given<string>): Q;
+}
+
+function inScope<Q extends Scoped<Q>>(query: Q, { tenant, owner }: Params<Scope>): Q {
+  return query.where("t.tenant", "=", tenant).where("t.owner", "=", owner);
+}

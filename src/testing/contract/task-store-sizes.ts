@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import type { NewSend, TaskStore } from "../../core/ports.js";
+import { A2AError } from "../../protocol/errors.js";
+import { indexedMaxBytes } from "../../protocol/indexed-text.js";
+import { TaskState } from "../../protocol/model.js";
+import { alice, appendTo, newTask, status } from "./fixtures.js";
+import { Random } from "./random.js";
+import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
+
+/** Characters by how many bytes each takes; no two texts of them are alike, and none can be packed. */
+const alphabets = {
+  "letters and digits": { bytes: 1, draw: (random: Random) => String.fromCharCode(random.int(0x21, 0x7e)) },
+  "Chinese characters": { bytes: 3, draw: (random: Random) => String.fromCharCode(random.int(0x4e00, 0x9fa5)) },
+  "characters beyond the first plane": {
+    bytes: 4,
+    draw: (random: Random) => String.fromCodePoint(random.int(0x20000, 0x2a6df)),
+  },
+  "NULs and U+FFFF": { bytes: 4, draw: (random: Random) => random.pick("\0", "\uffff") },
+} as const;
+
+type Field = keyof typeof indexedMaxBytes;
+
+interface Texts {
+  /** A text that takes as many bytes as the field may have, and so many characters more. */
+  of(field: Field, more?: number): string;
+}
+
+function textsOf({ bytes, draw }: (typeof alphabets)[keyof typeof alphabets]): Texts {
+  const random = new Random(7);
+  return {
+    of: (field, more = 0) =>
+      random.list(Math.floor(indexedMaxBytes[field] / bytes) + more, () => draw(random)).join(""),
+  };
+}
+
+function sendOf(scope: NewSend["scope"], messageId: string): NewSend {
+  return { scope, messageId, entry: "e", digest: "d", taskId: "t", seq: 0, instance: "here" };
+}
+
+/** What is found by an index has a size that every store takes; what is longer is refused, and alone. */
+export function sizeTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("what tasks and sends are found by", () => {
+    for (const [what, alphabet] of Object.entries(alphabets)) {
+      it(
+        `is taken up to its limit, all at once, in ${what}`,
+        withStore(make, async (store) => {
+          const texts = textsOf(alphabet);
+          const scope = { tenant: texts.of("tenant"), owner: texts.of("owner") };
+          const [id, contextId, name, messageId] = [texts.of("id"), texts.of("id"), texts.of("id"), texts.of("id")];
+          const head = await store.create(newTask({ scope, id, contextId, name }));
+          assert.deepEqual([head.scope, head.id, head.contextId], [scope, id, contextId]);
+          assert.deepEqual((await store.head(scope, id))?.contextId, contextId);
+          await assert.rejects(store.create(newTask({ scope, name })));
+          assert.equal(await store.append(appendTo(head, status(TaskState.WORKING, 2_000, 2))), "stored");
+          const page = await store.list(scope, { contextId, state: TaskState.WORKING, since: 2_000, limit: 5 });
+          assert.deepEqual([page.tasks.map((task) => task.head.id), page.total], [[id], 1]);
+          assert.equal((await store.beginSend(sendOf(scope, messageId))).messageId, messageId);
+          assert.deepEqual((await store.readSend(scope, messageId))?.scope, scope);
+        }),
+      );
+      it(
+        `is refused above it, with the field and the limit, in ${what}`,
+        withStore(make, async (store) => {
+          const texts = textsOf(alphabet);
+          const scopes = {
+            owner: { tenant: "", owner: texts.of("owner", 1) },
+            tenant: { ...alice, tenant: texts.of("tenant", 1) },
+          };
+          const long = texts.of("id", 1);
+          for (const field of ["owner", "tenant"] as const) {
+            await assertRefused(field, indexedMaxBytes[field], store.create(newTask({ scope: scopes[field] })));
+            await assertRefused(field, indexedMaxBytes[field], store.beginSend(sendOf(scopes[field], "m")));
+            assert.equal((await store.list(scopes[field], { limit: 5 })).total, 0);
+          }
+          for (const field of ["id", "contextId", "name"] as const) {
+            await assertRefused(field, indexedMaxBytes.id, store.create(newTask({ [field]: long })));
+          }
+          await assertRefused("messageId", indexedMaxBytes.id, store.beginSend(sendOf(alice, long)));
+          assert.equal((await store.list(alice, { limit: 5 })).total, 0);
+        }),
+      );
+    }
+  });
+  momentTests({ describe, it }, make);
+}
+
+function momentTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("a write that is refused for its size", () => {
+    it(
+      "fails alone among those of its moment",
+      withStore(make, async (store) => {
+        const known = await store.create(newTask());
+        const owner = "o".repeat(4_096);
+        const [refused, appended, ...made] = await Promise.allSettled<unknown>([
+          store.create(newTask({ scope: { tenant: "", owner } })),
+          store.append(appendTo(known)),
+          ...Array.from({ length: 20 }, () => store.create(newTask())),
+        ]);
+        assert.equal(refused?.status, "rejected");
+        assert.deepEqual(appended, { status: "fulfilled", value: "stored" });
+        assert.deepEqual(
+          made.map((each) => each.status),
+          made.map(() => "fulfilled"),
+        );
+        assert.equal(await totalOf(store), 21);
+      }),
+    );
+  });
+}
+
+async function totalOf(store: TaskStore): Promise<number> {
+  return (await store.list(alice, { limit: 1 })).total;
+}
+
+async function assertRefused(field: string, limit: number, call: Promise<unknown>): Promise<void> {
+  await assert.rejects(call, (error) => {
+    assert.ok(error instanceof A2AError, "is an A2AError");
+    assert.equal(error.code, "invalidParams");
+    assert.deepEqual(
+      error.violations.map((violation) => violation.field),
+      [field],
+    );
+    assert.match(error.message, new RegExp(`${field} has \\d+ bytes, the limit is ${limit}: `));
+    return true;
+  });
+}

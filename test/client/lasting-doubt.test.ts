@@ -1,0 +1,219 @@
+import { describe, expect, it } from "vitest";
+import type { Client } from "../../src/client/node.js";
+import { emptyTask } from "../../src/protocol/fold.js";
+import { textIn } from "../support/say.js";
+import { createVirtualClock, turnUntil, type VirtualClock } from "../support/virtual-clock.js";
+import { type ForeignAgent, foreignAgent, type JsonBinding, jsonBindings } from "./stream/lasting-agent.js";
+import { chunk, status, type Told, taskEvent, told } from "./stream/lasting-events.js";
+import { begunScene, sceneOf } from "./stream/lasting-scene.js";
+
+// Agents that say a thing twice, or not at all, where a snapshot and their events meet, or that never end a stream.
+
+describe.each(jsonBindings)("over %s, a stream that was put together by comparing", (binding) => {
+  it("ends with the whole task when the agent has said a piece twice", async () => {
+    await using made = await begunScene(binding);
+    const { agent, stream } = made;
+    agent.cut();
+    await agent.opened(0);
+    agent.emit(chunk("two "));
+    expect(await stream.next()).toBe('difference: artifact a "two " append');
+    agent.tell(chunk("two "));
+    agent.emit(status("COMPLETED"));
+    expect(await stream.rest()).toEqual(['artifact a "two " append', "status COMPLETED", "resync: task COMPLETED"]);
+    expect(textsOf(stream)).toEqual(["one two "]);
+    expect(agent.calls).toEqual(["sendStreamingMessage", "subscribeToTask", "getTask"]);
+    await agent.opened(0);
+  });
+
+  it("ends with the whole task when the agent has left a piece out", async () => {
+    await using made = await begunScene(binding);
+    const { agent, stream } = made;
+    agent.cut();
+    await agent.opened(0);
+    agent.emit(chunk("two "));
+    expect(await stream.next()).toBe('difference: artifact a "two " append');
+    agent.keep(chunk("three "));
+    agent.emit(chunk("four"), status("COMPLETED"));
+    expect((await stream.rest()).slice(2)).toEqual(["resync: task COMPLETED"]);
+    expect(textsOf(stream)).toEqual(["one two three four"]);
+  });
+
+  it("ends with a question for the task, and no more when that is what was told", async () => {
+    await using made = await begunScene(binding);
+    const { agent, stream } = made;
+    agent.cut();
+    await agent.opened(0);
+    agent.emit(chunk("two "));
+    expect(await stream.next()).toBe('difference: artifact a "two " append');
+    agent.emit(chunk("three"), status("COMPLETED", "done"));
+    expect(await stream.rest()).toEqual(['artifact a "three" append', "status COMPLETED"]);
+    expect(agent.calls).toEqual(["sendStreamingMessage", "subscribeToTask", "getTask"]);
+  });
+
+  it("believes what it was told of a task that the agent has not put away yet", async () => {
+    await using made = await begunScene(binding);
+    const { agent, stream } = made;
+    agent.cut();
+    await agent.opened(0);
+    agent.emit(chunk("two "));
+    await stream.next();
+    agent.tell(status("COMPLETED"));
+    expect(await stream.rest()).toEqual(["status COMPLETED"]);
+  });
+
+  it("hands on each piece once where the agent keeps every chunk as an artifact of its own", async () => {
+    await using made = await begunScene(binding);
+    const { agent, stream } = made;
+    const apart = (...texts: string[]) => texts.map((text) => artifactOf(text));
+    agent.cut();
+    await agent.opened(0);
+    agent.task = { ...agent.task, artifacts: apart("one ", "two ", "three ") };
+    expect(await stream.next()).toBe('difference: artifact a "two three " append');
+    agent.tell(chunk("four"), status("COMPLETED"));
+    agent.keep(status("COMPLETED"));
+    agent.task = { ...agent.task, artifacts: apart("one ", "two ", "three ", "four") };
+    expect(await stream.rest()).toEqual(['artifact a "four" append', "status COMPLETED"]);
+  });
+});
+
+describe.each(jsonBindings)("over %s, a subscription", (binding) => {
+  it("ends with the whole task when it has told what was in its snapshot already", async () => {
+    const open = (client: Client) => client.subscribeToTask({ id: "t" });
+    await using made = await sceneOf(binding, {}, open);
+    const { agent, stream } = made;
+    agent.emit(status("WORKING"), chunk("one ", false));
+    expect(await stream.next()).toBe("task WORKING");
+    agent.tell(chunk("one "));
+    agent.emit(chunk("two"), status("COMPLETED"));
+    agent.endStreams();
+    expect((await stream.rest()).at(-1)).toBe("resync: task COMPLETED");
+    expect(textsOf(stream)).toEqual(["one two"]);
+    expect(agent.calls).toEqual(["subscribeToTask", "getTask"]);
+  });
+
+  it("joins the chunks of an agent that keeps each as an artifact of its own", async () => {
+    const open = (client: Client) => client.subscribeToTask({ id: "t" });
+    await using made = await sceneOf(binding, {}, open);
+    const { agent, stream } = made;
+    agent.task = { ...agent.task, artifacts: [artifactOf("one "), artifactOf("two ")] };
+    expect(await stream.next()).toBe("task SUBMITTED");
+    expect(textsOf(stream)).toEqual(["one two "]);
+  });
+});
+
+interface SilentScene extends AsyncDisposable {
+  readonly agent: ForeignAgent;
+  readonly clock: VirtualClock;
+  readonly stream: Told;
+  /** Turns the clock until something is there. */
+  turned<T>(promise: Promise<T>): Promise<T>;
+}
+
+async function silentScene(binding: JsonBinding, open: (client: Client) => ReturnType<Client["stream"]>) {
+  const clock = createVirtualClock();
+  const agent = await foreignAgent();
+  const client = await agent.connect(binding, { clock, limits: { snapshotTimeoutMs: 5_000 } });
+  const scene: SilentScene = {
+    agent,
+    clock,
+    stream: told(open(client)),
+    async turned(promise) {
+      await turnUntil(clock, promise.then(ignore, ignore));
+      return promise;
+    },
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await agent[Symbol.asyncDispose]();
+    },
+  };
+  return scene;
+}
+
+const subscribed = (client: Client) => client.subscribeToTask({ id: "t" });
+const sent = (client: Client) => client.stream("go");
+
+describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
+  it.each([
+    ["subscription", subscribed],
+    ["send", sent],
+  ])("is given the end of the task that its agent has forgotten to tell: %s", async (_, open) => {
+    await using made = await silentScene(binding, open);
+    const { agent, stream, turned } = made;
+    const first = stream.next();
+    await agent.opened(1);
+    if (open === sent) agent.tell(taskEvent(emptyTask("t", "c")));
+    expect(await first).toBe("task SUBMITTED");
+    agent.emit(chunk("one ", false));
+    expect(await stream.next()).toBe('artifact a "one "');
+    agent.keep(chunk("two"), status("COMPLETED"));
+    expect(await turned(stream.rest())).toEqual([
+      'difference: artifact a "two" append',
+      "difference: status COMPLETED",
+    ]);
+    await agent.opened(0);
+  });
+
+  it("is left behind the end of its task where the agent never ends it", async () => {
+    await using made = await silentScene(binding, sent);
+    const { agent, stream, turned } = made;
+    const first = stream.next();
+    await agent.opened(1);
+    agent.emit(taskEvent(emptyTask("t", "c")), status("COMPLETED"));
+    expect(await first).toBe("task SUBMITTED");
+    expect(await turned(stream.rest())).toEqual(["status COMPLETED"]);
+    expect(agent.calls).toEqual(["sendStreamingMessage"]);
+    await agent.opened(0);
+  });
+
+  it("is told what has become of a task that goes on", async () => {
+    await using made = await silentScene(binding, subscribed);
+    const { agent, stream, turned } = made;
+    expect(await stream.next()).toBe("task SUBMITTED");
+    agent.keep(chunk("one ", false));
+    expect(await turned(stream.next())).toBe('difference: artifact a "one "');
+    await agent.opened(1);
+    agent.emit(chunk("two"), status("COMPLETED"));
+    expect(await turned(stream.rest())).toEqual(['artifact a "two" append', "status COMPLETED"]);
+  });
+
+  it("stays open while the task stays as it was", async () => {
+    await using made = await silentScene(binding, subscribed);
+    const { agent, clock, stream, turned } = made;
+    expect(await stream.next()).toBe("task SUBMITTED");
+    const next = stream.next();
+    const asked = () => agent.calls.filter((name) => name === "getTask").length;
+    await turnUntil(
+      clock,
+      agent.until(() => asked() >= 3),
+    );
+    expect(agent.calls.filter((name) => name !== "getTask")).toEqual(["subscribeToTask"]);
+    agent.emit(chunk("one", false), status("COMPLETED"));
+    expect(await next).toBe('artifact a "one"');
+    expect(await turned(stream.rest())).toEqual(["status COMPLETED"]);
+  });
+
+  it("that was left is looked after no more", async () => {
+    await using made = await silentScene(binding, subscribed);
+    const { agent, clock, stream } = made;
+    await stream.next();
+    const next = stream.next();
+    await stream.leave();
+    expect(await next).toBe("end");
+    expect(clock.pending()).toEqual([]);
+    expect(agent.calls).toEqual(["subscribeToTask"]);
+  });
+});
+
+function artifactOf(value: string) {
+  const { payload } = chunk(value);
+  if (payload.case !== "artifactUpdate" || payload.value.artifact === undefined) throw new TypeError("no artifact");
+  return payload.value.artifact;
+}
+
+/** The texts of the artifacts of the task that was told last. */
+function textsOf({ last }: Told): string[] {
+  const payload = last?.response.payload;
+  return payload?.case === "task" ? payload.value.artifacts.map(({ parts }) => textIn(parts)) : [];
+}
+
+function ignore(): void {}

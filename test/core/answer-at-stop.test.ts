@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../../src/core/agent.js";
+import type { Signals, TaskStore } from "../../src/core/ports.js";
+import { artifact, inputRequired, working } from "../../src/protocol/events.js";
+import { idempotentSendExtension } from "../../src/protocol/extensions.js";
+import { memoryTaskStore } from "../../src/store/memory/task-store.js";
+import { around } from "../support/fault-store.js";
+import { type BegunTask, beginTask, startHandler, type TestHandler } from "../support/handler.js";
+import { historyOf, stateOf, taskOf, textIn } from "../support/say.js";
+import { createVirtualClock, settle, type VirtualClock } from "../support/virtual-clock.js";
+
+const noHints: Signals = { publish: () => {}, subscribe: () => () => {} };
+
+/** Answers each message with a question; says `draft` to "long", and works on it until it is let go. */
+function asking(gate: Promise<void>, draft = "a draft"): Agent {
+  return async function* ({ text, receive }) {
+    for (let said = text; ; said = textIn((await receive()).parts)) {
+      yield working();
+      if (said === "long") {
+        yield artifact(draft, { artifactId: "draft" });
+        await gate;
+      }
+      yield artifact(said, { artifactId: said });
+      yield inputRequired(`${said}?`);
+    }
+  };
+}
+
+interface Replicas {
+  /** Runs the task. */
+  readonly here: BegunTask;
+  /** Looks at the log once in ten seconds. */
+  readonly there: TestHandler;
+  readonly clock: VirtualClock;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+async function replicas(agent: Agent, wrap: (store: TaskStore) => TaskStore = (store) => store): Promise<Replicas> {
+  const clock = createVirtualClock();
+  const store = wrap(memoryTaskStore({ clock }));
+  const options = { agent, clock, store, signals: noHints };
+  const here = await beginTask(options);
+  const there = startHandler({ ...options, limits: { pollMs: 10_000 } });
+  await settle();
+  return {
+    here,
+    there,
+    clock,
+    async [Symbol.asyncDispose]() {
+      await here[Symbol.asyncDispose]();
+      await there[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Sends "one" there, and when the task has stopped behind it "long" here, before anybody there has heard of the stop. */
+async function goesOn({ here, there, clock }: Replicas) {
+  const { taskId } = here;
+  const once = { extensions: [idempotentSendExtension] };
+  const said = { taskId, messageId: "said once" };
+  const sent = there.send("one", said, once);
+  await settle();
+  await clock.advance(1_000);
+  expect(historyOf(await here.get(taskId)).at(-1)).toBe("user: one");
+  expect(stateOf(await here.get(taskId))).toBe("INPUT_REQUIRED");
+  const long = here.send("long", { taskId });
+  await clock.advance(1_000);
+  expect(stateOf(await here.get(taskId))).toBe("WORKING");
+  await clock.advance(10_000);
+  return { sent, long, again: () => there.send("one", said, once) };
+}
+
+describe("a blocking send to a task that goes on at once,", () => {
+  it.each([
+    ["whose log is short", "a draft"],
+    ["whose snapshot is newer than the stop", "x".repeat(100_000)],
+  ])("%s is answered with the task as it stood at its stop", async (_, draft) => {
+    const gate = Promise.withResolvers<void>();
+    await using two = await replicas(asking(gate.promise, draft));
+    const { sent, long, again } = await goesOn(two);
+    for (const answer of [await sent, await again()]) {
+      const task = taskOf(answer);
+      expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["INPUT_REQUIRED", "one?"]);
+      expect(task.artifacts.map(({ artifactId }) => artifactId)).toEqual(["go", "one"]);
+      expect(historyOf(task)).toEqual(["user: go", "agent: go?", "user: one"]);
+    }
+    gate.resolve();
+    await two.clock.advance(1_000);
+    expect(textIn(taskOf(await long).status?.message?.parts)).toBe("long?");
+    const late = taskOf(await again());
+    expect([textIn(late.status?.message?.parts), late.artifacts.length]).toEqual(["one?", 2]);
+  });
+
+  it("is answered with the task as it is now, where the log no longer has its beginning", async () => {
+    const gate = Promise.withResolvers<void>();
+    const forgetful = (store: TaskStore) =>
+      around(store, async ({ method, args }, go) =>
+        method === "recordsAfter" && args[1] === 0 ? "compacted" : await go(),
+      );
+    await using two = await replicas(asking(gate.promise, "x".repeat(100_000)), forgetful);
+    const { sent, long } = await goesOn(two);
+    expect(stateOf(taskOf(await sent))).toBe("WORKING");
+    gate.resolve();
+    await two.clock.advance(1_000);
+    await long;
+  });
+});

@@ -1,0 +1,77 @@
+import { A2AError, completed, file } from "trivium";
+import { expect, it } from "vitest";
+import type { ErrorCode } from "../../src/protocol/errors.js";
+import { errorOf, requestOf, say, taskOf } from "../support/say.js";
+import { overEach, overEveryWire } from "../support/serve-agent.js";
+import { type Wire, wireRow, wiresThat } from "../support/wires.js";
+
+// Callers look for the specification's own words at the beginning of a message. Our client hands on what it was told.
+
+const words = {
+  taskNotFound: "Task not found",
+  taskNotCancelable: "Task cannot be canceled",
+  pushNotificationNotSupported: "Push Notification is not supported",
+  unsupportedOperation: "This operation is not supported",
+  contentTypeNotSupported: "Incompatible content types",
+} as const satisfies { readonly [code in ErrorCode]?: string };
+
+type Worded = keyof typeof words;
+
+const codes = Object.keys(words) as readonly Worded[];
+
+// A client of 0.1 knows two errors by their whole text, of which one is spelt in another way; it asks by methods of 0.3 too.
+function wholeText(wire: Wire, code: Worded): string | undefined {
+  if (!wire.startsWith("json-rpc")) return undefined;
+  const { version } = wireRow(wire);
+  if (version === "0.1" && code === "taskNotCancelable") return "Task not cancelable";
+  return version !== "1.0" && code === "taskNotFound" ? words.taskNotFound : undefined;
+}
+
+overEach(wiresThat("tell the agent's answer"), (start, wire) => {
+  it.each(codes)("%s begins with the specification's words, then says what the agent said", async (code) => {
+    await using served = await start({
+      agent: () => {
+        throw new A2AError(code, "because");
+      },
+    });
+    const message = wholeText(wire, code) ?? `${words[code]}: because`;
+    expect(await errorOf(served.client.sendMessage(say("go"), {}))).toMatchObject({ code, message });
+  });
+
+  it("an agent that uses the words itself is not made to say them twice", async () => {
+    await using served = await start({
+      agent: () => {
+        throw new A2AError("unsupportedOperation", "this Operation is not supported by night");
+      },
+    });
+    const error = await errorOf(served.client.sendMessage(say("go"), {}));
+    expect(error.message).toBe("This operation is not supported by night");
+  });
+});
+
+overEveryWire((start, wire) => {
+  it("what the server refuses by itself begins with them as well", async () => {
+    await using served = await start({
+      card: { name: "n", description: "d", version: "1", defaultInputModes: ["text/csv"] },
+      agent: async () => completed(),
+    });
+    const { client } = served;
+    const fileOf = (mediaType: string) => file(new Uint8Array([1]), { mediaType });
+    const { id } = taskOf(await client.sendMessage(say([fileOf("text/csv")]), {}));
+    const config = { taskId: id, url: "http://127.0.0.1:9/hook" };
+    const refused = [
+      ["taskNotFound", client.getTask(requestOf("getTask", { id: "none" }), {})],
+      ["taskNotCancelable", client.cancelTask(requestOf("cancelTask", { id }), {})],
+      [
+        "pushNotificationNotSupported",
+        client.createTaskPushNotificationConfig(requestOf("createTaskPushNotificationConfig", config), {}),
+      ],
+      ["contentTypeNotSupported", client.sendMessage(say([fileOf("image/png")]), {})],
+    ] as const;
+    for (const [code, call] of refused) {
+      const error = await errorOf(call as Promise<unknown>);
+      expect(error.code).toBe(code);
+      expect(error.message.startsWith(wholeText(wire, code) ?? words[code])).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import { completed, type Store, type Task } from "trivium";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { postgresStore } from "../../src/store/postgres/index.js";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { hasPostgres, startTimeoutMs } from "../support/postgres.js";
+import { type StoreServer, startStoreServer } from "../support/postgres-databases.js";
+import { requestOf, say, taskOf } from "../support/say.js";
+import { overEach, type ServedAgent } from "../support/serve-agent.js";
+import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.js";
+import { wiresThat } from "../support/wires.js";
+
+let databases: StoreServer;
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "trivium-times-"));
+  if (hasPostgres) databases = await startStoreServer({ settings: { fsync: "off" } });
+}, startTimeoutMs);
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await databases?.[Symbol.asyncDispose]();
+});
+
+let files = 0;
+
+const stores: Readonly<Record<string, (clock: VirtualClock) => Promise<Store | undefined>>> = {
+  memory: async () => undefined,
+  SQLite: async (clock) => sqliteStore({ path: join(folder, `${++files}.db`), synchronous: "NORMAL", clock }),
+  PostgreSQL: async (clock) => {
+    await databases.clear();
+    return postgresStore({ url: databases.url, clock });
+  },
+};
+
+/** Closes a store behind the server. */
+function closing(store: Store | undefined): AsyncDisposable {
+  return { [Symbol.asyncDispose]: async () => store?.close() };
+}
+
+/** Three tasks, a millisecond apart. */
+async function threeTasks({ client }: ServedAgent, clock: VirtualClock): Promise<readonly Task[]> {
+  const tasks: Task[] = [];
+  for (let count = 0; count < 3; count++) {
+    await clock.advance(1);
+    tasks.push(taskOf(await client.sendMessage(say("go"), {})));
+  }
+  return tasks;
+}
+
+/** The status time of a task, so many nanoseconds later. */
+function timeOf(task: Task | undefined, nanosLater: number): Timestamp {
+  if (task?.status?.timestamp === undefined) throw new Error("the task has no time");
+  const total = BigInt(timestampMs(task.status.timestamp)) * 1_000_000n + BigInt(nanosLater);
+  return {
+    $typeName: "google.protobuf.Timestamp",
+    seconds: total / 1_000_000_000n,
+    nanos: Number(total % 1_000_000_000n),
+  };
+}
+
+describe.each(Object.keys(stores))("on the store: %s", (name) => {
+  overEach(wiresThat("list tasks"), (start) => {
+    it.skipIf(name === "PostgreSQL" && !hasPostgres)(
+      "a list since a time in nanoseconds holds the tasks whose status is of that time or later",
+      async () => {
+        const clock = createVirtualClock();
+        const store = await stores[name]?.(clock);
+        await using _ = closing(store);
+        await using served = await start({ clock, store, agent: async () => completed() });
+        const tasks = await threeTasks(served, clock);
+        const found = async (nanosLater: number): Promise<readonly string[]> => {
+          const statusTimestampAfter = timeOf(tasks[1], nanosLater);
+          const page = await served.client.listTasks(requestOf("listTasks", { statusTimestampAfter }), {});
+          expect(page.totalSize).toBe(page.tasks.length);
+          return page.tasks.map(({ id }) => id);
+        };
+        const [first, second, third] = tasks.map(({ id }) => id);
+        expect(await found(-1)).toEqual([third, second]);
+        expect(await found(0)).toEqual([third, second]);
+        expect(await found(1)).toEqual([third]);
+        expect(await found(1_000)).toEqual([third]);
+        expect(await found(-999_999)).toEqual([third, second]);
+        expect(await found(-1_000_000)).toEqual([third, second, first]);
+      },
+    );
+  });
+
+  overEach(["http-json"], (start) => {
+    it.skipIf(name === "PostgreSQL" && !hasPostgres)(
+      "a page token with a fraction of a millisecond is a place like any other",
+      async () => {
+        const clock = createVirtualClock();
+        const store = await stores[name]?.(clock);
+        await using _ = closing(store);
+        await using served = await start({ clock, store, agent: async () => completed() });
+        const [first] = await threeTasks(served, clock);
+        const page = await served.client.listTasks(requestOf("listTasks", { pageSize: 1 }), {});
+        const [, key, bound] = atob(page.nextPageToken).split(":");
+        const place = `${timestampMs(timeOf(first, 0))}.5:${key}:${bound}`;
+        const rest = await served.client.listTasks(requestOf("listTasks", { pageToken: btoa(place) }), {});
+        expect([rest.tasks.map(({ id }) => id), rest.totalSize]).toEqual([[first?.id], 3]);
+      },
+    );
+  });
+});

@@ -1,0 +1,70 @@
+import { expect } from "vitest";
+import { collect } from "../../src/client/index.js";
+import { Client } from "../../src/client/node.js";
+import type { AgentCard } from "../../src/protocol/model.js";
+import type { StreamItem } from "../../src/protocol/operations.js";
+import { stateOf } from "./client-cases.js";
+import { relayTo } from "./relay.js";
+
+// Streams whose connections break while the agent speaks: what comes to the reader has to add up to all that was said.
+
+const count = 60;
+const everything = Array.from({ length: count }, (_, index) => `${index},`).join("");
+const timeoutMs = 30_000;
+
+/** What is done to an agent that is known by its card. */
+export const cutCases: Readonly<Record<string, (card: AgentCard) => Promise<void>>> = {
+  "loses and doubles nothing of a stream that is cut": (card) =>
+    withRelay(card, async (client, cut) => {
+      await expectAll(cutAt([5, 20], client.stream(`stream ${count} 10`, { timeoutMs }), cut));
+    }),
+
+  "loses and doubles nothing of a stream whose end is cut off": (card) =>
+    withRelay(card, async (client, cut) => {
+      await expectAll(cutAt([count - 1], client.stream(`stream ${count} 10`, { timeoutMs }), cut));
+    }),
+
+  "loses and doubles nothing of a subscription that is cut": (card) =>
+    withRelay(card, async (client, cut) => {
+      const first = client.stream(`stream ${count} 15`, { timeoutMs })[Symbol.asyncIterator]();
+      const step = await first.next();
+      const payload = step.done === true ? undefined : step.value.response.payload;
+      if (payload?.case !== "task") throw new Error(`a task was wanted, not ${payload?.case}`);
+      // Not every SDK goes on with a task whose first stream is left.
+      const reading = drained(first);
+      await expectAll(cutAt([3, 12], client.subscribeToTask({ id: payload.value.id }, { timeoutMs }), cut));
+      await reading;
+    }),
+};
+
+async function withRelay(card: AgentCard, run: (client: Client, cut: () => void) => Promise<void>): Promise<void> {
+  await using relay = await relayTo(card);
+  const limits = { snapshotTimeoutMs: 500, pollMs: 50 };
+  await using client = await Client.connect(relay.card, { grpcTls: false, limits });
+  await run(client, relay.cut);
+}
+
+/** The items of a stream that is cut when so many chunks have come. */
+async function* cutAt(
+  places: readonly number[],
+  items: AsyncIterable<StreamItem>,
+  cut: () => void,
+): AsyncGenerator<StreamItem, void, undefined> {
+  let chunks = 0;
+  for await (const item of items) {
+    yield item;
+    if (item.response.payload.case !== "artifactUpdate") continue;
+    if (places.includes(++chunks)) cut();
+  }
+}
+
+async function expectAll(items: AsyncIterable<StreamItem>): Promise<void> {
+  const task = await collect(items);
+  if (task.$typeName !== "lf.a2a.v1.Task") throw new Error("a task was wanted, not a message");
+  const text = task.artifacts.flatMap(({ parts }) => parts.map(({ content }) => content.value)).join("");
+  expect([stateOf(task), text]).toEqual(["COMPLETED", everything]);
+}
+
+async function drained(items: AsyncIterator<unknown>): Promise<void> {
+  while ((await items.next()).done !== true);
+}

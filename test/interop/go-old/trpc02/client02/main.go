@@ -1,0 +1,18 @@
+// Version 0.2.5 of the Go SDK by trpc-go, which speaks 0.2, as a client: runs every case against an agent and prints one line
+// of JSON for each.
+package main
+
+import (
+	"slices"
+
+	"go.uber.org/zap"
+	"trivium.example/interop/old/speak"
+	"trpc.group/trpc-go/trpc-a2a-go/log"
+)
+
+type testCase = speak.Case[*peer]
+
+func main() {
+	log.Default = zap.NewNop().Sugar()
+	speak.Run(newPeer, slices.Concat(messageCases, taskCases, streamCases, pushCases, errorCases))
+}

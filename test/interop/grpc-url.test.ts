@@ -1,0 +1,53 @@
+import type { Server } from "trivium";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fixedPort } from "../support/fixed-port.js";
+import { serveFull, servePlain } from "./agent.js";
+import { oldGo, oldJs } from "./old-js-and-go.js";
+import { oldPythons } from "./old-python.js";
+import { clientDeviations, deviationOf } from "./old-python-deviations.js";
+import { casesAsClient } from "./old-python-table.js";
+import { type Report, runClient, type Sdk } from "./sdk.js";
+
+// The card of an agent whose `publicGrpc` is a URL, as clients of 0.3 read it.
+
+const complete = process.env["CI"] !== undefined;
+const [python] = oldPythons;
+const dialed = [...oldJs, ...oldGo].filter(({ version, bindings }) => version === "0.3" && bindings.includes("grpc"));
+
+const servers: Server[] = [];
+
+beforeAll(async () => {
+  const port = await fixedPort();
+  servers.push(await serveFull({ port, publicGrpc: `http://127.0.0.1:${port}` }), await servePlain());
+});
+
+afterAll(() => Promise.all(servers.map((server) => server.close())));
+
+function runOverGrpc(sdk: Sdk): Promise<Report> {
+  const [full, plain] = servers;
+  return runClient(sdk, "grpc", { full: full?.url ?? "", plain: plain?.url ?? "" });
+}
+
+describe.runIf(python?.installed === true || complete)("a URL of gRPC in the card of 0.3", () => {
+  it("can be called by Python, whose caller makes the channel: every case comes out as at host:port", async () => {
+    if (python === undefined) throw new TypeError("there is no Python of 0.3");
+    const { name: release, command, clientProgram, installed } = python;
+    const report = await runOverGrpc({ name: release, command, program: [clientProgram], installed });
+    const failed = Object.keys(casesAsClient(python)).filter((name) => report.outcomes.get(name)?.ok !== true);
+    const known = failed.filter(
+      (name) => deviationOf(clientDeviations, { release, binding: "grpc", name }) === undefined,
+    );
+    expect(known, report.end).toEqual([]);
+    expect(report.outcomes.get("message")?.ok).toBe(true);
+  });
+});
+
+describe.each(dialed)("a URL of gRPC in the card of 0.3, read by $name", ({ client }) => {
+  it.runIf(client.installed || complete)("is dialed as it is, which leads nowhere", async () => {
+    const { outcomes, end } = await runOverGrpc(client);
+    expect(outcomes.get("message"), end).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/Name resolution failed|invalid target address/),
+    });
+  });
+});

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { collect } from "../../src/client/index.js";
+import { Client } from "../../src/client/node.js";
+import { TaskState } from "../../src/protocol/model.js";
+import { oldJs } from "./old-js-and-go.js";
+import { type RunningAgent, startAgent } from "./sdk-agents.js";
+
+const sdk = oldJs.find(({ name }) => name.startsWith("a2a-js "));
+// Where tests have to be complete, an SDK that is missing is a failure and not a reason to skip.
+const isReady = sdk?.agent.installed === true || process.env["CI"] !== undefined;
+
+describe.skipIf(!isReady)("an agent on a2a-js whose card leaves open which version it speaks", () => {
+  let agent: RunningAgent;
+  let card: Record<string, string>;
+
+  beforeAll(async () => {
+    if (sdk === undefined) throw new Error("the SDK is not in the table");
+    agent = await startAgent(sdk.agent);
+    const response = await fetch(`${agent.url}/.well-known/agent.json`);
+    card = (await response.json()) as Record<string, string>;
+    delete card["authentication"];
+  });
+
+  afterAll(() => agent?.[Symbol.asyncDispose]());
+
+  it("is sent each message once, in its own version", async () => {
+    await using client = await Client.connect(card);
+    for (const _ of [1, 2]) expect(await client.send("task")).toMatchObject({ status: { state: TaskState.COMPLETED } });
+    expect(client.connection?.version).toBe("0.1");
+  });
+
+  it("is subscribed to before anything else was asked of it", async () => {
+    await using starter = await Client.connect(card);
+    const first = starter.stream("stream 30 10")[Symbol.asyncIterator]();
+    const step = await first.next();
+    const payload = step.done === true ? undefined : step.value.response.payload;
+    if (payload?.case !== "task") throw new Error(`a task was wanted, not ${payload?.case}`);
+    const reading = (async () => {
+      while ((await first.next()).done !== true);
+    })();
+    await using client = await Client.connect(card, { limits: { pollMs: 50 } });
+    const task = await collect(client.subscribeToTask({ id: payload.value.id }, { timeoutMs: 20_000 }));
+    await reading;
+    if (task.$typeName !== "lf.a2a.v1.Task") throw new Error("a task was wanted, not a message");
+    const text = task.artifacts.flatMap(({ parts }) => parts.map(({ content }) => content.value)).join("");
+    expect(text).toBe(Array.from({ length: 30 }, (_, index) => `${index},`).join(""));
+    expect(client.connection?.version).toBe("0.1");
+  });
+});

@@ -1,0 +1,30 @@
+import { expect, it } from "vitest";
+import { over, type Step, streamOfSteps } from "../../../src/protocol/async/steps.js";
+
+it("a stream by hand is read with for await, and left by a break", async () => {
+  let left = 0;
+  let count = 0;
+  const next = async (): Promise<Step<number>> => ({ done: false, value: ++count });
+  const leave = async () => {
+    left += 1;
+  };
+  for await (const item of streamOfSteps(next, leave)) if (item === 3) break;
+  expect([count, left]).toEqual([3, 1]);
+});
+
+it("a stream by hand can be left while it waits, and asks for nothing more then", async () => {
+  const { promise, resolve } = Promise.withResolvers<Step<string>>();
+  let asked = 0;
+  const stream = streamOfSteps(
+    () => {
+      asked += 1;
+      return promise;
+    },
+    async () => resolve(over),
+  );
+  const waiting = stream.next();
+  expect(await stream.return()).toEqual(over);
+  expect(await waiting).toEqual(over);
+  expect(await stream.next()).toEqual(over);
+  expect(asked).toBe(1);
+});

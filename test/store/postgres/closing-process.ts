@@ -1,0 +1,31 @@
+import { postgresStore } from "../../../src/store/postgres/index.js";
+import { appendTo, newTask } from "../../../src/testing/contract/fixtures.js";
+
+// A process of its own that does nothing but open, use and close a store. It says when each is done.
+
+const [url = "", use = "used", hints = "true"] = process.argv.slice(2);
+const say = (word: string): void => void process.stdout.write(`${word}\n`);
+const store = postgresStore({ url, hints: hints === "true", pool: { max: 3 } });
+if (hints === "true") store.signals?.subscribe(() => {});
+if (use === "opened" || use === "used") await store.open?.();
+if (use === "opening") store.open?.().catch(() => {});
+if (use === "used") {
+  const heads = await Promise.all([1, 2, 3].map((n) => store.create(newTask({ id: `${process.pid}-${n}` }))));
+  for (const head of heads) await store.append(appendTo(head));
+  await Promise.all(heads.map(({ scope, id }) => store.read(scope, id)));
+  say("used");
+}
+if (use === "served") {
+  const { completed, serve } = await import("../../../src/index.js");
+  const { connectTo } = await import("../../../src/testing/index.js");
+  const card = { name: "Closing", description: "Ends", version: "1.0.0" };
+  const server = await serve({ card, store, port: 0, agent: async () => completed() });
+  await using client = await connectTo(server);
+  await client.send("go");
+  await server.close();
+  say("served");
+}
+await store.close();
+say("closed");
+await store.close();
+say("closed twice");

@@ -1,0 +1,100 @@
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openPostgres } from "../../../src/store/postgres/database.js";
+import { migrationLock } from "../../../src/store/postgres/dialect.js";
+import { postgresStore } from "../../../src/store/postgres/index.js";
+import { startTrivium } from "../../support/command.js";
+import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../../support/postgres.js";
+import { recordingLogger } from "../../support/recording-logger.js";
+import { migrateUpTo } from "../sql-queries/databases.js";
+
+let server: PostgresServer;
+let url: string;
+let other: pg.Client;
+
+beforeAll(async () => {
+  if (hasPostgres) server = await startPostgres({ settings: { fsync: "off" } });
+}, startTimeoutMs);
+afterAll(() => server?.[Symbol.asyncDispose]());
+
+/** The release before this one has made the database. */
+async function makeOld(): Promise<void> {
+  url = await server.createDatabase();
+  const { db, dialect, backend } = openPostgres({ url });
+  await migrateUpTo({ db, dialect }, 1);
+  await backend.close();
+  other = new pg.Client({ connectionString: url });
+  await other.connect();
+}
+
+/** Limits of a role, or of an operator. */
+const limited = (): string => `${url}?options=${encodeURIComponent("-c statement_timeout=200 -c lock_timeout=200")}`;
+
+/** Longer than 100 ms, and than what a client waits beyond that for a server that does not answer. */
+const longSeconds = 5.5;
+
+/** What a migration waits for, as if it had many tasks to read. */
+const obstacles = {
+  "its own statements": "lock table trivium_tasks in access exclusive mode",
+  "another process that migrates": `select pg_advisory_xact_lock(${migrationLock})`,
+};
+
+/** Stands in the way of a migration; the promise that it gives resolves when it has gone. */
+async function obstruct(what: string, seconds: number): Promise<{ readonly gone: Promise<unknown> }> {
+  await other.query(`begin; ${what}`);
+  return { gone: other.query(`select pg_sleep(${seconds}); commit`) };
+}
+
+describe.skipIf(!hasPostgres)("a migration that takes long", () => {
+  beforeEach(makeOld);
+  afterEach(() => other.end());
+
+  it.each(Object.entries(obstacles))(
+    "is not cut off while it waits for %s, and says how far it is",
+    async (_, what) => {
+      const { log, logger } = recordingLogger();
+      const store = postgresStore({ url: limited(), statementTimeoutMs: 100, logger });
+      const { gone } = await obstruct(what, longSeconds);
+      await Promise.all([store.open?.(), gone]);
+      await store.close();
+      const [first, ...rest] = log.filter(({ level }) => level === "info");
+      const step = what.startsWith("lock") ? "schema 2 \\(counters by time\\), statement 3 of 3" : "waiting for others";
+      expect(first?.message).toMatch(
+        new RegExp(`^migrating the database from schema 1 to 2: ${step}, [\\d.]+ s so far$`),
+      );
+      expect(first?.fields).toMatchObject({ from: 1, to: 2, seconds: expect.any(Number) });
+      expect(rest.at(-1)?.message).toMatch(/^the database has been migrated from schema 1 to 2 in [\d.]+ s$/);
+    },
+  );
+
+  it("of trivium db migrate prints on stderr how far it is", async () => {
+    await other.query(`begin; ${obstacles["its own statements"]}`);
+    const child = startTrivium(["db", "migrate", "--store", limited()]);
+    const stdout = text(child.stdout);
+    const ended = once(child, "close");
+    const lines = createInterface({ input: child.stderr })[Symbol.asyncIterator]();
+    const { value: first } = await lines.next();
+    await other.query("commit");
+    const rest: unknown[] = [];
+    for await (const line of { [Symbol.asyncIterator]: () => lines }) rest.push(line);
+    expect(first).toMatch(
+      /^migrating the database from schema 1 to 2: schema 2 .*, statement 3 of 3, [\d.]+ s so far$/,
+    );
+    expect(rest.at(-1)).toMatch(/^the database has been migrated from schema 1 to 2 in [\d.]+ s$/);
+    expect(JSON.parse(await stdout)).toEqual({ version: 2, latest: 2, pending: [] });
+    expect((await ended)[0]).toBe(0);
+  });
+
+  it("leaves the limits of all other statements as they are", async () => {
+    const { logger } = recordingLogger();
+    const store = postgresStore({ url, statementTimeoutMs: 100, logger });
+    await store.open?.();
+    const { gone } = await obstruct("lock table trivium_instances in access exclusive mode", 0.5);
+    await expect(store.renew("here", 1_000)).rejects.toMatchObject({ failure: "locked" });
+    await gone;
+    await store.close();
+  });
+});
