@@ -17,22 +17,21 @@ export function addViolation(violations: Violations, description: string): void 
   if (violations.length < violationsMax) violations.push({ field: "", description });
 }
 
-/** Says that the violations noted since `from` lie inside of the member `name`; mostly there are none. */
+/** Says that the violations noted since `from` lie inside of the member `name`. Mostly there are none. */
 export function underMember(violations: Violations, from: number, name: string): void {
-  if (violations.length === from) return;
-  const shown = name.length > shownKeyLength ? `${name.slice(0, shownKeyLength)}…` : name;
-  for (const violation of violations.slice(from)) {
-    const { field } = violation;
-    violation.field = field === "" || field.startsWith("[") ? shown + field : `${shown}.${field}`;
-  }
+  if (violations.length !== from) prefix(violations, from, name);
 }
 
 /** Says that the violations noted since `from` lie inside of the entry `index` of a list. */
 export function underIndex(violations: Violations, from: number, index: number): void {
-  if (violations.length === from) return;
+  if (violations.length !== from) prefix(violations, from, `[${index}]`);
+}
+
+function prefix(violations: Violations, from: number, name: string): void {
+  const shown = name.length > shownKeyLength ? `${name.slice(0, shownKeyLength)}…` : name;
   for (const violation of violations.slice(from)) {
     const { field } = violation;
-    violation.field = `[${index}]${field === "" || field.startsWith("[") ? "" : "."}${field}`;
+    violation.field = field === "" || field.startsWith("[") ? shown + field : `${shown}.${field}`;
   }
 }
 
