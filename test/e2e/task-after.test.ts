@@ -1,6 +1,6 @@
 import { A2AError, artifact, type Message, reply, working } from "trivium";
 import { expect, it } from "vitest";
-import { errorCodes } from "../../src/protocol/errors.js";
+import { errorCodes, messageInWords } from "../../src/protocol/errors.js";
 import { errorOf, messageOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { overEach, overEveryWire } from "../support/serve-agent.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
@@ -117,7 +117,9 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
       },
     });
     for (const call of [served.client.sendMessage(say("go"), {}), served.client.sendStreamingMessage(say("go"), {})]) {
-      expect(await errorOf(call)).toMatchObject(heard(served.wire, { code, message: "just so", metadata: { a: "b" } }));
+      expect(await errorOf(call)).toMatchObject(
+        heard(served.wire, { code, message: messageInWords(code, "just so"), metadata: { a: "b" } }),
+      );
     }
     expect((await served.over("in-process").listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);
   });
