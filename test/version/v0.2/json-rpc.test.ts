@@ -50,7 +50,10 @@ describe("0.2", () => {
 
   it("never says -32007, which it does not know", () => {
     const error = new A2AError("extendedAgentCardNotConfigured", "none");
-    expect(face.writeError(error, undefined)).toEqual({ code: -32004, message: "This operation is not supported: none" });
+    expect(face.writeError(error, undefined)).toEqual({
+      code: -32004,
+      message: "This operation is not supported: none",
+    });
     const other = new A2AError("taskNotCancelable", "none");
     expect(face.writeError(other, undefined)).toEqual({ code: -32002, message: "none" });
   });
