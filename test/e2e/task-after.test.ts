@@ -4,7 +4,7 @@ import { errorCodes, messageInWords } from "../../src/protocol/errors.js";
 import { errorOf, messageOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { overEach, overEveryWire } from "../support/serve-agent.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
-import { heard, wiresThat } from "../support/wires.js";
+import { heard, wireRow, wiresThat } from "../support/wires.js";
 
 // What a send turns out to be when the agent takes its time, or refuses.
 
@@ -116,9 +116,12 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
         throw new A2AError(code, "just so", { metadata: { a: "b" } });
       },
     });
+    // JSON-RPC has one error for content that is not accepted and for a body that is not read.
+    const isNamed = code === "unsupportedMediaType" && wireRow(served.wire).binding === "json-rpc";
+    const told = isNamed ? "contentTypeNotSupported" : code;
     for (const call of [served.client.sendMessage(say("go"), {}), served.client.sendStreamingMessage(say("go"), {})]) {
       expect(await errorOf(call)).toMatchObject(
-        heard(served.wire, { code, message: messageInWords(code, "just so"), metadata: { a: "b" } }),
+        heard(served.wire, { code: told, message: messageInWords(told, "just so"), metadata: { a: "b" } }),
       );
     }
     expect((await served.over("in-process").listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);

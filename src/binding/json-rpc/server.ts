@@ -197,8 +197,9 @@ function failure(known: Known, thrown: A2AError): HttpReply {
 
 /** HTTP alone tells a body that cannot be read from content that is not accepted: the protocol has one error for both. */
 function inOwnWords(error: A2AError): A2AError {
-  if (error.code !== "unsupportedMediaType") return error;
-  return toldError(new A2AError("contentTypeNotSupported", error.message));
+  const { code, message, cause, violations, metadata } = error;
+  if (code !== "unsupportedMediaType") return error;
+  return toldError(new A2AError("contentTypeNotSupported", message, { cause, violations, metadata }));
 }
 
 function failureEvent(known: Known, error: A2AError): string {
