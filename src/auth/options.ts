@@ -68,7 +68,7 @@ export interface CredentialEnvironment {
   readonly fetch: Fetch;
   /** Where the card was read from; `undefined`: the caller has brought it along. */
   readonly cardUrl?: string | undefined;
-  /** Its timers keep the process alive: somebody waits for each of them. Default: the machine's time. */
+  /** Its timers keep the process alive. Default: the system clock. */
   readonly clock?: Clock | undefined;
   /** Secrets may go to authorization servers without TLS that are not on this machine. Default: false. */
   readonly allowPlaintext?: boolean | undefined;

@@ -100,7 +100,7 @@ export const mediaType: Rule = (value, path) => {
     : [`${path} must be a media type such as "text/plain", not ${shown(value)}`];
 };
 
-/** `host:port`, where an IPv6 address stands in brackets, or a URL of these alone: `https://host:port`. */
+/** `host:port`, with an IPv6 address in brackets, or a URL without a path: `https://host:port`. */
 export const grpcAddress: Rule = (value, path) => {
   const problems = text(value, path);
   if (problems.length > 0) return problems;

@@ -176,7 +176,7 @@ function isCard(agent: AgentCard | JsonObject): agent is AgentCard {
 
 type NetworkFacts = Pick<NetworkOptions, "namedBy" | "cardUrl"> & { readonly limits: ClientLimits };
 
-/** A `fetch` of the caller's own takes the place of ours, and not of the policy: gRPC opens its own connections. */
+/** A custom `fetch` replaces ours but not the address policy, which gRPC's own connections still need. */
 function networkOf(
   { fetch, tls, allowPrivate }: ClientOptions,
   platform: Platform,

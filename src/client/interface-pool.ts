@@ -149,7 +149,7 @@ export class InterfacePool implements Attempt {
     if (client.isGuess && !settled && (asks || sends(operation)) && isUnknownMethod(error)) {
       this.#rest(candidate, reasonOf(error));
       denied.push(candidate);
-      // What it does not know may be the question alone: when nobody else takes the call either it shall have it.
+      // It may only lack the probe's method, so it gets the call if no other interface takes it.
       if (asks) tries.push({ candidate, asks: false });
       return true;
     }

@@ -73,7 +73,7 @@ function exhausted(whose: string, limit: number): A2AError {
   });
 }
 
-/** The answer to whoever comes too late. */
+/** The error for calls during shutdown. */
 export function shuttingDown(): A2AError {
   return new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
 }

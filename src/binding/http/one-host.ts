@@ -1,8 +1,7 @@
 import type { HttpReply } from "./http.js";
 import type { NodeIncoming } from "./node-body.js";
 
-// A request that names two hosts is read in two ways by those it passes: whoever judges one of them may have judged the
-// other (RFC 9112 section 3.2, RFC 9113 section 8.3.1). Node keeps the first one without a word.
+// A request with two hosts is ambiguous: a proxy may check one of them and the server use the other (RFC 9112 section 3.2, RFC 9113 section 8.3.1). Node keeps the first one without a word.
 
 /** The answer to a request that names more than one host; whatever else it says is not read. */
 export const twoHosts: HttpReply = {

@@ -14,6 +14,6 @@ export interface LiveTaskDeps {
   readonly limits: CoreLimits;
   readonly instance: string;
   readonly lease: Lease;
-  /** Tasks that were given up because the store failed, by id: nobody knows what they were left as. */
+  /** Tasks abandoned after store failures, by id: their stored state is unknown. */
   readonly lost: Map<string, { readonly scope: Scope; readonly since: number }>;
 }

@@ -54,7 +54,7 @@ function mayPark({ aborted }: EndingTurn): boolean {
   return aborted === undefined || aborted.kind === "Draining";
 }
 
-// The record does not say that the turn has ended: whoever waits for its answer goes on waiting.
+// The record does not end the turn, so senders keep waiting.
 async function endParked(turn: EndingTurn, park: Park): Promise<void> {
   const { pen, inbox, runtime } = turn;
   if (pen.live === undefined) return;
