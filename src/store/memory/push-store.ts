@@ -10,8 +10,6 @@ export interface MemoryPushStoreOptions {
   readonly maxBytes?: number | undefined;
 }
 
-type ByConfig = Map<string, PushRegistration>;
-
 /** A push store beside tasks in memory. */
 export interface MemoryPushStore extends PushStore {
   /** Deletes all registrations of a task. */
@@ -23,106 +21,134 @@ export interface MemoryPushStore extends PushStore {
  * released, whether or not there is anything to tell.
  */
 export function memoryPushStore(options: MemoryPushStoreOptions = {}): MemoryPushStore {
-  const { maxBytes = 64 * 2 ** 20 } = options;
-  const tasks = new Map<number, ByConfig>();
-  /** Those that nobody delivers, by `nameOf`. */
-  const free = new Map<string, PushRegistration>();
-  /** Those that were settled, by `nameOf`, the oldest first. */
-  const settled = new Map<string, PushRegistration>();
-  let bytes = 0;
-
-  function keep(registration: PushRegistration, configs: ByConfig): void {
-    configs.set(registration.config.id, registration);
-    unlist(registration);
-    if (registration.settled === true) settled.set(nameOf(registration), registration);
-    else if (registration.holder === "") free.set(nameOf(registration), registration);
-  }
-
-  function unlist(registration: PushRegistration): void {
-    free.delete(nameOf(registration));
-    settled.delete(nameOf(registration));
-  }
-
-  function drop(registration: PushRegistration): void {
-    const configs = tasks.get(registration.key);
-    if (configs?.delete(registration.config.id) !== true) return;
-    bytes -= bytesOf(registration);
-    unlist(registration);
-    if (configs.size === 0) tasks.delete(registration.key);
-  }
-
-  function makeRoom(growth: number): void {
-    for (const oldest of settled.values()) {
-      if (bytes + growth <= maxBytes) return;
-      drop(oldest);
-    }
-  }
-
-  function store(registration: PushRegistration, configs: ByConfig): void {
-    const growth = bytesOf(registration) - bytesOf(configs.get(registration.config.id));
-    // What is replaced does not make room for what replaces it.
-    settled.delete(nameOf(registration));
-    if (growth > 0) makeRoom(growth);
-    if (growth > 0 && bytes + growth > maxBytes) {
-      throw new A2AError("resourceExhausted", `push configurations take more than ${maxBytes} bytes of memory`);
-    }
-    bytes += growth;
-    keep(registration, configs);
-    tasks.set(registration.key, configs);
-  }
-
-  // Changes what takes no more room.
-  function change(registration: PushRegistration, changes: Partial<PushRegistration>) {
-    const changed = { ...registration, ...changes };
-    const configs = tasks.get(registration.key);
-    if (configs !== undefined) keep(changed, configs);
-    return changed;
-  }
-
+  const kept = new Registrations(options.maxBytes ?? 64 * 2 ** 20);
   return {
     async set(registration, max) {
       checkRegistration(registration);
-      const configs: ByConfig = tasks.get(registration.key) ?? new Map();
-      if (!configs.has(registration.config.id) && configs.size >= max) return "full";
-      store(registration, configs);
+      const isNew = kept.get(registration.key, registration.config.id) === undefined;
+      if (isNew && kept.ofTask(registration.key).length >= max) return "full";
+      kept.put(registration);
       return "stored";
     },
     async get(key, id) {
-      return tasks.get(key)?.get(id);
+      return kept.get(key, id);
     },
     async list(key) {
-      return [...(tasks.get(key)?.values() ?? [])];
+      return kept.ofTask(key);
     },
     async delete(key, id) {
-      const registration = tasks.get(key)?.get(id);
-      if (registration !== undefined) drop(registration);
+      const registration = kept.get(key, id);
+      if (registration !== undefined) kept.drop(registration);
     },
     async advance(key, id, cursor) {
-      const registration = tasks.get(key)?.get(id);
-      if (registration !== undefined && cursor > registration.cursor) change(registration, { cursor });
+      const registration = kept.get(key, id);
+      if (registration !== undefined && cursor > registration.cursor) kept.change(registration, { cursor });
     },
     async settle(key, id, { holder, cursor }) {
-      const registration = tasks.get(key)?.get(id);
-      if (registration?.holder === holder) change(registration, { cursor, holder: "", settled: true });
+      const registration = kept.get(key, id);
+      if (registration?.holder === holder) kept.change(registration, { cursor, holder: "", settled: true });
     },
     async adopt(instance, limit) {
-      const adopted = [...free.values()].slice(0, limit);
-      return adopted.map((registration) => change(registration, { holder: instance }));
+      return kept.undelivered(limit).map((registration) => kept.change(registration, { holder: instance }));
     },
     async release(instance) {
-      const held = [...tasks.values()].flatMap((configs) => [...configs.values()]);
-      for (const registration of held) if (registration.holder === instance) change(registration, { holder: "" });
+      for (const registration of kept.heldBy(instance)) kept.change(registration, { holder: "" });
     },
     forget(key) {
-      for (const registration of tasks.get(key)?.values() ?? []) drop(registration);
+      for (const registration of kept.ofTask(key)) kept.drop(registration);
     },
     async close() {
-      tasks.clear();
-      free.clear();
-      settled.clear();
-      bytes = 0;
+      kept.clear();
     },
   };
+}
+
+type ByConfig = Map<string, PushRegistration>;
+
+/** All registrations, by task and id, within a number of bytes. */
+class Registrations {
+  readonly #maxBytes: number;
+  readonly #tasks = new Map<number, ByConfig>();
+  /** Those that nobody delivers, by `nameOf`. */
+  readonly #free = new Map<string, PushRegistration>();
+  /** Those that were settled, by `nameOf`, the oldest first. */
+  readonly #settled = new Map<string, PushRegistration>();
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get(key: number, id: string): PushRegistration | undefined {
+    return this.#tasks.get(key)?.get(id);
+  }
+
+  ofTask(key: number): PushRegistration[] {
+    return [...(this.#tasks.get(key)?.values() ?? [])];
+  }
+
+  undelivered(limit: number): PushRegistration[] {
+    return [...this.#free.values()].slice(0, limit);
+  }
+
+  heldBy(instance: string): PushRegistration[] {
+    const all = [...this.#tasks.values()].flatMap((configs) => [...configs.values()]);
+    return all.filter(({ holder }) => holder === instance);
+  }
+
+  put(registration: PushRegistration): void {
+    const configs: ByConfig = this.#tasks.get(registration.key) ?? new Map();
+    const growth = bytesOf(registration) - bytesOf(configs.get(registration.config.id));
+    // What is replaced does not make room for what replaces it.
+    this.#settled.delete(nameOf(registration));
+    if (growth > 0) this.#makeRoom(growth);
+    if (growth > 0 && this.#bytes + growth > this.#maxBytes) {
+      throw new A2AError("resourceExhausted", `push configurations take more than ${this.#maxBytes} bytes of memory`);
+    }
+    this.#bytes += growth;
+    this.#keep(registration, configs);
+    this.#tasks.set(registration.key, configs);
+  }
+
+  /** Changes what takes no more room. */
+  change(registration: PushRegistration, changes: Partial<PushRegistration>): PushRegistration {
+    const changed = { ...registration, ...changes };
+    const configs = this.#tasks.get(registration.key);
+    if (configs !== undefined) this.#keep(changed, configs);
+    return changed;
+  }
+
+  drop(registration: PushRegistration): void {
+    const configs = this.#tasks.get(registration.key);
+    if (configs?.delete(registration.config.id) !== true) return;
+    this.#bytes -= bytesOf(registration);
+    this.#unlist(registration);
+    if (configs.size === 0) this.#tasks.delete(registration.key);
+  }
+
+  clear(): void {
+    for (const map of [this.#tasks, this.#free, this.#settled]) map.clear();
+    this.#bytes = 0;
+  }
+
+  #keep(registration: PushRegistration, configs: ByConfig): void {
+    configs.set(registration.config.id, registration);
+    this.#unlist(registration);
+    if (registration.settled === true) this.#settled.set(nameOf(registration), registration);
+    else if (registration.holder === "") this.#free.set(nameOf(registration), registration);
+  }
+
+  #unlist(registration: PushRegistration): void {
+    this.#free.delete(nameOf(registration));
+    this.#settled.delete(nameOf(registration));
+  }
+
+  #makeRoom(growth: number): void {
+    for (const oldest of this.#settled.values()) {
+      if (this.#bytes + growth <= this.#maxBytes) return;
+      this.drop(oldest);
+    }
+  }
 }
 
 const nameOf = ({ key, config }: PushRegistration): string => `${key} ${config.id}`;

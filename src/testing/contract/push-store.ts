@@ -38,6 +38,7 @@ export function pushStoreContract(
 ): readonly ContractTest[] {
   return testsOf((suite) => {
     configTests(suite, make);
+    settledTests(suite, make);
     adoptionTests(suite, make);
     if (besideTasks) livenessTests(suite, make);
   });
@@ -109,7 +110,26 @@ function configTests({ describe, it }: Suite, make: MakePushStore): void {
       }),
     );
     it(
-      "keeps what is settled, with its cursor, for as long as nobody sets it anew",
+      "moves a cursor forward, never back, and not for what is gone",
+      withSubject(make, async ({ store }) => {
+        await store.set(registration(1, "a", { cursor: 2 }), 10);
+        const cursors = [];
+        for (const cursor of [5, 4, 6]) {
+          await store.advance(1, "a", cursor);
+          cursors.push((await store.get(1, "a"))?.cursor);
+        }
+        assert.deepEqual(cursors, [5, 5, 6]);
+        await store.advance(1, "none", 9);
+        assert.equal((await store.list(1)).length, 1);
+      }),
+    );
+  });
+}
+
+function settledTests({ describe, it }: Suite, make: MakePushStore): void {
+  describe("settled push configurations", () => {
+    it(
+      "are kept, with their cursor, for as long as nobody sets them anew",
       withSubject(make, async ({ store }) => {
         const set = registration(1, "a", { cursor: 2 });
         await store.set(set, 10);
@@ -126,27 +146,13 @@ function configTests({ describe, it }: Suite, make: MakePushStore): void {
       }),
     );
     it(
-      "settles nothing that is gone, or that another instance holds",
+      "are never those that are gone, or that another instance holds",
       withSubject(make, async ({ store }) => {
         const set = registration(1, "a", { cursor: 2, holder: "elsewhere" });
         await store.set(set, 10);
         await store.settle(1, "a", { holder: "here", cursor: 5 });
         await store.settle(1, "none", { holder: "here", cursor: 5 });
         assert.deepEqual((await store.list(1)).map(plain), [set].map(plain));
-      }),
-    );
-    it(
-      "moves a cursor forward, never back, and not for what is gone",
-      withSubject(make, async ({ store }) => {
-        await store.set(registration(1, "a", { cursor: 2 }), 10);
-        const cursors = [];
-        for (const cursor of [5, 4, 6]) {
-          await store.advance(1, "a", cursor);
-          cursors.push((await store.get(1, "a"))?.cursor);
-        }
-        assert.deepEqual(cursors, [5, 5, 6]);
-        await store.advance(1, "none", 9);
-        assert.equal((await store.list(1)).length, 1);
       }),
     );
   });
