@@ -112,5 +112,5 @@ function methodOf(method: DescMethod): unknown[] {
 }
 
 function camelCase(name: string): string {
-  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  return name.replace(/_(.)/g, (_, payload: string) => payload.toUpperCase());
 }

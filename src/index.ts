@@ -18,7 +18,7 @@ export type { Clock, PushStore, Signals, Store, TaskStore } from "./core/ports.j
 export { merge } from "./core/turn/run-agent.js";
 export { type Gateway, gateway } from "./gateway/gateway.js";
 export type { GatewayOptions, UpstreamOptions } from "./gateway/options.js";
-export type { Binding, CallOptions, Entrance, Principal } from "./protocol/context.js";
+export type { Binding, CallOptions, CallOrigin, Principal } from "./protocol/context.js";
 export {
   A2AError,
   ConnectionError,
@@ -68,7 +68,7 @@ export type { InProcessAgent } from "./server/host.js";
 export { defaultLimits, type Limits } from "./server/limits.js";
 export type {
   AgentOptions,
-  DoorwayOptions,
+  HostOptions,
   ListenOptions,
   PushOptions,
   ServeOptions,

@@ -26,7 +26,7 @@ export function pickRequirement(
   const secrets = secretsByScheme(card.securitySchemes, options);
   const reasons: string[] = [];
   for (const alternative of alternativesOf(card)) {
-    const met = meet(alternative, { card, secrets, environment });
+    const met = satisfy(alternative, { card, secrets, environment });
     if (typeof met === "object") return { parts: met, unmet: undefined };
     reasons.push(met);
   }
@@ -47,7 +47,7 @@ interface Means {
 }
 
 /** The parts that meet an alternative, or why it is not met. */
-function meet(alternative: Alternative, { card, secrets, environment }: Means): readonly CredentialPart[] | string {
+function satisfy(alternative: Alternative, { card, secrets, environment }: Means): readonly CredentialPart[] | string {
   const parts: CredentialPart[] = [];
   const reasons: string[] = [];
   for (const [name, scopes] of alternative) {

@@ -3,7 +3,7 @@ import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 
 /** How long the caller of one call waits: until it aborts, its time is over, or it leaves its stream. */
-export class Attendance {
+export class CallDeadline {
   /** The caller has aborted, or its time is over. */
   isOver = false;
   /** Why it waits no longer. */

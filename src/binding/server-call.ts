@@ -2,7 +2,7 @@ import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { createContext, type OpenContext, type Principal, type ServerContext } from "../protocol/context.js";
 import { invokeStream, invokeUnary, type Operation, type Operations, type StreamItem } from "../protocol/operations.js";
 import { requestedExtensions, versionParameter } from "../protocol/service-parameters.js";
-import type { JsonRpcFace } from "../version/codec.js";
+import type { JsonRpcAdapter } from "../version/codec.js";
 import { declaredVersion } from "../version/detect.js";
 import type { CallHead, Service } from "./service.js";
 
@@ -10,12 +10,12 @@ import type { CallHead, Service } from "./service.js";
 // mask. A binding brings the head, decodes and encodes; all the rest happens here.
 
 /** What a version adapter says of the calls that come through it. */
-export type CallFace = Pick<JsonRpcFace, "version" | "callersNameTasks" | "serve">;
+export type CallAdapter = Pick<JsonRpcAdapter, "version" | "callersNameTasks" | "serve">;
 
 /** What a call is brought to, once its method, route or path is known. */
 export interface CallTarget {
   readonly operation: Operation;
-  readonly face: CallFace;
+  readonly adapter: CallAdapter;
   /** The handler as callers of the version expect it. */
   readonly handler: Operations<ServerContext>;
 }
@@ -64,16 +64,16 @@ export class ServerCall<S extends CallGate = Service> {
   }
 
   /** Calls an operation that gives one reply. */
-  unary({ handler, face, operation }: CallTarget, message: AnyMessage): Promise<AnyMessage> {
-    return invokeUnary(handler, operation, message, this.#openContext(face));
+  unary({ handler, adapter, operation }: CallTarget, message: AnyMessage): Promise<AnyMessage> {
+    return invokeUnary(handler, operation, message, this.#openContext(adapter));
   }
 
   /** Calls an operation that gives a stream, which counts until the call ends; the bytes of its request do not. */
-  stream({ handler, face, operation }: CallTarget, message: AnyMessage): AsyncIterable<StreamItem> {
+  stream({ handler, adapter, operation }: CallTarget, message: AnyMessage): AsyncIterable<StreamItem> {
     this.#leaveStream = this.service.enter({ principal: this.principal, bytes: 0, streams: true });
     this.#endRequest();
     if (this.#ended) this.end();
-    return invokeStream(handler, operation, message, this.#openContext(face));
+    return invokeStream(handler, operation, message, this.#openContext(adapter));
   }
 
   /** The caller has gone, or its deadline has passed: operations hear of it by their signal. */
@@ -95,7 +95,7 @@ export class ServerCall<S extends CallGate = Service> {
     this.#leaveRequest = noop;
   }
 
-  #openContext({ version, callersNameTasks }: CallFace): OpenContext {
+  #openContext({ version, callersNameTasks }: CallAdapter): OpenContext {
     const { principal, extensions } = this;
     const { binding, header, address } = this.#head;
     const after = header("last-event-id");
@@ -112,14 +112,14 @@ const served = new WeakMap<Operations<ServerContext>, WeakMap<object, Operations
 
 /** The handler as callers of a version expect it. */
 export function handlerFor(
-  face: Pick<CallFace, "serve">,
+  adapter: Pick<CallAdapter, "serve">,
   service: Pick<Service, "handler">,
 ): Operations<ServerContext> {
-  if (face.serve === undefined) return service.handler;
-  const byFace = served.get(service.handler) ?? new WeakMap<object, Operations<ServerContext>>();
-  served.set(service.handler, byFace);
-  const handler = byFace.get(face) ?? face.serve(service.handler);
-  byFace.set(face, handler);
+  if (adapter.serve === undefined) return service.handler;
+  const byAdapter = served.get(service.handler) ?? new WeakMap<object, Operations<ServerContext>>();
+  served.set(service.handler, byAdapter);
+  const handler = byAdapter.get(adapter) ?? adapter.serve(service.handler);
+  byAdapter.set(adapter, handler);
   return handler;
 }
 

@@ -1,10 +1,10 @@
-import type { CallAddress, Entrance, Principal, ServerContext } from "../protocol/context.js";
+import type { CallAddress, CallOrigin, Principal, ServerContext } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Operations } from "../protocol/operations.js";
 
 /** What is known of a call before a byte of its body is read. */
 export interface CallHead {
-  readonly binding: Entrance;
+  readonly binding: CallOrigin;
   /** A header or metadata value by its lower-case name. */
   readonly header: (name: string) => string | undefined;
   /** What stands behind `?` in a URL, for bindings that have one. */

@@ -6,17 +6,17 @@ import { parseVersion, versionParameter } from "../protocol/service-parameters.j
 import type { Version } from "../version/codec.js";
 import { isFresh } from "./conditional.js";
 import { unionCard } from "./union.js";
-import type { Place, Places } from "./urls.js";
+import type { Location, Locations } from "./urls.js";
 
 /** Where readers look for the card: those of today, and the oldest. */
 const cardPaths: readonly string[] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
 
-export type CardAt = (place: Place, reader: string) => AgentCard;
+export type CardAt = (location: Location, reader: string) => AgentCard;
 
 export interface CardEndpointOptions {
   /** The card for callers at one place, as readers of a version are shown it; asked once for each place that is kept. */
   readonly cardAt: CardAt;
-  readonly places: Places;
+  readonly locations: Locations;
   /** The newest first. */
   readonly versions: readonly Version[];
   /** The version whose card callers get who name none of them. Default: one card that readers of all versions understand. */
@@ -35,22 +35,22 @@ interface EncodedCard {
 
 /** Serves the card at the well-known paths (spec 8.2, 8.6): encoded once for each place and version. */
 export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
-  const { places, versions, lastModified } = options;
-  const varyBy = [...places.varyBy, ...(versions.length > 1 ? ["A2A-Version"] : [])];
+  const { locations, versions, lastModified } = options;
+  const varyBy = [...locations.varyBy, ...(versions.length > 1 ? ["A2A-Version"] : [])];
   const common = {
     "Cache-Control": `public, max-age=${options.cacheMaxAgeSeconds}`,
     "Last-Modified": lastModified.toUTCString(),
     ...(varyBy.length > 0 ? { Vary: varyBy.join(", ") } : {}),
   };
-  const cardsAt = keepRecent(keptPlaces, (place) => cardsOf(place, options));
+  const cardsAt = keepRecent(keptPlaces, (location) => cardsOf(location, options));
   return (request) => {
     if (!cardPaths.includes(request.path)) return undefined;
     if (request.method !== "GET" && request.method !== "HEAD") {
       return refusal(405, "the agent card is read by GET or HEAD", { Allow: "GET, HEAD" });
     }
-    const place = places.of(request);
-    if (place === undefined) return refusal(400, "the request names a host that cannot be one");
-    const { body, etag } = cardsAt(place)(parseVersion(request.header(versionParameter) ?? ""));
+    const location = locations.of(request);
+    if (location === undefined) return refusal(400, "the request names a host that cannot be one");
+    const { body, etag } = cardsAt(location)(parseVersion(request.header(versionParameter) ?? ""));
     const headers = { ...common, ETag: etag };
     if (isFresh(request, { etag, lastModified })) return { status: 304, headers, body: undefined };
     // HEAD has the body as well, for its length: the server leaves it out.
@@ -68,10 +68,10 @@ type CardFor = (version: string | undefined) => EncodedCard;
  * The card in the form of each version. A version that is not served, or that the card cannot be said in, is no error
  * here: the card is where a caller finds out which ones there are.
  */
-function cardsOf(place: Place, { cardAt, versions, audience = "" }: CardEndpointOptions): CardFor {
+function cardsOf(location: Location, { cardAt, versions, audience = "" }: CardEndpointOptions): CardFor {
   const pure = new Map<string, JsonObject>();
   for (const version of versions) {
-    const json = version.writeCard(cardAt(place, version.name));
+    const json = version.writeCard(cardAt(location, version.name));
     if (json !== undefined) pure.set(version.name, json);
   }
   const union = unionCard([...pure.values()]);
@@ -89,11 +89,11 @@ function encode(card: JsonObject): EncodedCard {
   return { body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"` };
 }
 
-function keepRecent(most: number, make: (place: Place) => CardFor): (place: Place) => CardFor {
+function keepRecent(most: number, make: (location: Location) => CardFor): (location: Location) => CardFor {
   const kept = new Map<string, CardFor>();
-  return (place) => {
-    const key = `${place.base} ${place.grpc}`;
-    const cards = kept.get(key) ?? make(place);
+  return (location) => {
+    const key = `${location.base} ${location.grpc}`;
+    const cards = kept.get(key) ?? make(location);
     // A map keeps the order of insertion: the first key is the one that was not asked for longest.
     kept.delete(key);
     kept.set(key, cards);

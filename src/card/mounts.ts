@@ -1,7 +1,7 @@
 import type { Binding } from "../protocol/context.js";
 import type { Version } from "../version/codec.js";
 import { isListed } from "../version/traits.js";
-import type { Place } from "./urls.js";
+import type { Location } from "./urls.js";
 
 /** An interface that really runs, wherever the agent is reached. */
 export interface Mount {
@@ -50,11 +50,11 @@ export function mountsFor(mounts: readonly Mount[], reader: string): readonly Mo
 }
 
 /** The mounts with the addresses that hold at one place. */
-export function mountedAt(mounts: readonly Mount[], place: Place): readonly Mounted[] {
+export function mountedAt(mounts: readonly Mount[], location: Location): readonly Mounted[] {
   return mounts.map(({ binding, version, path, tenant }) => ({
     binding,
     version,
     tenant,
-    url: binding === bindingTable.grpc.wire ? place.grpc : `${place.base}${path}`,
+    url: binding === bindingTable.grpc.wire ? location.grpc : `${location.base}${path}`,
   }));
 }

@@ -5,14 +5,14 @@ import type { AgentCard } from "../protocol/model.js";
 import type { Version } from "../version/codec.js";
 import { authorProblems, describeCard, placeCard, type RunningCapabilities } from "./build.js";
 import { assertNone, audienceProblems, interfaceProblems } from "./check.js";
-import { placeProblems } from "./check-places.js";
+import { addressProblems } from "./check-urls.js";
 import { type CardAt, cardEndpoint } from "./endpoint.js";
 import { extendedCard } from "./extended.js";
 import { type Mount, mountedAt, mountsFor } from "./mounts.js";
 import type { CardOptions } from "./options.js";
 import { allExtensions } from "./own-extensions.js";
 import type { Caller } from "./proxy.js";
-import { createPlaces, type Listening, type UrlOptions, urlProblems } from "./urls.js";
+import { createLocations, type Listening, type UrlOptions, urlProblems } from "./urls.js";
 
 export interface PublishOptions {
   readonly card: CardOptions;
@@ -50,26 +50,26 @@ export function publishCard(options: PublishOptions): PublishedCard {
   assertNone(audienceProblems(options.card.audience, served));
   const { cacheMaxAgeSeconds = 300, extended, audience } = options.card;
   const described = describeCard({ ...options.card, extensions: allExtensions(options.card) }, options.capabilities);
-  const places = createPlaces(options.urls, options.listening);
+  const locations = createLocations(options.urls, options.listening);
   let mounts: readonly Mount[] = [];
-  const cardAt: CardAt = (place, reader) => placeCard(described, mountedAt(mountsFor(mounts, reader), place));
+  const cardAt: CardAt = (location, reader) => placeCard(described, mountedAt(mountsFor(mounts, reader), location));
   const endpoint = () =>
     cardEndpoint({
       cardAt,
-      places,
+      locations,
       versions,
       audience,
       cacheMaxAgeSeconds,
       lastModified: new Date(options.now()),
     });
   const card = (caller?: Caller, version = versions[0].name) =>
-    cardAt((caller && places.of(caller)) ?? places.own(), version);
+    cardAt((caller && locations.of(caller)) ?? locations.own(), version);
   // Nobody can ask before something is mounted, and there would be nothing to say.
   let current: HttpEndpoint = () => undefined;
   return {
     endpoint: (request) => current(request),
     mount(next) {
-      const own = places.own();
+      const own = locations.own();
       assertNone(interfaceProblems(mountedAt(next, own)));
       const shown = (reader: string) => placeCard(described, mountedAt(mountsFor(next, reader), own));
       assertNone(documentProblems(shown, versions, audience));
@@ -95,7 +95,7 @@ function documentProblems(
 ): readonly string[] {
   return versions.flatMap((version) => {
     const pure = version.writeCard(shown(version.name));
-    if (pure !== undefined) return placeProblems(version.name, pure);
+    if (pure !== undefined) return addressProblems(version.name, pure);
     if (version.name !== audience) return [];
     return [`card.audience is ${audience}, but nothing is mounted that its readers can call: mount another binding`];
   });

@@ -25,41 +25,41 @@ export interface Listening {
 }
 
 /** Addresses that a caller can use. */
-export interface Place {
+export interface Location {
   /** What the paths of HTTP bindings follow; does not end in a slash. */
   readonly base: string;
   /** `host:port`, or the URL that was given in its place. */
   readonly grpc: string;
 }
 
-export interface Places {
+export interface Locations {
   /** Where a caller reaches the agent, or `undefined` when it, or a proxy, names a host that cannot be one. */
-  of(caller: Caller): Place | undefined;
+  of(caller: Caller): Location | undefined;
   /** Where the agent is reached when nobody asks. */
-  own(): Place;
+  own(): Location;
   /** Request headers that `of` depends on, beside `Host`, which every cache knows of. */
   readonly varyBy: readonly string[];
 }
 
 /** Makes the places of options that `urlProblems` finds well. */
-export function createPlaces(options: UrlOptions, listening: () => Listening): Places {
+export function createLocations(options: UrlOptions, listening: () => Listening): Locations {
   const { publicUrl, publicGrpc, trustProxy = false, basePath = "" } = options;
-  const place = (origin: URL, path: string): Place => ({
+  const location = (origin: URL, path: string): Location => ({
     base: `${origin.origin}${path}`,
     grpc: publicGrpc ?? grpcAt(origin, listening().grpcPort),
   });
   if (publicUrl !== undefined) {
     const origin = new URL(publicUrl);
-    const own = () => place(origin, origin.pathname.replace(/\/+$/, ""));
+    const own = () => location(origin, origin.pathname.replace(/\/+$/, ""));
     return { of: own, own, varyBy: [] };
   }
   const forwarded = forwardedBy(trustProxy);
-  const own = () => place(new URL(listening().origin), basePath);
-  const of = (caller: Caller): Place | undefined => {
+  const own = () => location(new URL(listening().origin), basePath);
+  const of = (caller: Caller): Location | undefined => {
     const outside = forwarded(caller);
     const origin = originOf(caller, outside, listening);
     if (origin === undefined || !prefixForm.test(outside?.prefix ?? "")) return undefined;
-    return place(origin, (outside?.prefix ?? "").replace(/\/$/, "") + basePath);
+    return location(origin, (outside?.prefix ?? "").replace(/\/$/, "") + basePath);
   };
   return { of, own, varyBy: trustProxy === false ? [] : forwardedHeaders };
 }

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ConnectOptions } from "../client/connect.js";
 import type { CallOptions } from "../protocol/context.js";
 import { invokeStream, invokeUnary, type Operation, operations } from "../protocol/operations.js";
-import type { JsonRpcFace } from "../version/codec.js";
+import type { JsonRpcAdapter } from "../version/codec.js";
 import { v1 } from "../version/v1.0/v1.js";
 import { type VersionName, versionTable } from "../version/versions.js";
 import { addCallerOptions, type CallerFlags, credentialsOf, understood } from "./caller.js";
@@ -61,7 +61,7 @@ interface CallArguments {
 }
 
 async function call(command: Command, { url, operation, json }: CallArguments, flags: CallFlags): Promise<void> {
-  const face = jsonFace();
+  const adapter = jsonAdapter();
   const target = understood(command, () => targetOf(url, flags.binding));
   const credentials = understood(command, () => credentialsOf(flags));
   if (flags.credential !== undefined && target.kind === "interface") {
@@ -69,15 +69,15 @@ async function call(command: Command, { url, operation, json }: CallArguments, f
   }
   const source = json === "-" ? await text(process.stdin) : json;
   const input = understood(command, () => JSON.parse(source) as JsonValue, "the request is no JSON: ");
-  const request = face.codec(operation).readRequest(input);
+  const request = adapter.codec(operation).readRequest(input);
   await interruptible(async (signal) => {
     await using client = await connect(target, { ...connectOptions(flags), credentials, signal });
     const options: CallOptions = { signal, extensions: flags.extension, after: flags.lastEventId };
     if (!operation.streams) {
       const reply = await invokeUnary(client.operations, operation, request, options);
-      return printJson(face.codec(operation).writeReply(reply, request));
+      return printJson(adapter.codec(operation).writeReply(reply, request));
     }
-    const writer = face.writeStream(operation, request);
+    const writer = adapter.writeStream(operation, request);
     for await (const item of invokeStream(client.operations, operation, request, options)) {
       for (const { payload, id = null } of writer.write(item)) {
         await print(flags.ids ? `{"id":${JSON.stringify(id)},"event":${payload}}` : payload);
@@ -103,7 +103,7 @@ function connectOptions({
   };
 }
 
-function jsonFace(): JsonRpcFace {
+function jsonAdapter(): JsonRpcAdapter {
   if (v1.jsonRpc === undefined) throw new TypeError(`version ${v1.name} has no JSON`);
   return v1.jsonRpc;
 }

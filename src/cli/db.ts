@@ -3,14 +3,14 @@ import type { Retention } from "../store/sql/rows.js";
 import { understood } from "./caller.js";
 import { durationMs } from "./duration.js";
 import { print, printJson } from "./print.js";
-import { type DatabasePlace, databasePlace } from "./store-place.js";
+import { type DatabaseLocation, databaseLocation } from "./store-location.js";
 
 interface StoreFlags {
   readonly store: string;
 }
 
 interface SqlFlags {
-  readonly dialect: DatabasePlace["kind"];
+  readonly dialect: DatabaseLocation["kind"];
   readonly from: number;
 }
 
@@ -31,14 +31,14 @@ export function addDb(program: Command): void {
     .helpCommand(false);
   withStore(db.command("status").description("print which schema a database has, as JSON")).action(
     async (flags: StoreFlags, command: Command) => {
-      const place = placeOf(flags, command);
-      await printJson(await (await databases()).status(place));
+      const location = locationOf(flags, command);
+      await printJson(await (await databases()).status(location));
     },
   );
   withStore(db.command("migrate").description("bring the schema of a database up to date, or make it")).action(
     async (flags: StoreFlags, command: Command) => {
-      const place = placeOf(flags, command);
-      await printJson(await (await databases()).migrate(place, (line) => process.stderr.write(`${line}\n`)));
+      const location = locationOf(flags, command);
+      await printJson(await (await databases()).migrate(location, (line) => process.stderr.write(`${line}\n`)));
     },
   );
   db.command("sql")
@@ -54,8 +54,8 @@ export function addDb(program: Command): void {
   addPrune(db);
   const afterwards = "run it once after putting a database back to an earlier state, before a server starts on it";
   withStore(db.command("restored").description(afterwards)).action(async (flags: StoreFlags, command: Command) => {
-    const place = placeOf(flags, command);
-    await printJson(await (await databases()).restored(place));
+    const location = locationOf(flags, command);
+    await printJson(await (await databases()).restored(location));
   });
 }
 
@@ -72,8 +72,8 @@ function addPrune(db: Command): void {
       age("--sends-older-than <time>", "what is remembered of sends that are done once", false).default(day, "1d"),
     )
     .action(async (flags: PruneFlags, command: Command) => {
-      const place = placeOf(flags, command);
-      await printJson(await (await databases()).prune(place, retentionOf(flags)));
+      const location = locationOf(flags, command);
+      await printJson(await (await databases()).prune(location, retentionOf(flags)));
     });
 }
 
@@ -94,8 +94,8 @@ function withStore(command: Command): Command {
   );
 }
 
-function placeOf({ store }: StoreFlags, command: Command): DatabasePlace {
-  return understood(command, () => databasePlace(store));
+function locationOf({ store }: StoreFlags, command: Command): DatabaseLocation {
+  return understood(command, () => databaseLocation(store));
 }
 
 function databases(): Promise<typeof import("./db/databases.js")> {

@@ -7,7 +7,7 @@ import { understood } from "./caller.js";
 import { stderrLogger } from "./logger.js";
 import { packageVersion } from "./package-version.js";
 import { assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
-import { openStorage, placeText, type StorePlace, storePlace } from "./store-place.js";
+import { locationText, openStorage, type StoreLocation, storeLocation } from "./store-location.js";
 
 /** Flags of `trivium demo`. */
 interface DemoFlags extends ServingFlags {
@@ -38,10 +38,10 @@ export function addDemo(program: Command): void {
 }
 
 async function run(flags: DemoFlags, command: Command): Promise<void> {
-  const place = understood(command, () => storePlace(flags.store));
+  const location = understood(command, () => storeLocation(flags.store));
   await assertShared(flags.host, "--anonymous", flags.anonymous);
   const logger = stderrLogger(flags.logLevel);
-  const store = await openStorage(place, logger);
+  const store = await openStorage(location, logger);
   // The demo is an example, not a part of the library. It is loaded only by this command.
   const { greeting, serveDemo } = await import("../../examples/demo/server.js");
   const { port, host, anonymous, allowedHost: allowedHosts } = flags;
@@ -56,12 +56,12 @@ async function run(flags: DemoFlags, command: Command): Promise<void> {
     throw new Error(`port ${port} on ${host} is taken: choose another one with --port`);
   }
   endOnSignals(server, store, logger);
-  process.stdout.write(greeting(server, keptText(place)));
+  process.stdout.write(greeting(server, keptText(location)));
 }
 
-function keptText(place: StorePlace): string {
-  if (place.kind === "memory") return "Tasks are kept in memory and end with this process.";
-  return `Tasks are kept in ${placeText(place)} and are there again after a restart.`;
+function keptText(location: StoreLocation): string {
+  if (location.kind === "memory") return "Tasks are kept in memory and end with this process.";
+  return `Tasks are kept in ${locationText(location)} and are there again after a restart.`;
 }
 
 // The server can handle signals itself, but it does not close the store.

@@ -3,19 +3,19 @@ import { createNodeFetch } from "../binding/fetch/node-fetch.js";
 import { createCardCache } from "./card/card-cache.js";
 import { type ClientFactory, clientFactory } from "./connect.js";
 import type { NetworkOptions, Platform } from "./platform.js";
-import { grpcFaceOf, named, type TransportFactory, webTransports } from "./transports.js";
+import { grpcAdapterOf, named, type TransportFactory, webTransports } from "./transports.js";
 import type { KnownVersions } from "./versions.js";
 
 /** gRPC is loaded when a card names it: that takes longer than the rest of a first call. */
 const grpcTransport = (versions: KnownVersions): TransportFactory => ({
   ...named(versions, "grpc"),
   create: async ({ url, version }, setting) => {
-    const [{ createGrpcTransport }, face] = await Promise.all([
+    const [{ createGrpcTransport }, adapter] = await Promise.all([
       import("../binding/grpc/client.js"),
-      grpcFaceOf(versions, version),
+      grpcAdapterOf(versions, version),
     ]);
     const { tls, isSecure, ...rest } = setting;
-    return createGrpcTransport({ ...rest, address: url, face, tls: isSecure(url) ? (tls ?? true) : undefined });
+    return createGrpcTransport({ ...rest, address: url, adapter, tls: isSecure(url) ? (tls ?? true) : undefined });
   },
 });
 

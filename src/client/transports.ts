@@ -6,7 +6,7 @@ import type { Transport } from "../binding/transport.js";
 import { bindingTable } from "../card/mounts.js";
 import type { Binding } from "../protocol/context.js";
 import type { Fetch } from "../protocol/fetch.js";
-import type { GrpcFace, Version } from "../version/codec.js";
+import type { GrpcAdapter, Version } from "../version/codec.js";
 import type { KnownVersions } from "./versions.js";
 
 /** Where an interface is, and in which version it is spoken to. */
@@ -49,23 +49,27 @@ export function webTransports(versions: KnownVersions): readonly TransportFactor
     {
       ...named(versions, "json-rpc"),
       create: async ({ url, version, isGuess }, setting) => {
-        const face = await faceOf(versions, version, ({ jsonRpc }) => jsonRpc);
-        return createJsonRpcTransport({ ...setting, url, face, isGuess });
+        const adapter = await adapterOf(versions, version, ({ jsonRpc }) => jsonRpc);
+        return createJsonRpcTransport({ ...setting, url, adapter, isGuess });
       },
     },
     {
       ...named(versions, "http-json"),
       create: async ({ url, version }, setting) =>
-        createHttpJsonTransport({ ...setting, url, face: await faceOf(versions, version, ({ httpJson }) => httpJson) }),
+        createHttpJsonTransport({
+          ...setting,
+          url,
+          adapter: await adapterOf(versions, version, ({ httpJson }) => httpJson),
+        }),
     },
     {
       ...named(versions, "connect"),
       create: async ({ url, version }, setting) => {
-        const [{ createConnectTransport }, face] = await Promise.all([
+        const [{ createConnectTransport }, adapter] = await Promise.all([
           import("../binding/connect/client.js"),
-          faceOf(versions, version, ({ grpc }) => grpc),
+          adapterOf(versions, version, ({ grpc }) => grpc),
         ]);
-        return createConnectTransport({ ...setting, url, face });
+        return createConnectTransport({ ...setting, url, adapter });
       },
     },
   ];
@@ -81,18 +85,18 @@ export function named(
 }
 
 /** How gRPC looks at an agent of a version, which may have it in the form of another one. */
-export function grpcFaceOf(versions: KnownVersions, version: string): Promise<GrpcFace> {
+export function grpcAdapterOf(versions: KnownVersions, version: string): Promise<GrpcAdapter> {
   const entry = versions.entries.find(({ name }) => name === version);
-  return faceOf(versions, entry?.calledIn?.grpc ?? version, ({ grpc }) => grpc);
+  return adapterOf(versions, entry?.calledIn?.grpc ?? version, ({ grpc }) => grpc);
 }
 
 /** How a version looks over a binding. */
-async function faceOf<F>(
+async function adapterOf<F>(
   versions: KnownVersions,
   wanted: string,
   pick: (version: Version) => F | undefined,
 ): Promise<F> {
-  const face = pick(await versions.load(wanted));
-  if (face === undefined) throw new TypeError(`version ${wanted} lacks the binding`);
-  return face;
+  const adapter = pick(await versions.load(wanted));
+  if (adapter === undefined) throw new TypeError(`version ${wanted} lacks the binding`);
+  return adapter;
 }

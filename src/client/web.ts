@@ -1,19 +1,19 @@
 import { createCardCache } from "./card/card-cache.js";
 import { type Client as AnyClient, type ClientFactory, clientFactory } from "./connect.js";
 import type { Platform } from "./platform.js";
-import { grpcFaceOf, named, type TransportFactory, webTransports } from "./transports.js";
+import { grpcAdapterOf, named, type TransportFactory, webTransports } from "./transports.js";
 import type { KnownVersions } from "./versions.js";
 
 // What a page can speak of gRPC; agents that serve gRPC alone do not answer it, and the next interface is tried.
 const grpcWeb = (versions: KnownVersions): TransportFactory => ({
   ...named(versions, "grpc"),
   create: async ({ url, version }, setting) => {
-    const [{ createConnectTransport }, face] = await Promise.all([
+    const [{ createConnectTransport }, adapter] = await Promise.all([
       import("../binding/connect/client.js"),
-      grpcFaceOf(versions, version),
+      grpcAdapterOf(versions, version),
     ]);
     const base = `${setting.isSecure(url) ? "https" : "http"}://${url.replace(/^\w+:\/{2,3}/, "")}`;
-    return createConnectTransport({ ...setting, url: base, face, protocol: "grpc-web" });
+    return createConnectTransport({ ...setting, url: base, adapter, protocol: "grpc-web" });
   },
 });
 

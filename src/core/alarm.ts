@@ -1,4 +1,4 @@
-import type { Clock, DuePlace } from "./ports.js";
+import type { Clock, DueCursor } from "./ports.js";
 
 /** Beyond so many times at once the heartbeat is left to find what is due. */
 const maxTimes = 1000;
@@ -8,7 +8,7 @@ export interface Alarm {
   /** `time`: milliseconds since the epoch. */
   at(time: number): void;
   /** Where the last look at what is due has stopped, when it has not come to the end. */
-  behind: DuePlace | undefined;
+  behind: DueCursor | undefined;
   /** It rings no more, and what it has rung for is left to others. */
   readonly closed: boolean;
   close(): void;

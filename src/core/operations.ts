@@ -59,9 +59,9 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
     pushNotifications: push !== undefined,
     extendedAgentCard: extendedCard !== undefined,
   });
-  const parts: Parts = { runtime, push, scopeOf, gate };
+  const operationContext: OperationContext = { runtime, push, scopeOf, gate };
   const operations: CalledOperations = {
-    ...sendOperations(parts, options.inputModes),
+    ...sendOperations(operationContext, options.inputModes),
     getTask: async (request, context) => {
       const { historyLength } = request;
       return (await readTask(runtime, scopeOf(context, request), request.id, { historyLength })).task;
@@ -72,7 +72,7 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
       gate("subscribeToTask");
       return subscribeToTask(runtime, request, context, scopeOf(context, request));
     },
-    ...pushOperations(parts),
+    ...pushOperations(operationContext),
     getExtendedAgentCard: async (request, context) => {
       gate("getExtendedAgentCard");
       scopeOf(context, request);
@@ -85,7 +85,7 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
 }
 
 /** What the operations are made of. */
-interface Parts {
+interface OperationContext {
   readonly runtime: Runtime;
   readonly push: PushService | undefined;
   readonly scopeOf: ScopeOf;
@@ -93,7 +93,7 @@ interface Parts {
 }
 
 function sendOperations(
-  { runtime, push, scopeOf, gate }: Parts,
+  { runtime, push, scopeOf, gate }: OperationContext,
   inputModes: readonly string[] | undefined,
 ): Pick<CalledOperations, "sendMessage" | "sendStreamingMessage"> {
   const policy: SendPolicy = {
@@ -126,7 +126,7 @@ function sendOperations(
 
 type PushOperation = Extract<OperationName, `${string}PushNotificationConfig${"" | "s"}`>;
 
-function pushOperations({ runtime, push, scopeOf, gate }: Parts): Pick<CalledOperations, PushOperation> {
+function pushOperations({ runtime, push, scopeOf, gate }: OperationContext): Pick<CalledOperations, PushOperation> {
   const callOf = (name: PushOperation, ...of: Parameters<ScopeOf>): PushCall => {
     gate(name);
     if (push === undefined) throw noPush();

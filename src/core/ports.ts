@@ -241,7 +241,7 @@ export interface ListPage {
 }
 
 /** A place among the parked tasks: that of one whose head has these, whether it still stands there or not. */
-export interface DuePlace {
+export interface DueCursor {
   readonly wakeAt: number;
   readonly key: number;
 }
@@ -296,7 +296,7 @@ export interface TaskStore {
    * Heads of parked tasks whose time has come by the store's clock, the earliest first, of one time the lower key, at most
    * `limit`. `after`: those behind this place.
    */
-  due(limit: number, after?: DuePlace): Promise<readonly Head[]>;
+  due(limit: number, after?: DueCursor): Promise<readonly Head[]>;
   /**
    * Adds the record of a send at attempt 1, unless there is one for its scope and `messageId`. Gives the record that
    * stands there then: the caller's own when it has the caller's `entry`. A store may forget records that are old or too

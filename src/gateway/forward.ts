@@ -40,7 +40,7 @@ export function forwardedNames(names: readonly string[] = []): readonly string[]
 /** Headers of callers, from the door to the call that they belong to. */
 export interface Forwarding {
   /** Stands before the question who is asking. */
-  readonly meet: (authenticate: Service["authenticate"]) => Service["authenticate"];
+  readonly wrapAuthenticate: (authenticate: Service["authenticate"]) => Service["authenticate"];
   /** The headers that came with the call of this principal. */
   of(principal: Principal): Readonly<Record<string, string>>;
 }
@@ -49,7 +49,7 @@ export interface Forwarding {
 export function createForwarding(names: readonly string[]): Forwarding {
   const brought = new WeakMap<Principal, Readonly<Record<string, string>>>();
   return {
-    meet: (authenticate) => {
+    wrapAuthenticate: (authenticate) => {
       if (names.length === 0) return authenticate;
       return async (head) => {
         // Of its own for each call: several calls of one caller may bring different headers.

@@ -5,7 +5,7 @@ import { type CardAt, cardEndpoint } from "../card/endpoint.js";
 import { type Mount, mountedAt, mountsFor } from "../card/mounts.js";
 import type { Caller } from "../card/proxy.js";
 import type { PublishedCard } from "../card/publish.js";
-import { createPlaces, type Listening, type Place, type UrlOptions, urlProblems } from "../card/urls.js";
+import { createLocations, type Listening, type Location, type UrlOptions, urlProblems } from "../card/urls.js";
 import type { AgentCard } from "../protocol/model.js";
 import { parseVersion, versionParameter } from "../protocol/service-parameters.js";
 import type { Version } from "../version/codec.js";
@@ -35,16 +35,16 @@ export function republishCard(options: RepublishOptions): RepublishedCard {
   const { cardFor, versions, urls, audience, listening } = options;
   const served = versions.map(({ name }) => name);
   assertNone([...urlProblems(urls), ...audienceProblems(audience, served)]);
-  const places = createPlaces(urls, listening);
+  const locations = createLocations(urls, listening);
   let mounts: readonly Mount[] = [];
-  const placedAt = (card: AgentCard, place: Place, reader: string): AgentCard =>
-    placeCard(card, mountedAt(mountsFor(mounts, reader), place));
+  const placedAt = (card: AgentCard, location: Location, reader: string): AgentCard =>
+    placeCard(card, mountedAt(mountsFor(mounts, reader), location));
   const placed = (card: AgentCard, caller: Caller | undefined, version: string): AgentCard =>
-    placedAt(card, (caller && places.of(caller)) ?? places.own(), version);
+    placedAt(card, (caller && locations.of(caller)) ?? locations.own(), version);
   const encode = (): HttpEndpoint => {
     const { cacheMaxAgeSeconds, now } = options;
-    const common = { places, cacheMaxAgeSeconds, lastModified: new Date(now()) };
-    const cardAt: CardAt = (place, reader) => placedAt(cardFor(undefined), place, reader);
+    const common = { locations, cacheMaxAgeSeconds, lastModified: new Date(now()) };
+    const cardAt: CardAt = (location, reader) => placedAt(cardFor(undefined), location, reader);
     const forAll = cardEndpoint({ ...common, cardAt, versions });
     const forOne = cardEndpoint({
       ...common,
@@ -62,7 +62,7 @@ export function republishCard(options: RepublishOptions): RepublishedCard {
   return {
     endpoint: (request) => current(request),
     mount(next) {
-      assertNone(interfaceProblems(mountedAt(next, places.own())));
+      assertNone(interfaceProblems(mountedAt(next, locations.own())));
       mounts = next;
       current = encode();
     },

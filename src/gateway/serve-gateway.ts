@@ -6,9 +6,9 @@ import { A2AError } from "../protocol/errors.js";
 import { silentLogger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
-import { type Backend, composeAround, type Doorway } from "../server/host.js";
+import { type Backend, composeAround, type HostSettings } from "../server/host.js";
 import { listenTo } from "../server/serve.js";
-import type { PushFace } from "../version/codec.js";
+import type { PushAdapter } from "../version/codec.js";
 import { versionTable } from "../version/versions.js";
 import { gatewayCard } from "./card.js";
 import { createForwarding, forwardedNames } from "./forward.js";
@@ -27,7 +27,7 @@ export async function serveGateway(options: GatewayOptions): Promise<Gateway> {
   const upstream = await connectUpstream(options, { clock, logger });
   try {
     const server = await listenTo(options, (listening) =>
-      composeAround(options, (doorway) => backendOf({ options, upstream, forward, listening, doorway })),
+      composeAround(options, (settings) => backendOf({ options, upstream, forward, listening, settings })),
     );
     return Object.defineProperty(server, "upstream", { get: () => upstream.connection }) as Gateway;
   } catch (error) {
@@ -41,19 +41,19 @@ interface Parts {
   readonly upstream: Upstream;
   readonly forward: readonly string[];
   readonly listening: () => Listening;
-  readonly doorway: Doorway;
+  readonly settings: HostSettings;
 }
 
 async function backendOf(parts: Parts): Promise<Backend> {
-  const { upstream, forward, doorway } = parts;
-  const shown = createShown(parts, await loadPushFaces());
+  const { upstream, forward, settings } = parts;
+  const shown = createShown(parts, await loadPushAdapters());
   const card = publish(parts, shown);
   upstream.onChange = card.renew;
-  const { meet, of: headersOf } = createForwarding(forward);
-  const passed = passOperations({ upstream, headersOf, pushes: shown.pushes, clock: doorway.clock });
+  const { wrapAuthenticate, of: headersOf } = createForwarding(forward);
+  const passed = passOperations({ upstream, headersOf, pushes: shown.pushes, clock: settings.clock });
   const names = new TaskNames();
   const takesNames = (): boolean =>
-    doorway.versions.some(({ name, jsonRpc }) => name === upstream.version && jsonRpc?.callersNameTasks === true);
+    settings.versions.some(({ name, jsonRpc }) => name === upstream.version && jsonRpc?.callersNameTasks === true);
   const withCard = { ...passed, operations: { ...passed.operations, ...extendedCard(passed, shown, card) } };
   const handler: RequestHandler = {
     operations: withNames({ passed: withCard, names, takesNames }),
@@ -68,7 +68,7 @@ async function backendOf(parts: Parts): Promise<Backend> {
     card,
     // Which ones are required the agent itself says.
     extensions: (requested) => (requested.length === 0 ? requested : requested.filter(known)),
-    meet,
+    wrapAuthenticate,
     dispose: async () => {},
   };
 }
@@ -83,20 +83,20 @@ interface Shown {
 }
 
 /** How webhooks of each version are spoken to; some versions have one face in common. */
-type PushFaces = ReadonlyMap<string | undefined, PushFace>;
+type PushAdapters = ReadonlyMap<string | undefined, PushAdapter>;
 
-async function loadPushFaces(): Promise<PushFaces> {
+async function loadPushAdapters(): Promise<PushAdapters> {
   const versions = await Promise.all(versionTable.map((entry) => entry.load()));
   return new Map(versions.map(({ name, push }) => [name, push]));
 }
 
-function createShown({ options, upstream, forward, doorway: { versions } }: Parts, faces: PushFaces): Shown {
+function createShown({ options, upstream, forward, settings: { versions } }: Parts, adapters: PushAdapters): Shown {
   const names = new Set(forward);
   const isKnown = options.authenticate !== undefined || forward.length > 0;
   // Whoever may see more of the agent has to be somebody.
   const isExtended = (): boolean => isKnown && upstream.card.capabilities?.extendedAgentCard === true;
   const pushes = (version: string): boolean =>
-    upstream.card.capabilities?.pushNotifications === true && faces.get(version) === faces.get(upstream.version);
+    upstream.card.capabilities?.pushNotifications === true && adapters.get(version) === adapters.get(upstream.version);
   return {
     pushes,
     isExtended,
@@ -107,16 +107,16 @@ function createShown({ options, upstream, forward, doorway: { versions } }: Part
   };
 }
 
-function publish({ options, upstream, listening, doorway }: Parts, shown: Shown): RepublishedCard {
+function publish({ options, upstream, listening, settings }: Parts, shown: Shown): RepublishedCard {
   const { publicUrl, publicGrpc, trustProxy, basePath, audience, refreshMs = defaultRefreshMs } = options;
   return republishCard({
     cardFor: (version) => shown.card(upstream.card, version),
-    versions: doorway.versions,
+    versions: settings.versions,
     urls: { publicUrl, publicGrpc, trustProxy, basePath },
     audience,
     listening,
     cacheMaxAgeSeconds: Math.ceil((refreshMs || defaultRefreshMs) / 1000),
-    now: doorway.clock.now,
+    now: settings.clock.now,
   });
 }
 

@@ -2,7 +2,7 @@
 export type Binding = "json-rpc" | "http-json" | "grpc" | "connect";
 
 /** Where a call came in: by a binding, or from a caller in the same process. */
-export type Entrance = Binding | "in-process";
+export type CallOrigin = Binding | "in-process";
 
 /** Who is asking: what `authenticate` says of a caller. Everything stored belongs to one owner of one tenant. */
 export interface Principal {
@@ -22,7 +22,7 @@ export interface Scope {
 /** What a server's operation knows of its call, beside the request message. */
 export interface ServerContext {
   readonly principal: Principal;
-  readonly binding: Entrance;
+  readonly binding: CallOrigin;
   /** Protocol version of the face that the call came through; a task and a push configuration remember it. */
   readonly version: string;
   /** Extension URIs that the caller wants activated for this call (spec 4.6). */
@@ -63,7 +63,7 @@ export function createContext(call: CallFacts): OpenContext {
 
 class CallContext implements OpenContext {
   readonly principal: Principal;
-  readonly binding: Entrance;
+  readonly binding: CallOrigin;
   readonly version: string;
   readonly extensions: readonly string[];
   readonly after: string | undefined;

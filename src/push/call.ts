@@ -3,7 +3,7 @@ import type { NodeFetch } from "../binding/fetch/node-fetch.js";
 import type { Clock } from "../core/ports.js";
 import { noop } from "../protocol/async/noop.js";
 import type { TaskPushNotificationConfig } from "../protocol/model.js";
-import type { Letter } from "./letter.js";
+import type { WebhookPayload } from "./webhook-payload.js";
 
 /** What became of one call. `failed`: another try may help. `refused`: none will. The reason holds no secrets. */
 export type CallOutcome =
@@ -14,7 +14,7 @@ export type CallOutcome =
 /** Calls a webhook once. Never rejects: an abort of the signal ends it as a failure. */
 export type CallWebhook = (
   config: TaskPushNotificationConfig,
-  letter: Letter,
+  payload: WebhookPayload,
   signal: AbortSignal,
 ) => Promise<CallOutcome>;
 
@@ -27,18 +27,18 @@ export interface CallOptions {
 
 /** Makes the calls to webhooks: POST over HTTP, whatever binding the task came by (spec 4.3.3). */
 export function createWebhookCaller({ fetch, clock, timeoutMs }: CallOptions): CallWebhook {
-  return async (config, letter, signal) => {
+  return async (config, payload, signal) => {
     const limit = new AbortController();
     const leave = (): void => limit.abort(signal.reason);
     const cancelTimeout = clock.after(timeoutMs, () => limit.abort());
     signal.addEventListener("abort", leave, { once: true });
     try {
       signal.throwIfAborted();
-      const headers = headersOf(config, letter);
+      const headers = headersOf(config, payload);
       const response = await fetch(config.url, {
         method: "POST",
         headers: Object.fromEntries(headers),
-        body: letter.body,
+        body: payload.body,
         redirect: "manual",
         signal: limit.signal,
       });
@@ -57,7 +57,7 @@ export function createWebhookCaller({ fetch, clock, timeoutMs }: CallOptions): C
 
 function headersOf(
   { token, authentication }: TaskPushNotificationConfig,
-  { mediaType, tokenHeaders }: Letter,
+  { mediaType, tokenHeaders }: WebhookPayload,
 ): Headers {
   const headers = new Headers({ "Content-Type": mediaType });
   if (authentication !== undefined) {

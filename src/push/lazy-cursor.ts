@@ -17,7 +17,7 @@ const cursorMs = 1000;
  */
 export class LazyCursor {
   readonly #options: LazyCursorOptions;
-  #told: number;
+  #delivered: number;
   #stored: number;
   #failed: boolean = false;
   #ended: boolean = false;
@@ -26,13 +26,13 @@ export class LazyCursor {
 
   constructor(options: LazyCursorOptions) {
     this.#options = options;
-    this.#told = options.cursor;
+    this.#delivered = options.cursor;
     this.#stored = options.cursor;
   }
 
   /** All up to here has been dealt with. */
   move(cursor: number): void {
-    this.#told = cursor;
+    this.#delivered = cursor;
     this.#schedule();
   }
 
@@ -48,11 +48,11 @@ export class LazyCursor {
   drop(): void {
     this.#ended = true;
     this.#cancel?.();
-    this.#told = this.#stored;
+    this.#delivered = this.#stored;
   }
 
   #schedule(): void {
-    if (this.#ended || this.#writing !== undefined || this.#told <= this.#stored) return;
+    if (this.#ended || this.#writing !== undefined || this.#delivered <= this.#stored) return;
     this.#cancel ??= this.#options.clock.after(cursorMs, () => {
       this.#cancel = undefined;
       this.#writing = this.#write().finally(() => {
@@ -63,7 +63,7 @@ export class LazyCursor {
   }
 
   async #write(): Promise<void> {
-    const cursor = this.#told;
+    const cursor = this.#delivered;
     if (cursor <= this.#stored) return;
     try {
       await this.#options.write(cursor);

@@ -2,15 +2,15 @@ import type { Lookup } from "../binding/fetch/address-policy.js";
 import { createNodeFetch, type NodeFetch } from "../binding/fetch/node-fetch.js";
 import type { Clock, PushRegistration, PushService, PushStore, Signals, TaskStore } from "../core/ports.js";
 import type { Logger } from "../protocol/logger.js";
-import type { PushFace, Version } from "../version/codec.js";
+import type { PushAdapter, Version } from "../version/codec.js";
 import { type Adoption, startAdoption } from "./adoption.js";
 import { createWebhookCaller } from "./call.js";
 import { checkConfig } from "./check.js";
-import { type Couriers, createCouriers } from "./couriers.js";
-import type { CourierDeps } from "./delivery.js";
 import { defaultPushLimits, type PushLimits } from "./limits.js";
 import { createPolicy, type PushAllow } from "./policy.js";
-import { createSlots } from "./slots.js";
+import { createSemaphore } from "./semaphore.js";
+import { createWebhookDeliveries, type WebhookDeliveries } from "./webhook-deliveries.js";
+import type { DeliveryDeps } from "./webhook-sender.js";
 
 export interface PushDeliveryOptions {
   readonly allow: PushAllow;
@@ -54,17 +54,17 @@ export function createPush(options: PushDeliveryOptions): Push {
   if (every !== undefined && every !== "event") throw new TypeError('push.every must be "event", or left out');
   const policy = createPolicy(allow);
   const fetch = createNodeFetch({ policy, lookup, connectTimeoutMs: limits.pushTimeoutMs });
-  const couriers = createCouriers(courierDeps(options, limits, fetch));
+  const deliveries = createWebhookDeliveries(deliveryDeps(options, limits, fetch));
   const unsubscribe = signals.subscribe(({ kind, taskId }) => {
-    if (kind === "moved") couriers.wake(taskId);
+    if (kind === "moved") deliveries.wake(taskId);
   });
-  const adoption = adoptionOf(options, couriers);
+  const adoption = adoptionOf(options, deliveries);
   let closing: Promise<void> | undefined;
   const shutDown = async (): Promise<void> => {
     unsubscribe();
     adoption?.stop();
-    const ended = couriers.drain();
-    const cancel = clock.after(graceMs, () => couriers.stop());
+    const ended = deliveries.drain();
+    const cancel = clock.after(graceMs, () => deliveries.stop());
     await ended;
     cancel();
     await adoption?.release(graceMs);
@@ -75,9 +75,9 @@ export function createPush(options: PushDeliveryOptions): Push {
       store,
       check: (config) => checkConfig(config, policy),
       added: (registration) => {
-        couriers.added(registration);
+        deliveries.added(registration);
       },
-      removed: (taskId, id) => couriers.removed(taskId, id),
+      removed: (taskId, id) => deliveries.removed(taskId, id),
     },
     close() {
       closing ??= shutDown();
@@ -86,14 +86,14 @@ export function createPush(options: PushDeliveryOptions): Push {
   };
 }
 
-function adoptionOf(options: PushDeliveryOptions, couriers: Couriers): Adoption | undefined {
+function adoptionOf(options: PushDeliveryOptions, deliveries: WebhookDeliveries): Adoption | undefined {
   const { store, clock, logger, instance, adoptMs: everyMs = defaultAdoptMs } = options;
   if (instance === undefined) return undefined;
-  const take = (registration: PushRegistration): boolean => couriers.added(registration);
+  const take = (registration: PushRegistration): boolean => deliveries.added(registration);
   return startAdoption({ store, clock, logger, instance, everyMs, take });
 }
 
-function courierDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: NodeFetch): CourierDeps {
+function deliveryDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: NodeFetch): DeliveryDeps {
   const { store, tasks, clock, logger, every, versions, instance } = options;
   return {
     store,
@@ -103,14 +103,14 @@ function courierDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: No
     logger,
     limits,
     everyEvent: every === "event",
-    slots: createSlots(limits.pushCallsAtOnce),
+    semaphore: createSemaphore(limits.pushCallsAtOnce),
     call: createWebhookCaller({ fetch, clock, timeoutMs: limits.pushTimeoutMs }),
-    faceOf: (registration) => faceOf(versions, registration),
+    adapterOf: (registration) => adapterOf(versions, registration),
   };
 }
 
 // A webhook is told what its version tells webhooks; when that version is served no more, the newest is spoken.
-function faceOf(versions: readonly Version[], { version }: PushRegistration): PushFace {
+function adapterOf(versions: readonly Version[], { version }: PushRegistration): PushAdapter {
   const spoken = versions.find(({ name }) => name === version) ?? versions[0];
   if (spoken === undefined) throw new TypeError("no version is served");
   return spoken.push;

@@ -1,13 +1,13 @@
 import type { CallHead, Service } from "../binding/service.js";
 import { createIdleCounter } from "../protocol/async/idle-counter.js";
-import type { Entrance, Principal } from "../protocol/context.js";
+import type { CallOrigin, Principal } from "../protocol/context.js";
 import { A2AError, toldError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
-import type { DoorLimits } from "./limits.js";
+import type { AdmissionLimits } from "./limits.js";
 
 /** What `authenticate` is given: the headers or the metadata of a call, before a byte of its body is read. */
 export interface Caller {
-  readonly binding: Entrance;
+  readonly binding: CallOrigin;
   /** A header or metadata value; names are compared without case. */
   header(name: string): string | undefined;
 }
@@ -18,16 +18,16 @@ export interface Caller {
  */
 export type Authenticate = (caller: Caller) => Principal | Promise<Principal>;
 
-export interface DoorOptions {
+export interface AdmissionOptions {
   readonly authenticate: Authenticate | undefined;
   readonly extensions: readonly { readonly uri: string; readonly required?: boolean | undefined }[];
-  readonly limits: DoorLimits;
+  readonly limits: AdmissionLimits;
   readonly logger: Logger;
   readonly newId: () => string;
 }
 
 /** The door before the handler: who may come in, and how much at once. */
-export interface Door extends Pick<Service, "authenticate" | "extensions" | "enter" | "publicError"> {
+export interface Admission extends Pick<Service, "authenticate" | "extensions" | "enter" | "publicError"> {
   /** From now on new work is refused. */
   close(): void;
   /** Resolves when no call is in. */
@@ -37,7 +37,7 @@ export interface Door extends Pick<Service, "authenticate" | "extensions" | "ent
 /** The one caller of an agent that asks nobody who they are. */
 export const anonymous: Principal = { owner: "anonymous" };
 
-export function createDoor({ authenticate, extensions, limits, logger, newId }: DoorOptions): Door {
+export function createAdmission({ authenticate, extensions, limits, logger, newId }: AdmissionOptions): Admission {
   const known = new Set(extensions.map(({ uri }) => uri));
   const required = extensions.filter((extension) => extension.required === true).map(({ uri }) => uri);
   const streams = new Map<string, number>();

@@ -19,7 +19,7 @@ import {
   bindingsOf,
   type ComposedAgent,
   composeAround,
-  type Doorway,
+  type HostSettings,
   type InProcessAgent,
 } from "./host.js";
 import type { AgentOptions } from "./options.js";
@@ -71,7 +71,7 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
   const origin = options.publicUrl === undefined ? "http://localhost" : new URL(options.publicUrl).origin;
   const agent = await composeAgent({ ...options, bindings }, () => ({ origin }));
   const close = async (drainMs = 10_000): Promise<void> => {
-    agent.door.close();
+    agent.admission.close();
     await agent.handler.drain(drainMs);
     await agent.dispose();
   };
@@ -94,7 +94,7 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
 
 /** Puts an agent together: store, handler and card, and the doorway before them. */
 export function composeAgent(options: AgentOptions, listening: () => Listening): Promise<ComposedAgent<HostedHandler>> {
-  return composeAround(options, (doorway) => backendOf(options, listening, doorway));
+  return composeAround(options, (settings) => backendOf(options, listening, settings));
 }
 
 /** What the host of a composed agent may do with its tasks. */
@@ -108,10 +108,10 @@ export function hostTasks({ handler }: Pick<ComposedAgent<HostedHandler>, "handl
 async function backendOf(
   options: AgentOptions,
   listening: () => Listening,
-  doorway: Doorway,
+  settings: HostSettings,
 ): Promise<Backend<HostedHandler>> {
   const { card, authenticate, publicUrl, publicGrpc, trustProxy, basePath } = options;
-  const { versions, limits, clock, logger } = doorway;
+  const { versions, limits, clock, logger } = settings;
   const published = publishCard({
     card,
     capabilities: {

@@ -8,10 +8,10 @@ import type { Service } from "../binding/service.js";
 import { bindingTable } from "../card/mounts.js";
 import type { Binding } from "../protocol/context.js";
 import type { Version } from "../version/codec.js";
-import type { DoorwayOptions } from "./options.js";
+import type { HostOptions } from "./options.js";
 
 /** What is mounted, and what answers there. */
-export interface EndpointParts {
+export interface EndpointOptions {
   readonly bindings: readonly Binding[];
   readonly versions: readonly Version[];
   readonly service: Service;
@@ -20,21 +20,21 @@ export interface EndpointParts {
 
 /** The protocol's endpoints by path; whatever is none of them is left to the server around. */
 export function createEndpoint(
-  options: Pick<DoorwayOptions, "basePath" | "cors">,
-  { bindings, versions, service, card }: EndpointParts,
+  options: Pick<HostOptions, "basePath" | "cors">,
+  { bindings, versions, service, card }: EndpointOptions,
 ): HttpEndpoint {
-  const rpcFaces = bindings.includes("json-rpc") ? versions.flatMap(({ jsonRpc }) => jsonRpc ?? []) : [];
-  const httpFaces = bindings.includes("http-json")
+  const rpcAdapters = bindings.includes("json-rpc") ? versions.flatMap(({ jsonRpc }) => jsonRpc ?? []) : [];
+  const httpAdapters = bindings.includes("http-json")
     ? versions.flatMap(({ httpJson, httpJsonOthers = [] }) => [
         ...(httpJson === undefined ? [] : [httpJson]),
         ...httpJsonOthers,
       ])
     : [];
-  const jsonRpc = rpcFaces.length === 0 ? nobody : jsonRpcEndpoint({ faces: rpcFaces, service });
-  const httpJson = httpFaces.length === 0 ? nobody : httpJsonEndpoint({ faces: httpFaces, service });
+  const jsonRpc = rpcAdapters.length === 0 ? nobody : jsonRpcEndpoint({ adapters: rpcAdapters, service });
+  const httpJson = httpAdapters.length === 0 ? nobody : httpJsonEndpoint({ adapters: httpAdapters, service });
   const httpJsonBelow = mount(bindingTable["http-json"].path, httpJson);
   const jsonRpcBelow = mount(bindingTable["json-rpc"].path, jsonRpc);
-  const extendedCard = extendedCardEndpoint({ faces: rpcFaces, service });
+  const extendedCard = extendedCardEndpoint({ adapters: rpcAdapters, service });
   const connect = lazyConnect(versions, service);
   const route: HttpEndpoint = (request) => {
     const { path } = request;
@@ -53,13 +53,13 @@ const nobody: HttpEndpoint = () => undefined;
 
 // Connect and gRPC-Web are loaded with the first call of theirs.
 function lazyConnect(versions: readonly Version[], service: Service): HttpEndpoint {
-  const faces = versions.flatMap((version) => version.grpc ?? []);
-  const prefixes = faces.map((face) => `/${face.service.typeName}/`);
+  const adapters = versions.flatMap((version) => version.grpc ?? []);
+  const prefixes = adapters.map((adapter) => `/${adapter.service.typeName}/`);
   let loading: Promise<HttpEndpoint> | undefined;
   return (request: HttpRequest) => {
     if (!prefixes.some((prefix) => request.path.startsWith(prefix))) return undefined;
     loading ??= import("../binding/connect/endpoint.js").then(({ createConnectEndpoint }) =>
-      createConnectEndpoint({ faces, service }),
+      createConnectEndpoint({ adapters, service }),
     );
     return loading.then((endpoint) => endpoint(request));
   };

@@ -5,7 +5,7 @@ import { hostForm } from "../card/urls.js";
 import { A2AError } from "../protocol/errors.js";
 import { createEndpoint } from "./endpoint.js";
 import type { ComposedAgent } from "./host.js";
-import type { DoorwayOptions, ListenOptions } from "./options.js";
+import type { HostOptions, ListenOptions } from "./options.js";
 
 // A loopback port is also reachable from web pages in a browser on this machine. With DNS rebinding (a name of the page that
 // resolves to 127.0.0.1) such a page is even same-origin. It cannot choose the Host and the Origin that the browser sends.
@@ -26,7 +26,7 @@ export interface HostGuard {
   grpc(caller: Caller): HostRefusal | undefined;
 }
 
-export type HostGuardOptions = Pick<DoorwayOptions, "publicUrl" | "cors"> & Pick<ListenOptions, "allowedHosts">;
+export type HostGuardOptions = Pick<HostOptions, "publicUrl" | "cors"> & Pick<ListenOptions, "allowedHosts">;
 
 /** Makes the guard of a port that only this machine reaches. Throws a `TypeError` for `allowedHosts` that are no host names. */
 export function createHostGuard({ publicUrl, cors, allowedHosts = [] }: HostGuardOptions): HostGuard {
@@ -77,7 +77,7 @@ const healthPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 export function guardedEndpoint(
   agent: Pick<ComposedAgent, "endpoint" | "bindings" | "versions" | "service">,
   guard: HostGuard,
-  { basePath }: Pick<DoorwayOptions, "basePath">,
+  { basePath }: Pick<HostOptions, "basePath">,
 ): HttpEndpoint {
   let refusing: HttpEndpoint | undefined;
   return (request) => {

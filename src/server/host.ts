@@ -15,10 +15,10 @@ import { type Logger, silentLogger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Version } from "../version/codec.js";
 import { versionEntries } from "../version/versions.js";
-import { createDoor, type Door } from "./admission.js";
+import { type Admission, createAdmission } from "./admission.js";
 import { createEndpoint } from "./endpoint.js";
 import { type Limits, resolveLimits } from "./limits.js";
-import { type DoorwayOptions, versionSettings } from "./options.js";
+import { type HostOptions, versionSettings } from "./options.js";
 
 /** An agent that can be called in this process, whether or not it has a port. */
 export interface InProcessAgent {
@@ -29,7 +29,7 @@ export interface InProcessAgent {
 }
 
 /** What is settled before there is anything that answers. */
-export interface Doorway {
+export interface HostSettings {
   readonly versions: readonly [Version, ...Version[]];
   readonly limits: Limits;
   readonly clock: Clock;
@@ -43,7 +43,7 @@ export interface Backend<H extends RequestHandler = RequestHandler> {
   /** Extensions that calls may activate, or the choice among those of a call where they change. */
   readonly extensions: readonly ExtensionOptions[] | Service["extensions"];
   /** Stands before the question who is asking. */
-  readonly meet?: ((authenticate: Service["authenticate"]) => Service["authenticate"]) | undefined;
+  readonly wrapAuthenticate?: ((authenticate: Service["authenticate"]) => Service["authenticate"]) | undefined;
   /** Frees what is left when `handler` is closed and no call is in. */
   dispose(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
   readonly versions: readonly [Version, ...Version[]];
   readonly bindings: readonly Binding[];
   readonly card: PublishedCard;
-  readonly door: Door;
+  readonly admission: Admission;
   readonly handler: H;
   readonly limits: Limits;
   readonly logger: Logger;
@@ -66,14 +66,14 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
 const defaultBindings: readonly Binding[] = ["json-rpc", "grpc", "http-json"];
 
 /** The bindings that options name, or those that are served when they name none. */
-export function bindingsOf({ bindings }: Pick<DoorwayOptions, "bindings">): readonly Binding[] {
+export function bindingsOf({ bindings }: Pick<HostOptions, "bindings">): readonly Binding[] {
   return bindings ?? defaultBindings;
 }
 
 /** Puts door, bindings and card before whatever answers. */
 export async function composeAround<H extends RequestHandler>(
-  options: DoorwayOptions,
-  build: (doorway: Doorway) => Backend<H> | Promise<Backend<H>>,
+  options: HostOptions,
+  build: (settings: HostSettings) => Backend<H> | Promise<Backend<H>>,
 ): Promise<ComposedAgent<H>> {
   const { clock = systemClock, logger = silentLogger, authenticate } = options;
   const limits = resolveLimits(options.limits);
@@ -87,7 +87,7 @@ export async function composeAround<H extends RequestHandler>(
   const backend = await build({ versions, limits, clock, logger });
   const { handler, card, extensions } = backend;
   const isChoice = typeof extensions === "function";
-  const door = createDoor({
+  const admission = createAdmission({
     authenticate,
     extensions: isChoice ? [] : extensions,
     limits,
@@ -100,10 +100,10 @@ export async function composeAround<H extends RequestHandler>(
     versions: versions.map(({ name }) => name),
     strictVersions: strict,
     knowsTaskName: handler.knowsTaskName,
-    authenticate: backend.meet?.(door.authenticate) ?? door.authenticate,
-    extensions: isChoice ? extensions : door.extensions,
-    enter: door.enter,
-    publicError: door.publicError,
+    authenticate: backend.wrapAuthenticate?.(admission.authenticate) ?? admission.authenticate,
+    extensions: isChoice ? extensions : admission.extensions,
+    enter: admission.enter,
+    publicError: admission.publicError,
   };
   card.mount(mountsOf(bindings, versions));
   return {
@@ -112,15 +112,15 @@ export async function composeAround<H extends RequestHandler>(
     versions,
     bindings,
     card,
-    door,
+    admission,
     handler,
     limits,
     logger,
-    inProcess: (own) => createInProcessTransport(handler.operations, { ...own, door: service, limits, clock }),
+    inProcess: (own) => createInProcessTransport(handler.operations, { ...own, admission: service, limits, clock }),
     async dispose() {
       await handler.close();
       // Streams have been told to end; what is stored they still give.
-      await within(clock, limits.graceMs, door.idle());
+      await within(clock, limits.graceMs, admission.idle());
       await backend.dispose();
     },
   };

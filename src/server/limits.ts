@@ -5,7 +5,7 @@ import { defaultValidationLimits, type ValidationLimits } from "../protocol/vali
 import { defaultPushLimits, type PushLimits } from "../push/limits.js";
 
 /** Limits of the door: what all calls of the process may take together. */
-export interface DoorLimits extends BindingLimits {
+export interface AdmissionLimits extends BindingLimits {
   /** Bytes of requests that are being read or worked on. Default: 256 MiB; more is `unavailable`. */
   readonly inFlightMaxBytes: number;
   /** Open streams of one principal. Default: 1,000. Callers that nobody knows share the limit of the process. */
@@ -15,7 +15,7 @@ export interface DoorLimits extends BindingLimits {
 }
 
 /** Every limit of a server, each with its own name. See docs/limits.md. */
-export type Limits = DoorLimits & ListenerLimits & CoreLimits & PushLimits & ValidationLimits;
+export type Limits = AdmissionLimits & ListenerLimits & CoreLimits & PushLimits & ValidationLimits;
 
 export const defaultLimits: Limits = {
   ...defaultListenerLimits,

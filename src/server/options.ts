@@ -13,7 +13,7 @@ import type { Authenticate } from "./admission.js";
 import type { Limits } from "./limits.js";
 
 /** How an agent is reached and guarded, whatever answers its calls. */
-export interface DoorwayOptions {
+export interface HostOptions {
   /** Bindings to mount, in the order of preference that the card shows. Default: JSON-RPC, gRPC, HTTP+JSON. Connect and gRPC-Web answer in any case; named here the card lists them too. */
   readonly bindings?: readonly Binding[] | undefined;
   /** Says who is asking. Default: nobody is asked, and all callers share the same tasks. */
@@ -37,7 +37,7 @@ export interface DoorwayOptions {
 }
 
 /** What an agent is made of, wherever it is mounted. */
-export interface AgentOptions extends DoorwayOptions {
+export interface AgentOptions extends HostOptions {
   /** Name, description and version are enough; the rest is filled in from what really runs. */
   readonly card: CardOptions;
   /** A function of a turn: an async generator of events, or an async function. */
@@ -70,7 +70,7 @@ export interface VersionSettings {
 }
 
 /** The settings of an agent's versions; a list alone says which are served. */
-export function versionSettings({ versions = {} }: Pick<DoorwayOptions, "versions">): VersionSettings {
+export function versionSettings({ versions = {} }: Pick<HostOptions, "versions">): VersionSettings {
   return isList(versions) ? { served: versions } : versions;
 }
 

@@ -10,7 +10,7 @@ import { composeAgent, type HostedAgent, hostTasks } from "./agent.js";
 import { createFallback } from "./fallback.js";
 import type { ComposedAgent, InProcessAgent } from "./host.js";
 import { createHostGuard, guardedEndpoint, type HostGuard } from "./host-guard.js";
-import type { DoorwayOptions, ListenOptions, ServeOptions } from "./options.js";
+import type { HostOptions, ListenOptions, ServeOptions } from "./options.js";
 
 /** A server that listens. */
 export interface Server extends InProcessAgent {
@@ -47,14 +47,14 @@ export async function serve(options: ServeOptions): Promise<AgentServer> {
 
 /** Gives a port to what `compose` makes; `listening` tells where, once it is known. */
 export async function listenTo(
-  options: DoorwayOptions & ListenOptions,
+  options: HostOptions & ListenOptions,
   compose: (listening: () => Listening) => Promise<ComposedAgent>,
 ): Promise<Server> {
   return (await listenWith(options, compose)).server;
 }
 
 async function listenWith<A extends ComposedAgent>(
-  options: DoorwayOptions & ListenOptions,
+  options: HostOptions & ListenOptions,
   compose: (listening: () => Listening) => Promise<A>,
 ): Promise<{ readonly server: Server; readonly agent: A }> {
   const { port = portOfEnvironment(), host = "127.0.0.1", tls, grpcPort, drainMs = defaultDrainMs } = options;
@@ -90,7 +90,7 @@ async function listenWith<A extends ComposedAgent>(
 }
 
 function createHttp(
-  options: Pick<ListenOptions, "app"> & Pick<DoorwayOptions, "basePath">,
+  options: Pick<ListenOptions, "app"> & Pick<HostOptions, "basePath">,
   agent: ComposedAgent,
   { ready, guard }: { readonly ready: { readonly value: boolean }; readonly guard: HostGuard | undefined },
 ): RequestListener {
@@ -118,8 +118,8 @@ async function listen(
   const { limits, logger, service, versions, bindings } = agent;
   const base = { host, tls, limits };
   try {
-    const faces = bindings.includes("grpc") ? versions.flatMap((version) => version.grpc ?? []) : [];
-    if (faces.length === 0) {
+    const adapters = bindings.includes("grpc") ? versions.flatMap((version) => version.grpc ?? []) : [];
+    if (adapters.length === 0) {
       return { main: await createListener({ ...base, port, http }), grpc: undefined, setServing: noop };
     }
     // What is not mounted is not loaded.
@@ -128,7 +128,7 @@ async function listen(
       import("../binding/grpc/listener.js"),
     ]);
     const { bodyTimeoutMs, streamsPerConnection } = limits;
-    const grpc = createGrpcServer({ faces, service, bodyTimeoutMs, streamsPerConnection });
+    const grpc = createGrpcServer({ adapters, service, bodyTimeoutMs, streamsPerConnection });
     const setServing = (serving: boolean): void => grpc.setServing(serving);
     const refuse = guard && ((caller: Pick<CallHead, "header">) => guard.grpc(caller)?.error);
     if (grpcPort === undefined) {
@@ -152,7 +152,7 @@ async function shutDown(
 ): Promise<void> {
   ready.value = false;
   listeners.setServing(false);
-  agent.door.close();
+  agent.admission.close();
   listeners.main.retire();
   listeners.grpc?.retire();
   // The port stays open meanwhile, so that whoever comes is told to come again, and where to look whether we are ready.
@@ -178,7 +178,7 @@ function closeOnSignals(close: () => Promise<void>, { logger }: ComposedAgent): 
 
 // Anybody who reaches the port could read everybody's tasks: that is said aloud, or not done.
 function assertGuarded(
-  { authenticate, anonymous }: Pick<DoorwayOptions & ListenOptions, "authenticate" | "anonymous">,
+  { authenticate, anonymous }: Pick<HostOptions & ListenOptions, "authenticate" | "anonymous">,
   host: string,
 ): void {
   if (authenticate !== undefined || anonymous === "shared" || isLoopback(host)) return;

@@ -35,8 +35,8 @@ interface Waiting<W, R> {
 export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommitOptions = {}): GroupCommit<W, R> {
   const { maxWrites = 1_000, gather = false } = options;
   let waiting: Waiting<W, R>[] = [];
-  let flight: Promise<void> | undefined;
-  let leaving = false;
+  let flushing: Promise<void> | undefined;
+  let scheduled = false;
 
   function take(): Waiting<W, R>[] {
     const batch = waiting.length <= maxWrites ? waiting : waiting.slice(0, maxWrites);
@@ -44,12 +44,12 @@ export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommit
     return batch;
   }
 
-  function launch(): void {
-    while (flight === undefined && waiting.length > 0) {
+  function flushWaiting(): void {
+    while (flushing === undefined && waiting.length > 0) {
       const batch = take();
       try {
         const results = flush(batch.map(({ write }) => write));
-        if ("then" in results) flight = results.then(...landings(batch));
+        if ("then" in results) flushing = results.then(...handlers(batch));
         else settle(batch, results);
       } catch (error) {
         fail(batch, error);
@@ -57,26 +57,26 @@ export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommit
     }
   }
 
-  function depart(): void {
-    if (!gather) return launch();
-    if (leaving) return;
-    leaving = true;
+  function schedule(): void {
+    if (!gather) return flushWaiting();
+    if (scheduled) return;
+    scheduled = true;
     setImmediate(() => {
-      leaving = false;
-      launch();
+      scheduled = false;
+      flushWaiting();
     });
   }
 
   /** What to do when a flight is back. Unless it gathers, the next one leaves before anybody hears of this one. */
-  function landings(batch: readonly Waiting<W, R>[]) {
-    const land = (tell: () => void): void => {
-      flight = undefined;
-      tell();
-      depart();
+  function handlers(batch: readonly Waiting<W, R>[]) {
+    const finish = (settleBatch: () => void): void => {
+      flushing = undefined;
+      settleBatch();
+      schedule();
     };
     return [
-      (results: readonly (R | Error)[]) => land(() => settle(batch, results)),
-      (error: unknown) => land(() => fail(batch, error)),
+      (results: readonly (R | Error)[]) => finish(() => settle(batch, results)),
+      (error: unknown) => finish(() => fail(batch, error)),
     ] as const;
   }
 
@@ -84,10 +84,10 @@ export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommit
     write: (write) =>
       new Promise((resolve, reject) => {
         waiting.push({ write, resolve, reject });
-        if (flight === undefined) depart();
+        if (flushing === undefined) schedule();
       }),
     async drain() {
-      while (flight !== undefined || waiting.length > 0) await (flight ?? endOfTick());
+      while (flushing !== undefined || waiting.length > 0) await (flushing ?? endOfTick());
     },
   };
 }

@@ -51,7 +51,7 @@ export interface StreamReader<T> {
 }
 
 /** What all faces of a version say. */
-interface Face {
+interface Adapter {
   readonly version: string;
   /** Callers of this version need not declare it (spec 3.6.2). */
   readonly isImplied: boolean;
@@ -67,7 +67,7 @@ interface Face {
   call?(transport: Operations<CallOptions>): Operations<CallOptions>;
 }
 
-interface JsonFace extends Face {
+interface JsonAdapter extends Adapter {
   codec(operation: Operation): OperationCodec;
   /** Payloads are the JSON text of one event, without the envelope of the binding. The text of an event is made once. */
   writeStream(operation: Operation, request: AnyMessage): StreamWriter<string>;
@@ -77,7 +77,7 @@ interface JsonFace extends Face {
 }
 
 /** How a version looks over JSON-RPC. */
-export interface JsonRpcFace extends JsonFace {
+export interface JsonRpcAdapter extends JsonAdapter {
   /** Wire method name → operation. */
   readonly methods: ReadonlyMap<string, Operation>;
   /** The method of an operation; `undefined` when this version has none. */
@@ -105,7 +105,7 @@ export interface JsonRpcFace extends JsonFace {
 }
 
 /** How a version looks over HTTP+JSON. */
-export interface HttpJsonFace extends JsonFace {
+export interface HttpJsonAdapter extends JsonAdapter {
   /** Every route served, in order of precedence; the first of an operation is the one that a client uses. */
   readonly routes: readonly HttpRoute[];
   /** Media type of bodies where the peer names none. */
@@ -120,7 +120,7 @@ export interface HttpJsonFace extends JsonFace {
 }
 
 /** How a version looks over gRPC, gRPC-Web and Connect. */
-export interface GrpcFace extends Face {
+export interface GrpcAdapter extends Adapter {
   readonly service: DescService;
   /** RPC name → operation. */
   readonly methods: ReadonlyMap<string, Operation>;
@@ -143,7 +143,7 @@ export interface GrpcFace extends Face {
 }
 
 /** What webhooks that were registered in a version are sent. */
-export interface PushFace {
+export interface PushAdapter {
   readonly mediaType: string;
   /** Names of the header that carries the token of a configuration. */
   readonly tokenHeaders: readonly string[];
@@ -156,12 +156,12 @@ export interface PushFace {
 /** A version of the protocol, as the rest of the framework sees it. */
 export interface Version {
   readonly name: string;
-  readonly jsonRpc?: JsonRpcFace | undefined;
-  readonly httpJson?: HttpJsonFace | undefined;
+  readonly jsonRpc?: JsonRpcAdapter | undefined;
+  readonly httpJson?: HttpJsonAdapter | undefined;
   /** Further forms of HTTP+JSON that peers of this version call, on paths of their own. */
-  readonly httpJsonOthers?: readonly HttpJsonFace[] | undefined;
-  readonly grpc?: GrpcFace | undefined;
-  readonly push: PushFace;
+  readonly httpJsonOthers?: readonly HttpJsonAdapter[] | undefined;
+  readonly grpc?: GrpcAdapter | undefined;
+  readonly push: PushAdapter;
   /** The pure agent card of this version; `undefined` when the card lists no interface that it can say. */
   writeCard(card: AgentCard): JsonObject | undefined;
   /** Reads a peer's card leniently. Throws `invalidAgentResponse` for what is no card at all. */

@@ -6,7 +6,7 @@ import { parseVersion } from "../protocol/service-parameters.js";
 /** What the server has, and how it treats callers whose declaration and call contradict each other. */
 export interface Detection<F> {
   /** Newest first. */
-  readonly faces: readonly F[];
+  readonly adapters: readonly F[];
   /** Holds callers to what they declare, and those who declare nothing to the versions in which that is allowed. */
   readonly strict: boolean;
 }
@@ -38,23 +38,23 @@ export function declaredVersion(value: string | undefined, served: readonly stri
  * service. In strict mode a face is none of the call's when the caller declares another version, or must declare it and
  * does not. Throws `versionNotSupported` when only that stands against it.
  */
-export function facesFor<F extends Named>(
-  { faces, strict }: Detection<F>,
+export function adaptersFor<F extends Named>(
+  { adapters, strict }: Detection<F>,
   declared: string | undefined,
-  knows: (face: F) => boolean,
+  knows: (adapter: F) => boolean,
 ): readonly F[] {
-  const able = faces.filter(knows);
+  const able = adapters.filter(knows);
   const meant = able.filter(({ version, isImplied }) => (declared === undefined ? isImplied : version === declared));
   if (!strict) return declared === undefined || meant.length === 0 ? able : meant;
   if (meant.length === 0 && able.some(({ isImplied }) => !isImplied)) {
-    throw notServed(declared ?? "(none)", versionsOf(faces));
+    throw notServed(declared ?? "(none)", versionsOf(adapters));
   }
   return meant;
 }
 
 /** The versions of faces, each once. */
-export function versionsOf(faces: readonly { readonly version: string }[]): readonly string[] {
-  return [...new Set(faces.map(({ version }) => version))];
+export function versionsOf(adapters: readonly { readonly version: string }[]): readonly string[] {
+  return [...new Set(adapters.map(({ version }) => version))];
 }
 
 function notServed(requested: string, served: readonly string[]): A2AError {

@@ -4,7 +4,7 @@ import { createHttpJsonTransport } from "../../src/binding/http-json/client.js";
 import { createJsonRpcTransport } from "../../src/binding/json-rpc/client.js";
 import type { CallOptions } from "../../src/protocol/context.js";
 import type { Operations } from "../../src/protocol/operations.js";
-import { httpBindings, httpFace, rpcFace, serveHttp } from "../support/http-agent.js";
+import { httpAdapter, httpBindings, rpcAdapter, serveHttp } from "../support/http-agent.js";
 import { itemsOf } from "../support/items.js";
 import { validRequest } from "../support/valid-request.js";
 
@@ -23,8 +23,8 @@ async function agent(answer: Answer) {
   });
   const served = await serveHttp(server);
   const clients = {
-    "json-rpc": createJsonRpcTransport({ url: `${served.url}/rpc`, face: rpcFace, ...limits }),
-    "http-json": createHttpJsonTransport({ url: `${served.url}/api/`, face: httpFace, ...limits }),
+    "json-rpc": createJsonRpcTransport({ url: `${served.url}/rpc`, adapter: rpcAdapter, ...limits }),
+    "http-json": createHttpJsonTransport({ url: `${served.url}/api/`, adapter: httpAdapter, ...limits }),
   };
   return Object.assign(served, { calls, clients });
 }

@@ -3,11 +3,11 @@ import { handlerFor } from "../../src/binding/server-call.js";
 import { handlerOf } from "../support/echo-service.js";
 
 it("a face that two agents have in common serves each its own handler, made once", () => {
-  const face = { serve: (handler: ReturnType<typeof handlerOf>) => ({ ...handler }) };
+  const adapter = { serve: (handler: ReturnType<typeof handlerOf>) => ({ ...handler }) };
   const [one, other] = [{ handler: handlerOf({}) }, { handler: handlerOf({}) }];
-  const made = handlerFor(face, one);
+  const made = handlerFor(adapter, one);
   expect(made.getTask).toBe(one.handler.getTask);
-  expect(handlerFor(face, other).getTask).toBe(other.handler.getTask);
-  expect(handlerFor(face, one)).toBe(made);
+  expect(handlerFor(adapter, other).getTask).toBe(other.handler.getTask);
+  expect(handlerFor(adapter, one)).toBe(made);
   expect(handlerFor({}, one)).toBe(one.handler);
 });

@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium).each(["inPage", "inWorker"])("the client of a brow
     expect(await run(place, "errors")).toEqual({
       unknownTask: { code: "taskNotFound" },
       agent: { code: "unsupportedOperation" },
-      door: { code: "unauthenticated", challenge: 'Bearer realm="counter"' },
+      admission: { code: "unauthenticated", challenge: 'Bearer realm="counter"' },
       nobodyThere: { code: "unavailable" },
     });
   });

@@ -74,7 +74,7 @@ export const scenarios = {
     return {
       unknownTask: await codeOf(() => client.getTask({ id: "nobody-has-it" })),
       agent: await codeOf(() => client.send("refuse")),
-      door: await codeOf(() => refused.send("who")),
+      admission: await codeOf(() => refused.send("who")),
       nobodyThere: await codeOf(() => Client.connect("http://127.0.0.1:9")),
     };
   },

@@ -3,7 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { buildCard } from "../../src/card/build.js";
 import { cardEndpoint } from "../../src/card/endpoint.js";
-import { createPlaces, type Place, type UrlOptions } from "../../src/card/urls.js";
+import { createLocations, type Location, type UrlOptions } from "../../src/card/urls.js";
 import type { Version } from "../../src/version/codec.js";
 import * as flat from "../../src/version/v0.3/card.js";
 import { writeCard } from "../../src/version/v1.0/card.js";
@@ -13,7 +13,7 @@ import { listen } from "./ask.js";
 const newest = v1;
 const older: Version = { ...v1, name: "0.3", ...flat };
 
-function cardAt({ base }: Place, versions: readonly Version[]) {
+function cardAt({ base }: Location, versions: readonly Version[]) {
   return buildCard({
     options: { name: "Port Planner", description: "Plans berths", version: "3.1.0" },
     mounted: versions.map(({ name }) => ({ binding: "JSONRPC", url: `${base}/json-rpc`, version: name })),
@@ -31,12 +31,12 @@ interface Served {
 function serve({ urls = {}, versions = [newest], mounted = versions, audience }: Served = {}) {
   const made: string[] = [];
   const endpoint = cardEndpoint({
-    cardAt: (place) => {
-      made.push(place.base);
-      return cardAt(place, mounted);
+    cardAt: (location) => {
+      made.push(location.base);
+      return cardAt(location, mounted);
     },
     audience,
-    places: createPlaces(urls, () => ({ origin: "http://127.0.0.1:1" })),
+    locations: createLocations(urls, () => ({ origin: "http://127.0.0.1:1" })),
     versions,
     cacheMaxAgeSeconds: 300,
     lastModified: new Date("2026-03-04T05:06:07.890Z"),

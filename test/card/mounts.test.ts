@@ -16,8 +16,8 @@ it("lists each version with the bindings that it has, in the order asked for", (
 });
 
 it("reaches HTTP bindings at a path below the base, and gRPC at a host and a port", () => {
-  const place = { base: "https://port.example/agent", grpc: "port.example:443" };
-  const mounted = mountedAt(mountsOf(["json-rpc", "grpc", "connect"], [v1]), place);
+  const location = { base: "https://port.example/agent", grpc: "port.example:443" };
+  const mounted = mountedAt(mountsOf(["json-rpc", "grpc", "connect"], [v1]), location);
   expect(mounted.map(({ url }) => url)).toEqual([
     "https://port.example/agent/json-rpc",
     "port.example:443",

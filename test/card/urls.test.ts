@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Caller } from "../../src/card/proxy.js";
-import { createPlaces, type UrlOptions, urlProblems } from "../../src/card/urls.js";
+import { createLocations, type UrlOptions, urlProblems } from "../../src/card/urls.js";
 
 const listening = () => ({ origin: "http://127.0.0.1:8080" });
 
@@ -14,7 +14,7 @@ function caller({ headers = {}, secure = false, from = "10.0.0.7" }: Arrival): C
   return { secure, remoteAddress: from, header: (name) => headers[name] };
 }
 
-const at = (options: UrlOptions, arrival: Arrival) => createPlaces(options, listening).of(caller(arrival));
+const at = (options: UrlOptions, arrival: Arrival) => createLocations(options, listening).of(caller(arrival));
 
 it.each([
   ["a host and a port", { host: "port.example:8080" }, false, "http://port.example:8080", "port.example:8080"],
@@ -54,18 +54,18 @@ it("believes the public URL alone, whatever the request says", () => {
   const options = { publicUrl: "https://port.example/agents/a/", basePath: "/a", trustProxy: true };
   const headers = { host: "evil.example/", "x-forwarded-host": "evil.example" };
   expect(at(options, { headers })).toEqual({ base: "https://port.example/agents/a", grpc: "port.example:443" });
-  expect(createPlaces(options, listening).varyBy).toEqual([]);
+  expect(createLocations(options, listening).varyBy).toEqual([]);
 });
 
 it("names gRPC's own port, and its public address before that", () => {
   const apart = () => ({ ...listening(), grpcPort: 50051 });
   const headers = { host: "port.example:8080" };
-  expect(createPlaces({}, apart).of(caller({ headers }))?.grpc).toBe("port.example:50051");
+  expect(createLocations({}, apart).of(caller({ headers }))?.grpc).toBe("port.example:50051");
   const told = { publicUrl: "https://port.example", publicGrpc: "grpc.port.example:443" };
-  expect(createPlaces(told, apart).own().grpc).toBe("grpc.port.example:443");
+  expect(createLocations(told, apart).own().grpc).toBe("grpc.port.example:443");
   const asUrl = { ...told, publicGrpc: "https://grpc.port.example:443" };
   expect(urlProblems(asUrl)).toEqual([]);
-  expect(createPlaces(asUrl, apart).own().grpc).toBe("https://grpc.port.example:443");
+  expect(createLocations(asUrl, apart).own().grpc).toBe("https://grpc.port.example:443");
 });
 
 const proxied = {
@@ -93,8 +93,8 @@ it.each([
 });
 
 it("says which headers its answer depends on", () => {
-  expect(createPlaces({ trustProxy: true }, listening).varyBy).toContain("X-Forwarded-Host");
-  expect(createPlaces({}, listening).varyBy).toEqual([]);
+  expect(createLocations({ trustProxy: true }, listening).varyBy).toContain("X-Forwarded-Host");
+  expect(createLocations({}, listening).varyBy).toEqual([]);
 });
 
 it.each([

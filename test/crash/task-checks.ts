@@ -39,7 +39,7 @@ type Fault = (text: string) => void;
 function checkEnd({ ledger, restartable }: Scene, stored: Task, fault: Fault): void {
   const texts = stored.artifacts.map(({ parts }) => textIn(parts));
   for (const text of texts) {
-    const places = text.split("\n").slice(0, -1).map(placeOf);
+    const places = text.split("\n").slice(0, -1).map(locationOf);
     const inOrder = places.every(({ index, attempt }, at) => index === at && attempt === places[0]?.attempt);
     if (!inOrder) fault(`holds chunks that do not follow on each other: ${places.map((place) => place.index)}`);
   }
@@ -49,7 +49,7 @@ function checkEnd({ ledger, restartable }: Scene, stored: Task, fault: Fault): v
   else fault(`has failed, which no agent here does: ${said}`);
 }
 
-const placeOf = (line: string): { readonly attempt: number; readonly index: number } => {
+const locationOf = (line: string): { readonly attempt: number; readonly index: number } => {
   const [attempt, index] = line.split(" ", 1).join("").split(":").map(Number);
   return { attempt: attempt ?? Number.NaN, index: index ?? Number.NaN };
 };

@@ -2,7 +2,7 @@ import { request as httpsRequest } from "node:https";
 import { completed } from "trivium";
 import { expect, it } from "vitest";
 import { createGrpcTransport } from "../../src/binding/grpc/client.js";
-import { face } from "../support/grpc-agent.js";
+import { adapter } from "../support/grpc-agent.js";
 import { rawCall } from "../support/http-agent.js";
 import { errorOf, requestOf, say, stateOf, taskOf } from "../support/say.js";
 import { overEach, startAgent, type Wire, wires } from "../support/serve-agent.js";
@@ -119,7 +119,7 @@ it("calls over TLS work like any others, and the card says https", async () => {
   expect(url).toBe(`https://127.0.0.1:${port}`);
   const urls = served.server.card.supportedInterfaces.map((each) => each.url);
   expect(urls.slice(0, 3)).toEqual([`${url}/json-rpc`, `127.0.0.1:${port}`, `${url}/http-json`]);
-  const grpc = createGrpcTransport({ address: `localhost:${port}`, face, tls: { ca: localTls.cert } });
+  const grpc = createGrpcTransport({ address: `localhost:${port}`, adapter, tls: { ca: localTls.cert } });
   expect(stateOf(taskOf(await grpc.sendMessage(say("go"), {})))).toBe("COMPLETED");
   grpc.close();
   const call = { jsonrpc: "2.0", id: 1, method: "ListTasks" };

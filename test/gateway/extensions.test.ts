@@ -5,8 +5,8 @@ import { createHttpJsonTransport } from "../../src/binding/http-json/client.js";
 import { createJsonRpcTransport } from "../../src/binding/json-rpc/client.js";
 import type { Transport } from "../../src/binding/transport.js";
 import { eventIdOf, idempotentSendExtension, resumeExtension } from "../../src/protocol/extensions.js";
-import { face } from "../support/grpc-agent.js";
-import { httpFace, rpcFace } from "../support/http-agent.js";
+import { adapter } from "../support/grpc-agent.js";
+import { httpAdapter, rpcAdapter } from "../support/http-agent.js";
 import { itemsOf } from "../support/items.js";
 import { errorOf, say, taskOf } from "../support/say.js";
 import { bindings, type Scene, startScene } from "./scene.js";
@@ -15,9 +15,9 @@ const listed = "urn:example:listed";
 
 /** The ends of bindings alone: they show what is on the wire. */
 const bareEnds: readonly [name: string, open: (scene: Scene) => Transport][] = [
-  ["json-rpc", ({ gateway }) => createJsonRpcTransport({ url: `${gateway.url}/json-rpc`, face: rpcFace })],
-  ["http-json", ({ gateway }) => createHttpJsonTransport({ url: `${gateway.url}/http-json`, face: httpFace })],
-  ["grpc", ({ gateway }) => createGrpcTransport({ address: `127.0.0.1:${gateway.grpcPort}`, face })],
+  ["json-rpc", ({ gateway }) => createJsonRpcTransport({ url: `${gateway.url}/json-rpc`, adapter: rpcAdapter })],
+  ["http-json", ({ gateway }) => createHttpJsonTransport({ url: `${gateway.url}/http-json`, adapter: httpAdapter })],
+  ["grpc", ({ gateway }) => createGrpcTransport({ address: `127.0.0.1:${gateway.grpcPort}`, adapter })],
 ];
 
 describe.each(["json-rpc", "http-json", "grpc"] as const)("in front of %s", (spoken) => {

@@ -3,7 +3,7 @@ import type { VersionName } from "../../src/version/versions.js";
 import { clientCases, collect, stateOf, working } from "./client-cases.js";
 import { errorCases } from "./client-errors.js";
 import { anyCases, type OldClientCase, taskFor } from "./old-js-and-go-any-cases.js";
-import { oldestCases } from "./old-js-and-go-oldest-cases.js";
+import { oldestCases } from "./old-js-and-go-v01-cases.js";
 import { receiver } from "./old-js-and-go-webhook.js";
 
 const silenceMs = 3000;

@@ -40,12 +40,15 @@ describe("a bad parameter", () => {
   });
 
   it("is named together with the others (E-26)", () => {
-    const face = v1.httpJson;
-    const json = face?.readQuery(operationOf("listTasks"), new URLSearchParams("pageSize=0&status=TASK_STATE_RUNNING"));
+    const adapter = v1.httpJson;
+    const json = adapter?.readQuery(
+      operationOf("listTasks"),
+      new URLSearchParams("pageSize=0&status=TASK_STATE_RUNNING"),
+    );
     const violationsOf = (error: unknown) =>
       error instanceof A2AError ? error.violations.map(({ field }) => field) : [];
     try {
-      face?.codec(operationOf("listTasks")).readRequest(json);
+      adapter?.codec(operationOf("listTasks")).readRequest(json);
       expect.unreachable();
     } catch (error) {
       expect(violationsOf(error).toSorted()).toEqual(["pageSize", "status"]);

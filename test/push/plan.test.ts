@@ -46,10 +46,10 @@ describe("the plan of what a webhook is told", () => {
     ],
     ["what is appended to nothing", "a+1 a+2! COMPLETED", ",a1-2,event"],
     ["nothing twice", "a=1! end turn WORKING end COMPLETED end", "a1-1,,,event,,event,"],
-  ])("has %s", (_, log, told) => {
+  ])("has %s", (_, log, delivered) => {
     const plan = planArtifacts();
     const seen = recordsOf(log.split(" ")).map((record) => plan(record).map(labelOf).join(" "));
-    expect(seen.join(",")).toBe(told);
+    expect(seen.join(",")).toBe(delivered);
   });
 
   it("has each event and nothing else when every event is asked for", () => {
@@ -85,13 +85,13 @@ async function toldOf(records: readonly LogRecord[]): Promise<StreamResponse[]> 
   const store = memoryTaskStore();
   const { key } = await store.create(newTask({ records }));
   const plan = planArtifacts();
-  const told: StreamResponse[] = [];
+  const delivered: StreamResponse[] = [];
   for (const due of records.flatMap((record) => plan(record))) {
     const event = due.kind === "event" ? due.event : await joinChunks(store, key, due.run);
-    if (event !== undefined) told.push(event);
+    if (event !== undefined) delivered.push(event);
   }
   await store.close();
-  return told;
+  return delivered;
 }
 
 function fold(events: readonly StreamResponse[]): Task {

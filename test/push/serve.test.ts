@@ -7,8 +7,8 @@ import { createJsonRpcTransport } from "../../src/binding/json-rpc/client.js";
 import type { CallOptions } from "../../src/protocol/context.js";
 import { Role, type SendMessageRequest, SendMessageRequestSchema, TaskState } from "../../src/protocol/model.js";
 import type { Operations } from "../../src/protocol/operations.js";
-import { face as grpcFace } from "../support/grpc-agent.js";
-import { httpFace, rpcFace } from "../support/http-agent.js";
+import { adapter as grpcAdapter } from "../support/grpc-agent.js";
+import { httpAdapter, rpcAdapter } from "../support/http-agent.js";
 import { webhook } from "./receiver.js";
 
 const bindings = ["json-rpc", "http-json", "grpc"] as const;
@@ -33,11 +33,11 @@ interface Agent {
 
 async function agentOver(binding: (typeof bindings)[number], options: Partial<AgentOptions> = {}): Promise<Agent> {
   const server = await serve({ card, agent: clerk, push: { allow: "loopback" }, port: 0, drainMs: 100, ...options });
-  const grpc = createGrpcTransport({ address: `127.0.0.1:${server.port}`, face: grpcFace });
+  const grpc = createGrpcTransport({ address: `127.0.0.1:${server.port}`, adapter: grpcAdapter });
   const clients = {
     grpc,
-    "json-rpc": createJsonRpcTransport({ url: `${server.url}/json-rpc`, face: rpcFace }),
-    "http-json": createHttpJsonTransport({ url: `${server.url}/http-json`, face: httpFace }),
+    "json-rpc": createJsonRpcTransport({ url: `${server.url}/json-rpc`, adapter: rpcAdapter }),
+    "http-json": createHttpJsonTransport({ url: `${server.url}/http-json`, adapter: httpAdapter }),
   };
   return {
     server,

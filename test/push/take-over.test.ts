@@ -57,7 +57,7 @@ async function storedAfter({ clock, store }: Scene, key: number): Promise<number
 }
 
 const work = [status("WORKING"), chunk("a=1!"), chunk("b=1!"), chunk("c=1!"), status("COMPLETED")];
-const told = ["WORKING", "a=1!", "b=1!", "c=1!", "COMPLETED"];
+const delivered = ["WORKING", "a=1!", "b=1!", "c=1!", "COMPLETED"];
 
 describe("push deliveries of a process that has gone", () => {
   it("go on in another one, with what was left when it closed", async () => {
@@ -73,7 +73,7 @@ describe("push deliveries of a process that has gone", () => {
     await on.clock.advance(adoptMs);
     await expect.poll(() => hook.labels.at(-1)).toBe("COMPLETED");
     await closed(on, other);
-    expect(new Set(hook.labels)).toEqual(new Set(told));
+    expect(new Set(hook.labels)).toEqual(new Set(delivered));
     expect(await task.owed()).toEqual([]);
     expect(on.logs).toEqual([]);
   });
@@ -89,7 +89,7 @@ describe("push deliveries of a process that has gone", () => {
     const later = on.beside({ instance: "b" });
     await hook.received(5);
     await closed(on, later);
-    expect(hook.labels).toEqual(told);
+    expect(hook.labels).toEqual(delivered);
     expect(await task.owed()).toEqual([]);
   });
 
@@ -109,7 +109,7 @@ describe("push deliveries of a process that has gone", () => {
     await hook.received(last + 5);
     await closed(on, other);
     // Nothing of the cursor had come to the store.
-    expect(hook.labels).toEqual([...told.slice(0, last), ...told]);
+    expect(hook.labels).toEqual([...delivered.slice(0, last), ...delivered]);
   });
 
   it("are not made again as far as the cursor had come", async () => {
@@ -130,7 +130,7 @@ describe("push deliveries of a process that has gone", () => {
     const other = next();
     await hook.received(7);
     await closed(on, other);
-    expect(hook.labels).toEqual([...told.slice(0, 4), ...told.slice(2)]);
+    expect(hook.labels).toEqual([...delivered.slice(0, 4), ...delivered.slice(2)]);
   });
 
   it("are many, and are all taken on at one look", async () => {
@@ -170,7 +170,7 @@ describe("push deliveries of a process that was thought to have gone", () => {
     other.service.added(taken);
     await hook.received(5);
     await closed(on, other);
-    expect(hook.labels).toEqual(told);
+    expect(hook.labels).toEqual(delivered);
   });
 
   it("begin anew when it gets them back", async () => {
@@ -187,7 +187,7 @@ describe("push deliveries of a process that was thought to have gone", () => {
     await task.write(work.slice(2));
     await hook.received(5);
     await on.push.close();
-    expect(hook.labels).toEqual(told);
+    expect(hook.labels).toEqual(delivered);
   });
 });
 
@@ -211,7 +211,7 @@ describe("a push configuration that is looked up as it is set anew", () => {
     await task.register("p", { url: hook.url });
     answer?.();
     await hook.received(5);
-    expect(hook.labels).toEqual(told);
+    expect(hook.labels).toEqual(delivered);
   });
 });
 
@@ -250,7 +250,7 @@ describe("looking for push configurations that nobody delivers", () => {
     }
     await hook.received(5);
     await closed(on, other);
-    expect(hook.labels).toEqual(told);
+    expect(hook.labels).toEqual(delivered);
     expect(on.logs.filter((line) => line.includes("could not be looked for"))).toHaveLength(1);
   });
 

@@ -50,7 +50,7 @@ describe.skipIf(inject("postgres") === undefined)("a process that is stopped pas
     expect(task.status?.state).toBe(restartable ? TaskState.COMPLETED : TaskState.FAILED);
     const lines = textIn(task.artifacts[0]?.parts).trim().split("\n");
     const attempt = restartable ? 2 : 1;
-    expect(lines.map(placeOf)).toEqual(lines.map((_, index) => `${attempt}:${index}`));
+    expect(lines.map(locationOf)).toEqual(lines.map((_, index) => `${attempt}:${index}`));
     if (restartable) expect(lines).toHaveLength(chunks);
     else expect(lines.length).toBeLessThan(chunks);
     await Promise.all([store.close(), here.close(), there.close()]);
@@ -94,10 +94,10 @@ class Follower {
 /** Whether another process has run the task again, or has ended it. */
 function isTakenOver({ response: { payload } }: StreamItem): boolean {
   if (payload.case === "statusUpdate") return payload.value.status?.state === TaskState.FAILED;
-  return payload.case === "artifactUpdate" && placeOf(textIn(payload.value.artifact?.parts)).startsWith("2:");
+  return payload.case === "artifactUpdate" && locationOf(textIn(payload.value.artifact?.parts)).startsWith("2:");
 }
 
 /** `attempt:index` of a chunk. */
-function placeOf(line: string): string {
+function locationOf(line: string): string {
   return line.split(" ", 1).join("");
 }

@@ -59,7 +59,7 @@ describe.each(runtimes)("the client under $name", (runtime) => {
       expect(await run("errors")).toEqual({
         unknownTask: { code: "taskNotFound" },
         agent: { code: "unsupportedOperation" },
-        door: { code: "unauthenticated", challenge: 'Bearer realm="counter"' },
+        admission: { code: "unauthenticated", challenge: 'Bearer realm="counter"' },
         nobodyThere: { code: "unavailable" },
       });
     });

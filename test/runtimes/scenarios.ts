@@ -6,7 +6,7 @@ import type { Target } from "../browser/scenarios.js";
 // What a runtime other than a browser does with the client; the browser's scenarios run there too.
 
 /** Where things are. */
-export interface Places extends Target {
+export interface Locations extends Target {
   /** An agent that has room for one stream at a time. */
   readonly narrow: string;
   /** An agent over TLS, which asks for a certificate. */
@@ -122,4 +122,4 @@ export const runtimeScenarios = {
       await Promise.all([open.close(), strict.close()]);
     }
   },
-} satisfies Record<string, (places: Places) => Promise<unknown>>;
+} satisfies Record<string, (places: Locations) => Promise<unknown>>;

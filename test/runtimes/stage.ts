@@ -7,11 +7,11 @@ import { cardOf, interfaceAt } from "../client/support/cards.js";
 import { serveHttp } from "../support/http-agent.js";
 import { localTls } from "../support/tls.js";
 import { answers } from "./agent.js";
-import type { Places } from "./scenarios.js";
+import type { Locations } from "./scenarios.js";
 
 /** All that the scenarios call. */
 export interface Stage extends AsyncDisposable {
-  readonly places: Places;
+  readonly places: Locations;
   /** Requests that a redirect has led to another origin. */
   readonly ledAway: CardServer["asked"];
   /** Secrets that came to the agent which leads away. */

@@ -69,7 +69,7 @@ describe("a memory task store that is full", () => {
 
   it("counts names as well", async () => {
     const store = memoryTaskStore({ maxBytes: 2 * kibibyte });
-    const long = (letter: string): string => letter.repeat(kibibyte);
+    const long = (payload: string): string => payload.repeat(kibibyte);
     await expect(store.create(newTask({ name: long("a") }))).rejects.toMatchObject({ code: "resourceExhausted" });
     expect(await store.taskNamed(alice, long("a"))).toBeUndefined();
     await store.close();

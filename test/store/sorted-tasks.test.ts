@@ -18,10 +18,10 @@ describe("sorted tasks", () => {
       seed: fc.integer({ min: 1, max: 10_007 }),
       spread: fc.constantFrom(1, 5, 100_000),
     });
-    const place = fc.record({ statusTime: fc.integer({ min: -1, max: 100_001 }), key: fc.nat({ max: 9_000 }) });
+    const context = fc.record({ statusTime: fc.integer({ min: -1, max: 100_001 }), key: fc.nat({ max: 9_000 }) });
     const history = fc.array(burst, { minLength: 1, maxLength: 8 });
     fc.assert(
-      fc.property(history, place, fc.nat({ max: 300 }), (bursts, after, limit) => {
+      fc.property(history, context, fc.nat({ max: 300 }), (bursts, after, limit) => {
         const sorted = new SortedTasks<Item>();
         let items: Item[] = [];
         let key = 0;

@@ -5,7 +5,7 @@ import { nodeListener } from "../../src/binding/http/node-listener.js";
 import { createListener } from "../../src/binding/listen/listener.js";
 import type { Service } from "../../src/binding/service.js";
 import { A2AService } from "../../src/protocol/model.js";
-import { face } from "./grpc-agent.js";
+import { adapter } from "./grpc-agent.js";
 
 export const webProtocols = ["connect json", "connect binary", "grpc-web json", "grpc-web binary"] as const;
 type WebProtocol = (typeof webProtocols)[number];
@@ -21,7 +21,7 @@ export interface ConnectAgent {
 /** A service over Connect and gRPC-Web, and the official clients for it. */
 export async function connectAgent(service: Service): Promise<ConnectAgent> {
   const faults: unknown[] = [];
-  const endpoint = createConnectEndpoint({ faces: [face], service });
+  const endpoint = createConnectEndpoint({ adapters: [adapter], service });
   const http = nodeListener(endpoint, { onError: (fault) => faults.push(fault) });
   const listener = await createListener({ host: "127.0.0.1", port: 0, http });
   const url = `http://127.0.0.1:${listener.port}`;

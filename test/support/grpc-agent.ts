@@ -25,17 +25,17 @@ export interface GrpcAgentOptions {
 }
 
 /** The face of 1.0. */
-export const face = v1.grpc ?? missing();
+export const adapter = v1.grpc ?? missing();
 
 /** A service over gRPC on a port of its own, with a client connected to it. */
 export async function grpcAgent(service: Service, options: GrpcAgentOptions = {}): Promise<GrpcAgent> {
   const limits = { ...defaultListenerLimits, ...options.limits };
-  const grpc = createGrpcServer({ faces: [face], service, bodyTimeoutMs: options.bodyTimeoutMs });
+  const grpc = createGrpcServer({ adapters: [adapter], service, bodyTimeoutMs: options.bodyTimeoutMs });
   const http2 = await createGrpcEngine({ grpc, http: options.http, limits, logger: silentLogger });
   const { http, tls } = options;
   const listener = await createListener({ host: "127.0.0.1", port: 0, http, http2, limits, tls });
   const address = `127.0.0.1:${listener.port}`;
-  const client = createGrpcTransport({ address, face });
+  const client = createGrpcTransport({ address, adapter });
   return {
     port: listener.port,
     address,

@@ -13,8 +13,8 @@ import type { CallOptions } from "../../src/protocol/context.js";
 import type { Operations } from "../../src/protocol/operations.js";
 import { v1 } from "../../src/version/v1.0/v1.js";
 
-export const rpcFace = v1.jsonRpc ?? missing();
-export const httpFace = v1.httpJson ?? missing();
+export const rpcAdapter = v1.jsonRpc ?? missing();
+export const httpAdapter = v1.httpJson ?? missing();
 
 export const httpBindings = ["json-rpc", "http-json"] as const;
 
@@ -53,8 +53,8 @@ export async function serveHttp(server: Server, faults: unknown[] = []): Promise
 
 /** Both JSON bindings of a service, as an endpoint. */
 export function endpointOf(service: Service): HttpEndpoint {
-  const rpc = mount("/json-rpc", jsonRpcEndpoint({ faces: [rpcFace], service }));
-  const json = mount("/http-json", httpJsonEndpoint({ faces: [httpFace], service }));
+  const rpc = mount("/json-rpc", jsonRpcEndpoint({ adapters: [rpcAdapter], service }));
+  const json = mount("/http-json", httpJsonEndpoint({ adapters: [httpAdapter], service }));
   return (request) => rpc(request) ?? json(request);
 }
 
@@ -66,8 +66,8 @@ export interface HttpAgent extends HttpServer {
 export async function httpAgent(service: Service, options: NodeListenerOptions = {}): Promise<HttpAgent> {
   const served = await serveEndpoint(endpointOf(service), options);
   const clients = {
-    "json-rpc": createJsonRpcTransport({ url: `${served.url}/json-rpc`, face: rpcFace }),
-    "http-json": createHttpJsonTransport({ url: `${served.url}/http-json`, face: httpFace }),
+    "json-rpc": createJsonRpcTransport({ url: `${served.url}/json-rpc`, adapter: rpcAdapter }),
+    "http-json": createHttpJsonTransport({ url: `${served.url}/http-json`, adapter: httpAdapter }),
   };
   return { ...served, clients };
 }

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { createParser } from "eventsource-parser";
 import { expect } from "vitest";
 import type { Operation } from "../../src/protocol/operations.js";
-import { httpFace, rpcFace } from "./http-agent.js";
+import { httpAdapter, rpcAdapter } from "./http-agent.js";
 import { expectDetails, type RawOutcome, type RawWire } from "./raw-wire.js";
 import { httpFormOf } from "./spoiled-http.js";
 import { fullRequest, type Spoiled } from "./spoiled-request.js";
@@ -77,7 +77,7 @@ export function rpcOutcome(answer: HttpAnswer, id: JsonValue): RawOutcome {
     if (!("error" in reply)) continue;
     expect(reply["error"]).toEqual({ code: expect.any(Number), message: expect.any(String), data: expect.any(Array) });
     expectDetails((reply["error"] as JsonObject)["data"]);
-    error = rpcFace.readError(reply["error"]);
+    error = rpcAdapter.readError(reply["error"]);
   }
   return { error, told: toldBy(answer) };
 }
@@ -110,7 +110,7 @@ export function httpOutcome(answer: HttpAnswer): RawOutcome {
     error: { code: answer.status, status, message: expect.any(String), details: expect.any(Array) },
   });
   expectDetails((body["error"] as JsonObject)["details"]);
-  return { error: httpFace.readError(answer.status, body), told };
+  return { error: httpAdapter.readError(answer.status, body), told };
 }
 
 function textsOf({ headers, text }: HttpAnswer): string[] {

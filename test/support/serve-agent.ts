@@ -13,7 +13,7 @@ import { idempotentSendExtension, resumeExtension } from "../../src/protocol/ext
 import type { AgentCard } from "../../src/protocol/model.js";
 import { invokeStream, invokeUnary, type Operations } from "../../src/protocol/operations.js";
 import { connectInProcess } from "../../src/testing/in-process-client.js";
-import type { GrpcFace } from "../../src/version/codec.js";
+import type { GrpcAdapter } from "../../src/version/codec.js";
 import { versionEntries } from "../../src/version/versions.js";
 import { type LogLine, recordingLogger } from "./recording-logger.js";
 import { serving, type ToServe } from "./serving.js";
@@ -98,7 +98,7 @@ async function connectOver(wire: Wire, server: Server): Promise<Client> {
   const only = { ...known, protocolBinding, protocolVersion: version, url: addressOf(binding, server) };
   const ownGrpcWeb: TransportFactory = {
     binding: grpcWeb,
-    create: async (address) => webTransport(address.url, await grpcFaceOf(address.version)),
+    create: async (address) => webTransport(address.url, await grpcAdapterOf(address.version)),
   };
   const card = { ...agent.card, supportedInterfaces: [only] };
   return Client.connect(card, { retry: false, grpcTls: false, transports: [ownGrpcWeb] });
@@ -125,21 +125,21 @@ async function bareTransport(wire: Wire, server: Server): Promise<Transport> {
   const url = addressOf(binding, server);
   const [entry] = versionEntries([version]);
   const spoken = await entry?.load();
-  if (binding === "json-rpc") return createJsonRpcTransport({ url, face: there(spoken?.jsonRpc) });
-  if (binding === "http-json") return createHttpJsonTransport({ url, face: there(spoken?.httpJson) });
-  const face = there(spoken?.grpc);
-  if (binding === "grpc") return createGrpcTransport({ address: url, face });
-  return binding === "connect" ? createConnectTransport({ url, face }) : webTransport(url, face);
+  if (binding === "json-rpc") return createJsonRpcTransport({ url, adapter: there(spoken?.jsonRpc) });
+  if (binding === "http-json") return createHttpJsonTransport({ url, adapter: there(spoken?.httpJson) });
+  const adapter = there(spoken?.grpc);
+  if (binding === "grpc") return createGrpcTransport({ address: url, adapter });
+  return binding === "connect" ? createConnectTransport({ url, adapter }) : webTransport(url, adapter);
 }
 
-async function grpcFaceOf(version: string): Promise<GrpcFace> {
+async function grpcAdapterOf(version: string): Promise<GrpcAdapter> {
   const [entry] = versionEntries([version]);
   return there((await entry?.load())?.grpc);
 }
 
-function there<F>(face: F | undefined): F {
-  if (face === undefined) throw new TypeError("the version lacks the binding");
-  return face;
+function there<F>(adapter: F | undefined): F {
+  if (adapter === undefined) throw new TypeError("the version lacks the binding");
+  return adapter;
 }
 
 /** The operations of clients that are being connected; they take turns. */

@@ -1,6 +1,6 @@
 import { type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import type { Operation } from "../../src/protocol/operations.js";
-import { httpFace } from "./http-agent.js";
+import { httpAdapter } from "./http-agent.js";
 import type { Spoiled } from "./spoiled-request.js";
 
 /** A request of HTTP+JSON as it goes over the wire. */
@@ -20,7 +20,7 @@ interface Fault {
 
 /** Puts a request into path, query and body, right or wrong. `undefined`: what it says has no form there. */
 export function httpFormOf(operation: Operation, request: JsonObject, fault?: Fault): HttpForm | undefined {
-  const route = httpFace.routes.find((each) => each.operation === operation);
+  const route = httpAdapter.routes.find((each) => each.operation === operation);
   if (route === undefined) throw new TypeError(`no route for ${operation.name}`);
   const rest: JsonObject = { ...request };
   const path: string[] = [];

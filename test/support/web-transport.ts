@@ -8,29 +8,29 @@ import type { CallOptions } from "../../src/protocol/context.js";
 import { type ErrorCode, errorCodes, errorTable } from "../../src/protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../src/protocol/operations.js";
 import { formatExtensions, versionParameter } from "../../src/protocol/service-parameters.js";
-import type { GrpcFace } from "../../src/version/codec.js";
+import type { GrpcAdapter } from "../../src/version/codec.js";
 
 type AnyCall = (request: unknown, options: WebOptions) => Promise<AnyMessage> & AsyncIterable<AnyMessage>;
 
 /** The official client of gRPC-Web, dressed as our client ends are. */
-export function webTransport(baseUrl: string, face: GrpcFace): Operations<CallOptions> {
-  const client = createClient(face.service, createGrpcWebTransport({ baseUrl, httpVersion: "1.1" }));
-  const rpcs = new Map([...face.methods].map(([rpc, operation]) => [operation, rpc]));
+export function webTransport(baseUrl: string, adapter: GrpcAdapter): Operations<CallOptions> {
+  const client = createClient(adapter.service, createGrpcWebTransport({ baseUrl, httpVersion: "1.1" }));
+  const rpcs = new Map([...adapter.methods].map(([rpc, operation]) => [operation, rpc]));
   const callOf = (operation: Operation): AnyCall => {
     const rpc = rpcs.get(operation);
-    const method = face.service.methods.find(({ name }) => name === rpc);
-    if (method === undefined) throw missingIn(face, operation, "gRPC-Web");
+    const method = adapter.service.methods.find(({ name }) => name === rpc);
+    if (method === undefined) throw missingIn(adapter, operation, "gRPC-Web");
     return Reflect.get(client, method.localName);
   };
   const calls = createTransport({
     async unary(operation, request, call) {
-      const wire = face.writeRequest(operation, request);
-      const reply = await callOf(operation)(wire, webOptions(face, call)).catch(rethrow);
-      return face.readReply(operation, reply, request);
+      const wire = adapter.writeRequest(operation, request);
+      const reply = await callOf(operation)(wire, webOptions(adapter, call)).catch(rethrow);
+      return adapter.readReply(operation, reply, request);
     },
     async *stream(operation, request, call): AsyncGenerator<StreamItem> {
-      const reader = face.readStream(operation, request);
-      const events = callOf(operation)(face.writeRequest(operation, request), webOptions(face, call));
+      const reader = adapter.readStream(operation, request);
+      const events = callOf(operation)(adapter.writeRequest(operation, request), webOptions(adapter, call));
       try {
         for await (const event of events) {
           yield* reader.read(event);
@@ -41,11 +41,11 @@ export function webTransport(baseUrl: string, face: GrpcFace): Operations<CallOp
       }
     },
   });
-  return face.call?.(calls) ?? calls;
+  return adapter.call?.(calls) ?? calls;
 }
 
 function webOptions(
-  { declares, extensionsName }: GrpcFace,
+  { declares, extensionsName }: GrpcAdapter,
   { signal, timeoutMs, headers, extensions, after }: CallOptions,
 ): WebOptions {
   const given = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]);

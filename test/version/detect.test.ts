@@ -1,17 +1,17 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { HttpJsonFace, JsonRpcFace } from "../../src/version/codec.js";
-import { declaredVersion, facesFor, versionsOf } from "../../src/version/detect.js";
+import type { HttpJsonAdapter, JsonRpcAdapter } from "../../src/version/codec.js";
+import { adaptersFor, declaredVersion, versionsOf } from "../../src/version/detect.js";
 import { versionEntries, versionTable } from "../../src/version/versions.js";
 
 // Which face takes a call, found out of the real faces of every version.
 
-const rpcFaces: JsonRpcFace[] = [];
-const httpFaces: HttpJsonFace[] = [];
+const rpcAdapters: JsonRpcAdapter[] = [];
+const httpAdapters: HttpJsonAdapter[] = [];
 beforeAll(async () => {
   for (const entry of versionTable) {
     const { jsonRpc, httpJson } = await entry.load();
-    if (jsonRpc !== undefined) rpcFaces.push(jsonRpc);
-    if (httpJson !== undefined) httpFaces.push(httpJson);
+    if (jsonRpc !== undefined) rpcAdapters.push(jsonRpc);
+    if (httpJson !== undefined) httpAdapters.push(httpJson);
   }
 });
 
@@ -53,10 +53,10 @@ describe("a declared version", () => {
 /** The versions whose faces may take a method, the best first; the code of the refusal where there is none to take it. */
 function takers(method: string, header: string | undefined, strict: boolean): string {
   try {
-    const faces = facesFor({ faces: rpcFaces, strict }, declaredVersion(header, all), ({ methods }) =>
+    const adapters = adaptersFor({ adapters: rpcAdapters, strict }, declaredVersion(header, all), ({ methods }) =>
       methods.has(method),
     );
-    return faces.length === 0 ? "methodNotFound" : versionsOf(faces).join(" ");
+    return adapters.length === 0 ? "methodNotFound" : versionsOf(adapters).join(" ");
   } catch (error) {
     return (error as { readonly code: string }).code;
   }
@@ -99,9 +99,9 @@ describe("a JSON-RPC method is taken by", () => {
 
 describe("of faces that know a call", () => {
   const knowing = (version: string, isImplied: boolean) => ({ version, isImplied });
-  const faces = [knowing("1.0", false), knowing("0.3", true)];
+  const adapters = [knowing("1.0", false), knowing("0.3", true)];
   const versions = (declared: string | undefined, strict: boolean, knows: (version: string) => boolean = () => true) =>
-    versionsOf(facesFor({ faces, strict }, declared, ({ version }) => knows(version)));
+    versionsOf(adaptersFor({ adapters, strict }, declared, ({ version }) => knows(version)));
 
   it("the newest comes first for callers who declare nothing, and not at all where they must", () => {
     expect(versions(undefined, false)).toEqual(["1.0", "0.3"]);
@@ -151,9 +151,9 @@ describe("the table of versions", () => {
         grpc: version.grpc,
         connect: version.grpc,
       };
-      for (const [binding, face] of Object.entries(has)) {
-        expect([binding, face !== undefined]).toEqual([binding, bindings.some((each) => each === binding)]);
-        if (face !== undefined) expect(face.version).toBe(name);
+      for (const [binding, adapter] of Object.entries(has)) {
+        expect([binding, adapter !== undefined]).toEqual([binding, bindings.some((each) => each === binding)]);
+        if (adapter !== undefined) expect(adapter.version).toBe(name);
       }
     },
   );

@@ -1,6 +1,6 @@
 import { untilAborted } from "../part.js";
 
-interface Flight<T> {
+interface SharedCall<T> {
   readonly result: Promise<T>;
   readonly stop: AbortController;
   waiting: number;
@@ -10,9 +10,9 @@ interface Flight<T> {
 export function shareWork<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): (signal: AbortSignal | undefined) => Promise<T> {
-  let current: Flight<T> | undefined;
+  let current: SharedCall<T> | undefined;
 
-  function start(): Flight<T> {
+  function start(): SharedCall<T> {
     const stop = new AbortController();
     return { result: work(stop.signal), stop, waiting: 0 };
   }
@@ -20,15 +20,15 @@ export function shareWork<T>(
   return async (signal) => {
     signal?.throwIfAborted();
     current ??= start();
-    const flight = current;
-    flight.waiting += 1;
+    const call = current;
+    call.waiting += 1;
     try {
-      return await untilAborted(() => flight.result, signal);
+      return await untilAborted(() => call.result, signal);
     } finally {
-      flight.waiting -= 1;
-      if (flight.waiting === 0) {
-        if (current === flight) current = undefined;
-        flight.stop.abort();
+      call.waiting -= 1;
+      if (call.waiting === 0) {
+        if (current === call) current = undefined;
+        call.stop.abort();
       }
     }
   };

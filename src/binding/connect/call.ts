@@ -47,7 +47,7 @@ export class ConnectCall {
       const call = await authenticate(service, headOf("connect", request));
       this.#call = call;
       this.#method = methodFor(call, served);
-      const { extensionsName } = this.#method.face;
+      const { extensionsName } = this.#method.adapter;
       if (call.extensions.length > 0) responseHeader.set(extensionsName, formatExtensions(call.extensions));
       call.admit(expectedBytes(request, bodyMaxBytes));
     } catch (error) {
@@ -67,22 +67,22 @@ export class ConnectCall {
   }
 
   async unary(wire: AnyMessage, { signal }: HandlerContext): Promise<AnyMessage> {
-    const { face, operation } = this.#method;
+    const { adapter, operation } = this.#method;
     try {
       const call = this.#reach(signal);
-      const request = face.readRequest(operation, wire);
-      return face.writeReply(operation, await call.unary(this.#method, request), request);
+      const request = adapter.readRequest(operation, wire);
+      return adapter.writeReply(operation, await call.unary(this.#method, request), request);
     } catch (error) {
       throw this.#public(error);
     }
   }
 
   async *stream(wire: AnyMessage, { signal }: HandlerContext): AsyncGenerator<AnyMessage> {
-    const { face, operation } = this.#method;
+    const { adapter, operation } = this.#method;
     try {
       const call = this.#reach(signal);
-      const request = face.readRequest(operation, wire);
-      const writer = face.writeStream(operation, request);
+      const request = adapter.readRequest(operation, wire);
+      const writer = adapter.writeStream(operation, request);
       for await (const item of call.stream(this.#method, request)) {
         // The library encodes by itself, in JSON perhaps.
         for (const { payload } of writer.write(item)) yield payload;

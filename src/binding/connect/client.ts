@@ -4,8 +4,8 @@ import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { HttpAnswer } from "../../protocol/fetch.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
-import type { GrpcFace } from "../../version/codec.js";
-import { leavable } from "../cancelable.js";
+import type { GrpcAdapter } from "../../version/codec.js";
+import { cancelable } from "../cancelable.js";
 import { createSender, type HttpTransportOptions, type Incoming, replyMaxDefault } from "../fetch/call.js";
 import { decodeOptions, methodsOf, type RpcMethod } from "../grpc/method.js";
 import { mediaTypeOf } from "../http/media-type.js";
@@ -14,7 +14,7 @@ import { errorFromAnswer, errorFromEnd, errorFromTrailerBytes, errorFromTrailers
 import { type Envelope, EnvelopeReader, encodeEnvelope, joined } from "./envelope.js";
 
 export interface ConnectTransportOptions extends Omit<HttpTransportOptions, "eventMaxLength"> {
-  readonly face: GrpcFace;
+  readonly adapter: GrpcAdapter;
   /** What the agent is spoken to in, always with binary messages. Default: `"connect"`. */
   readonly protocol?: "connect" | "grpc-web" | undefined;
   /** Largest reply, and largest event of a stream, in bytes. Default: 32 MiB. */
@@ -23,20 +23,21 @@ export interface ConnectTransportOptions extends Omit<HttpTransportOptions, "eve
 
 /** Calls an agent over Connect or gRPC-Web, by `fetch`. */
 export function createConnectTransport(options: ConnectTransportOptions): Transport {
-  const { face, protocol = "connect", replyMaxBytes = replyMaxDefault } = options;
+  const { adapter, protocol = "connect", replyMaxBytes = replyMaxDefault } = options;
   const wire = wires[protocol];
   const base = options.url.replace(/\/+$/, "");
-  const methods = new Map(methodsOf(face).map((method) => [method.operation, method]));
+  const methods = new Map(methodsOf(adapter).map((method) => [method.operation, method]));
   const callOf = (operation: Operation, request: AnyMessage, call: CallOptions): WebCall => {
     const method = methods.get(operation);
     if (method !== undefined) return { ...method, http: options, base, wire, replyMaxBytes, request, options: call };
-    throw missingIn(face, operation, protocol);
+    throw missingIn(adapter, operation, protocol);
   };
   const calls = createTransport({
     unary: async (operation, request, call) => callUnary(callOf(operation, request, call)),
-    stream: (operation, request, call) => leavable((left) => callStream(() => callOf(operation, request, call), left)),
+    stream: (operation, request, call) =>
+      cancelable((left) => callStream(() => callOf(operation, request, call), left)),
   });
-  return face.call?.(calls) ?? calls;
+  return adapter.call?.(calls) ?? calls;
 }
 
 /** What the two protocols do differently. */
@@ -87,13 +88,13 @@ interface WebCall extends RpcMethod {
 async function callUnary(call: WebCall): Promise<AnyMessage> {
   const incoming = await open(call);
   const bytes = call.wire.framesUnary ? await readOnlyMessage(call, incoming) : await readBody(call, incoming);
-  return call.face.readReply(call.operation, decode(call.descriptor.output, bytes), call.request);
+  return call.adapter.readReply(call.operation, decode(call.descriptor.output, bytes), call.request);
 }
 
 async function* callStream(find: () => WebCall, left: AbortSignal): AsyncGenerator<StreamItem, void, undefined> {
   const call = find();
-  const { face, operation, descriptor } = call;
-  const reader = face.readStream(operation, call.request);
+  const { adapter, operation, descriptor } = call;
+  const reader = adapter.readStream(operation, call.request);
   try {
     const incoming = await open(call, left);
     for await (const bytes of readMessages(call, incoming)) {
@@ -129,11 +130,11 @@ function errorOfHead(call: WebCall, headers: HttpAnswer["headers"]): A2AError | 
 const timeLimitMaxMs = 99_999_999;
 
 function send(call: WebCall, left: AbortSignal | undefined): Promise<Incoming> {
-  const { http, base, wire, face, operation, path, descriptor, request, options } = call;
-  const message = toBinary(descriptor.input, face.writeRequest(operation, request));
+  const { http, base, wire, adapter, operation, path, descriptor, request, options } = call;
+  const message = toBinary(descriptor.input, adapter.writeRequest(operation, request));
   const body = operation.streams || wire.framesUnary ? encodeEnvelope(message) : message;
   const { fetch: take = (input, init) => fetch(input, init) } = http;
-  const sender = createSender({ ...http, fetch: (input, init) => take(input, { ...init, body }) }, face);
+  const sender = createSender({ ...http, fetch: (input, init) => take(input, { ...init, body }) }, adapter);
   const { timeoutMs = Number.POSITIVE_INFINITY } = options;
   const timeLimit = timeoutMs > timeLimitMaxMs ? {} : wire.timeLimit(Math.ceil(timeoutMs));
   const headers = { ...options.headers, ...wire.headers, ...timeLimit };

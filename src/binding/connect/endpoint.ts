@@ -2,20 +2,20 @@ import type { Message as AnyMessage, DescMethod, DescMethodServerStreaming, Desc
 import { createConnectRouter, createContextKey, createContextValues, type HandlerContext } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
-import type { GrpcFace } from "../../version/codec.js";
+import type { GrpcAdapter } from "../../version/codec.js";
 import { decodeOptions, type RpcMethod, type ServedPath, servedPaths } from "../grpc/method.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import type { BindingLimits, Service } from "../service.js";
 import { ConnectCall } from "./call.js";
 
 export interface ConnectEndpointOptions {
-  readonly faces: readonly GrpcFace[];
+  readonly adapters: readonly GrpcAdapter[];
   readonly service: Service;
 }
 
 /** Serves Connect and gRPC-Web, binary and JSON, at `/<service>/<RPC>`. */
-export function createConnectEndpoint({ faces, service }: ConnectEndpointOptions): HttpEndpoint {
-  const served = new Map([...servedPaths(faces, service)].map(([path, each]) => [path, serve(each, service)]));
+export function createConnectEndpoint({ adapters, service }: ConnectEndpointOptions): HttpEndpoint {
+  const served = new Map([...servedPaths(adapters, service)].map(([path, each]) => [path, serve(each, service)]));
   return (request) => served.get(request.path)?.(request);
 }
 

@@ -2,7 +2,7 @@ import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Fetch, FetchInit, HttpAnswer } from "../../protocol/fetch.js";
 import { formatExtensions, versionParameter } from "../../protocol/service-parameters.js";
-import type { JsonRpcFace } from "../../version/codec.js";
+import type { JsonRpcAdapter } from "../../version/codec.js";
 import { fetchFailure } from "./failure.js";
 
 // What the client ends of the two JSON bindings have in common: one call of `fetch`, and what its failures mean.
@@ -43,14 +43,14 @@ export interface Incoming {
 export type SendHttp = (call: OutgoingCall) => Promise<Incoming>;
 
 /** What a face says of the calls that go through it. */
-type Speaker = Pick<JsonRpcFace, "declares" | "extensionsName">;
+type SpokenVersion = Pick<JsonRpcAdapter, "declares" | "extensionsName">;
 
 /** Makes the function that sends the calls of one version to one interface. */
-export function createSender(options: HttpTransportOptions, face: Speaker): SendHttp {
+export function createSender(options: HttpTransportOptions, adapter: SpokenVersion): SendHttp {
   const { fetch: send = (input, init) => fetch(input, init) } = options;
-  const { declares } = face;
+  const { declares } = adapter;
   const base = { ...lowerCased(options.headers), ...(declares === undefined ? {} : { [versionParameter]: declares }) };
-  const extensionsName = face.extensionsName.toLowerCase();
+  const extensionsName = adapter.extensionsName.toLowerCase();
   return async (call) => {
     const { method, url, body } = call;
     const deadline = call.options.timeoutMs === undefined ? undefined : AbortSignal.timeout(call.options.timeoutMs);

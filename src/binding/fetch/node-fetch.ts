@@ -68,7 +68,7 @@ async function openNetwork(options: NodeFetchOptions): Promise<Network> {
   // Bun has a stand-in for `undici` that knows no policy, no certificates and no end; the file itself is the package.
   const undici = await import("undici/index.js");
   const { ca, cert, key } = options.tls ?? {};
-  const waiting = createTally();
+  const waiting = createWrittenRequests();
   const closing = new AbortController();
   const { policy, redirectPolicy = policy } = options;
   const open = (tls: ClientTls, allowed: AddressPolicy | undefined): Agent => {
@@ -143,13 +143,13 @@ function attemptOn(base: typeof Dispatcher): new (agent: Agent, taken: () => voi
 }
 
 /** How often something is held now. */
-interface Tally {
+interface WrittenRequests {
   /** Holds it until what is returned is called. */
   add(name: string): () => void;
   has(name: string): boolean;
 }
 
-function createTally(): Tally {
+function createWrittenRequests(): WrittenRequests {
   const counts = new Map<string, number>();
   const change = (name: string, by: number): void => {
     const count = (counts.get(name) ?? 0) + by;

@@ -21,7 +21,7 @@ export function credentialsOf(address: string, tls: ClientTls | true | undefined
 }
 
 /** One way to dial an agent. */
-export interface Dial {
+export interface ConnectTarget {
   readonly target: string;
   readonly options: ChannelOptions;
 }
@@ -32,7 +32,11 @@ const hostAndPort = /^(\[[\da-f:.]+\]|[^:/?#@[\]]+)(?::(\d{1,5}))?$/i;
  * The ways to dial an agent at addresses that the policy allows, and at no others: one for each family of addresses. Throws
  * `ForbiddenAddressError`.
  */
-export async function allowedDials(address: string, policy: AddressPolicy, lookup?: Lookup): Promise<readonly Dial[]> {
+export async function allowedTargets(
+  address: string,
+  policy: AddressPolicy,
+  lookup?: Lookup,
+): Promise<readonly ConnectTarget[]> {
   const [authority, host = "", port = "443"] = hostAndPort.exec(targetOf(address)) ?? [];
   // grpc-js knows other forms, such as sockets in the file system.
   if (authority === undefined) throw new ForbiddenAddressError(address, policy);

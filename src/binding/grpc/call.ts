@@ -117,20 +117,20 @@ export class GrpcCall extends ServerInterceptingCall {
   }
 
   #readRequest(message: Uint8Array): AnyMessage {
-    const { face, operation, descriptor } = this.#method;
-    return face.readRequest(operation, decodeMessage(descriptor.input, message));
+    const { adapter, operation, descriptor } = this.#method;
+    return adapter.readRequest(operation, decodeMessage(descriptor.input, message));
   }
 
   #reply(request: AnyMessage, reply: AnyMessage): void {
-    const { face, operation, descriptor } = this.#method;
-    const bytes = writeBuffer(descriptor.output, face.writeReply(operation, reply, request));
+    const { adapter, operation, descriptor } = this.#method;
+    const bytes = writeBuffer(descriptor.output, adapter.writeReply(operation, reply, request));
     this.#send(bytes, noop);
   }
 
   /** Writes events as they come. What the operation has ready at once goes into one write; a full socket stops it. */
   async #pump(request: AnyMessage, stream: AsyncIterable<StreamItem>): Promise<void> {
-    const { face, operation } = this.#method;
-    const writer = face.writeStream(operation, request);
+    const { adapter, operation } = this.#method;
+    const writer = adapter.writeStream(operation, request);
     const events = stream[Symbol.asyncIterator]();
     this.#events = events;
     for (let next = await events.next(); next.done !== true && !this.#over; next = await events.next()) {
@@ -171,7 +171,7 @@ export class GrpcCall extends ServerInterceptingCall {
     const extensions = this.#admitted?.extensions ?? [];
     if (extensions.length === 0) return;
     const headers = new Metadata();
-    headers.set(this.#method.face.extensionsName, formatExtensions(extensions));
+    headers.set(this.#method.adapter.extensionsName, formatExtensions(extensions));
     this.#call.sendMetadata(headers);
   }
 
@@ -184,7 +184,7 @@ export class GrpcCall extends ServerInterceptingCall {
   #fail(error: unknown): void {
     if (this.#over) return;
     this.#end();
-    this.#call.sendStatus(errorToStatus(this.#options.service.publicError(error), this.#method.face));
+    this.#call.sendStatus(errorToStatus(this.#options.service.publicError(error), this.#method.adapter));
   }
 
   #end(): void {

@@ -7,10 +7,10 @@ import {
 } from "@grpc/grpc-js";
 import { ConnectionError } from "../../protocol/errors.js";
 import type { AddressPolicy, Lookup } from "../fetch/address-policy.js";
-import { allowedDials, type Dial, targetOf } from "./address.js";
+import { allowedTargets, type ConnectTarget, targetOf } from "./address.js";
 import { type OwnSockets, ownSockets } from "./own-sockets.js";
 
-export interface LineOptions {
+export interface ChannelManagerOptions {
   readonly address: string;
   readonly credentials: ChannelCredentials;
   readonly settings: ChannelOptions;
@@ -20,14 +20,14 @@ export interface LineOptions {
 }
 
 /** The connection to one agent: made when a call needs it, and again when it was lost. */
-export class Line {
-  readonly #options: LineOptions;
+export class ChannelManager {
+  readonly #options: ChannelManagerOptions;
   #channel: ChannelInterface | undefined;
-  #dialing: Promise<ChannelInterface> | undefined;
+  #connecting: Promise<ChannelInterface> | undefined;
   #sockets: OwnSockets | undefined;
   #closed = false;
 
-  constructor(options: LineOptions) {
+  constructor(options: ChannelManagerOptions) {
     this.#options = options;
   }
 
@@ -38,10 +38,10 @@ export class Line {
   take(): ChannelInterface | Promise<ChannelInterface> {
     const channel = this.#channel;
     if (channel?.getConnectivityState(false) === connectivityState.READY) return channel;
-    this.#dialing ??= this.#dial().finally(() => {
-      this.#dialing = undefined;
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined;
     });
-    return this.#dialing;
+    return this.#connecting;
   }
 
   /** Gives up a channel that came to no connection. */
@@ -57,15 +57,15 @@ export class Line {
     this.#channel?.close();
   }
 
-  async #dial(): Promise<ChannelInterface> {
+  async #connect(): Promise<ChannelInterface> {
     const until = Date.now() + this.#options.connectTimeoutMs;
     const sockets = ownSockets();
     this.#sockets = sockets;
     try {
-      const dials = await this.#dials(until);
-      for (const [index, dial] of dials.entries()) {
-        const left = dials.length - index;
-        const channel = this.#open(dial);
+      const targets = await this.#targets(until);
+      for (const [index, connect] of targets.entries()) {
+        const left = targets.length - index;
+        const channel = this.#open(connect);
         const share = Date.now() + (until - Date.now()) / left;
         const state = await sockets.run(() => settled(channel, share));
         if (this.#closed) throw closedError();
@@ -80,17 +80,17 @@ export class Line {
     }
   }
 
-  async #dials(until: number): Promise<readonly Dial[]> {
+  async #targets(until: number): Promise<readonly ConnectTarget[]> {
     const { address, policy, lookup } = this.#options;
     if (policy === undefined) return [{ target: targetOf(address), options: {} }];
-    const dials = allowedDials(address, policy, lookup).catch((cause: unknown) => {
+    const targets = allowedTargets(address, policy, lookup).catch((cause: unknown) => {
       if (cause instanceof ConnectionError) throw cause;
       throw new ConnectionError(`cannot reach ${address}: ${reasonOf(cause)}`, { cause, written: false });
     });
-    return before(until, dials, () => this.#unreachable());
+    return before(until, targets, () => this.#unreachable());
   }
 
-  #open({ target, options }: Dial): ChannelInterface {
+  #open({ target, options }: ConnectTarget): ChannelInterface {
     if (this.#closed) throw closedError();
     this.#channel?.close();
     this.#channel = new Channel(target, this.#options.credentials, { ...this.#options.settings, ...options });

@@ -6,7 +6,7 @@ import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
 import { formatExtensions, versionParameter } from "../../protocol/service-parameters.js";
-import type { GrpcFace, StreamReader } from "../../version/codec.js";
+import type { GrpcAdapter, StreamReader } from "../../version/codec.js";
 import type { AddressPolicy, Lookup } from "../fetch/address-policy.js";
 import type { ClientTls } from "../fetch/client-tls.js";
 import { connectTimeoutDefaultMs } from "../fetch/node-fetch.js";
@@ -14,14 +14,14 @@ import { createTransport, missingIn } from "../transport.js";
 import { credentialsOf } from "./address.js";
 import { callFailure } from "./call-failure.js";
 import { CallItems } from "./call-items.js";
-import { Line } from "./channel-manager.js";
+import { ChannelManager } from "./channel-manager.js";
 import { decodeOptions, methodsOf, type RpcMethod } from "./method.js";
 import { type CallRequest, type OpenCall, openCall } from "./open-call.js";
 
 export interface GrpcTransportOptions {
   /** `host:port`, or a URL; `https` and `grpcs` mean TLS, and port 443 when none is named. */
   readonly address: string;
-  readonly face: GrpcFace;
+  readonly adapter: GrpcAdapter;
   /** Certificates of our own, or `true` for TLS with the system's. Default: TLS when the address says so. */
   readonly tls?: ClientTls | true | undefined;
   /** Metadata for every call. */
@@ -43,7 +43,7 @@ export type GrpcTransport = Operations<CallOptions> & { close(): void };
 export function createGrpcTransport(options: GrpcTransportOptions): GrpcTransport {
   const {
     address,
-    face,
+    adapter,
     tls,
     replyMaxBytes = 64 * 1024 * 1024,
     connectTimeoutMs = connectTimeoutDefaultMs,
@@ -58,36 +58,36 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
     "grpc.use_local_subchannel_pool": 1,
   };
   const credentials = credentialsOf(address, tls);
-  const line = new Line({ address, credentials, settings, connectTimeoutMs, policy, lookup });
+  const channels = new ChannelManager({ address, credentials, settings, connectTimeoutMs, policy, lookup });
   const metadata = metadataWriter(options);
-  const shared = { line, address, metadata };
-  const methods = new Map(methodsOf(face).map((method) => [method.operation, { ...method, ...shared }]));
+  const shared = { channels, address, metadata };
+  const methods = new Map(methodsOf(adapter).map((method) => [method.operation, { ...method, ...shared }]));
   const methodOf = (operation: Operation): CalledMethod => {
     const method = methods.get(operation);
     if (method !== undefined) return method;
-    throw missingIn(face, operation, "gRPC");
+    throw missingIn(adapter, operation, "gRPC");
   };
   const calls = createTransport({
     unary: (operation, request, options) => callUnary(() => methodOf(operation), request, options),
     stream: (operation, request, options) => callStream(() => methodOf(operation), request, options),
   });
-  return { ...(face.call?.(calls) ?? calls), close: () => line.close() };
+  return { ...(adapter.call?.(calls) ?? calls), close: () => channels.close() };
 }
 
 /** One RPC as it is called. */
 interface CalledMethod extends RpcMethod {
-  readonly line: Line;
+  readonly channels: ChannelManager;
   readonly address: string;
   readonly metadata: (options: CallOptions) => Metadata;
 }
 
 async function callUnary(find: () => CalledMethod, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
   const method = find();
-  const { face, operation, descriptor, line } = method;
+  const { adapter, operation, descriptor, channels } = method;
   const { signal } = options;
   signal?.throwIfAborted();
   const sent = sentBy(method, request, options);
-  const taken = line.take();
+  const taken = channels.take();
   const channel = taken instanceof Promise ? await within(options, taken) : taken;
   // Awaited, since a promise that is returned takes two more turns.
   return await new Promise<AnyMessage>((resolve, reject) => {
@@ -100,7 +100,7 @@ async function callUnary(find: () => CalledMethod, request: AnyMessage, options:
         signal?.removeEventListener("abort", call.cancel);
         try {
           if (failure !== undefined) throw failureOf(failure, { method, channel, call });
-          resolve(face.readReply(operation, decodeReply(descriptor.output, reply), request));
+          resolve(adapter.readReply(operation, decodeReply(descriptor.output, reply), request));
         } catch (error) {
           reject(signal?.aborted === true ? signal.reason : error);
         }
@@ -125,12 +125,12 @@ function callStream(
       const method = find();
       signal?.throwIfAborted();
       const sent = sentBy(method, request, options);
-      const taken = method.line.take();
+      const taken = method.channels.take();
       const waits = taken instanceof Promise;
       const channel = waits ? await within(options, taken, left.signal).catch(unlessLeft(left.signal)) : taken;
       if (channel === undefined) return undefined;
       const call = openCall(channel, sent, listener);
-      end = { method, channel, call, reader: method.face.readStream(method.operation, request) };
+      end = { method, channel, call, reader: method.adapter.readStream(method.operation, request) };
       signal?.addEventListener("abort", call.cancel, { once: true });
       return call;
     },
@@ -146,11 +146,11 @@ function callStream(
 
 /** What a call sends. Its deadline runs from here: the time for connecting counts. */
 function sentBy(
-  { face, operation, path, descriptor, metadata }: CalledMethod,
+  { adapter, operation, path, descriptor, metadata }: CalledMethod,
   request: AnyMessage,
   options: CallOptions,
 ): CallRequest {
-  const message = writeBuffer(descriptor.input, face.writeRequest(operation, request));
+  const message = writeBuffer(descriptor.input, adapter.writeRequest(operation, request));
   const { timeoutMs = Number.POSITIVE_INFINITY } = options;
   return { path, message, metadata: metadata(options), deadline: Date.now() + timeoutMs };
 }
@@ -194,24 +194,24 @@ interface CallEnd {
 }
 
 function failureOf(outcome: StatusObject, { method, channel, call }: CallEnd): A2AError {
-  const { line, address } = method;
+  const { channels, address } = method;
   const failure = callFailure(outcome, { channel, method, address, peer: call.getPeer() });
-  if (failure instanceof ConnectionError && !failure.written) line.drop(channel);
+  if (failure instanceof ConnectionError && !failure.written) channels.drop(channel);
   return failure;
 }
 
 /** Metadata of a call. Most calls add nothing of their own, or the extensions that the call before had, and share one object. */
-function metadataWriter({ face, headers = {} }: GrpcTransportOptions): (options: CallOptions) => Metadata {
+function metadataWriter({ adapter, headers = {} }: GrpcTransportOptions): (options: CallOptions) => Metadata {
   const shared = new Metadata();
   for (const [name, value] of Object.entries(headers)) set(shared, name, value);
-  if (face.declares !== undefined) shared.set(versionParameter, face.declares);
+  if (adapter.declares !== undefined) shared.set(versionParameter, adapter.declares);
   let last = { extensions: "", metadata: shared };
   const extended = ({ extensions }: CallOptions): Metadata => {
     const wanted = extensions === undefined ? "" : formatExtensions(extensions);
     if (wanted === "") return shared;
     if (wanted !== last.extensions) {
       last = { extensions: wanted, metadata: shared.clone() };
-      last.metadata.set(face.extensionsName, wanted);
+      last.metadata.set(adapter.extensionsName, wanted);
     }
     return last.metadata;
   };

@@ -1,17 +1,17 @@
 import { Metadata, type StatusObject } from "@grpc/grpc-js";
 import { type A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
-import type { GrpcFace } from "../../version/codec.js";
+import type { GrpcAdapter } from "../../version/codec.js";
 import { encodeStatus, errorFromStatusBytes, statusMessage } from "./details.js";
 import type { RpcMethod } from "./method.js";
 
 const detailsKey = "grpc-status-details-bin";
 
 /** An error as a gRPC status: code, message, and the typed details in the trailer (spec 10.6). */
-export function errorToStatus(error: A2AError, face?: Pick<GrpcFace, "prefixOf" | "statusOf">): StatusObject {
+export function errorToStatus(error: A2AError, adapter?: Pick<GrpcAdapter, "prefixOf" | "statusOf">): StatusObject {
   const metadata = new Metadata();
-  const code = face?.statusOf?.(error) ?? errorTable[error.code].grpc;
+  const code = adapter?.statusOf?.(error) ?? errorTable[error.code].grpc;
   metadata.set(detailsKey, Buffer.from(encodeStatus(error, code)));
-  const details = (face?.prefixOf?.(error) ?? "") + statusMessage(error);
+  const details = (adapter?.prefixOf?.(error) ?? "") + statusMessage(error);
   return { code, details, metadata };
 }
 
@@ -22,15 +22,17 @@ export interface ReceivedStatus {
 }
 
 /** The RPC that a status is the answer to. */
-export type CalledRpc = Pick<RpcMethod, "operation"> & { readonly face: Pick<GrpcFace, "readPrefix" | "readStatus"> };
+export type CalledRpc = Pick<RpcMethod, "operation"> & {
+  readonly adapter: Pick<GrpcAdapter, "readPrefix" | "readStatus">;
+};
 
 /** Reads a gRPC status: by the reason in its details, else by its prefix, else by its number. Never throws. */
 export function errorFromStatus(status: ReceivedStatus, called?: CalledRpc): A2AError {
   const [details] = status.metadata.get(detailsKey);
   const bytes = typeof details === "object" ? details : new Uint8Array(0);
-  const { face, operation } = called ?? {};
-  const named = face?.readPrefix?.(status.details);
-  const meant = operation === undefined ? undefined : face?.readStatus?.(status.code, operation);
+  const { adapter, operation } = called ?? {};
+  const named = adapter?.readPrefix?.(status.details);
+  const meant = operation === undefined ? undefined : adapter?.readStatus?.(status.code, operation);
   const code = named?.code ?? meant ?? codeByStatus[status.code] ?? "internalError";
   return errorFromStatusBytes(bytes, named?.message ?? status.details, code);
 }

@@ -4,15 +4,15 @@ import { readBinary } from "../../protocol/codec/binary/reader.js";
 import type { ServerContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation, Operations } from "../../protocol/operations.js";
-import type { GrpcFace } from "../../version/codec.js";
-import { facesFor } from "../../version/detect.js";
+import type { GrpcAdapter } from "../../version/codec.js";
+import { adaptersFor } from "../../version/detect.js";
 import { handlerFor, type ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 
 /** One RPC of an adapter. */
 export interface RpcMethod {
   readonly path: string;
-  readonly face: GrpcFace;
+  readonly adapter: GrpcAdapter;
   readonly operation: Operation;
   readonly descriptor: DescMethod;
 }
@@ -29,23 +29,23 @@ export interface ServedPath {
 }
 
 /** The RPCs of an adapter with their operations. */
-export function methodsOf(face: GrpcFace): readonly RpcMethod[] {
-  return [...face.methods].map(([name, operation]) => {
-    const descriptor = face.service.methods.find((method) => method.name === name);
-    if (descriptor === undefined) throw new TypeError(`${face.service.typeName} has no method ${name}`);
-    return { path: `/${face.service.typeName}/${name}`, face, operation, descriptor };
+export function methodsOf(adapter: GrpcAdapter): readonly RpcMethod[] {
+  return [...adapter.methods].map(([name, operation]) => {
+    const descriptor = adapter.service.methods.find((method) => method.name === name);
+    if (descriptor === undefined) throw new TypeError(`${adapter.service.typeName} has no method ${name}`);
+    return { path: `/${adapter.service.typeName}/${name}`, adapter, operation, descriptor };
   });
 }
 
 /** What is served at each path by these adapters, the newest first. */
 export function servedPaths(
-  faces: readonly GrpcFace[],
+  adapters: readonly GrpcAdapter[],
   service: Pick<Service, "handler">,
 ): ReadonlyMap<string, ServedPath> {
   const paths = new Map<string, ServedPath>();
-  for (const method of faces.flatMap(methodsOf)) {
-    const { path, face } = method;
-    const served = { ...method, handler: handlerFor(face, service) };
+  for (const method of adapters.flatMap(methodsOf)) {
+    const { path, adapter } = method;
+    const served = { ...method, handler: handlerFor(adapter, service) };
     const known = paths.get(path);
     paths.set(path, { path, methods: known === undefined ? [served] : [...known.methods, served] });
   }
@@ -59,8 +59,12 @@ export function servedPaths(
 export function methodFor(call: ServerCall, { methods }: ServedPath): ServedMethod {
   const { strictVersions: strict, versions } = call.service;
   call.declare(versions);
-  const [face] = facesFor({ faces: methods.map((method) => method.face), strict }, call.declared, () => true);
-  const method = methods.find((each) => each.face === face);
+  const [adapter] = adaptersFor(
+    { adapters: methods.map((method) => method.adapter), strict },
+    call.declared,
+    () => true,
+  );
+  const method = methods.find((each) => each.adapter === adapter);
   if (method === undefined) throw new A2AError("methodNotFound", `version ${call.declared} has another service`);
   return method;
 }

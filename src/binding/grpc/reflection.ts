@@ -2,18 +2,18 @@ import { type DescFile, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type DescriptorProto, type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type { Server } from "@grpc/grpc-js";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.js";
-import type { GrpcFace } from "../../version/codec.js";
+import type { GrpcAdapter } from "../../version/codec.js";
 import { asBuffer } from "./method.js";
 
 /**
  * `grpc.reflection.v1` and `v1alpha`, so that tools list, describe and call us without our proto files, and read the
  * details of our errors.
  */
-export async function addReflection(server: Server, faces: readonly GrpcFace[]): Promise<void> {
+export async function addReflection(server: Server, adapters: readonly GrpcAdapter[]): Promise<void> {
   const [{ ReflectionService }, health, schemas] = await Promise.all([
     import("@grpc/reflection"),
     healthFiles(),
-    Promise.all(faces.map(({ service }) => whole.get(service.typeName)?.() ?? service.file)),
+    Promise.all(adapters.map(({ service }) => whole.get(service.typeName)?.() ?? service.file)),
   ]);
   const files = new Map<string, FileDescriptorProto>();
   for (const schema of schemas) collect(schema, files);

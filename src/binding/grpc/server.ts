@@ -1,6 +1,6 @@
 import { Server, ServerInterceptingCall } from "@grpc/grpc-js";
 import { noop } from "../../protocol/async/noop.js";
-import type { GrpcFace } from "../../version/codec.js";
+import type { GrpcAdapter } from "../../version/codec.js";
 import type { Service } from "../service.js";
 import { GrpcCall } from "./call.js";
 import { createHealth } from "./health.js";
@@ -8,7 +8,7 @@ import { asBuffer, same, servedPaths } from "./method.js";
 import { addReflection } from "./reflection.js";
 
 export interface GrpcServerOptions {
-  readonly faces: readonly GrpcFace[];
+  readonly adapters: readonly GrpcAdapter[];
   readonly service: Service;
   /** How long a request message may take to arrive, in milliseconds. Default: 30,000. */
   readonly bodyTimeoutMs?: number | undefined;
@@ -33,7 +33,7 @@ export interface GrpcServer {
 
 /** Registers every operation of every face; who calls is known before a message is read. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
-  const paths = servedPaths(options.faces, options.service);
+  const paths = servedPaths(options.adapters, options.service);
   const { service, bodyTimeoutMs = 30_000 } = options;
   const server = new Server({
     // Pings find out about peers that vanished without a word; a stream that waits for events would never notice.
@@ -53,10 +53,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   });
   // grpc-js wants a handler for each method; the interceptor answers the call before it comes to that.
   for (const path of paths.keys()) server.register(path, noop, asBuffer, same, "unary");
-  const health = createHealth(options.faces.map(({ service }) => service.typeName));
+  const health = createHealth(options.adapters.map(({ service }) => service.typeName));
   const onDemand = new Map([
     ["grpc.health.v1", once(() => health.addTo(server))],
-    ["grpc.reflection.", once(() => addReflection(server, options.faces))],
+    ["grpc.reflection.", once(() => addReflection(server, options.adapters))],
   ]);
   return {
     server,

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { invalidParams } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
-import type { HttpJsonFace, HttpRoute } from "../../version/codec.js";
+import type { HttpJsonAdapter, HttpRoute } from "../../version/codec.js";
 
 /** Where a request goes, and what of it goes where. */
 export interface Address {
@@ -16,8 +16,8 @@ export interface Address {
  * The address of a request: the route of its operation that names most of what the request says (so a tenant goes into
  * the path), and behind it those that lead there by another verb.
  */
-export function addressesOf(face: HttpJsonFace, operation: Operation, request: JsonObject): Address[] {
-  const routes = face.routes.filter((route) => route.operation.name === operation.name);
+export function addressesOf(adapter: HttpJsonAdapter, operation: Operation, request: JsonObject): Address[] {
+  const routes = adapter.routes.filter((route) => route.operation.name === operation.name);
   const fitting = routes.filter((route) => fieldsOf(route).every((field) => isFilled(request[field])));
   const [first] = fitting;
   if (first === undefined) throw missingFields(routes[0], request);
@@ -27,7 +27,7 @@ export function addressesOf(face: HttpJsonFace, operation: Operation, request: J
     ...chosen.filter(({ verb }) => verb === first.verb),
     ...chosen.filter(({ verb }) => verb !== first.verb),
   ];
-  return ordered.map((route) => addressOf(face, route, request));
+  return ordered.map((route) => addressOf(adapter, route, request));
 }
 
 function fieldsOf({ segments }: HttpRoute): readonly string[] {
@@ -43,7 +43,7 @@ function missingFields(route: HttpRoute | undefined, request: JsonObject): Error
   return invalidParams(...missing.map((field) => ({ field, description: "must not be empty" })));
 }
 
-function addressOf(face: HttpJsonFace, route: HttpRoute, request: JsonObject): Address {
+function addressOf(adapter: HttpJsonAdapter, route: HttpRoute, request: JsonObject): Address {
   const rest: JsonObject = { ...request };
   const path = route.segments.map((segment) => {
     if ("literal" in segment) return segment.literal;
@@ -53,6 +53,6 @@ function addressOf(face: HttpJsonFace, route: HttpRoute, request: JsonObject): A
   });
   const plain = `/${path.join("/")}${route.suffix}`;
   if (route.hasBody) return { verb: route.verb, target: plain, body: JSON.stringify(rest) };
-  const query = face.writeQuery(route.operation, rest).toString();
+  const query = adapter.writeQuery(route.operation, rest).toString();
   return { verb: route.verb, target: query === "" ? plain : `${plain}?${query}`, body: undefined };
 }

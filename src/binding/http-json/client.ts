@@ -3,8 +3,8 @@ import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
-import type { HttpJsonFace } from "../../version/codec.js";
-import { leavable } from "../cancelable.js";
+import type { HttpJsonAdapter } from "../../version/codec.js";
+import { cancelable } from "../cancelable.js";
 import {
   isEventStream,
   parseAnswer,
@@ -25,11 +25,11 @@ import { createTransport, missingIn } from "../transport.js";
 import { type Address, addressesOf } from "./address.js";
 
 export interface HttpJsonTransportOptions extends HttpTransportOptions {
-  readonly face: HttpJsonFace;
+  readonly adapter: HttpJsonAdapter;
 }
 
 interface HttpClient {
-  readonly face: HttpJsonFace;
+  readonly adapter: HttpJsonAdapter;
   readonly base: string;
   readonly send: SendHttp;
   readonly replyMaxBytes: number;
@@ -49,29 +49,29 @@ interface Outgoing {
 
 /** The client end of HTTP+JSON: calls an agent by `fetch`. */
 export function createHttpJsonTransport(options: HttpJsonTransportOptions): Operations<CallOptions> {
-  const { face, url, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
+  const { adapter, url, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
   const base = url.replace(/\/+$/, "");
-  const send = createSender(options, face);
-  const client: HttpClient = { face, base, send, replyMaxBytes, eventMaxLength, verbs: new Map() };
-  const jsonTypes = [...new Set([face.mediaType, jsonMediaType])].join(", ");
+  const send = createSender(options, adapter);
+  const client: HttpClient = { adapter, base, send, replyMaxBytes, eventMaxLength, verbs: new Map() };
+  const jsonTypes = [...new Set([adapter.mediaType, jsonMediaType])].join(", ");
   const calls = createTransport({
     unary: (operation, request, call) => callUnary(client, { operation, request, options: call, accept: jsonTypes }),
     stream: (operation, request, call) => {
       const accept = `${eventStreamType}, ${jsonTypes}`;
-      return leavable((left) => callStream(client, { operation, request, options: call, accept, left }));
+      return cancelable((left) => callStream(client, { operation, request, options: call, accept, left }));
     },
   });
-  return face.call?.(calls) ?? calls;
+  return adapter.call?.(calls) ?? calls;
 }
 
 async function callUnary(client: HttpClient, call: Outgoing): Promise<AnyMessage> {
   const incoming = await open(client, call);
   const json = parseAnswer(await readText(incoming, client.replyMaxBytes));
-  return client.face.codec(call.operation).readReply(json, call.request);
+  return client.adapter.codec(call.operation).readReply(json, call.request);
 }
 
 async function* callStream(client: HttpClient, call: Outgoing): AsyncGenerator<StreamItem, void, undefined> {
-  const reader = client.face.readStream(call.operation, call.request);
+  const reader = client.adapter.readStream(call.operation, call.request);
   try {
     const incoming = await open(client, call);
     if (!isEventStream(incoming)) {
@@ -112,10 +112,10 @@ async function open(client: HttpClient, call: Outgoing): Promise<Incoming> {
 }
 
 /** Where the call may go, the verb that the agent has taken before first. Throws for an operation that the version lacks. */
-function placesOf({ face }: HttpClient, { operation, request }: Outgoing, taken: string | undefined): Address[] {
-  if (face.routes.every((route) => route.operation !== operation)) throw missingIn(face, operation, "HTTP+JSON");
-  const json = face.codec(operation).writeRequest(request);
-  const addresses = addressesOf(face, operation, isJsonObject(json) ? json : {});
+function placesOf({ adapter }: HttpClient, { operation, request }: Outgoing, taken: string | undefined): Address[] {
+  if (adapter.routes.every((route) => route.operation !== operation)) throw missingIn(adapter, operation, "HTTP+JSON");
+  const json = adapter.codec(operation).writeRequest(request);
+  const addresses = addressesOf(adapter, operation, isJsonObject(json) ? json : {});
   return addresses.toSorted((a, b) => Number(b.verb === taken) - Number(a.verb === taken));
 }
 
@@ -123,16 +123,20 @@ function isUnrouted({ response }: Incoming, error: A2AError): boolean {
   return response.status === 405 || (response.status === 404 && error.code !== "taskNotFound");
 }
 
-function sendTo({ face, base, send }: HttpClient, call: Outgoing, { verb, target, body }: Address): Promise<Incoming> {
+function sendTo(
+  { adapter, base, send }: HttpClient,
+  call: Outgoing,
+  { verb, target, body }: Address,
+): Promise<Incoming> {
   const { options, accept, left } = call;
-  const contentType = body === undefined ? undefined : face.mediaType;
+  const contentType = body === undefined ? undefined : adapter.mediaType;
   return send({ method: verb, url: base + target, accept, contentType, body, options, left });
 }
 
-async function errorOf({ face, replyMaxBytes }: HttpClient, incoming: Incoming): Promise<A2AError> {
+async function errorOf({ adapter, replyMaxBytes }: HttpClient, incoming: Incoming): Promise<A2AError> {
   const { status } = incoming.response;
   const json = parseOrNothing(await readText(incoming, replyMaxBytes));
-  const error = face.readError(status, json);
+  const error = adapter.readError(status, json);
   return withAnswerHeaders(isJsonObject(json) ? error : fromStatusAlone(error, status), incoming.response.headers);
 }
 

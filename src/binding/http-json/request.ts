@@ -8,7 +8,7 @@ import type { RouteMatch } from "./router.js";
 // other, since whoever filters by path would be deceived.
 
 /** The request of a route without body. */
-export function readQueryRequest({ face, route, fields }: RouteMatch, query: string): JsonObject {
+export function readQueryRequest({ adapter, route, fields }: RouteMatch, query: string): JsonObject {
   const parameters = parseQuery(query);
   for (const name of [...parameters.keys()]) {
     if (name.toLowerCase() === versionParameter) parameters.delete(name);
@@ -19,7 +19,7 @@ export function readQueryRequest({ face, route, fields }: RouteMatch, query: str
     parameters.set(field, value);
   }
   if (violations.length > 0) throw invalidParams(...violations);
-  return face.readQuery(route.operation, parameters);
+  return adapter.readQuery(route.operation, parameters);
 }
 
 /** The request of a route with body. `undefined`: an empty body. */
@@ -36,11 +36,11 @@ export function readBodyRequest(match: RouteMatch, query: string, body: JsonValu
 }
 
 /** What path and query say of the fields that may stand in a path. */
-function givenFields({ face, route, fields }: RouteMatch, query: string, violations: FieldViolation[]) {
+function givenFields({ adapter, route, fields }: RouteMatch, query: string, violations: FieldViolation[]) {
   if (query === "") return fields;
   const given = new Map(fields);
   const parameters = parseQuery(query);
-  for (const name of pathFields(face.routes, route.operation)) {
+  for (const name of pathFields(adapter.routes, route.operation)) {
     for (const value of parameters.getAll(name)) {
       if ((given.get(name) ?? value) !== value) violations.push(differs(name));
       given.set(name, value);
@@ -50,7 +50,7 @@ function givenFields({ face, route, fields }: RouteMatch, query: string, violati
 }
 
 /** Fields that some route of the operation takes from its path: those may also stand in the query. */
-function pathFields(routes: RouteMatch["face"]["routes"], operation: RouteMatch["route"]["operation"]): Set<string> {
+function pathFields(routes: RouteMatch["adapter"]["routes"], operation: RouteMatch["route"]["operation"]): Set<string> {
   const own = routes.filter((route) => route.operation === operation);
   return new Set(
     own.flatMap(({ segments }) => segments.flatMap((segment) => ("field" in segment ? [segment.field] : []))),
@@ -59,7 +59,7 @@ function pathFields(routes: RouteMatch["face"]["routes"], operation: RouteMatch[
 
 /** Takes the field's other spelling out of the body as well, so that it is there once. */
 function agrees(json: JsonObject, field: string, value: string): boolean {
-  const snake = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const snake = field.replace(/[A-Z]/g, (payload) => `_${payload.toLowerCase()}`);
   const others = [json[field], snake === field ? undefined : json[snake]];
   if (snake !== field) delete json[snake];
   return others.every((other) => other === undefined || other === null || other === "" || other === value);

@@ -1,9 +1,9 @@
-import type { HttpJsonFace, HttpRoute } from "../../version/codec.js";
+import type { HttpJsonAdapter, HttpRoute } from "../../version/codec.js";
 import { decodeEscapes } from "./escapes.js";
 
 /** A route that fits a request, and what its path says. */
 export interface RouteMatch {
-  readonly face: HttpJsonFace;
+  readonly adapter: HttpJsonAdapter;
   readonly route: HttpRoute;
   /** Fields that the path fills, by their JSON names. */
   readonly fields: ReadonlyMap<string, string>;
@@ -13,25 +13,25 @@ export interface RouteMatch {
 type Routed = { readonly match: RouteMatch } | { readonly allow: readonly string[] };
 
 /** Picks those of the faces that may take the request, the best first, given which of them know its path and verb. */
-type PickFaces = (knows: (face: HttpJsonFace) => boolean) => readonly HttpJsonFace[];
+type PickAdapters = (knows: (adapter: HttpJsonAdapter) => boolean) => readonly HttpJsonAdapter[];
 
-export type Router = (verb: string, path: string, pick: PickFaces) => Routed;
+export type Router = (verb: string, path: string, pick: PickAdapters) => Routed;
 
 interface Entry {
-  readonly face: HttpJsonFace;
+  readonly adapter: HttpJsonAdapter;
   readonly route: HttpRoute;
   /** Suffixes that a last field without one of its own must not end with: such a path is meant for another route. */
   readonly foreign: readonly string[];
 }
 
 /** Makes the router of some faces. It throws `invalidRequest` for a path with malformed escapes. */
-export function createRouter(faces: readonly HttpJsonFace[]): Router {
+export function createRouter(adapters: readonly HttpJsonAdapter[]): Router {
   const byLength = new Map<number, Entry[]>();
-  for (const face of faces) {
-    const suffixes = [...new Set(face.routes.map(({ suffix }) => suffix))].filter((suffix) => suffix !== "");
-    for (const route of face.routes) {
+  for (const adapter of adapters) {
+    const suffixes = [...new Set(adapter.routes.map(({ suffix }) => suffix))].filter((suffix) => suffix !== "");
+    for (const route of adapter.routes) {
       const entries = byLength.get(route.segments.length) ?? [];
-      entries.push({ face, route, foreign: endsOpen(route) ? suffixes : [] });
+      entries.push({ adapter, route, foreign: endsOpen(route) ? suffixes : [] });
       byLength.set(route.segments.length, entries);
     }
   }
@@ -41,16 +41,18 @@ export function createRouter(faces: readonly HttpJsonFace[]): Router {
     const raw = path.slice(1).split("/");
     const matches: RouteMatch[] = [];
     const others: RouteMatch[] = [];
-    for (const { route, face, foreign } of byLength.get(raw.length) ?? []) {
-      const fields = matchSegments({ route, face, foreign }, raw);
-      if (fields !== undefined) (route.verb === verb ? matches : others).push({ face, route, fields });
+    for (const { route, adapter, foreign } of byLength.get(raw.length) ?? []) {
+      const fields = matchSegments({ route, adapter, foreign }, raw);
+      if (fields !== undefined) (route.verb === verb ? matches : others).push({ adapter, route, fields });
     }
     if (matches.length === 0) {
-      const able = pick((face) => others.some((other) => other.face === face));
-      return { allow: [...new Set(others.filter(({ face }) => able.includes(face)).map(({ route }) => route.verb))] };
+      const able = pick((adapter) => others.some((other) => other.adapter === adapter));
+      return {
+        allow: [...new Set(others.filter(({ adapter }) => able.includes(adapter)).map(({ route }) => route.verb))],
+      };
     }
-    const able = pick((face) => matches.some((match) => match.face === face));
-    const match = matches.find(({ face }) => able.includes(face));
+    const able = pick((adapter) => matches.some((match) => match.adapter === adapter));
+    const match = matches.find(({ adapter }) => able.includes(adapter));
     return match === undefined ? { allow: [] } : { match };
   };
 }

@@ -1,8 +1,8 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
-import type { HttpJsonFace } from "../../version/codec.js";
-import { facesFor, versionsOf } from "../../version/detect.js";
+import type { HttpJsonAdapter } from "../../version/codec.js";
+import { adaptersFor, versionsOf } from "../../version/detect.js";
 import {
   callUnary,
   decodeBody,
@@ -25,34 +25,34 @@ import { createRouter, type RouteMatch, type Router } from "./router.js";
 
 export interface HttpJsonOptions {
   /** Newest first: the first one with a fitting route takes the calls that declare no version. */
-  readonly faces: readonly HttpJsonFace[];
+  readonly adapters: readonly HttpJsonAdapter[];
   readonly service: Service;
 }
 
 interface HttpJsonEnd extends HttpJsonOptions {
-  readonly newest: HttpJsonFace;
+  readonly newest: HttpJsonAdapter;
   readonly versions: readonly string[];
   readonly route: Router;
 }
 
 /** What is known of a call when it fails: the more, the better its error can be said. */
-interface Known {
-  face: HttpJsonFace;
+interface CallErrorContext {
+  adapter: HttpJsonAdapter;
   extensions: readonly string[];
   allow?: string | undefined;
 }
 
 /** The server end of HTTP+JSON, for the paths below its mount point (spec 11). */
-export function httpJsonEndpoint({ faces, service }: HttpJsonOptions): HttpEndpoint {
-  const [newest] = faces;
+export function httpJsonEndpoint({ adapters, service }: HttpJsonOptions): HttpEndpoint {
+  const [newest] = adapters;
   if (newest === undefined) throw new TypeError("the HTTP+JSON binding needs at least one version");
-  const end: HttpJsonEnd = { faces, service, newest, versions: versionsOf(faces), route: createRouter(faces) };
+  const end: HttpJsonEnd = { adapters, service, newest, versions: versionsOf(adapters), route: createRouter(adapters) };
   return (request) => answer(end, request);
 }
 
 async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply> {
   const { service } = end;
-  const known: Known = { face: faceAt(end, request.path), extensions: [] };
+  const errorContext: CallErrorContext = { adapter: adapterAt(end, request.path), extensions: [] };
   let call: ServerCall | undefined;
   let reply: HttpReply | undefined;
   try {
@@ -60,24 +60,24 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
     call = await authenticate(service, headOf("http-json", request));
     call.declare(end.versions);
     const { declared } = call;
-    known.face = end.faces.find(({ version }) => version === declared) ?? known.face;
-    known.extensions = call.extensions;
-    const match = findRoute(end, request, declared, known);
-    const { face, route } = match;
+    errorContext.adapter = end.adapters.find(({ version }) => version === declared) ?? errorContext.adapter;
+    errorContext.extensions = call.extensions;
+    const match = findRoute(end, request, declared, errorContext);
+    const { adapter, route } = match;
     call.admit(route.hasBody ? expectedBytes(request, service.limits.jsonBodyMaxBytes) : 0);
     const { operation } = route;
     const message = await readRequest(match, request, service.limits.jsonBodyMaxBytes);
-    const target = { face, operation, handler: handlerFor(face, service) };
+    const target = { adapter, operation, handler: handlerFor(adapter, service) };
     if (operation.streams) {
-      const form = streamForm(service, face, operation, message);
+      const form = streamForm(service, adapter, operation, message);
       reply = await streamReply(call, request, call.stream(target, message), form);
       return reply;
     }
     const answered = await callUnary(call, target, { request, message });
-    const type = replyTypeOf(request, face.mediaType);
-    return jsonReply(200, face.codec(operation).writeReply(answered, message), { ...known, type });
+    const type = replyTypeOf(request, adapter.mediaType);
+    return jsonReply(200, adapter.codec(operation).writeReply(answered, message), { ...errorContext, type });
   } catch (error) {
-    return failure(request, known, service.publicError(error));
+    return failure(request, errorContext, service.publicError(error));
   } finally {
     // A stream counts until it ends.
     if (reply === undefined) call?.end();
@@ -85,47 +85,52 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
 }
 
 /** The face that says what goes wrong with a caller who declares no version: by how the path begins. */
-function faceAt({ faces, newest }: HttpJsonEnd, path: string): HttpJsonFace {
+function adapterAt({ adapters, newest }: HttpJsonEnd, path: string): HttpJsonAdapter {
   const [, first] = path.split(/[/:]/, 2);
-  const begins = ({ routes }: HttpJsonFace): boolean =>
+  const begins = ({ routes }: HttpJsonAdapter): boolean =>
     routes.some(
       ({ segments: [segment] }) => segment !== undefined && "literal" in segment && segment.literal === first,
     );
-  return faces.find(begins) ?? newest;
+  return adapters.find(begins) ?? newest;
 }
 
 function options(end: HttpJsonEnd, request: HttpRequest): HttpReply {
-  const routed = end.route(request.method, request.path, (knows) => end.faces.filter(knows));
+  const routed = end.route(request.method, request.path, (knows) => end.adapters.filter(knows));
   const verbs = "allow" in routed ? routed.allow : [];
   return { status: 204, headers: { Allow: [...verbs, "OPTIONS"].join(", ") }, body: undefined };
 }
 
-function findRoute(end: HttpJsonEnd, request: HttpRequest, declared: string | undefined, known: Known): RouteMatch {
-  const detection = { faces: end.faces, strict: end.service.strictVersions };
-  const routed = end.route(request.method, request.path, (knows) => facesFor(detection, declared, knows));
+function findRoute(
+  end: HttpJsonEnd,
+  request: HttpRequest,
+  declared: string | undefined,
+  errorContext: CallErrorContext,
+): RouteMatch {
+  const detection = { adapters: end.adapters, strict: end.service.strictVersions };
+  const routed = end.route(request.method, request.path, (knows) => adaptersFor(detection, declared, knows));
   if ("match" in routed) {
-    known.face = routed.match.face;
+    errorContext.adapter = routed.match.adapter;
     return routed.match;
   }
   if (routed.allow.length === 0) throw new A2AError("methodNotFound", "no such path");
-  known.allow = [...routed.allow, "OPTIONS"].join(", ");
+  errorContext.allow = [...routed.allow, "OPTIONS"].join(", ");
   throw new A2AError("methodNotAllowed", `this path is called by ${routed.allow.join(" or ")}`);
 }
 
 async function readRequest(match: RouteMatch, request: HttpRequest, maxBytes: number): Promise<AnyMessage> {
-  const { face, route } = match;
+  const { adapter, route } = match;
   if (request.method === "POST") assertJson(request, false);
-  const codec = face.codec(route.operation);
+  const codec = adapter.codec(route.operation);
   // Without a body in the route there is none to read: peers that send one all the same mean nothing by it.
   if (!route.hasBody) return codec.readRequest(readQueryRequest(match, request.query));
   const text = decodeBody(await request.body(maxBytes));
   return codec.readRequest(readBodyRequest(match, request.query, text === "" ? undefined : parseJson(text)));
 }
 
-function streamForm(service: Service, face: HttpJsonFace, operation: Operation, message: AnyMessage): StreamForm {
-  const writer = face.writeStream(operation, message);
+function streamForm(service: Service, adapter: HttpJsonAdapter, operation: Operation, message: AnyMessage): StreamForm {
+  const writer = adapter.writeStream(operation, message);
   return {
-    extensionsName: face.extensionsName,
+    extensionsName: adapter.extensionsName,
     write(item) {
       let text = "";
       for (const event of writer.write(item)) text += formatEvent(event);
@@ -133,26 +138,29 @@ function streamForm(service: Service, face: HttpJsonFace, operation: Operation, 
     },
     writeEnd: () => (writer.end?.() ?? []).map((event) => formatEvent(event)).join(""),
     writeFailure(error) {
-      const payload = JSON.stringify(face.writeError(service.publicError(error)));
-      return formatEvent({ payload, name: face.failureName });
+      const payload = JSON.stringify(adapter.writeError(service.publicError(error)));
+      return formatEvent({ payload, name: adapter.failureName });
     },
   };
 }
 
-function failure(request: HttpRequest, known: Known, error: A2AError): HttpReply {
-  const { face, allow } = known;
+function failure(request: HttpRequest, errorContext: CallErrorContext, error: A2AError): HttpReply {
+  const { adapter, allow } = errorContext;
   const headers = errorHeaders(error);
   if (allow !== undefined) headers["Allow"] = allow;
-  const reply = jsonReply(httpStatusOf(error), face.writeError(error), { ...known, type: errorTypeOf(request) });
+  const reply = jsonReply(httpStatusOf(error), adapter.writeError(error), {
+    ...errorContext,
+    type: errorTypeOf(request),
+  });
   return { ...reply, headers: { ...reply.headers, ...headers } };
 }
 
 function jsonReply(
   status: number,
   json: unknown,
-  { face, extensions, type }: Known & { readonly type: string },
+  { adapter, extensions, type }: CallErrorContext & { readonly type: string },
 ): HttpReply {
   // A task that a shared cache kept would be somebody else's answer.
   const headers = { "Content-Type": type, "Cache-Control": "no-store" };
-  return { status, headers: withExtensions(headers, face, extensions), body: JSON.stringify(json) };
+  return { status, headers: withExtensions(headers, adapter, extensions), body: JSON.stringify(json) };
 }

@@ -3,7 +3,7 @@ import type { Binding } from "../../protocol/context.js";
 import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
-import type { JsonRpcFace } from "../../version/codec.js";
+import type { JsonRpcAdapter } from "../../version/codec.js";
 import type { CallTarget, ServerCall } from "../server-call.js";
 import type { CallHead } from "../service.js";
 import { EventStream, type EventStreamForm, eventStreamHeaders } from "./event-stream.js";
@@ -76,7 +76,7 @@ export async function streamReply(
 /** Tells the caller which extensions were activated (spec 4.6). */
 export function withExtensions(
   headers: Readonly<Record<string, string>>,
-  { extensionsName }: Pick<JsonRpcFace, "extensionsName">,
+  { extensionsName }: Pick<JsonRpcAdapter, "extensionsName">,
   extensions: readonly string[],
 ): Readonly<Record<string, string>> {
   return extensions.length === 0 ? headers : { ...headers, [extensionsName]: formatExtensions(extensions) };

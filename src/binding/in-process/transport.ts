@@ -14,14 +14,14 @@ import {
 } from "../../protocol/service-parameters.js";
 import { defaultValidationLimits, type ValidationLimits } from "../../protocol/validation-limits.js";
 import { versionTable } from "../../version/versions.js";
-import { Attendance } from "../call-deadline.js";
-import { leavable } from "../cancelable.js";
+import { CallDeadline } from "../call-deadline.js";
+import { cancelable } from "../cancelable.js";
 import { authenticate, type ServerCall } from "../server-call.js";
 import type { BindingLimits, Service } from "../service.js";
 import { createTransport, type Transport } from "../transport.js";
 
 /** What stands before a handler: the part of a `Service` that has nothing to do with a wire. */
-export type InProcessDoor = Pick<Service, "versions" | "authenticate" | "extensions" | "enter" | "publicError">;
+export type InProcessAdmission = Pick<Service, "versions" | "authenticate" | "extensions" | "enter" | "publicError">;
 
 export interface InProcessOptions {
   /** Who is calling. Default: whoever the door says it is. */
@@ -31,7 +31,7 @@ export interface InProcessOptions {
   /** Headers of every call, for the door to look at. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Default: none; all callers are one, and each extension that a call asks for is active. */
-  readonly door?: InProcessDoor | undefined;
+  readonly admission?: InProcessAdmission | undefined;
   readonly limits?: InProcessLimits | undefined;
   /** What time limits of calls go by. Default: the machine's time. */
   readonly clock?: Pick<Clock, "after"> | undefined;
@@ -50,7 +50,7 @@ export function createInProcessTransport(
 ): Transport {
   const end: HandlerEnd = {
     handler,
-    door: gateOf(options),
+    admission: gateOf(options),
     headers: lowerCased({ [versionParameter]: options.version ?? "", ...options.headers }),
     limits: options.limits ?? { ...defaultValidationLimits, contentMaxBytes: Number.POSITIVE_INFINITY },
     clock: options.clock ?? callerClock,
@@ -58,7 +58,7 @@ export function createInProcessTransport(
   const calls = createTransport({
     unary: (operation, request, call) => callUnary(end, { operation, request, options: call }),
     stream: (operation, request, call) =>
-      leavable((left) => callStream(end, { operation, request, options: call }, left)),
+      cancelable((left) => callStream(end, { operation, request, options: call }, left)),
   });
   // Nothing has to be freed; that there is a `close` tells clients to end their calls when they are closed.
   return { ...calls, close() {} };
@@ -66,7 +66,7 @@ export function createInProcessTransport(
 
 interface HandlerEnd {
   readonly handler: Operations<ServerContext>;
-  readonly door: InProcessDoor;
+  readonly admission: InProcessAdmission;
   readonly headers: Readonly<Record<string, string>>;
   readonly limits: InProcessLimits;
   readonly clock: Pick<Clock, "after">;
@@ -78,22 +78,22 @@ interface Call {
   readonly options: CallOptions;
 }
 
-type InProcessCall = ServerCall<InProcessDoor>;
+type InProcessCall = ServerCall<InProcessAdmission>;
 
 async function callUnary(end: HandlerEnd, call: Call): Promise<AnyMessage> {
-  const { door, clock } = end;
+  const { admission, clock } = end;
   const { operation, options } = call;
-  const attendance = new Attendance(options, clock);
+  const deadline = new CallDeadline(options, clock);
   let opened: InProcessCall | undefined;
   try {
-    opened = await attendance.until(open(end, options));
+    opened = await deadline.until(open(end, options));
     const { target, message } = admit(end, call, opened);
-    return copy(operation.output, await attendance.until(opened.unary(target, message)));
+    return copy(operation.output, await deadline.until(opened.unary(target, message)));
   } catch (error) {
-    throw attendance.isOver ? error : answered(door.publicError(error));
+    throw deadline.isOver ? error : answered(admission.publicError(error));
   } finally {
-    if (attendance.isOver) opened?.leave(attendance.reason);
-    attendance.end();
+    if (deadline.isOver) opened?.leave(deadline.reason);
+    deadline.end();
     opened?.end();
   }
 }
@@ -103,26 +103,26 @@ async function* callStream(
   call: Call,
   left: AbortSignal,
 ): AsyncGenerator<StreamItem, void, undefined> {
-  const { door, clock } = end;
-  const attendance = new Attendance(call.options, clock, left);
+  const { admission, clock } = end;
+  const deadline = new CallDeadline(call.options, clock, left);
   let opened: InProcessCall | undefined;
   let items: AsyncIterator<StreamItem> | undefined;
   const leave = (): void => {
-    if (attendance.isOver || left.aborted) opened?.leave(attendance.reason);
+    if (deadline.isOver || left.aborted) opened?.leave(deadline.reason);
     items?.return?.().then(undefined, noop);
     opened?.end();
   };
   // At once, and not when a reader who is at work with an event comes back.
-  attendance.onOver = leave;
+  deadline.onOver = leave;
   try {
-    const entered = await attendance.until(open(end, call.options));
+    const entered = await deadline.until(open(end, call.options));
     opened = entered;
     const { target, message } = admit(end, call, entered);
     items = entered.stream(target, message)[Symbol.asyncIterator]();
     const over = (): void => entered.end();
     // One event is read ahead, so that a stream that ends is over also when nobody reads on.
     for (let step = items.next(); ; ) {
-      const { done, value } = await attendance.until(step);
+      const { done, value } = await deadline.until(step);
       if (done === true) return;
       step = items.next();
       step.then((next) => next.done === true && over(), over);
@@ -130,15 +130,15 @@ async function* callStream(
     }
   } catch (error) {
     if (left.aborted) return;
-    throw attendance.isOver ? error : answered(door.publicError(error));
+    throw deadline.isOver ? error : answered(admission.publicError(error));
   } finally {
-    attendance.end();
+    deadline.end();
     leave();
   }
 }
 
 /** Says who calls and reads what the headers declare, as every binding does. */
-async function open({ door, headers: base }: HandlerEnd, options: CallOptions): Promise<InProcessCall> {
+async function open({ admission, headers: base }: HandlerEnd, options: CallOptions): Promise<InProcessCall> {
   const headers = { ...base, ...lowerCased(options.headers) };
   if (options.after !== undefined) headers["last-event-id"] = options.after;
   if (options.extensions !== undefined) {
@@ -147,13 +147,13 @@ async function open({ door, headers: base }: HandlerEnd, options: CallOptions): 
   }
   const header = (name: string): string | undefined => headers[name];
   const address = { secure: true, remoteAddress: undefined, header };
-  const call = await authenticate(door, { binding: "in-process", header, address });
-  call.declare(door.versions);
+  const call = await authenticate(admission, { binding: "in-process", header, address });
+  call.declare(admission.versions);
   return call;
 }
 
 /** Counts the call in and reads its request. */
-function admit({ handler, door, limits }: HandlerEnd, { operation, request }: Call, call: InProcessCall) {
+function admit({ handler, admission, limits }: HandlerEnd, { operation, request }: Call, call: InProcessCall) {
   const { input } = operation;
   const bytes = toBinary(input, request);
   call.admit(bytes.length);
@@ -164,8 +164,8 @@ function admit({ handler, door, limits }: HandlerEnd, { operation, request }: Ca
   const violations = validate(input, message, limits);
   if (violations.length > 0) throw invalidParams(...violations);
   // What goes in and out is the model, whichever version is declared.
-  const [newest = ""] = door.versions;
-  return { target: { operation, handler, face: { version: call.declared ?? newest } }, message };
+  const [newest = ""] = admission.versions;
+  return { target: { operation, handler, adapter: { version: call.declared ?? newest } }, message };
 }
 
 function copy(schema: DescMessage, message: AnyMessage): AnyMessage {
@@ -180,7 +180,7 @@ function answered({ code, message, cause, violations, metadata, retryAfterMs, ch
   return new A2AError(code, message, { cause, violations, metadata, retryAfterMs, challenge });
 }
 
-const openDoor: InProcessDoor = {
+const openAdmission: InProcessAdmission = {
   versions: versionTable.map(({ name }) => name),
   authenticate: () => ({ owner: "anonymous" }),
   extensions: (requested) => requested,
@@ -190,15 +190,15 @@ const openDoor: InProcessDoor = {
 };
 
 /** The door, with the caller that the options name. */
-function gateOf({ door = openDoor, principal }: InProcessOptions): InProcessDoor {
-  if (principal === undefined) return door;
-  const { versions } = door;
+function gateOf({ admission = openAdmission, principal }: InProcessOptions): InProcessAdmission {
+  if (principal === undefined) return admission;
+  const { versions } = admission;
   return {
     versions,
     authenticate: () => principal,
-    extensions: (requested) => door.extensions(requested),
-    enter: (call) => door.enter(call),
-    publicError: (error) => door.publicError(error),
+    extensions: (requested) => admission.extensions(requested),
+    enter: (call) => admission.enter(call),
+    publicError: (error) => admission.publicError(error),
   };
 }
 

@@ -3,8 +3,8 @@ import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
-import type { JsonRpcFace } from "../../version/codec.js";
-import { leavable } from "../cancelable.js";
+import type { JsonRpcAdapter } from "../../version/codec.js";
+import { cancelable } from "../cancelable.js";
 import {
   errorFromHttpStatus,
   isEventStream,
@@ -26,13 +26,13 @@ import { eventStreamType, jsonMediaType } from "../http/media-type.js";
 import { createTransport, missingIn, OtherVersionError } from "../transport.js";
 
 export interface JsonRpcTransportOptions extends HttpTransportOptions {
-  readonly face: JsonRpcFace;
+  readonly adapter: JsonRpcAdapter;
   /** Whether it is open that the agent speaks this version: an answer in the form of an older one throws `OtherVersionError`. */
   readonly isGuess?: boolean | undefined;
 }
 
 interface RpcClient {
-  readonly face: JsonRpcFace;
+  readonly adapter: JsonRpcAdapter;
   readonly send: SendHttp;
   readonly url: string;
   readonly nextId: () => number;
@@ -50,11 +50,11 @@ interface RpcCall {
 
 /** The client end of JSON-RPC: calls an agent by `fetch`. */
 export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operations<CallOptions> {
-  const { face, url, isGuess = false, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
+  const { adapter, url, isGuess = false, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
   let lastId = 0;
   const client: RpcClient = {
-    face,
-    send: createSender(options, face),
+    adapter,
+    send: createSender(options, adapter),
     url,
     nextId: () => ++lastId,
     isGuess,
@@ -64,21 +64,21 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operat
   const calls = createTransport({
     unary: async (operation, request, callOptions) => {
       const call = { operation, request, options: callOptions };
-      return operation.name === "getExtendedAgentCard" && face.extendedCardUrl !== undefined
-        ? readExtendedCard(client, call, face.extendedCardUrl(url))
+      return operation.name === "getExtendedAgentCard" && adapter.extendedCardUrl !== undefined
+        ? readExtendedCard(client, call, adapter.extendedCardUrl(url))
         : callUnary(client, call);
     },
     stream: (operation, request, callOptions) =>
-      leavable((left) => callStream(client, { operation, request, options: callOptions, left })),
+      cancelable((left) => callStream(client, { operation, request, options: callOptions, left })),
   });
-  return face.call?.(calls) ?? calls;
+  return adapter.call?.(calls) ?? calls;
 }
 
-function post({ face, nextId, send, url }: RpcClient, call: RpcCall, accept: string): Promise<Incoming> {
+function post({ adapter, nextId, send, url }: RpcClient, call: RpcCall, accept: string): Promise<Incoming> {
   const { operation, request, options, left } = call;
-  const method = face.methodOf(operation);
-  if (method === undefined) throw missingIn(face, operation, "JSON-RPC");
-  const params = face.codec(operation).writeRequest(request);
+  const method = adapter.methodOf(operation);
+  if (method === undefined) throw missingIn(adapter, operation, "JSON-RPC");
+  const params = adapter.codec(operation).writeRequest(request);
   const body = JSON.stringify({ jsonrpc: "2.0", id: nextId(), method, params });
   return send({ method: "POST", url, accept, contentType: jsonMediaType, body, options, left });
 }
@@ -86,18 +86,18 @@ function post({ face, nextId, send, url }: RpcClient, call: RpcCall, accept: str
 async function callUnary(client: RpcClient, call: RpcCall): Promise<AnyMessage> {
   const { operation, request } = call;
   const incoming = await post(client, call, jsonMediaType);
-  return client.face.codec(operation).readReply(await readResult(client, incoming), request);
+  return client.adapter.codec(operation).readReply(await readResult(client, incoming), request);
 }
 
 /** The extended card of a version that reads it by GET, and says by the status alone what is wrong. */
 async function readExtendedCard(
-  { face, send, replyMaxBytes }: RpcClient,
+  { adapter, send, replyMaxBytes }: RpcClient,
   { operation, request, options }: RpcCall,
   url: string,
 ): Promise<AnyMessage> {
   const incoming = await send({ method: "GET", url, accept: jsonMediaType, options });
   const text = await readText(incoming, replyMaxBytes);
-  if (incoming.response.ok) return face.codec(operation).readReply(parseAnswer(text), request);
+  if (incoming.response.ok) return adapter.codec(operation).readReply(parseAnswer(text), request);
   const { status, headers } = incoming.response;
   if (status !== 404) throw withAnswerHeaders(errorFromHttpStatus(incoming), headers);
   throw new A2AError("extendedAgentCardNotConfigured", "the agent has no extended card");
@@ -105,13 +105,13 @@ async function readExtendedCard(
 
 /** The result of an answer that is one JSON object. An error is read whatever the HTTP status says. */
 async function readResult(client: RpcClient, incoming: Incoming): Promise<JsonValue | undefined> {
-  const { face, replyMaxBytes } = client;
+  const { adapter, replyMaxBytes } = client;
   const { response } = incoming;
   const text = await readText(incoming, replyMaxBytes);
   const json = response.ok ? parseAnswer(text) : parseOrNothing(text);
   if (isJsonObject(json)) {
     if (json["error"] !== undefined && json["error"] !== null) {
-      throw withAnswerHeaders(withStatus(face.readError(json["error"]), incoming), response.headers);
+      throw withAnswerHeaders(withStatus(adapter.readError(json["error"]), incoming), response.headers);
     }
     // An empty reply may be left out, result and all.
     if (response.ok && ("result" in json || json["jsonrpc"] === "2.0")) return formed(client, json["result"]);
@@ -124,7 +124,7 @@ async function* callStream(
   client: RpcClient,
   call: RpcCall & { readonly left: AbortSignal },
 ): AsyncGenerator<StreamItem, void, undefined> {
-  const reader = client.face.readStream(call.operation, call.request);
+  const reader = client.adapter.readStream(call.operation, call.request);
   try {
     const incoming = await post(client, call, `${eventStreamType}, ${jsonMediaType}`);
     if (!isEventStream(incoming)) {
@@ -143,10 +143,10 @@ async function* callStream(
 }
 
 function resultOfEvent(client: RpcClient, data: string): JsonValue {
-  const { face } = client;
+  const { adapter } = client;
   const json = parseAnswer(data);
   if (isJsonObject(json)) {
-    if (json["error"] !== undefined && json["error"] !== null) throw face.readError(json["error"]);
+    if (json["error"] !== undefined && json["error"] !== null) throw adapter.readError(json["error"]);
     // An event may hold nothing, and be all in its name.
     return formed(client, json["result"]) ?? null;
   }
@@ -154,8 +154,8 @@ function resultOfEvent(client: RpcClient, data: string): JsonValue {
 }
 
 /** A result, which where the version is a guess has to be in its form. */
-function formed({ face, isGuess }: RpcClient, result: JsonValue | undefined): JsonValue | undefined {
-  if (!isGuess || result === undefined || face.isOfOlder?.(result) !== true) return result;
-  const told = `the agent was called in version ${face.version} and answers in the form of an older one`;
+function formed({ adapter, isGuess }: RpcClient, result: JsonValue | undefined): JsonValue | undefined {
+  if (!isGuess || result === undefined || adapter.isOfOlder?.(result) !== true) return result;
+  const told = `the agent was called in version ${adapter.version} and answers in the form of an older one`;
   throw new OtherVersionError("invalidAgentResponse", `${told}, in which it is called from now on`);
 }

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { A2AError } from "../../protocol/errors.js";
 import { operationOf } from "../../protocol/operations.js";
-import type { JsonRpcFace } from "../../version/codec.js";
+import type { JsonRpcAdapter } from "../../version/codec.js";
 import { versionsOf } from "../../version/detect.js";
 import { callUnary, errorHeaders, headOf, httpStatusOf } from "../http/call.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
@@ -13,12 +13,14 @@ const operation = operationOf("getExtendedAgentCard");
 const headers: Readonly<Record<string, string>> = { "Content-Type": jsonMediaType, "Cache-Control": "no-store" };
 
 /** The extended card of the versions that read it by GET beside JSON-RPC. Errors are said by the status alone. */
-export function extendedCardEndpoint({ faces, service }: JsonRpcOptions): HttpEndpoint {
+export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): HttpEndpoint {
   const places = new Map(
-    faces.flatMap((face) => (face.extendedCardPath === undefined ? [] : [[face.extendedCardPath, face] as const])),
+    adapters.flatMap((adapter) =>
+      adapter.extendedCardPath === undefined ? [] : [[adapter.extendedCardPath, adapter] as const],
+    ),
   );
-  const versions = versionsOf(faces);
-  const read = async (request: HttpRequest, face: JsonRpcFace): Promise<HttpReply> => {
+  const versions = versionsOf(adapters);
+  const read = async (request: HttpRequest, adapter: JsonRpcAdapter): Promise<HttpReply> => {
     let call: ServerCall | undefined;
     try {
       if (request.method !== "GET") throw new A2AError("methodNotAllowed", "the extended card is read by GET");
@@ -26,9 +28,9 @@ export function extendedCardEndpoint({ faces, service }: JsonRpcOptions): HttpEn
       call.declare(versions);
       call.admit(0);
       const message = create(operation.input);
-      const target = { face, operation, handler: handlerFor(face, service) };
+      const target = { adapter, operation, handler: handlerFor(adapter, service) };
       const card = await callUnary(call, target, { request, message });
-      return { status: 200, headers, body: JSON.stringify(face.codec(operation).writeReply(card, message)) };
+      return { status: 200, headers, body: JSON.stringify(adapter.codec(operation).writeReply(card, message)) };
     } catch (thrown) {
       const error = service.publicError(thrown);
       const body = JSON.stringify({ error: error.message });
@@ -38,8 +40,8 @@ export function extendedCardEndpoint({ faces, service }: JsonRpcOptions): HttpEn
     }
   };
   return (request) => {
-    const face = places.get(request.path);
-    return face === undefined ? undefined : read(request, face);
+    const adapter = places.get(request.path);
+    return adapter === undefined ? undefined : read(request, adapter);
   };
 }
 

@@ -1,7 +1,7 @@
 import { A2AError, toldError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
-import type { JsonRpcFace } from "../../version/codec.js";
-import { facesFor, versionsOf } from "../../version/detect.js";
+import type { JsonRpcAdapter } from "../../version/codec.js";
+import { adaptersFor, versionsOf } from "../../version/detect.js";
 import {
   callUnary,
   decodeBody,
@@ -22,20 +22,20 @@ import { assertWhole, noId, type RpcRequest, readRpcRequest } from "./envelope.j
 
 export interface JsonRpcOptions {
   /** Newest first: of those that know a method the first one takes the calls that declare no version. */
-  readonly faces: readonly JsonRpcFace[];
+  readonly adapters: readonly JsonRpcAdapter[];
   readonly service: Service;
 }
 
 interface RpcEnd extends JsonRpcOptions {
   /** Says what goes wrong with callers who declare no version. */
-  readonly implied: JsonRpcFace;
+  readonly implied: JsonRpcAdapter;
   readonly versions: readonly string[];
 }
 
 /** What is known of a call when it fails: the more, the better its error can be said. */
-interface Known {
+interface CallErrorContext {
   id: string;
-  face: JsonRpcFace;
+  adapter: JsonRpcAdapter;
   operation?: Operation;
   extensions: readonly string[];
   /** The operation gives a stream, and its caller reads nothing else. */
@@ -48,62 +48,67 @@ const jsonHeaders: Readonly<Record<string, string>> = { "Content-Type": jsonMedi
 const ownStatus: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 503]);
 
 /** The server end of JSON-RPC 2.0: one URL, every method of every face (spec 9). */
-export function jsonRpcEndpoint({ faces, service }: JsonRpcOptions): HttpEndpoint {
-  const [newest] = faces;
+export function jsonRpcEndpoint({ adapters, service }: JsonRpcOptions): HttpEndpoint {
+  const [newest] = adapters;
   if (newest === undefined) throw new TypeError("the JSON-RPC binding needs at least one version");
-  const implied = faces.find(({ isImplied }) => isImplied) ?? newest;
-  const rpc: RpcEnd = { faces, service, implied, versions: versionsOf(faces) };
+  const implied = adapters.find(({ isImplied }) => isImplied) ?? newest;
+  const rpc: RpcEnd = { adapters, service, implied, versions: versionsOf(adapters) };
   return (request) => {
     if (request.path !== "" && request.path !== "/") return undefined;
     if (request.method === "POST") return answer(rpc, request);
     if (request.method === "OPTIONS") return { status: 204, headers: { Allow: allow }, body: undefined };
     const error = new A2AError("methodNotAllowed", "JSON-RPC is called by POST");
-    const reply = failure({ id: noId, face: faceOf(rpc, request), extensions: [], readsEvents: false }, error);
+    const reply = failure({ id: noId, adapter: adapterOf(rpc, request), extensions: [], readsEvents: false }, error);
     return { ...reply, headers: { ...reply.headers, Allow: allow } };
   };
 }
 
 async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
   const { service, versions } = rpc;
-  const known: Known = { id: noId, face: faceOf(rpc, request), extensions: [], readsEvents: false };
+  const errorContext: CallErrorContext = {
+    id: noId,
+    adapter: adapterOf(rpc, request),
+    extensions: [],
+    readsEvents: false,
+  };
   let call: ServerCall | undefined;
   let reply: HttpReply | undefined;
   try {
     call = await authenticate(service, headOf("json-rpc", request));
     const refusal = refusalOf(call, versions);
-    known.extensions = call.extensions;
-    const read = await readCall(call, request, { known, refusal });
+    errorContext.extensions = call.extensions;
+    const read = await readCall(call, request, { errorContext, refusal });
     if (refusal !== undefined) {
       // In a version that is not served the method alone tells who has to understand the refusal.
-      known.face = rpc.faces.find(({ methods }) => methods.has(read.method)) ?? known.face;
+      errorContext.adapter = rpc.adapters.find(({ methods }) => methods.has(read.method)) ?? errorContext.adapter;
       throw refusal.error;
     }
-    const face = await spokenFace(rpc, call, read);
-    known.face = face ?? known.face;
-    if (face?.takesNotifications !== true) assertWhole(read);
-    const operation = face?.methods.get(read.method);
-    if (face === undefined || operation === undefined) {
+    const adapter = await spokenAdapter(rpc, call, read);
+    errorContext.adapter = adapter ?? errorContext.adapter;
+    if (adapter?.takesNotifications !== true) assertWhole(read);
+    const operation = adapter?.methods.get(read.method);
+    if (adapter === undefined || operation === undefined) {
       throw new A2AError("methodNotFound", `no method ${JSON.stringify(read.method.slice(0, 64))}`);
     }
-    known.operation = operation;
-    known.readsEvents = operation.streams && wantsEventStream(request);
-    const message = face.codec(operation).readRequest(read.params);
-    const target = { face, operation, handler: handlerFor(face, service) };
+    errorContext.operation = operation;
+    errorContext.readsEvents = operation.streams && wantsEventStream(request);
+    const message = adapter.codec(operation).readRequest(read.params);
+    const target = { adapter, operation, handler: handlerFor(adapter, service) };
     if (operation.streams) {
-      const form = rpcForm(rpc, known, operation, message);
+      const form = rpcForm(rpc, errorContext, operation, message);
       reply = await streamReply(call, request, call.stream(target, message), form);
       return reply;
     }
     const answered = await callUnary(call, target, { request, message });
     if (read.id === undefined) return { status: 204, headers: {}, body: undefined };
-    const result = JSON.stringify(face.codec(operation).writeReply(answered, message));
+    const result = JSON.stringify(adapter.codec(operation).writeReply(answered, message));
     return {
       status: 200,
-      headers: withExtensions(jsonHeaders, face, known.extensions),
+      headers: withExtensions(jsonHeaders, adapter, errorContext.extensions),
       body: `{"jsonrpc":"2.0","id":${read.id},"result":${result}}`,
     };
   } catch (error) {
-    return failure(known, service.publicError(error));
+    return failure(errorContext, service.publicError(error));
   } finally {
     // A stream counts until it ends.
     if (reply === undefined) call?.end();
@@ -126,14 +131,14 @@ function refusalOf(call: ServerCall, versions: readonly string[]): Refusal {
 async function readCall(
   call: ServerCall,
   request: HttpRequest,
-  { known, refusal }: { readonly known: Known; readonly refusal: Refusal },
+  { errorContext, refusal }: { readonly errorContext: CallErrorContext; readonly refusal: Refusal },
 ): Promise<RpcRequest> {
   const { jsonBodyMaxBytes } = call.service.limits;
   try {
     call.admit(expectedBytes(request, jsonBodyMaxBytes));
     assertJson(request, true);
     return readRpcRequest(decodeBody(await request.body(jsonBodyMaxBytes)), (id) => {
-      known.id = id;
+      errorContext.id = id;
     });
   } catch (error) {
     throw refusal === undefined ? error : refusal.error;
@@ -141,57 +146,62 @@ async function readCall(
 }
 
 /** The face that says what goes wrong before a method is known. */
-function faceOf({ faces, implied, versions }: RpcEnd, request: HttpRequest): JsonRpcFace {
+function adapterOf({ adapters, implied, versions }: RpcEnd, request: HttpRequest): JsonRpcAdapter {
   try {
     const declared = declaredBy(headOf("json-rpc", request), versions);
-    return faces.find(({ version }) => version === declared) ?? implied;
+    return adapters.find(({ version }) => version === declared) ?? implied;
   } catch {
     return implied;
   }
 }
 
 /** The face of a call: where several know the method, that of the caller who has named the task so, else the first. */
-async function spokenFace(
-  { faces, service }: RpcEnd,
+async function spokenAdapter(
+  { adapters, service }: RpcEnd,
   { declared, principal }: ServerCall,
   { method, params }: RpcRequest,
-): Promise<JsonRpcFace | undefined> {
-  const detection = { faces, strict: service.strictVersions };
-  const able = facesFor(detection, declared, ({ methods }) => methods.has(method));
+): Promise<JsonRpcAdapter | undefined> {
+  const detection = { adapters, strict: service.strictVersions };
+  const able = adaptersFor(detection, declared, ({ methods }) => methods.has(method));
   if (able.length < 2) return able[0];
-  for (const face of able) {
-    const name = face.taskNamedBy?.(params);
-    if (name !== undefined && (await service.knowsTaskName(principal, name))) return face;
+  for (const adapter of able) {
+    const name = adapter.taskNamedBy?.(params);
+    if (name !== undefined && (await service.knowsTaskName(principal, name))) return adapter;
   }
   return able[0];
 }
 
-function rpcForm(rpc: RpcEnd, known: Known, operation: Operation, message: RequestMessage): StreamForm {
-  const writer = known.face.writeStream(operation, message);
-  const before = `{"jsonrpc":"2.0","id":${known.id},"result":`;
+function rpcForm(
+  rpc: RpcEnd,
+  errorContext: CallErrorContext,
+  operation: Operation,
+  message: RequestMessage,
+): StreamForm {
+  const writer = errorContext.adapter.writeStream(operation, message);
+  const before = `{"jsonrpc":"2.0","id":${errorContext.id},"result":`;
   return {
-    extensionsName: known.face.extensionsName,
+    extensionsName: errorContext.adapter.extensionsName,
     write(item) {
       let text = "";
       for (const event of writer.write(item)) text += formatEvent(event, before, "}");
       return text;
     },
     writeEnd: () => (writer.end?.() ?? []).map((event) => formatEvent(event, before, "}")).join(""),
-    writeFailure: (error) => failureEvent(known, rpc.service.publicError(error)),
+    writeFailure: (error) => failureEvent(errorContext, rpc.service.publicError(error)),
   };
 }
 
-type RequestMessage = Parameters<JsonRpcFace["writeStream"]>[1];
+type RequestMessage = Parameters<JsonRpcAdapter["writeStream"]>[1];
 
-function failure(known: Known, thrown: A2AError): HttpReply {
+function failure(errorContext: CallErrorContext, thrown: A2AError): HttpReply {
   const own = ownStatus.has(httpStatusOf(thrown));
   const error = inOwnWords(thrown);
-  const asEvent = known.readsEvents && !own;
+  const asEvent = errorContext.readsEvents && !own;
   const headers = { ...(asEvent ? eventStreamHeaders : jsonHeaders), ...errorHeaders(error) };
   return {
     status: own ? httpStatusOf(thrown) : 200,
-    headers: withExtensions(headers, known.face, known.extensions),
-    body: asEvent ? failureEvent(known, error) : errorText(known, error),
+    headers: withExtensions(headers, errorContext.adapter, errorContext.extensions),
+    body: asEvent ? failureEvent(errorContext, error) : errorText(errorContext, error),
   };
 }
 
@@ -202,10 +212,10 @@ function inOwnWords(error: A2AError): A2AError {
   return toldError(new A2AError("contentTypeNotSupported", message, { cause, violations, metadata }));
 }
 
-function failureEvent(known: Known, error: A2AError): string {
-  return formatEvent({ payload: errorText(known, error), name: known.face.failureName });
+function failureEvent(errorContext: CallErrorContext, error: A2AError): string {
+  return formatEvent({ payload: errorText(errorContext, error), name: errorContext.adapter.failureName });
 }
 
-function errorText({ id, face, operation }: Known, error: A2AError): string {
-  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(face.writeError(error, operation))}}`;
+function errorText({ id, adapter, operation }: CallErrorContext, error: A2AError): string {
+  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(adapter.writeError(error, operation))}}`;
 }

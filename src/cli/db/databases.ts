@@ -1,22 +1,22 @@
 import { existsSync } from "node:fs";
 import { systemClock } from "../../protocol/async/system-clock.js";
-import type { Place } from "../../store/sql/dialect.js";
+import type { DbContext } from "../../store/sql/dialect.js";
 import { type Pruned, prune as pruneAll } from "../../store/sql/maintenance.js";
 import { migrate as migrateAll, migrationSql, type SchemaStatus, schemaStatus } from "../../store/sql/migrate.js";
 import { createMigrationReport } from "../../store/sql/migration-report.js";
 import { renewIncarnations } from "../../store/sql/renew.js";
 import type { Backend, Retention } from "../../store/sql/rows.js";
 import { storeErrorFrom } from "../../store/sql/store-error.js";
-import { type DatabasePlace, unusable } from "../store-place.js";
+import { type DatabaseLocation, unusable } from "../store-location.js";
 
 /** Which schema a database has. A file that is not there is an error. */
-export function status(place: DatabasePlace): Promise<SchemaStatus> {
-  return within(place, "existing", ({ db, dialect }) => schemaStatus({ db, dialect }));
+export function status(location: DatabaseLocation): Promise<SchemaStatus> {
+  return within(location, "existing", ({ db, dialect }) => schemaStatus({ db, dialect }));
 }
 
 /** Brings the schema up to date, or makes it, and the file with it. `say`: told how far it is, when it takes long. */
-export function migrate(place: DatabasePlace, say: (line: string) => void): Promise<SchemaStatus> {
-  return within(place, "any", async ({ db, dialect }) => {
+export function migrate(location: DatabaseLocation, say: (line: string) => void): Promise<SchemaStatus> {
+  return within(location, "any", async ({ db, dialect }) => {
     const migration = createMigrationReport({
       clock: systemClock,
       say: (line, { seconds }) => (seconds < 1 ? undefined : say(line)),
@@ -31,16 +31,16 @@ export function migrate(place: DatabasePlace, say: (line: string) => void): Prom
 }
 
 /** Drops what the retention has come for. A schema of another release stays as it is, and is an error. */
-export function prune(place: DatabasePlace, retention: Retention): Promise<Pruned> {
-  return within(place, "existing", async (database) => {
+export function prune(location: DatabaseLocation, retention: Retention): Promise<Pruned> {
+  return within(location, "existing", async (database) => {
     await openAsItIs(database);
     return pruneAll(database.backend, retention);
   });
 }
 
 /** Makes old ids of events invalid, in a database that was put back to an earlier state. Gives how many tasks it concerns. */
-export function restored(place: DatabasePlace): Promise<{ readonly tasks: number }> {
-  return within(place, "existing", async (database) => {
+export function restored(location: DatabaseLocation): Promise<{ readonly tasks: number }> {
+  return within(location, "existing", async (database) => {
     await openAsItIs(database);
     return { tasks: await renewIncarnations(database) };
   });
@@ -56,8 +56,8 @@ async function openAsItIs({ db, dialect, backend }: OpenDatabase): Promise<void>
 }
 
 /** The SQL of all steps behind a version. Needs no database. */
-export async function sql(kind: DatabasePlace["kind"], after: number): Promise<string> {
-  const nowhere: DatabasePlace =
+export async function sql(kind: DatabaseLocation["kind"], after: number): Promise<string> {
+  const nowhere: DatabaseLocation =
     kind === "sqlite" ? { kind, path: ":memory:" } : { kind, url: "postgres://127.0.0.1/nowhere" };
   const { db, dialect, backend } = await open(nowhere);
   const text = migrationSql({ db, dialect }, after);
@@ -65,20 +65,20 @@ export async function sql(kind: DatabasePlace["kind"], after: number): Promise<s
   return text;
 }
 
-interface OpenDatabase extends Place {
+interface OpenDatabase extends DbContext {
   readonly backend: Backend;
 }
 
 async function within<T>(
-  place: DatabasePlace,
+  location: DatabaseLocation,
   which: "existing" | "any",
   run: (database: OpenDatabase) => Promise<T>,
 ): Promise<T> {
   try {
-    if (which === "existing" && place.kind === "sqlite" && !existsSync(place.path)) {
+    if (which === "existing" && location.kind === "sqlite" && !existsSync(location.path)) {
       throw new Error("there is no such file");
     }
-    const database = await open(place);
+    const database = await open(location);
     try {
       return await run(database);
     } catch (error) {
@@ -87,16 +87,16 @@ async function within<T>(
       await database.backend.close();
     }
   } catch (error) {
-    throw unusable(place, error);
+    throw unusable(location, error);
   }
 }
 
 // The code of a database is loaded only when it is wanted.
-async function open(place: DatabasePlace): Promise<OpenDatabase> {
-  if (place.kind === "sqlite") {
+async function open(location: DatabaseLocation): Promise<OpenDatabase> {
+  if (location.kind === "sqlite") {
     const { openSqlite, resolveSettings } = await import("../../store/sqlite/database.js");
-    return openSqlite(resolveSettings({ path: place.path }), Date.now);
+    return openSqlite(resolveSettings({ path: location.path }), Date.now);
   }
   const { openPostgres } = await import("../../store/postgres/database.js");
-  return openPostgres({ url: place.url });
+  return openPostgres({ url: location.url });
 }

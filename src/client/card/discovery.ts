@@ -42,7 +42,7 @@ export function cardUrls(agent: string | URL): readonly string[] {
   url.hash = "";
   if (url.pathname.endsWith(".json")) return [url.href];
   const base = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
-  return [...new Set([base, url.origin].flatMap((place) => wellKnown.map((path) => `${place}${path}`)))];
+  return [...new Set([base, url.origin].flatMap((location) => wellKnown.map((path) => `${location}${path}`)))];
 }
 
 /** Fetches the card of an agent from the first URL that has one. Throws what the URLs say when none has. */

@@ -34,7 +34,7 @@ export async function deliver(runtime: Runtime, start: TurnStart): Promise<Deliv
 }
 
 /** What is known of a message that is brought to its task once, by whichever of several tries. */
-export interface OncePlace {
+export interface ClaimNumbers {
   /** Number of the last record before any of the tries. */
   readonly after: number;
   /** The task as it was before the first try began; `undefined` in a later try. */
@@ -48,7 +48,7 @@ export interface OncePlace {
 export async function deliverOnce(
   runtime: Runtime,
   start: TurnStart,
-  { after, before }: OncePlace,
+  { after, before }: ClaimNumbers,
 ): Promise<Delivery | "placed"> {
   const { scope, entry, send } = start;
   // Nobody can have brought it before its record was made.

@@ -6,7 +6,7 @@ import type { Watcher } from "../watch.js";
  * Rings when a task may have moved, also one that does not exist yet, and once a poll in any case, since hints may be
  * lost. What rings while nobody listens is heard by the next who does.
  */
-export class TaskBell implements Watcher {
+export class TaskWaiter implements Watcher {
   readonly taskId: string;
   readonly key: undefined;
   readonly #runtime: Runtime;

@@ -3,7 +3,7 @@ import { conformJson } from "../../protocol/check/conform.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError, taskNotFound } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
-import type { DuePlace, Head, StoredTask } from "../ports.js";
+import type { DueCursor, Head, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
 import { LiveTask, tooLarge } from "../task/live-task.js";
@@ -66,7 +66,7 @@ export async function wakeDue(runtime: Runtime): Promise<void> {
       for (const head of heads) {
         if (alarm.closed || isFull(runtime)) return;
         // Before it is tried: a task that cannot be read holds up the others once, and then they are behind it.
-        behind = placeOf(head);
+        behind = cursorOf(head);
         await wakeParked(runtime, head, refused);
       }
       if (heads.length < duePage) {
@@ -97,7 +97,7 @@ function isFull({ turns, limits }: Runtime): boolean {
   return turns.running.size >= limits.turnsPerProcess;
 }
 
-function placeOf({ wakeAt, key }: Head): DuePlace | undefined {
+function cursorOf({ wakeAt, key }: Head): DueCursor | undefined {
   return wakeAt === undefined ? undefined : { wakeAt, key };
 }
 

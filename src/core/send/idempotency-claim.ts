@@ -14,12 +14,12 @@ import type { Opening } from "../turn-start.js";
 const passing: ReadonlySet<ErrorCode> = new Set(["unavailable", "resourceExhausted"]);
 
 /** A send that shall be done once, in the hands of this process: keeps its record true to what becomes of it. */
-export class SendHold {
+export class IdempotencyClaim {
   readonly record: Pick<SendRecord, keyof SendClaim | "taskId" | "seq">;
   readonly #runtime: Runtime;
   #begun = false;
 
-  constructor(runtime: Runtime, record: SendHold["record"]) {
+  constructor(runtime: Runtime, record: IdempotencyClaim["record"]) {
     this.#runtime = runtime;
     this.record = record;
   }
@@ -130,7 +130,7 @@ export class SendHold {
 }
 
 /** Writes down that a send has reached its task. When that fails, the task itself shows it as long as it is there. */
-export function noteTask(runtime: Runtime, record: SendHold["record"]): void {
+export function noteTask(runtime: Runtime, record: IdempotencyClaim["record"]): void {
   settle(runtime, record, { kind: "task" }, 0).catch((error: unknown) => {
     runtime.logger.warn({ taskId: record.taskId, error }, "the record of a send could not be settled");
   });

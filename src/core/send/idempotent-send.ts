@@ -5,7 +5,7 @@ import type { StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
 import { giveUpSend } from "../ownership/abandoned-sends.js";
 import { deliverOnce } from "../ownership/claim.js";
-import { TaskBell } from "../ownership/task-waiter.js";
+import { TaskWaiter } from "../ownership/task-waiter.js";
 import type { NewSend, SendRecord, StoredTask } from "../ports.js";
 import { isPlaced } from "../read/read-task.js";
 import { messageItem, type StreamStart, TaskStream } from "../read/task-stream.js";
@@ -14,7 +14,7 @@ import { isAnswer, publicFailure } from "../store-failure.js";
 import { eventIdMarker } from "../task/event-id.js";
 import type { TurnStart } from "../turn-start.js";
 import { digestOfSend } from "./digest.js";
-import { noteTask, SendHold } from "./idempotency-claim.js";
+import { IdempotencyClaim, noteTask } from "./idempotency-claim.js";
 import { answerAgain, type ReachedTask, streamAgain } from "./repeat.js";
 import { onceKept, openSend, registerOf, type SendCall, sendDelivered, sendNew, whileExpected } from "./send.js";
 import { attach, streamDelivered, streamNew } from "./stream.js";
@@ -34,14 +34,14 @@ export async function sendMessageOnce(call: SendCall): Promise<SendMessageRespon
   const found = await find(call);
   if (found.kind === "reply") return messageResponse(found.message);
   if (found.kind === "task") return pushKept(call, found, (task) => answerAgain(call, task));
-  const held = { ...call, hold: found.hold };
-  return tryOut(found.hold, async () => {
+  const held = { ...call, idempotency: found.idempotency };
+  return tryOut(found.idempotency, async () => {
     const { start } = found;
     const register = await registerOf(held, start.entry);
-    if (found.hold.record.seq === 0) return onceKept(register, sendNew(held, start, register));
+    if (found.idempotency.record.seq === 0) return onceKept(register, sendNew(held, start, register));
     const delivery = await bring(held, found);
     if (delivery === "placed") {
-      return pushKept(call, await knownTask(call, found.hold.record), (task) => answerAgain(call, task));
+      return pushKept(call, await knownTask(call, found.idempotency.record), (task) => answerAgain(call, task));
     }
     return onceKept(register, sendDelivered(held, start, delivery, register));
   });
@@ -58,25 +58,28 @@ async function openOnce(call: SendCall): Promise<StreamStart> {
   const found = await find(call);
   if (found.kind === "reply") return { items: [messageItem(found.message)] };
   if (found.kind === "task") return pushKept(call, found, (task) => streamAgain(call, task));
-  const held = { ...call, hold: found.hold };
-  return tryOut(found.hold, async () => {
+  const held = { ...call, idempotency: found.idempotency };
+  return tryOut(found.idempotency, async () => {
     const { start } = found;
     const register = await registerOf(held, start.entry);
-    if (found.hold.record.seq === 0) return onceKept(register, streamNew(held, start, register));
+    if (found.idempotency.record.seq === 0) return onceKept(register, streamNew(held, start, register));
     const delivery = await bring(held, found);
     if (delivery === "placed") {
-      return pushKept(call, await knownTask(call, found.hold.record), (task) => streamAgain(call, task));
+      return pushKept(call, await knownTask(call, found.idempotency.record), (task) => streamAgain(call, task));
     }
     return onceKept(register, Promise.resolve(streamDelivered(held, start, delivery, register)));
   });
 }
 
 /** What a send finds under its message id: a reply, a task, or nothing, so that it is this one's to do. */
-type Found = { readonly kind: "reply"; readonly message: Message } | (ReachedTask & { readonly kind: "task" }) | Mine;
+type Found =
+  | { readonly kind: "reply"; readonly message: Message }
+  | (ReachedTask & { readonly kind: "task" })
+  | OwnedSend;
 
-interface Mine {
+interface OwnedSend {
   readonly kind: "mine";
-  readonly hold: SendHold;
+  readonly idempotency: IdempotencyClaim;
   readonly start: TurnStart;
   /** The task before its record was made. */
   readonly before: StoredTask | undefined;
@@ -100,7 +103,8 @@ async function find(call: SendCall): Promise<Found> {
       seq: before?.head.seq ?? 0,
       instance: runtime.instance,
     });
-    if (record.entry === entry) return { kind: "mine", hold: new SendHold(runtime, record).enter(), start, before };
+    if (record.entry === entry)
+      return { kind: "mine", idempotency: new IdempotencyClaim(runtime, record).enter(), start, before };
     if (record.digest !== digest) {
       throw invalidParams({ field: "message.messageId", description: "was sent before with another content" });
     }
@@ -137,20 +141,20 @@ async function holdLease({ lease }: Runtime): Promise<void> {
 // `undefined`: that one was refused, so this one is the first.
 async function waitForOutcome(call: SendCall, start: TurnStart, first: SendRecord): Promise<Found | undefined> {
   const { runtime, context } = call;
-  const bell = new TaskBell(runtime, first.taskId, context.signal);
+  const waiter = new TaskWaiter(runtime, first.taskId, context.signal);
   try {
     for (let record: SendRecord | undefined = first; record !== undefined; ) {
       const found = await outcomeOf(call, record);
       if (found !== undefined) return found;
       if (record.live || runtime.sending.has(record.entry)) {
         call.arrived?.();
-        await bell.next();
+        await waiter.next();
       } else if (await take(runtime, record)) return mine(runtime, start, record);
       record = await runtime.store.readSend(record.scope, record.messageId);
     }
     return undefined;
   } finally {
-    bell.stop();
+    waiter.stop();
   }
 }
 
@@ -185,33 +189,33 @@ async function take(runtime: Runtime, record: SendRecord): Promise<boolean> {
   }
 }
 
-function mine(runtime: Runtime, start: TurnStart, { entry, attempt, ...record }: SendRecord): Mine {
-  const hold = new SendHold(runtime, { ...record, entry, attempt: attempt + 1 }).enter();
+function mine(runtime: Runtime, start: TurnStart, { entry, attempt, ...record }: SendRecord): OwnedSend {
+  const idempotency = new IdempotencyClaim(runtime, { ...record, entry, attempt: attempt + 1 }).enter();
   // The agent may have run before only where the turn was to make the task.
   const again = record.seq === 0 ? attempt + 1 : 1;
   // By the name of a task the first try may have meant to make it, and another one is there by now; or the other way round.
   const message = { ...start.send.message, taskId: record.seq === 0 ? "" : record.taskId };
   const send = { ...start.send, message };
-  return { kind: "mine", hold, start: { ...start, entry, send, attempt: again }, before: undefined };
+  return { kind: "mine", idempotency, start: { ...start, entry, send, attempt: again }, before: undefined };
 }
 
-async function bring({ runtime }: SendCall, { hold, start, before }: Mine) {
-  const delivery = await deliverOnce(runtime, start, { after: hold.record.seq, before });
-  hold.reached();
+async function bring({ runtime }: SendCall, { idempotency, start, before }: OwnedSend) {
+  const delivery = await deliverOnce(runtime, start, { after: idempotency.record.seq, before });
+  idempotency.reached();
   return delivery;
 }
 
-async function knownTask({ runtime, scope }: SendCall, sent: SendHold["record"]): Promise<ReachedTask> {
+async function knownTask({ runtime, scope }: SendCall, sent: IdempotencyClaim["record"]): Promise<ReachedTask> {
   const head = await runtime.store.head(scope, sent.taskId);
   if (head === undefined) throw taskNotFound(sent.taskId);
   return { sent, head };
 }
 
-async function tryOut<T>(hold: SendHold, run: () => Promise<T>): Promise<T> {
+async function tryOut<T>(idempotency: IdempotencyClaim, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    await hold.failed(error);
+    await idempotency.failed(error);
     throw error;
   }
 }

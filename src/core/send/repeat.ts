@@ -7,14 +7,14 @@ import { RecordReader } from "../read/record-reader.js";
 import { type StreamStart, snapshotItem } from "../read/task-stream.js";
 import { eventIdPrefix } from "../task/event-id.js";
 import { createSendGate } from "./gate.js";
-import { SendHold } from "./idempotency-claim.js";
+import { IdempotencyClaim } from "./idempotency-claim.js";
 import { followTaken, type SendCall } from "./send.js";
 import { again } from "./stream.js";
 import { taskResponse } from "./wait.js";
 
 /** What a send that comes again attaches to: its record, and the task that the first one has reached. */
 export interface ReachedTask {
-  readonly sent: SendHold["record"];
+  readonly sent: IdempotencyClaim["record"];
   readonly head: Head;
 }
 
@@ -24,7 +24,7 @@ export async function answerAgain(call: SendCall, { sent, head }: ReachedTask): 
   if (sent.seq === 0 && returnImmediately === true) {
     return taskResponse((await readTask(call.runtime, call.scope, head.id, { historyLength })).task);
   }
-  const held = { ...call, hold: new SendHold(call.runtime, sent) };
+  const held = { ...call, idempotency: new IdempotencyClaim(call.runtime, sent) };
   return followTaken(held, head.id, { key: head.key, after: sent.seq, entry: sent.entry });
 }
 

@@ -15,7 +15,7 @@ import type { LiveTask } from "../task/live-task.js";
 import { shuttingDown } from "../turn-counter.js";
 import type { Opening, TurnStart } from "../turn-start.js";
 import { createSendGate, endedFirst, type SendGate } from "./gate.js";
-import type { SendHold } from "./idempotency-claim.js";
+import type { IdempotencyClaim } from "./idempotency-claim.js";
 import { SendWait, taskResponse } from "./wait.js";
 
 /** Tells the push store of an inline configuration, once its task has a key. */
@@ -51,7 +51,7 @@ export interface SendCall {
   /** What the caller calls the task. */
   readonly name?: string | undefined;
   /** Set for a send that shall be done once and is in the hands of this process. */
-  readonly hold?: SendHold | undefined;
+  readonly idempotency?: IdempotencyClaim | undefined;
   /** Told when no turn of this process is to come of the send any more, as far as that is known. */
   readonly arrived?: (() => void) | undefined;
 }
@@ -190,7 +190,7 @@ export function checkTaken({ id, history }: Task, { message }: SendMessageReques
 
 // A send that shall not wait is answered when its message was taken; one that nobody takes in time is taken back.
 async function withdrawLate<T>(
-  { runtime, hold }: SendCall,
+  { runtime, idempotency }: SendCall,
   taskId: string,
   placed: Placed,
   answered: Promise<T>,
@@ -208,7 +208,7 @@ async function withdrawLate<T>(
     if (!(await store.withdraw(key, entry)) && (await isTaken(runtime, placed))) return await answered;
     answered.catch(noop);
     runtime.live.get(taskId)?.forgetSender(entry);
-    await hold?.forget();
+    await idempotency?.forget();
     throw new A2AError("unsupportedOperation", `the task took no message within ${limits.inboxWaitMs} ms`, {
       metadata: { taskId },
     });
@@ -237,12 +237,12 @@ export function openSend({ runtime, policy, request, context, scope, name }: Sen
 
 /** Starts the turn of a message that names no task. Throws `resourceExhausted` over the limits of turns. */
 export function startNew(call: SendCall, start: TurnStart, opening: Opening, register: Register | undefined): void {
-  const { runtime, context, hold, name } = call;
+  const { runtime, context, idempotency, name } = call;
   runtime.turns.check(start.scope);
-  hold?.begun();
-  const kept = hold === undefined ? opening : hold.keeping(opening);
+  idempotency?.begun();
+  const kept = idempotency === undefined ? opening : idempotency.keeping(opening);
   runtime.startTurn(start, {
-    taskId: hold?.record.taskId ?? runtime.newId(),
+    taskId: idempotency?.record.taskId ?? runtime.newId(),
     contextId: start.send.message.contextId || runtime.newId(),
     version: context.version,
     name,

@@ -14,7 +14,7 @@ import { createRecentItems, type RecentItems } from "./recent-items.js";
 import { createTail, type Tail } from "./tail.js";
 import { TaskSize } from "./task-size.js";
 import { attempt, type Outcome, retryWrite, type Write } from "./write.js";
-import { type Draft, type Extras, type Flight, landing, loneFlight, openFlight } from "./write-batch.js";
+import { committed, type Draft, type Extras, exclusiveBatch, openBatch, type WriteBatch } from "./write-batch.js";
 
 /** Somebody in this process who follows a live task record by record, in the moment it is stored. */
 export interface RecordObserver {
@@ -63,8 +63,8 @@ export class LiveTask {
   /** Who sent what waits in the inbox: a stored send knows its scope only. */
   #senders: Map<string, Principal> | undefined;
   readonly #deps: LiveTaskDeps;
-  readonly #pending: Flight[] = [];
-  #flying = false;
+  readonly #pending: WriteBatch[] = [];
+  #writing = false;
   #waiters: (() => void)[] = [];
   readonly #size = new TaskSize();
   #statusTime = 0;
@@ -94,15 +94,15 @@ export class LiveTask {
   /** Accepts records, which travel in one write: at once when nothing is in flight, else with the next flight. */
   add(drafts: readonly Draft[], bytes: number): void {
     this.#accept(drafts, bytes);
-    this.#kick();
+    this.#schedule();
   }
 
   /** The same for what has to be stored before the turn goes on; the promise resolves then. */
   addStored(drafts: readonly Draft[], bytes: number, extras?: Extras): Promise<void> {
-    const flight = this.#accept(drafts, bytes);
-    if (extras !== undefined) flight.extras = { ...flight.extras, ...extras };
-    const stored = landing(flight);
-    this.#kick();
+    const batch = this.#accept(drafts, bytes);
+    if (extras !== undefined) batch.extras = { ...batch.extras, ...extras };
+    const stored = committed(batch);
+    this.#schedule();
     // Only a write that ends a turn can be refused by its inbox, and that is one of its own.
     return stored.then(noop);
   }
@@ -110,10 +110,10 @@ export class LiveTask {
   /** A write of its own, behind everything accepted so far; the caller learns whether it was refused. */
   exclusive(drafts: readonly Draft[], bytes: number, extras: Extras): Promise<AppendResult> {
     if (this.closed) return Promise.reject(this.failure ?? new TurnAborted("OwnershipLost"));
-    const flight = loneFlight(drafts, bytes, extras);
-    this.#pending.push(flight);
-    const result = landing(flight);
-    this.#kick();
+    const batch = exclusiveBatch(drafts, bytes, extras);
+    this.#pending.push(batch);
+    const result = committed(batch);
+    this.#schedule();
     return result;
   }
 
@@ -138,7 +138,7 @@ export class LiveTask {
 
   /** Resolves when everything accepted so far is stored. */
   async flushed(): Promise<void> {
-    while (this.#flying) await this.#nextLanding();
+    while (this.#writing) await this.#nextCommit();
     if (this.failure !== undefined) throw this.failure;
   }
 
@@ -148,7 +148,7 @@ export class LiveTask {
     if (last === undefined) return undefined;
     const { batchMaxEvents, batchMaxBytes } = this.#deps.limits;
     const full = last.drafts.length >= batchMaxEvents || last.bytes >= batchMaxBytes || this.#pending.length > 2;
-    return full ? this.#nextLanding() : undefined;
+    return full ? this.#nextCommit() : undefined;
   }
 
   /** Gives the task up without a word to the store: somebody else writes it, or the store is gone. */
@@ -164,40 +164,40 @@ export class LiveTask {
     this.#deps.lost.set(this.id, { scope: this.scope, since: this.#deps.clock.now() });
   }
 
-  #accept(drafts: readonly Draft[], bytes: number): Flight {
+  #accept(drafts: readonly Draft[], bytes: number): WriteBatch {
     if (this.closed) throw this.failure ?? new TurnAborted("OwnershipLost");
-    let flight = this.#pending.at(-1);
-    if (flight === undefined || flight.alone) {
-      flight = openFlight();
-      this.#pending.push(flight);
+    let batch = this.#pending.at(-1);
+    if (batch === undefined || batch.alone) {
+      batch = openBatch();
+      this.#pending.push(batch);
     }
-    for (const draft of drafts) flight.drafts.push(draft);
-    flight.bytes += bytes;
-    return flight;
+    for (const draft of drafts) batch.drafts.push(draft);
+    batch.bytes += bytes;
+    return batch;
   }
 
   // At the end of the tick: what the agent says without waiting for anything in between travels in one write.
-  #kick(): void {
-    if (this.#flying) return;
-    this.#flying = true;
-    process.nextTick(() => void this.#fly());
+  #schedule(): void {
+    if (this.#writing) return;
+    this.#writing = true;
+    process.nextTick(() => void this.#writePending());
   }
 
   // One flight after the other. The common case awaits the store and nothing else.
-  async #fly(): Promise<void> {
+  async #writePending(): Promise<void> {
     for (;;) {
-      const flight = this.closed ? undefined : this.#pending.shift();
-      if (flight === undefined) break;
-      const write = this.#number(flight);
+      const batch = this.closed ? undefined : this.#pending.shift();
+      if (batch === undefined) break;
+      const write = this.#number(batch);
       try {
-        this.#land(flight, write, await this.#write(write));
+        this.#commit(batch, write, await this.#write(write));
       } catch (error) {
-        flight.landed?.reject(error);
+        batch.settled?.reject(error);
         this.abandon(error);
       }
       this.#wake();
     }
-    this.#flying = false;
+    this.#writing = false;
     this.#wake();
   }
 
@@ -205,7 +205,7 @@ export class LiveTask {
     return attempt(this.#deps, write).catch((error: unknown) => retryWrite(this.#deps, write, error));
   }
 
-  #number({ drafts, bytes, extras }: Flight): Write {
+  #number({ drafts, bytes, extras }: WriteBatch): Write {
     let { stored: seq } = this;
     const records: LogRecord[] = [];
     for (const draft of drafts) records.push(Object.assign(draft, { seq: ++seq }) as LogRecord);
@@ -224,17 +224,17 @@ export class LiveTask {
     };
   }
 
-  #land(flight: Flight, { body, claim }: Write, { result, head }: Outcome): void {
+  #commit(batch: WriteBatch, { body, claim }: Write, { result, head }: Outcome): void {
     if (head !== undefined) {
       this.key = head.key;
       this.#identify(head.incarnation);
     }
-    if (result === "fenced" || (result === "inboxMoved" && !flight.alone)) {
+    if (result === "fenced" || (result === "inboxMoved" && !batch.alone)) {
       const lost = new TurnAborted("OwnershipLost");
       // A task that another try of this process has made, with nobody behind it.
       if (head?.holder === this.#deps.instance) this.#lose();
-      if (flight.alone) flight.landed?.resolve(result);
-      else flight.landed?.reject(lost);
+      if (batch.alone) batch.settled?.resolve(result);
+      else batch.settled?.reject(lost);
       return this.abandon(lost);
     }
     if (result === "stored") {
@@ -247,7 +247,7 @@ export class LiveTask {
       }
       this.#publish(body.records, body.bytes, body.end !== undefined);
     }
-    flight.landed?.resolve(result);
+    batch.settled?.resolve(result);
   }
 
   // Sets the time of each status: now, but never before the last one. Gives the last status of the write.
@@ -287,7 +287,8 @@ export class LiveTask {
 
   #close(): void {
     this.closed = true;
-    for (const { landed } of this.#pending.splice(0)) landed?.reject(this.failure ?? new TurnAborted("OwnershipLost"));
+    for (const { settled } of this.#pending.splice(0))
+      settled?.reject(this.failure ?? new TurnAborted("OwnershipLost"));
     this.#wake();
     const observers = [...this.observers];
     this.observers.clear();
@@ -295,7 +296,7 @@ export class LiveTask {
     this.onClose?.();
   }
 
-  #nextLanding(): Promise<void> {
+  #nextCommit(): Promise<void> {
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
 

@@ -12,30 +12,30 @@ export interface Extras {
 }
 
 /** Records that travel in one write. */
-export interface Flight {
+export interface WriteBatch {
   readonly drafts: Draft[];
   bytes: number;
   extras: Extras | undefined;
   /** Takes no further records. */
   readonly alone: boolean;
-  landed: { readonly resolve: (result: AppendResult) => void; readonly reject: (reason: unknown) => void } | undefined;
+  settled: { readonly resolve: (result: AppendResult) => void; readonly reject: (reason: unknown) => void } | undefined;
   promise: Promise<AppendResult> | undefined;
 }
 
 /** A flight that others may join, without a record yet. */
-export function openFlight(): Flight {
-  return { drafts: [], bytes: 0, extras: undefined, alone: false, landed: undefined, promise: undefined };
+export function openBatch(): WriteBatch {
+  return { drafts: [], bytes: 0, extras: undefined, alone: false, settled: undefined, promise: undefined };
 }
 
 /** A flight of its own. */
-export function loneFlight(drafts: readonly Draft[], bytes: number, extras: Extras): Flight {
-  return { drafts: [...drafts], bytes, extras, alone: true, landed: undefined, promise: undefined };
+export function exclusiveBatch(drafts: readonly Draft[], bytes: number, extras: Extras): WriteBatch {
+  return { drafts: [...drafts], bytes, extras, alone: true, settled: undefined, promise: undefined };
 }
 
 /** The promise of a flight is made when somebody wants it, which for a chunk of an artifact nobody does. */
-export function landing(flight: Flight): Promise<AppendResult> {
-  flight.promise ??= new Promise((resolve, reject) => {
-    flight.landed = { resolve, reject };
+export function committed(batch: WriteBatch): Promise<AppendResult> {
+  batch.promise ??= new Promise((resolve, reject) => {
+    batch.settled = { resolve, reject };
   });
-  return flight.promise;
+  return batch.promise;
 }

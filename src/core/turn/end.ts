@@ -10,14 +10,14 @@ import { recordBytes } from "../task/size.js";
 import { shuttingDown } from "../turn-counter.js";
 import type { TurnStart, TurnSubject } from "../turn-start.js";
 import type { TurnInbox } from "./inbox.js";
-import type { TurnPen } from "./writer.js";
+import type { TurnWriter } from "./writer.js";
 
 /** A turn whose agent has returned or thrown, or was cut off. */
 export interface EndingTurn {
   readonly runtime: Runtime;
   readonly start: TurnStart;
   readonly subject: TurnSubject;
-  readonly pen: TurnPen;
+  readonly writer: TurnWriter;
   readonly inbox: TurnInbox;
   readonly aborted: TurnAborted | undefined;
   /** Nothing was emitted, and no task made for that reason, since the turn began. */
@@ -28,25 +28,25 @@ export interface EndingTurn {
 
 /** Writes how a turn has ended. `failure`: what its agent has thrown. */
 export async function endTurn(turn: EndingTurn, failure: { readonly error: unknown } | undefined): Promise<void> {
-  const { pen, aborted } = turn;
-  const { live, parked } = pen;
+  const { writer, aborted } = turn;
+  const { live, parked } = writer;
   if (parked !== undefined && failure === undefined && mayPark(turn)) return endParked(turn, parked);
-  if (parked === undefined && pen.closed) return live?.flushed();
+  if (parked === undefined && writer.closed) return live?.flushed();
   if (aborted !== undefined) return endAborted(turn, aborted);
   if (failure !== undefined) return endFailed(turn, failure.error);
-  if (live !== undefined && pen.stopped) return turn.inbox.endTurn(live, [{ kind: "turnEnded" }]);
-  return pen.end(TaskState.COMPLETED);
+  if (live !== undefined && writer.stopped) return turn.inbox.endTurn(live, [{ kind: "turnEnded" }]);
+  return writer.end(TaskState.COMPLETED);
 }
 
-async function endAborted({ runtime, pen, inbox, subject }: EndingTurn, aborted: TurnAborted): Promise<void> {
-  const { live } = pen;
+async function endAborted({ runtime, writer, inbox, subject }: EndingTurn, aborted: TurnAborted): Promise<void> {
+  const { live } = writer;
   if (aborted.kind === "OwnershipLost") return live?.abandon(aborted);
-  if (aborted.kind === "Canceled") return pen.end(TaskState.CANCELED);
-  if (aborted.kind === "DeadlineExceeded") return pen.end(TaskState.FAILED, "the turn took longer than it may");
+  if (aborted.kind === "Canceled") return writer.end(TaskState.CANCELED);
+  if (aborted.kind === "DeadlineExceeded") return writer.end(TaskState.FAILED, "the turn took longer than it may");
   // Asked for while the turn was told to stop anyway.
-  if (await inbox.holdsCancel()) return pen.end(TaskState.CANCELED);
+  if (await inbox.holdsCancel()) return writer.end(TaskState.CANCELED);
   if (live !== undefined && runtime.restartable) return release(live, aborted);
-  if (live !== undefined) return pen.end(TaskState.FAILED, "the server was shut down before the task was done");
+  if (live !== undefined) return writer.end(TaskState.FAILED, "the server was shut down before the task was done");
   if ("opening" in subject) subject.opening.failed(shuttingDown());
 }
 
@@ -56,10 +56,10 @@ function mayPark({ aborted }: EndingTurn): boolean {
 
 // The record does not end the turn, so senders keep waiting.
 async function endParked(turn: EndingTurn, park: Park): Promise<void> {
-  const { pen, inbox, runtime } = turn;
-  if (pen.live === undefined) return;
+  const { writer, inbox, runtime } = turn;
+  if (writer.live === undefined) return;
   const wakeAt = notTooSoon(turn, park.wakeAt);
-  await inbox.endTurn(pen.live, [{ kind: "turnParked" }], { wakeAt });
+  await inbox.endTurn(writer.live, [{ kind: "turnParked" }], { wakeAt });
   if (wakeAt !== undefined) runtime.alarm.at(wakeAt);
 }
 
@@ -76,27 +76,27 @@ async function release(live: LiveTask, aborted: TurnAborted): Promise<void> {
 }
 
 async function endFailed(turn: EndingTurn, error: unknown): Promise<void> {
-  const { runtime, pen, subject, silent } = turn;
-  if (!(error instanceof A2AError)) return pen.end(TaskState.FAILED, masked(turn, error));
+  const { runtime, writer, subject, silent } = turn;
+  if (!(error instanceof A2AError)) return writer.end(TaskState.FAILED, masked(turn, error));
   if (error.code === "invalidAgentResponse") {
-    runtime.logger.error({ taskId: pen.identity.taskId, error }, "the agent emitted what cannot be sent");
+    runtime.logger.error({ taskId: writer.identity.taskId, error }, "the agent emitted what cannot be sent");
   }
-  if (!silent) return pen.end(TaskState.FAILED, error.message);
-  if (pen.live !== undefined) return refuse(turn, pen.live, error);
+  if (!silent) return writer.end(TaskState.FAILED, error.message);
+  if (writer.live !== undefined) return refuse(turn, writer.live, error);
   if ("opening" in subject) subject.opening.failed(error);
 }
 
 // The task stays as it was before the message: parked, or waiting for its caller. A turn without a message has nobody to
 // refuse.
-function refuse({ start, pen, inbox }: EndingTurn, live: LiveTask, error: A2AError): Promise<void> {
+function refuse({ start, writer, inbox }: EndingTurn, live: LiveTask, error: A2AError): Promise<void> {
   const wasParked = !isInterrupted(live.state);
-  if (wasParked && start.cause !== "message") return pen.end(TaskState.FAILED, error.message);
+  if (wasParked && start.cause !== "message") return writer.end(TaskState.FAILED, error.message);
   const ended = [{ kind: "turnEnded", error: recordedError(error) }] as const;
   return inbox.endTurn(live, ended, wasParked ? { wakeAt: live.wakeAt } : undefined);
 }
 
-function masked({ runtime, pen }: EndingTurn, error: unknown): string {
+function masked({ runtime, writer }: EndingTurn, error: unknown): string {
   const reference = runtime.newId();
-  runtime.logger.error({ taskId: pen.identity.taskId, reference, error }, "the agent failed");
+  runtime.logger.error({ taskId: writer.identity.taskId, reference, error }, "the agent failed");
   return `the agent failed (reference ${reference})`;
 }

@@ -1,7 +1,7 @@
 import type { AgentEvent } from "../../protocol/events.js";
 import { type Agent, type AgentResult, type Turn, TurnAborted } from "../agent.js";
 import type { Clock } from "../ports.js";
-import { createBreath } from "./yield-budget.js";
+import { createYieldBudget } from "./yield-budget.js";
 
 // The two adapters on `turn.emit`: an async generator emits what it yields, an async function what it returns.
 
@@ -33,7 +33,7 @@ export async function runAgent(agent: Agent, turn: Turn, kernel: Kernel): Promis
 type Step = IteratorResult<AgentEvent, unknown>;
 
 async function pump(iterator: AsyncIterator<AgentEvent, unknown>, kernel: Kernel): Promise<AgentEvent | undefined> {
-  const breath = createBreath(kernel.runtime.clock);
+  const budget = createYieldBudget(kernel.runtime.clock);
   let dropped = 0;
   let step: Step = await iterator.next();
   while (step.done !== true) {
@@ -44,7 +44,7 @@ async function pump(iterator: AsyncIterator<AgentEvent, unknown>, kernel: Kernel
     } catch (error) {
       reason = error;
     }
-    if (breath.due(kernel.answered)) await breath.take();
+    if (budget.due(kernel.answered)) await budget.take();
     // Nothing more is heard of an agent that has given its answer: one that goes on and on is closed.
     if (kernel.answered) dropped++;
     if (!kernel.alive() || dropped > maxDropped) {

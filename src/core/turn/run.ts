@@ -15,7 +15,7 @@ import { TurnInbox } from "./inbox.js";
 import { runAgent } from "./run-agent.js";
 import { createTurn } from "./turn.js";
 import { TurnWaits } from "./waits.js";
-import { TurnPen } from "./writer.js";
+import { TurnWriter } from "./writer.js";
 
 /** The kernel of a turn: runs the agent, takes what it emits in order, stops it when told so, and ends the turn. */
 export class TurnRun {
@@ -31,7 +31,7 @@ export class TurnRun {
   aborted: TurnAborted | undefined;
   readonly inbox: TurnInbox;
   readonly #subject: TurnSubject;
-  readonly #pen: TurnPen;
+  readonly #writer: TurnWriter;
   #controller: AbortController | undefined;
   #abortPending = false;
   #waits: TurnWaits | undefined;
@@ -49,20 +49,20 @@ export class TurnRun {
     this.scope = start.scope;
     this.message = start.send.message;
     this.#subject = subject;
-    this.#pen = new TurnPen(runtime, start, subject, (made) => {
+    this.#writer = new TurnWriter(runtime, start, subject, (made) => {
       this.#follow(made);
       this.inbox.watch(made);
     });
-    ({ taskId: this.taskId, contextId: this.contextId } = this.#pen.identity);
+    ({ taskId: this.taskId, contextId: this.contextId } = this.#writer.identity);
     this.inbox = new TurnInbox(this);
-    const { live } = this.#pen;
+    const { live } = this.#writer;
     if (live !== undefined) this.#follow(live);
     this.before = live === undefined ? undefined : copyTask(live.task);
   }
 
   /** The task, once there is one. */
   get live(): LiveTask | undefined {
-    return this.#pen.live;
+    return this.#writer.live;
   }
 
   /** Aborts when the turn is told to stop. Made when first asked for. */
@@ -134,13 +134,13 @@ export class TurnRun {
   }
 
   #accept(event: AgentEvent): Promise<void> | undefined {
-    if (this.#pen.closed || this.#concluded) {
+    if (this.#writer.closed || this.#concluded) {
       this.runtime.logger.debug({ taskId: this.taskId }, "an event behind the end of the turn was dropped");
       return undefined;
     }
-    const normal = normalizeEvent(event, this.#pen.identity);
+    const normal = normalizeEvent(event, this.#writer.identity);
     this.#silent = false;
-    return this.#pen.write(normal);
+    return this.#writer.write(normal);
   }
 
   /** Resolves when everything emitted so far is stored, also what still waits for room. */
@@ -156,7 +156,7 @@ export class TurnRun {
 
   /** True once a reply or a terminal event was emitted. */
   get answered(): boolean {
-    return this.#pen.closed;
+    return this.#writer.closed;
   }
 
   /** Why nothing is accepted now: told once after an abort, and always after the turn was cut off. */
@@ -190,21 +190,21 @@ export class TurnRun {
   ensureTask(): LiveTask {
     // What was made for the agent is no longer as it was before the turn.
     if (this.live === undefined) this.#silent = false;
-    return this.#pen.ensureTask();
+    return this.#writer.ensureTask();
   }
 
   /** Takes a waiting message into the turn. False when it was withdrawn meanwhile. */
   async take(live: LiveTask, entry: InboxEntry, send: QueuedSend): Promise<boolean> {
-    if (!(await this.#pen.take(live, entry, send))) return false;
+    if (!(await this.#writer.take(live, entry, send))) return false;
     this.#silent = false;
     this.message = send.message;
     return true;
   }
 
   #makeTask(): void {
-    if (this.#concluded || this.#pen.closed || !this.#silent) return;
+    if (this.#concluded || this.#writer.closed || !this.#silent) return;
     this.#silent = false;
-    this.#pen.makeTask();
+    this.#writer.makeTask();
   }
 
   // A task that was given up takes its turn with it; one that has ended gets no more messages.
@@ -240,12 +240,12 @@ export class TurnRun {
 
   #ending(): EndingTurn {
     const { runtime, start, inbox, aborted } = this;
-    const [pen, subject] = [this.#pen, this.#subject];
-    return { runtime, start, inbox, aborted, pen, subject, silent: this.#silent, begun: this.#begun };
+    const [writer, subject] = [this.#writer, this.#subject];
+    return { runtime, start, inbox, aborted, writer, subject, silent: this.#silent, begun: this.#begun };
   }
 
   /** Ends a task that was asked to be canceled while its turn was ending. */
   cancelNow(): Promise<void> {
-    return this.#pen.end(TaskState.CANCELED);
+    return this.#writer.end(TaskState.CANCELED);
   }
 }

@@ -12,7 +12,7 @@ import { foldStored } from "../task/fold.js";
 import type { LiveTask } from "../task/live-task.js";
 import type { TurnStart } from "../turn-start.js";
 import type { TurnInbox } from "./inbox.js";
-import { type Breath, createBreath } from "./yield-budget.js";
+import { createYieldBudget, type YieldBudget } from "./yield-budget.js";
 
 const maxReferences = 16;
 
@@ -40,15 +40,15 @@ export function createTurn(run: ViewedTurn): Turn {
 
 class AgentTurn implements Turn {
   readonly #run: ViewedTurn;
-  #breathing: Breath | undefined;
+  #yieldBudget: YieldBudget | undefined;
 
   constructor(run: ViewedTurn) {
     this.#run = run;
   }
 
-  #breath(): Breath {
-    this.#breathing ??= createBreath(this.#run.runtime.clock);
-    return this.#breathing;
+  #budget(): YieldBudget {
+    this.#yieldBudget ??= createYieldBudget(this.#run.runtime.clock);
+    return this.#yieldBudget;
   }
 
   get message(): Message {
@@ -112,7 +112,7 @@ class AgentTurn implements Turn {
   }
 
   get emit(): (event: AgentEvent) => Promise<void> {
-    return (event) => unattended(emit(this.#run, this.#breath(), event));
+    return (event) => unattended(emit(this.#run, this.#budget(), event));
   }
 
   get flush(): () => Promise<void> {
@@ -144,7 +144,7 @@ class AgentTurn implements Turn {
   }
 }
 
-async function emit(run: ViewedTurn, breath: Breath, event: AgentEvent): Promise<void> {
+async function emit(run: ViewedTurn, budget: YieldBudget, event: AgentEvent): Promise<void> {
   try {
     await run.emit(event);
   } catch (error) {
@@ -153,10 +153,10 @@ async function emit(run: ViewedTurn, breath: Breath, event: AgentEvent): Promise
       run.runtime.logger.warn({ taskId: run.taskId, error }, "an event of the agent was refused");
     }
     // One that goes on regardless is not let spin.
-    await breath.take();
+    await budget.take();
     throw error;
   }
-  if (breath.due(run.answered)) await breath.take();
+  if (budget.due(run.answered)) await budget.take();
 }
 
 async function ask(run: ViewedTurn, event: AgentEvent): Promise<Message> {

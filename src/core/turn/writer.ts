@@ -26,7 +26,7 @@ interface Status {
  * What a turn writes: its events and, before the first of them, how the task began. Without an event that needs one there
  * is no task.
  */
-export class TurnPen {
+export class TurnWriter {
   readonly identity: Identity;
   /** The task, once there is one. */
   live: LiveTask | undefined;

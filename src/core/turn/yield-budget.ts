@@ -5,13 +5,13 @@ const burstMs = 1;
  * Keeps an agent that never waits from starving the process: it leaves the microtask queue after the first event, and then
  * after each millisecond or 64 events. An agent whose first event is its answer is let go on at once.
  */
-export interface Breath {
+export interface YieldBudget {
   /** To be asked after each event. */
   due(answered: boolean): boolean;
   take(): Promise<void>;
 }
 
-export function createBreath({ now }: { now(): number }): Breath {
+export function createYieldBudget({ now }: { now(): number }): YieldBudget {
   let left = 0;
   let since = now();
   return {

@@ -1,4 +1,4 @@
-import type { DuePlace } from "../../core/ports.js";
+import type { DueCursor } from "../../core/ports.js";
 import { type Position, SortedTasks } from "./sorted-tasks.js";
 import type { TaskEntry } from "./task-entry.js";
 
@@ -28,7 +28,7 @@ export class ParkedTasks {
   }
 
   /** Those whose time has come, the earliest first. */
-  due(now: number, limit: number, after?: DuePlace): TaskEntry[] {
+  due(now: number, limit: number, after?: DueCursor): TaskEntry[] {
     const behind = after === undefined ? undefined : { statusTime: -after.wakeAt, key: -after.key };
     return this.#tasks.page({ limit, since: -now, after: behind }).map(({ entry }) => entry);
   }

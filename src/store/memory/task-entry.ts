@@ -1,7 +1,7 @@
 import type { Head, InboxEntry, LogRecord, NewTask, StoredTask } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import type { Task, TaskState } from "../../protocol/model.js";
-import type { Shelf } from "./shelf.js";
+import type { TaskList } from "./task-list.js";
 
 /** About what a task costs beside its records and its snapshot: its head, and its places in the indexes. */
 const entryBytes = 1024;
@@ -35,7 +35,7 @@ export class TaskEntry {
   readonly version: string;
   readonly name: string | undefined;
   /** The lists that it stands in. */
-  readonly shelves: readonly [Shelf<TaskEntry>, Shelf<TaskEntry>];
+  readonly lists: readonly [TaskList<TaskEntry>, TaskList<TaskEntry>];
   seq = 0;
   epoch = 1;
   turn = 1;
@@ -55,7 +55,7 @@ export class TaskEntry {
   #snapshot: StoredTask["snapshot"];
   #snapshotBytes = 0;
 
-  constructor(task: NewTask, born: Pick<Head, "key" | "incarnation"> & Pick<TaskEntry, "shelves">) {
+  constructor(task: NewTask, born: Pick<Head, "key" | "incarnation"> & Pick<TaskEntry, "lists">) {
     this.key = born.key;
     this.id = task.id;
     this.contextId = task.contextId;
@@ -63,7 +63,7 @@ export class TaskEntry {
     this.incarnation = born.incarnation;
     this.version = task.version;
     this.name = task.name;
-    this.shelves = born.shelves;
+    this.lists = born.lists;
     this.state = task.status.state;
     this.statusTime = task.status.time;
   }

@@ -3,7 +3,7 @@ import type {
   Append,
   AppendResult,
   Clock,
-  DuePlace,
+  DueCursor,
   Head,
   InboxEntry,
   ListPage,
@@ -154,7 +154,7 @@ class MemoryTaskStore implements Store {
     return this.#instances.orphans(limit, after).map((entry) => entry.head(now));
   }
 
-  async due(limit: number, after?: DuePlace): Promise<readonly Head[]> {
+  async due(limit: number, after?: DueCursor): Promise<readonly Head[]> {
     this.#assertOpen();
     const now = this.#clock.now();
     return this.#parked.due(now, limit, after).map((entry) => entry.head(now));
@@ -208,8 +208,8 @@ class MemoryTaskStore implements Store {
     this.#retention.admit(bytesOf(task));
     const { id, contextId, scope } = task;
     this.#lastKey += 1;
-    const shelves = this.#index.shelves(scope, contextId);
-    const entry = new TaskEntry(task, { key: this.#lastKey, incarnation: this.#incarnation, shelves });
+    const lists = this.#index.lists(scope, contextId);
+    const entry = new TaskEntry(task, { key: this.#lastKey, incarnation: this.#incarnation, lists });
     this.#byId.set(id, entry);
     this.#byKey.set(entry.key, entry);
     this.#index.add(entry);

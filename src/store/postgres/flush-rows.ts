@@ -1,4 +1,4 @@
-import { holderOf, wakeOf } from "../sql/born-head.js";
+import { holderOf, wakeOf } from "../sql/inserted-head.js";
 import type { AppendRow, LogRow, NewTaskRow, SnapshotRow } from "../sql/rows.js";
 import { appendColumns, createColumns } from "./flush-sql.js";
 
@@ -7,7 +7,7 @@ type AppendCells = Readonly<Record<keyof typeof appendColumns, Cell>>;
 type CreateCells = Readonly<Record<keyof typeof createColumns, Cell>>;
 
 /** A new task of a flush, with what the database does not give it. */
-export interface Birth {
+export interface InsertRow {
   readonly row: NewTaskRow;
   readonly incarnation: string;
 }
@@ -15,15 +15,15 @@ export interface Birth {
 export interface FlushRows {
   /** In the order of their keys, each key once: rows are locked in this order. */
   readonly appends: readonly AppendRow[];
-  readonly births: readonly Birth[];
+  readonly inserts: readonly InsertRow[];
 }
 
 /** What the statement of a flush is given before the shard and the time: see `flushText`. */
-export function flushValues({ appends, births }: FlushRows): readonly unknown[] {
+export function flushValues({ appends, inserts }: FlushRows): readonly unknown[] {
   const payloads = new Payloads();
   const takes: string[] = [];
   const appendCells = appends.map((row) => cellsOfAppend(row, payloads, takes));
-  const createCells = births.map((birth) => cellsOfBirth(birth, payloads));
+  const createCells = inserts.map((insert) => cellsOfBirth(insert, payloads));
   return [...columnsOf(appendColumns, appendCells), ...columnsOf(createColumns, createCells), takes, payloads.joined()];
 }
 
@@ -68,7 +68,7 @@ function cellsOfAppend(row: AppendRow, payloads: Payloads, takes: string[]): App
   };
 }
 
-function cellsOfBirth({ row, incarnation }: Birth, payloads: Payloads): CreateCells {
+function cellsOfBirth({ row, incarnation }: InsertRow, payloads: Payloads): CreateCells {
   const { id, contextId, scope, name, version, status } = row;
   return {
     id,

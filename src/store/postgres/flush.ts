@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import type { AppendResult, Head } from "../../core/ports.js";
 import { A2AError } from "../../protocol/errors.js";
 import { createGroupCommit } from "../group-commit.js";
-import { bornHead } from "../sql/born-head.js";
 import type { HotPath } from "../sql/dialect.js";
+import { insertedHead } from "../sql/inserted-head.js";
 import type { AppendRow, NewTaskRow } from "../sql/rows.js";
-import { type Birth, flushValues } from "./flush-rows.js";
+import { flushValues, type InsertRow } from "./flush-rows.js";
 import { flushText } from "./flush-sql.js";
 import type { Pool } from "./pool.js";
 
@@ -24,24 +24,24 @@ export interface PostgresHotPath extends HotPath {
 
 /** Creations and appends of all tasks: those of the moment travel in one statement. */
 export function createHotPath(options: HotPathOptions): PostgresHotPath {
-  const commits = createGroupCommit<Write, Landed>((writes) => flush(options, writes), { gather: true });
+  const commits = createGroupCommit<Write, FlushResult>((writes) => flush(options, writes), { gather: true });
   return {
     async create(task) {
-      const landed = await commits.write({ kind: "create", row: task, incarnation: randomUUID().slice(0, 8) });
-      if (typeof landed === "string") throw new Error(`a new task was ${landed}`);
-      return landed;
+      const result = await commits.write({ kind: "create", row: task, incarnation: randomUUID().slice(0, 8) });
+      if (typeof result === "string") throw new Error(`a new task was ${result}`);
+      return result;
     },
     async append(row) {
-      const landed = await commits.write({ kind: "append", row });
-      if (typeof landed !== "string") throw new Error(`an append made the task ${landed.id}`);
-      return landed;
+      const result = await commits.write({ kind: "append", row });
+      if (typeof result !== "string") throw new Error(`an append made the task ${result.id}`);
+      return result;
     },
     drain: () => commits.drain(),
   };
 }
 
-type Write = { readonly kind: "append"; readonly row: AppendRow } | ({ readonly kind: "create" } & Birth);
-type Landed = AppendResult | Head;
+type Write = { readonly kind: "append"; readonly row: AppendRow } | ({ readonly kind: "create" } & InsertRow);
+type FlushResult = AppendResult | Head;
 
 /** What the statement says of a write that found its row, or of a task that was born. */
 interface FlushedRow {
@@ -54,7 +54,7 @@ interface FlushedRow {
 /** Writes of a flush that go into one statement, by their places in it. */
 interface Writes {
   readonly appends: ReadonlyMap<number, AppendRow>;
-  readonly births: ReadonlyMap<number, Birth>;
+  readonly inserts: ReadonlyMap<number, InsertRow>;
 }
 
 interface Round extends Writes {
@@ -63,46 +63,46 @@ interface Round extends Writes {
 
 const maxRoundBytes = 8 * 2 ** 20;
 
-async function flush(options: HotPathOptions, writes: readonly Write[]): Promise<readonly (Landed | Error)[]> {
-  const results = new Map<number, Landed | Error>();
-  let waiting: readonly number[] = writes.map((_, place) => place);
+async function flush(options: HotPathOptions, writes: readonly Write[]): Promise<readonly (FlushResult | Error)[]> {
+  const results = new Map<number, FlushResult | Error>();
+  let waiting: readonly number[] = writes.map((_, index) => index);
   while (waiting.length > 0) {
     const round = nextRound(writes, waiting);
     let again: readonly number[] = [];
     try {
-      again = await flyOrSplit(options, round, results);
+      again = await runOrSplit(options, round, results);
     } catch (error) {
       // What earlier statements have done is done.
       const failure = errorOf(error);
-      for (const place of waiting) if (!results.has(place)) results.set(place, failure);
+      for (const index of waiting) if (!results.has(index)) results.set(index, failure);
       break;
     }
     waiting = [...again, ...round.later].toSorted((a, b) => a - b);
   }
-  return writes.map((_, place) => results.get(place) ?? new Error("a write was not flushed"));
+  return writes.map((_, index) => results.get(index) ?? new Error("a write was not flushed"));
 }
 
 /** As many writes as fit, of each task one: what follows on another is applied after it. */
 function nextRound(writes: readonly Write[], waiting: readonly number[]): Round {
   const appends = new Map<number, AppendRow>();
-  const births = new Map<number, Birth>();
+  const inserts = new Map<number, InsertRow>();
   const later: number[] = [];
   const taken = new Set<string>();
   let bytes = 0;
-  for (const place of waiting) {
-    const write = writes[place];
+  for (const index of waiting) {
+    const write = writes[index];
     if (write === undefined) continue;
     const names = namesOf(write);
     const size = sizeOf(write.row);
     const fits = bytes === 0 || bytes + size <= maxRoundBytes;
-    if (!fits || names.some((name) => taken.has(name))) later.push(place);
-    else if (write.kind === "append") appends.set(place, write.row);
-    else births.set(place, write);
+    if (!fits || names.some((name) => taken.has(name))) later.push(index);
+    else if (write.kind === "append") appends.set(index, write.row);
+    else inserts.set(index, write);
     // What waits keeps those behind it waiting, so that the order of one task's writes stays.
     for (const name of names) taken.add(name);
     if (fits) bytes += size;
   }
-  return { appends, births, later };
+  return { appends, inserts, later };
 }
 
 /** What two writes of one statement must not share. */
@@ -128,42 +128,42 @@ const refusals = /^(?:0A|21|22|23|44|54|P0)/;
  * Runs a round; one that the database refuses, which undoes all of it, is run again in halves, so that only the write that
  * it refuses fails.
  */
-async function flyOrSplit(
+async function runOrSplit(
   options: HotPathOptions,
   round: Writes,
-  results: Map<number, Landed | Error>,
+  results: Map<number, FlushResult | Error>,
 ): Promise<readonly number[]> {
   try {
-    return await fly(options, round, results);
+    return await runRound(options, round, results);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && refusals.test(`${error.code}`))) throw error;
-    const places = [...round.appends.keys(), ...round.births.keys()];
-    const [only] = places;
-    if (places.length === 1 && only !== undefined) {
+    const indexes = [...round.appends.keys(), ...round.inserts.keys()];
+    const [only] = indexes;
+    if (indexes.length === 1 && only !== undefined) {
       results.set(only, error);
       return [];
     }
-    const first = new Set(places.slice(0, places.length / 2));
-    const again = await flyOrSplit(
+    const first = new Set(indexes.slice(0, indexes.length / 2));
+    const again = await runOrSplit(
       options,
-      partOf(round, (place) => first.has(place)),
+      partOf(round, (index) => first.has(index)),
       results,
     );
     return [
       ...again,
-      ...(await flyOrSplit(
+      ...(await runOrSplit(
         options,
-        partOf(round, (place) => !first.has(place)),
+        partOf(round, (index) => !first.has(index)),
         results,
       )),
     ];
   }
 }
 
-function partOf({ appends, births }: Writes, takes: (place: number) => boolean): Writes {
+function partOf({ appends, inserts }: Writes, takes: (index: number) => boolean): Writes {
   return {
-    appends: new Map([...appends].filter(([place]) => takes(place))),
-    births: new Map([...births].filter(([place]) => takes(place))),
+    appends: new Map([...appends].filter(([index]) => takes(index))),
+    inserts: new Map([...inserts].filter(([index]) => takes(index))),
   };
 }
 
@@ -172,31 +172,38 @@ function errorOf(thrown: unknown): Error {
 }
 
 /** Runs the statement of a round and writes down what came of it. Gives the writes that are to come again. */
-async function fly(options: HotPathOptions, round: Writes, results: Map<number, Landed | Error>): Promise<number[]> {
+async function runRound(
+  options: HotPathOptions,
+  round: Writes,
+  results: Map<number, FlushResult | Error>,
+): Promise<number[]> {
   const rows = await runTwice(() => query(options, round));
   const verdicts = new Map(rows.filter(({ verdict }) => verdict !== "born").map((row) => [row.key, row.verdict]));
   const again: number[] = [];
-  for (const [place, { key }] of round.appends) {
+  for (const [index, { key }] of round.appends) {
     const verdict = verdicts.get(key) ?? "fenced";
-    if (verdict === "again") again.push(place);
-    else if (verdict !== "born") results.set(place, verdict);
+    if (verdict === "again") again.push(index);
+    else if (verdict !== "born") results.set(index, verdict);
   }
   const born = new Map(rows.filter(({ verdict }) => verdict === "born").map((row) => [row.id, row]));
   const refused: [number, NewTaskRow][] = [];
-  for (const [place, birth] of round.births) {
-    const row = born.get(birth.row.id);
-    if (row === undefined) refused.push([place, birth.row]);
+  for (const [index, insert] of round.inserts) {
+    const row = born.get(insert.row.id);
+    if (row === undefined) refused.push([index, insert.row]);
     else
-      results.set(place, bornHead(birth.row, { key: row.key, incarnation: birth.incarnation, holderLive: row.live }));
+      results.set(
+        index,
+        insertedHead(insert.row, { key: row.key, incarnation: insert.incarnation, holderLive: row.live }),
+      );
   }
-  if (refused.length > 0) await sayWhy(options, refused, results);
+  if (refused.length > 0) await explainRefusals(options, refused, results);
   return again;
 }
 
-function query({ pool, shard, now }: HotPathOptions, { appends, births }: Writes): Promise<readonly FlushedRow[]> {
+function query({ pool, shard, now }: HotPathOptions, { appends, inserts }: Writes): Promise<readonly FlushedRow[]> {
   const values = flushValues({
     appends: [...appends.values()].toSorted((a, b) => a.key - b.key),
-    births: [...births.values()],
+    inserts: [...inserts.values()],
   });
   return pool.query({ name: "trivium_flush", text: flushText, values: [...values, shard, now?.() ?? null] });
 }
@@ -214,10 +221,10 @@ async function runTwice<T>(run: () => Promise<T>): Promise<T> {
 }
 
 /** Says of tasks that were not born what they have in common with one that exists. */
-async function sayWhy(
+async function explainRefusals(
   { pool }: HotPathOptions,
   refused: readonly (readonly [number, NewTaskRow])[],
-  results: Map<number, Landed | Error>,
+  results: Map<number, FlushResult | Error>,
 ): Promise<void> {
   const text = "select id from trivium_tasks where id = any($1::text[])";
   const rows = await pool.query<{ id: string }>({
@@ -226,8 +233,8 @@ async function sayWhy(
     values: [refused.map(([, { id }]) => id)],
   });
   const known = new Set(rows.map(({ id }) => id));
-  for (const [place, { id, name }] of refused) {
+  for (const [index, { id, name }] of refused) {
     const what = known.has(id) || name === undefined ? `id ${id}` : `name ${JSON.stringify(name)}`;
-    results.set(place, new A2AError("internalError", `a task with the ${what} exists`));
+    results.set(index, new A2AError("internalError", `a task with the ${what} exists`));
   }
 }

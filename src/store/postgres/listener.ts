@@ -35,19 +35,19 @@ const waits = { firstMs: 100, maxMs: 10_000 };
 export function createListener(options: ListenerOptions): Listener {
   const { clock } = options;
   let client: pg.Client | undefined;
-  let dialling: Promise<void> | undefined;
+  let connecting: Promise<void> | undefined;
   let cancelRetry: (() => void) | undefined;
   let failures = 0;
   let closed = false;
 
   function start(): void {
-    if (closed || client !== undefined || dialling !== undefined || cancelRetry !== undefined) return;
-    dialling = dial().finally(() => {
-      dialling = undefined;
+    if (closed || client !== undefined || connecting !== undefined || cancelRetry !== undefined) return;
+    connecting = reconnect().finally(() => {
+      connecting = undefined;
     });
   }
 
-  async function dial(): Promise<void> {
+  async function reconnect(): Promise<void> {
     try {
       const made = await connect(options, lost);
       if (closed) return await end(made, clock);
@@ -79,7 +79,7 @@ export function createListener(options: ListenerOptions): Listener {
     start,
     async tell(channel, texts) {
       start();
-      await dialling;
+      await connecting;
       const teller = client;
       if (teller === undefined) return;
       try {
@@ -91,7 +91,7 @@ export function createListener(options: ListenerOptions): Listener {
     async close() {
       closed = true;
       cancelRetry?.();
-      await dialling;
+      await connecting;
       const last = client;
       client = undefined;
       if (last !== undefined) await end(last, clock);

@@ -134,10 +134,10 @@ const planning = [
 
 /** The URL with settings of ours before its own, which win. */
 function withPlanning(url: string): string {
-  const [place = "", query = ""] = url.split("?", 2);
+  const [context = "", query = ""] = url.split("?", 2);
   const params = new URLSearchParams(query);
   params.set("options", [...planning, params.get("options") ?? ""].join(" ").trim());
-  return `${place}?${params}`;
+  return `${context}?${params}`;
 }
 
 function makePool(driver: Pg, options: ConnectOptions): pg.Pool {

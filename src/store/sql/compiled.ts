@@ -1,5 +1,5 @@
 import type { Compilable, CompiledQuery, QueryResult } from "kysely";
-import type { Place, SqlDialect } from "./dialect.js";
+import type { DbContext, SqlDialect } from "./dialect.js";
 import { Param } from "./param.js";
 
 /** The arguments of a statement while it is built: each stands for the value that a run is given. */
@@ -7,12 +7,12 @@ export type Params<A> = { readonly [K in keyof A]: Param<A[K]> };
 
 /** A statement that is built and compiled once for each database; a run only binds its arguments. */
 export interface Compiled<A extends object, R> {
-  all(place: Place, args: A): Promise<R[]>;
-  first(place: Place, args: A): Promise<R | undefined>;
+  all(context: DbContext, args: A): Promise<R[]>;
+  first(context: DbContext, args: A): Promise<R | undefined>;
   /** For one that writes: gives how many rows it has written. */
-  write(place: Place, args: A): Promise<number>;
+  write(context: DbContext, args: A): Promise<number>;
   /** Its text in the words of the database. */
-  textFor(place: Place): string;
+  textFor(context: DbContext): string;
 }
 
 /**
@@ -20,10 +20,10 @@ export interface Compiled<A extends object, R> {
  * it reads once.
  */
 export function compiled<A extends object, R>(
-  build: (place: Place, params: Params<A>) => Compilable<R>,
+  build: (context: DbContext, params: Params<A>) => Compilable<R>,
 ): Compiled<A, R> {
   const made = new WeakMap<SqlDialect, CompiledQuery<R>>();
-  const queryFor = ({ db, dialect }: Place): CompiledQuery<R> => {
+  const queryFor = ({ db, dialect }: DbContext): CompiledQuery<R> => {
     let query = made.get(dialect);
     if (query === undefined) {
       query = build({ db, dialect: { ...dialect, now: () => dialect.now(true) } }, paramsByName<A>()).compile();
@@ -31,16 +31,16 @@ export function compiled<A extends object, R>(
     }
     return query;
   };
-  const run = (place: Place, args: A): QueryResult<R> | Promise<QueryResult<R>> => {
-    const query = bind(queryFor(place), args);
-    const { db, dialect } = place;
+  const run = (context: DbContext, args: A): QueryResult<R> | Promise<QueryResult<R>> => {
+    const query = bind(queryFor(context), args);
+    const { db, dialect } = context;
     return dialect.runDirectly?.(query, db.isTransaction) ?? db.executeQuery(query);
   };
   return {
-    all: async (place, args) => (await run(place, args)).rows,
-    first: async (place, args) => (await run(place, args)).rows[0],
-    write: async (place, args) => Number((await run(place, args)).numAffectedRows ?? 0),
-    textFor: (place) => queryFor(place).sql,
+    all: async (context, args) => (await run(context, args)).rows,
+    first: async (context, args) => (await run(context, args)).rows[0],
+    write: async (context, args) => Number((await run(context, args)).numAffectedRows ?? 0),
+    textFor: (context) => queryFor(context).sql,
   };
 }
 

@@ -53,18 +53,18 @@ export interface LogRange {
 
 /** The two writes that every event makes, in statements of the database's own. `place` may be a transaction. */
 export interface HotPath {
-  create(task: NewTaskRow, place: Place): Promise<Head>;
-  append(write: AppendRow, place: Place): Promise<AppendResult>;
+  create(task: NewTaskRow, context: DbContext): Promise<Head>;
+  append(write: AppendRow, context: DbContext): Promise<AppendResult>;
 }
 
 /** A database, and how to speak with it: what each query is given. Within a transaction `db` is that. */
-export interface Place {
+export interface DbContext {
   readonly db: Kysely<Database>;
   readonly dialect: SqlDialect;
 }
 
 /** Runs within a transaction: the one that the place is in, else one of its own. */
-export function inTransaction<T>(place: Place, run: (place: Place) => Promise<T>): Promise<T> {
-  if (place.db.isTransaction) return run(place);
-  return place.db.transaction().execute((db) => run({ db, dialect: place.dialect }));
+export function inTransaction<T>(context: DbContext, run: (context: DbContext) => Promise<T>): Promise<T> {
+  if (context.db.isTransaction) return run(context);
+  return context.db.transaction().execute((db) => run({ db, dialect: context.dialect }));
 }

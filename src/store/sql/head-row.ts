@@ -1,6 +1,6 @@
 import { type Selectable, sql } from "kysely";
 import type { Head } from "../../core/ports.js";
-import type { Place } from "./dialect.js";
+import type { DbContext } from "./dialect.js";
 import type { TasksTable } from "./schema.js";
 
 const columns = [
@@ -32,7 +32,7 @@ export type HeadRow = Pick<Selectable<TasksTable>, HeadColumn> & {
 };
 
 /** Heads, with what says whether their holders live. Tasks are `t`, instances `i`. */
-export function selectHeads({ db, dialect }: Place) {
+export function selectHeads({ db, dialect }: DbContext) {
   return db
     .selectFrom("trivium_tasks as t")
     .leftJoin("trivium_instances as i", "i.name", "t.holder")

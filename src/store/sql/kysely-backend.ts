@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import type { HotPath, Place, SqlDialect } from "./dialect.js";
+import type { DbContext, HotPath, SqlDialect } from "./dialect.js";
 import { migrate } from "./migrate.js";
 import { prune } from "./prune.js";
 import * as inbox from "./queries/inbox.js";
@@ -20,41 +20,41 @@ export interface KyselyBackendOptions {
 
 /** A backend over a database of either dialect. `close` leaves `db` open to nobody. */
 export function createKyselyBackend({ db, dialect, hot }: KyselyBackendOptions): Backend {
-  const place: Place = { db, dialect };
+  const context: DbContext = { db, dialect };
   return {
     async open(report) {
-      await migrate(place, report);
-      await instances.checkWritable(place);
+      await migrate(context, report);
+      await instances.checkWritable(context);
     },
-    create: (task) => hot.create(task, place),
-    append: (write) => hot.append(write, place),
-    taskNamed: (scope, name) => tasks.taskNamed(place, scope, name),
-    read: (scope, id) => tasks.readTask(place, scope, id),
-    head: (scope, id) => tasks.readHead(place, scope, id),
-    recordsAfter: (key, after, limit) => tasks.recordsAfter(place, key, { after, limit }),
-    heads: (keys) => tasks.readHeads(place, keys),
-    list: (scope, query) => listTasks(place, scope, query),
-    put: (key, entry, maxMessages, fence) => inbox.putEntry(place, { key, entry, maxMessages, fence }),
-    inbox: (key) => inbox.readInbox(place, key),
-    withdraw: (key, entryId) => inbox.withdrawEntry(place, key, entryId),
-    renew: (instance, ttlMs) => instances.renewInstance(place, instance, ttlMs),
-    retire: (instance) => instances.retireInstance(place, instance),
-    orphans: (limit, after) => instances.orphans(place, limit, after),
-    due: (limit, after) => instances.dueTasks(place, limit, after),
-    beginSend: (send) => sends.beginSend(place, send),
-    readSend: (scope, messageId) => sends.readSend(place, scope, messageId),
-    takeSend: (claim, instance) => sends.takeSend(place, claim, instance),
-    settleSend: (claim, outcome) => sends.settleSend(place, claim, outcome),
-    forgetSend: (claim) => sends.forgetSend(place, claim),
-    pushSet: (row, max) => push.setConfig(place, row, max),
-    pushGet: (key, id) => push.readConfig(place, key, id),
-    pushList: (key) => push.listConfigs(place, key),
-    pushDelete: (key, id) => push.deleteConfig(place, key, id),
-    pushAdvance: (key, id, cursor) => push.advanceConfig(place, { key, id, cursor }),
-    pushSettle: (key, id, end) => push.settleConfig(place, { key, id, ...end }),
-    pushAdopt: (instance, limit) => push.adoptConfigs(place, instance, limit),
-    pushRelease: (instance) => push.releaseConfigs(place, instance),
-    prune: (retention, limit) => prune(place, retention, limit),
+    create: (task) => hot.create(task, context),
+    append: (write) => hot.append(write, context),
+    taskNamed: (scope, name) => tasks.taskNamed(context, scope, name),
+    read: (scope, id) => tasks.readTask(context, scope, id),
+    head: (scope, id) => tasks.readHead(context, scope, id),
+    recordsAfter: (key, after, limit) => tasks.recordsAfter(context, key, { after, limit }),
+    heads: (keys) => tasks.readHeads(context, keys),
+    list: (scope, query) => listTasks(context, scope, query),
+    put: (key, entry, maxMessages, fence) => inbox.putEntry(context, { key, entry, maxMessages, fence }),
+    inbox: (key) => inbox.readInbox(context, key),
+    withdraw: (key, entryId) => inbox.withdrawEntry(context, key, entryId),
+    renew: (instance, ttlMs) => instances.renewInstance(context, instance, ttlMs),
+    retire: (instance) => instances.retireInstance(context, instance),
+    orphans: (limit, after) => instances.orphans(context, limit, after),
+    due: (limit, after) => instances.dueTasks(context, limit, after),
+    beginSend: (send) => sends.beginSend(context, send),
+    readSend: (scope, messageId) => sends.readSend(context, scope, messageId),
+    takeSend: (claim, instance) => sends.takeSend(context, claim, instance),
+    settleSend: (claim, outcome) => sends.settleSend(context, claim, outcome),
+    forgetSend: (claim) => sends.forgetSend(context, claim),
+    pushSet: (row, max) => push.setConfig(context, row, max),
+    pushGet: (key, id) => push.readConfig(context, key, id),
+    pushList: (key) => push.listConfigs(context, key),
+    pushDelete: (key, id) => push.deleteConfig(context, key, id),
+    pushAdvance: (key, id, cursor) => push.advanceConfig(context, { key, id, cursor }),
+    pushSettle: (key, id, end) => push.settleConfig(context, { key, id, ...end }),
+    pushAdopt: (instance, limit) => push.adoptConfigs(context, instance, limit),
+    pushRelease: (instance) => push.releaseConfigs(context, instance),
+    prune: (retention, limit) => prune(context, retention, limit),
     close: () => db.destroy(),
   };
 }

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 
-import { inTransaction, type Place } from "./dialect.js";
+import { type DbContext, inTransaction } from "./dialect.js";
 import type { ReportMigration } from "./migration-report.js";
 import { migrations, schemaTable } from "./migrations.js";
 import { StoreError } from "./store-error.js";
@@ -15,8 +15,8 @@ export interface SchemaStatus {
 
 const latest = migrations.at(-1)?.version ?? 0;
 
-export async function schemaStatus(place: Place): Promise<SchemaStatus> {
-  const version = await readVersion(place);
+export async function schemaStatus(context: DbContext): Promise<SchemaStatus> {
+  const version = await readVersion(context);
   return { version, latest, pending: stepsAfter(version).map(({ version, name }) => ({ version, name })) };
 }
 
@@ -24,21 +24,21 @@ export async function schemaStatus(place: Place): Promise<SchemaStatus> {
  * Brings the tables up to date, in one transaction, which may take as long as it takes; gives the version that was there
  * before. Several processes may start at once. Rejects for tables that a newer release has made.
  */
-export async function migrate(place: Place, report: ReportMigration = () => {}): Promise<number> {
-  const version = await readVersion(place);
+export async function migrate(context: DbContext, report: ReportMigration = () => {}): Promise<number> {
+  const version = await readVersion(context);
   assertKnown(version);
   // Nothing is locked, and nothing written, where there is nothing to do.
   if (version === latest) return version;
   report({ kind: "begun", from: version, to: latest });
-  const before = await place.dialect.withoutLimits(place.db, (db) => {
+  const before = await context.dialect.withoutLimits(context.db, (db) => {
     report({ kind: "waiting" });
-    return inTransaction({ ...place, db }, (within) => takeSteps(within, report));
+    return inTransaction({ ...context, db }, (within) => takeSteps(within, report));
   });
   report({ kind: "done" });
   return before;
 }
 
-async function takeSteps(within: Place, report: ReportMigration): Promise<number> {
+async function takeSteps(within: DbContext, report: ReportMigration): Promise<number> {
   const { db, dialect } = within;
   await dialect.lockMigrations(db);
   await schemaTable(db, dialect).execute();
@@ -56,7 +56,7 @@ async function takeSteps(within: Place, report: ReportMigration): Promise<number
 }
 
 /** The statements of all steps behind `after`, for somebody who runs them by hand. */
-export function migrationSql({ db, dialect }: Place, after = 0): string {
+export function migrationSql({ db, dialect }: DbContext, after = 0): string {
   const statements = stepsAfter(after).flatMap((step) => [
     ...step.statements(db, dialect).map((statement) => statement.compile().sql),
     `insert into "trivium_schema" ("version", "applied_at") values (${step.version}, ${dialect.nowText})`,
@@ -70,7 +70,7 @@ function stepsAfter(version: number) {
   return migrations.filter((step) => step.version > version);
 }
 
-async function readVersion({ db, dialect }: Place): Promise<number> {
+async function readVersion({ db, dialect }: DbContext): Promise<number> {
   if (!(await dialect.hasTable(db, "trivium_schema"))) return 0;
   const row = await db
     .selectFrom("trivium_schema")

@@ -135,8 +135,8 @@ function kindToStored(record: LogRecord): StoredRecord["kind"] {
       const { turn, attempt, wake, message } = record;
       const brought = wake === undefined ? undefined : fromJson(ValueSchema, wake);
       const said = { turn, attempt, cause: storedCauses[record.cause], wake: brought };
-      const place = message === undefined ? {} : { message: BigInt(message) };
-      return { case: "turnStarted", value: { $typeName: "trivium.store.v1.TurnStarted", ...said, ...place } };
+      const context = message === undefined ? {} : { message: BigInt(message) };
+      return { case: "turnStarted", value: { $typeName: "trivium.store.v1.TurnStarted", ...said, ...context } };
     }
     case "turnEnded": {
       const error = record.error === undefined ? undefined : errorToStored(record.error);
@@ -160,8 +160,8 @@ function recordFromStored({ kind }: StoredRecord, seq: number): LogRecord {
     case "turnStarted": {
       const { turn, attempt, cause, wake, message } = kind.value;
       const brought = wake === undefined ? {} : { wake: toJson(ValueSchema, wake) };
-      const place = message === undefined ? {} : { message: Number(message) };
-      return { kind: "turnStarted", seq, turn, attempt, cause: causeFromStored(cause), ...brought, ...place };
+      const context = message === undefined ? {} : { message: Number(message) };
+      return { kind: "turnStarted", seq, turn, attempt, cause: causeFromStored(cause), ...brought, ...context };
     }
     case "turnEnded": {
       const { error } = kind.value;

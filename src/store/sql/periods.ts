@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { inTransaction, type Place, type SqlDialect } from "./dialect.js";
+import { type DbContext, inTransaction, type SqlDialect } from "./dialect.js";
 import type { PeriodsTable } from "./schema.js";
 
 /** A task is counted in the period that the time of its status lies in. The length stands in databases: it stays. */
@@ -16,8 +16,8 @@ const settlesMs = 3_600_000;
  * Folds the counters of periods that are long over: their shards become one row, and what is zero goes. Takes at most
  * `limit` rows, in one transaction; gives how many it has taken.
  */
-export function foldPeriods(place: Place, limit: number): Promise<number> {
-  return inTransaction(place, async (within) => {
+export function foldPeriods(context: DbContext, limit: number): Promise<number> {
+  return inTransaction(context, async (within) => {
     const taken = await takeLoose(within, limit);
     for (const counter of summed(taken)) await addToFolded(within, counter);
     return taken.length;
@@ -27,7 +27,7 @@ export function foldPeriods(place: Place, limit: number): Promise<number> {
 type Counter = Omit<PeriodsTable, "shard">;
 
 /** Rows that others write at this moment are left for the next round, so that nobody waits for anybody here. */
-async function takeLoose({ db, dialect }: Place, limit: number): Promise<readonly Counter[]> {
+async function takeLoose({ db, dialect }: DbContext, limit: number): Promise<readonly Counter[]> {
   const { rows } = await sql<Counter>`
     with loose as materialized (
       select tenant, owner, period, state, shard from trivium_periods
@@ -57,7 +57,7 @@ function summed(taken: readonly Counter[]): readonly Counter[] {
   return inOrder.filter(({ count }) => count !== 0);
 }
 
-async function addToFolded({ db }: Place, counter: Counter): Promise<void> {
+async function addToFolded({ db }: DbContext, counter: Counter): Promise<void> {
   const { tenant, owner, period, state } = counter;
   const row = await db
     .insertInto("trivium_periods")

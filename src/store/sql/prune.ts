@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { TaskState } from "../../protocol/model.js";
-import { inTransaction, type Place } from "./dialect.js";
+import { type DbContext, inTransaction } from "./dialect.js";
 import { foldPeriods, periodMs } from "./periods.js";
 import type { Retention } from "./rows.js";
 import type { Database } from "./schema.js";
@@ -16,12 +16,12 @@ export interface Pruned {
  * Drops what its time has come for: at most `limit` tasks, rows of logs and sends, and rows of counters that are folded,
  * each kind in a transaction of its own, so that others wait for none of them for long.
  */
-export async function prune(place: Place, retention: Retention, limit: number): Promise<Pruned> {
-  const tasks = await inTransaction(place, (within) => pruneTasks(within, retention, limit));
+export async function prune(context: DbContext, retention: Retention, limit: number): Promise<Pruned> {
+  const tasks = await inTransaction(context, (within) => pruneTasks(within, retention, limit));
   const left = limit - tasks.logs;
-  const logs = left > 0 ? await inTransaction(place, (within) => pruneLogs(within, retention, left)) : nothing;
-  const sends = await pruneSends(place, retention, limit);
-  const folded = await foldPeriods(place, limit);
+  const logs = left > 0 ? await inTransaction(context, (within) => pruneLogs(within, retention, left)) : nothing;
+  const sends = await pruneSends(context, retention, limit);
+  const folded = await foldPeriods(context, limit);
   return {
     tasks: tasks.tasks,
     logs: tasks.logs + logs.logs,
@@ -31,24 +31,24 @@ export async function prune(place: Place, retention: Retention, limit: number): 
 
 const nothing: Pruned = { tasks: 0, logs: 0, more: false };
 
-async function pruneTasks(place: Place, retention: Retention, limit: number): Promise<Pruned> {
-  const due = await tasksDue(place, retention, limit);
+async function pruneTasks(context: DbContext, retention: Retention, limit: number): Promise<Pruned> {
+  const due = await tasksDue(context, retention, limit);
   if (due.length === 0) return nothing;
-  const { rows, emptied } = await dropFolded(place, due, limit);
-  if (emptied.length > 0) await deleteTasks(place, emptied);
+  const { rows, emptied } = await dropFolded(context, due, limit);
+  if (emptied.length > 0) await deleteTasks(context, emptied);
   return { tasks: emptied.length, logs: rows, more: due.length >= limit || emptied.length < due.length };
 }
 
 /** Finished tasks whose time has come, or that are too many, the oldest first. */
-async function tasksDue(place: Place, { tasksMs, tasksMax }: Retention, limit: number): Promise<number[]> {
-  const old = tasksMs === undefined ? [] : await finishedTasks(place, { before: tasksMs, limit });
+async function tasksDue(context: DbContext, { tasksMs, tasksMax }: Retention, limit: number): Promise<number[]> {
+  const old = tasksMs === undefined ? [] : await finishedTasks(context, { before: tasksMs, limit });
   if (tasksMax === undefined) return old;
-  const excess = Math.min(limit, (await countFinished(place)) - tasksMax);
-  return excess <= old.length ? old : finishedTasks(place, { before: undefined, limit: excess });
+  const excess = Math.min(limit, (await countFinished(context)) - tasksMax);
+  return excess <= old.length ? old : finishedTasks(context, { before: undefined, limit: excess });
 }
 
 async function finishedTasks(
-  { db, dialect }: Place,
+  { db, dialect }: DbContext,
   { before, limit }: { readonly before: number | undefined; readonly limit: number },
 ): Promise<number[]> {
   const rows = await db
@@ -67,7 +67,7 @@ async function finishedTasks(
 
 const terminal = [TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED];
 
-async function countFinished({ db }: Place): Promise<number> {
+async function countFinished({ db }: DbContext): Promise<number> {
   const row = await db
     .selectFrom("trivium_counts")
     .select(sql<number>`cast(coalesce(sum(count), 0) as bigint)`.as("count"))
@@ -77,9 +77,9 @@ async function countFinished({ db }: Place): Promise<number> {
 }
 
 /** Logs of finished tasks, as far as a snapshot has them folded in. */
-async function pruneLogs(place: Place, { logsMs }: Retention, limit: number): Promise<Pruned> {
+async function pruneLogs(context: DbContext, { logsMs }: Retention, limit: number): Promise<Pruned> {
   if (logsMs === undefined) return nothing;
-  const { db, dialect } = place;
+  const { db, dialect } = context;
   const due = await db
     .selectFrom("trivium_tasks")
     .select("key")
@@ -91,7 +91,7 @@ async function pruneLogs(place: Place, { logsMs }: Retention, limit: number): Pr
     .execute();
   if (due.length === 0) return nothing;
   const keys = due.map(({ key }) => key);
-  const { rows, emptied } = await dropFolded(place, keys, limit);
+  const { rows, emptied } = await dropFolded(context, keys, limit);
   if (emptied.length > 0) {
     const done = db.updateTable("trivium_tasks").set({ logged_at: null });
     await done.where(dialect.isOneOf("key", emptied)).execute();
@@ -106,21 +106,21 @@ interface Dropped {
 }
 
 /** Drops rows that a snapshot has folded in, from the beginning of each log. */
-async function dropFolded(place: Place, keys: readonly number[], limit: number): Promise<Dropped> {
-  const found = await selectFolded(place, keys, limit + 1).execute();
+async function dropFolded(context: DbContext, keys: readonly number[], limit: number): Promise<Dropped> {
+  const found = await selectFolded(context, keys, limit + 1).execute();
   const left = found.length > limit ? found.pop() : undefined;
   const emptied = left === undefined ? keys : keys.filter((key) => key < left.key);
-  await dropAllFolded(place, emptied);
+  await dropAllFolded(context, emptied);
   const last = found.findLast(({ key }) => key === left?.key);
   if (last !== undefined) {
     const { key, seq } = last;
-    await place.db.deleteFrom("trivium_log").where("key", "=", key).where("seq", "<=", seq).execute();
-    await place.db.updateTable("trivium_tasks").set({ compacted: seq }).where("key", "=", key).execute();
+    await context.db.deleteFrom("trivium_log").where("key", "=", key).where("seq", "<=", seq).execute();
+    await context.db.updateTable("trivium_tasks").set({ compacted: seq }).where("key", "=", key).execute();
   }
   return { rows: found.length, emptied };
 }
 
-async function dropAllFolded({ db, dialect }: Place, keys: readonly number[]): Promise<void> {
+async function dropAllFolded({ db, dialect }: DbContext, keys: readonly number[]): Promise<void> {
   if (keys.length === 0) return;
   const folded = (key: string) => sql<number>`(select s.seq from trivium_snapshots as s where s.key = ${sql.ref(key)})`;
   await db
@@ -135,7 +135,7 @@ async function dropAllFolded({ db, dialect }: Place, keys: readonly number[]): P
     .execute();
 }
 
-function selectFolded({ db, dialect }: Place, keys: readonly number[], limit: number) {
+function selectFolded({ db, dialect }: DbContext, keys: readonly number[], limit: number) {
   return db
     .selectFrom("trivium_log as l")
     .innerJoin("trivium_snapshots as s", (join) => join.onRef("s.key", "=", "l.key").onRef("s.seq", ">=", "l.seq"))
@@ -147,12 +147,12 @@ function selectFolded({ db, dialect }: Place, keys: readonly number[], limit: nu
 }
 
 /** Tasks with all that lies beside them, and the little that is left of their logs. */
-async function deleteTasks(place: Place, keys: readonly number[]): Promise<void> {
-  const { db, dialect } = place;
+async function deleteTasks(context: DbContext, keys: readonly number[]): Promise<void> {
+  const { db, dialect } = context;
   for (const table of ["trivium_log", "trivium_snapshots", "trivium_inbox", "trivium_push_configs"] as const) {
     await db.deleteFrom(table).where(dialect.isOneOf("key", keys)).execute();
   }
-  await countLess(place, keys);
+  await countLess(context, keys);
   await db.deleteFrom("trivium_tasks").where(dialect.isOneOf("key", keys)).execute();
 }
 
@@ -163,7 +163,7 @@ const counters = {
 } as const satisfies Partial<Record<keyof Database, object>>;
 
 /** Rows are written in the order in which every writer writes them, so that none wait for each other in a circle. */
-async function countLess({ db, dialect }: Place, keys: readonly number[]): Promise<void> {
+async function countLess({ db, dialect }: DbContext, keys: readonly number[]): Promise<void> {
   for (const [table, columns] of Object.entries(counters)) {
     const names = sql.join(Object.keys(columns).map((name) => sql.ref(name)));
     const values = sql.join(Object.values(columns).map((value) => sql.raw(value)));
@@ -175,7 +175,7 @@ async function countLess({ db, dialect }: Place, keys: readonly number[]): Promi
   }
 }
 
-async function pruneSends({ db, dialect }: Place, { sendsMs }: Retention, limit: number): Promise<number> {
+async function pruneSends({ db, dialect }: DbContext, { sendsMs }: Retention, limit: number): Promise<number> {
   const old = await db
     .selectFrom("trivium_sends")
     .select(["tenant", "owner", "message_id", "entry"])

@@ -1,10 +1,10 @@
 import type { PushStore } from "../../core/ports.js";
 import { checkRegistration } from "../check-indexed.js";
-import type { Gate } from "./gate.js";
+import type { DatabaseLifecycle } from "./database-lifecycle.js";
 import { pushFromRow, pushToRow } from "./payload.js";
 
 /** The push configurations of a SQL store. Closing it does nothing: it is open as long as its store. */
-export function createSqlPushStore({ ask }: Pick<Gate, "ask">): PushStore {
+export function createSqlPushStore({ ask }: Pick<DatabaseLifecycle, "ask">): PushStore {
   return {
     async set(registration, max) {
       checkRegistration(registration);

@@ -1,7 +1,7 @@
 import type {
   Append,
   AppendResult,
-  DuePlace,
+  DueCursor,
   Head,
   InboxEntry,
   ListQuery,
@@ -118,7 +118,7 @@ export interface Backend {
   renew(instance: string, ttlMs: number): Promise<void>;
   retire(instance: string): Promise<void>;
   orphans(limit: number, after?: number): Promise<readonly Head[]>;
-  due(limit: number, after?: DuePlace): Promise<readonly Head[]>;
+  due(limit: number, after?: DueCursor): Promise<readonly Head[]>;
   beginSend(send: NewSend): Promise<SendRecordRow>;
   readSend(scope: Scope, messageId: string): Promise<SendRecordRow | undefined>;
   takeSend(claim: SendClaim, instance: string): Promise<boolean>;

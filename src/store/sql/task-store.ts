@@ -3,7 +3,7 @@ import { systemClock } from "../../protocol/async/system-clock.js";
 import { A2AError } from "../../protocol/errors.js";
 import { type Logger, silentLogger } from "../../protocol/logger.js";
 import { checkNewSend, checkNewTask } from "../check-indexed.js";
-import { createGate, type Gate } from "./gate.js";
+import { createDatabaseLifecycle, type DatabaseLifecycle } from "./database-lifecycle.js";
 import { type RetentionOptions, resolveRetention, startMaintenance } from "./maintenance.js";
 import { createMigrationReport } from "./migration-report.js";
 import {
@@ -35,22 +35,22 @@ export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}):
   const retention = resolveRetention(options.retention);
   let stop = async (): Promise<void> => {};
   let migrationLogger = options.logger ?? silentLogger;
-  const gate = createGate(backend, {
+  const lifecycle = createDatabaseLifecycle(backend, {
     migration: createMigrationReport({ clock, say: (line, facts) => migrationLogger.info(facts, line) }),
     opened() {
       stop = startMaintenance(backend, { clock, retention, everyMs, logger });
     },
   });
   return {
-    ...taskCalls(gate),
-    ...inboxCalls(gate),
-    ...sendCalls(gate),
-    push: createSqlPushStore(gate),
+    ...taskCalls(lifecycle),
+    ...inboxCalls(lifecycle),
+    ...sendCalls(lifecycle),
+    push: createSqlPushStore(lifecycle),
     open(opener) {
       migrationLogger = options.logger ?? opener ?? silentLogger;
-      return gate.open();
+      return lifecycle.open();
     },
-    close: () => gate.close(() => stop()),
+    close: () => lifecycle.close(() => stop()),
   };
 }
 
@@ -59,7 +59,7 @@ type TaskCalls = Pick<
   "create" | "append" | "taskNamed" | "read" | "head" | "heads" | "recordsAfter" | "list" | "orphans" | "due"
 >;
 
-function taskCalls({ ask }: Gate): TaskCalls {
+function taskCalls({ ask }: DatabaseLifecycle): TaskCalls {
   return {
     async create(task) {
       checkNewTask(task);
@@ -91,7 +91,7 @@ function taskCalls({ ask }: Gate): TaskCalls {
   };
 }
 
-function inboxCalls({ ask }: Gate): Pick<Store, "put" | "inbox" | "withdraw" | "renew" | "retire"> {
+function inboxCalls({ ask }: DatabaseLifecycle): Pick<Store, "put" | "inbox" | "withdraw" | "renew" | "retire"> {
   return {
     async put(key, entry, maxMessages, fence) {
       const row = inboxToRow(entry);
@@ -107,7 +107,9 @@ function inboxCalls({ ask }: Gate): Pick<Store, "put" | "inbox" | "withdraw" | "
   };
 }
 
-function sendCalls({ ask }: Gate): Pick<Store, "beginSend" | "readSend" | "takeSend" | "settleSend" | "forgetSend"> {
+function sendCalls({
+  ask,
+}: DatabaseLifecycle): Pick<Store, "beginSend" | "readSend" | "takeSend" | "settleSend" | "forgetSend"> {
   return {
     async beginSend(send) {
       checkNewSend(send);

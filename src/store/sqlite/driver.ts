@@ -88,7 +88,7 @@ function readerOf(statement: StatementSync): Reader {
 
 function rowOf(names: readonly string[], values: readonly SQLOutputValue[]): Record<string, SQLOutputValue> {
   const row: Record<string, SQLOutputValue> = {};
-  for (let place = 0; place < names.length; place += 1) row[names[place] ?? ""] = values[place] ?? null;
+  for (let context = 0; context < names.length; context += 1) row[names[context] ?? ""] = values[context] ?? null;
   return row;
 }
 

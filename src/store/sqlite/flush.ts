@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import type { AppendResult } from "../../core/ports.js";
 import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
-import { type Born, bornHead, holderOf, wakeOf } from "../sql/born-head.js";
-import type { HotPath, Place } from "../sql/dialect.js";
+import type { DbContext, HotPath } from "../sql/dialect.js";
+import { holderOf, type InsertedTask, insertedHead, wakeOf } from "../sql/inserted-head.js";
 import type { AppendRow, NewTaskRow } from "../sql/rows.js";
+import { type CounterDeltas, createCounterDeltas } from "./counter-deltas.js";
 import { rollBack, type SqliteConnection } from "./driver.js";
 import type { HotResult, HotWrite } from "./packed.js";
 import { hotStatements, type Statements, type WrittenHead, writtenHead } from "./statements.js";
-import { createTally, type Tally } from "./tally.js";
 
 /** The two writes that every event makes, also several of them at once. */
 export interface SqliteHotPath extends HotPath {
@@ -22,7 +22,7 @@ interface Writer {
   readonly now: () => number;
   /** The mark of the tasks that it makes. */
   readonly incarnation: string;
-  readonly tally: Tally;
+  readonly deltas: CounterDeltas;
   /** Until when holders of new tasks live, as far as it was asked for. */
   readonly expiries: Map<string, number>;
 }
@@ -35,16 +35,16 @@ export function createHotPath(connection: SqliteConnection, now: () => number): 
   let made: Pick<Writer, "statements" | "incarnation"> | undefined;
   const perform = <T>(run: (writer: Writer) => T): T => {
     made ??= { statements: hotStatements(connection), incarnation: randomUUID().slice(0, 8) };
-    const writer = { ...made, now, tally: createTally(), expiries: new Map<string, number>() };
+    const writer = { ...made, now, deltas: createCounterDeltas(), expiries: new Map<string, number>() };
     const result = run(writer);
-    writer.tally.write(writer.statements);
+    writer.deltas.write(writer.statements);
     return result;
   };
-  const inPlace = async <T>({ db }: Place, run: (writer: Writer) => T): Promise<T> =>
+  const inContext = async <T>({ db }: DbContext, run: (writer: Writer) => T): Promise<T> =>
     db.isTransaction ? perform(run) : inTransaction(connection, () => perform(run));
   return {
-    create: async (task, place) => bornHead(task, await inPlace(place, (writer) => createTask(writer, task))),
-    append: (write, place) => inPlace(place, (writer) => appendWrite(writer, write)),
+    create: async (task, context) => insertedHead(task, await inContext(context, (writer) => createTask(writer, task))),
+    append: (write, context) => inContext(context, (writer) => appendWrite(writer, write)),
     run: (writes) => inTransaction(connection, () => perform((writer) => writes.map((write) => apply(writer, write)))),
   };
 }
@@ -68,14 +68,14 @@ function apply(writer: Writer, write: HotWrite): HotResult {
   return write.kind === "create" ? createTask(writer, write.row) : appendWrite(writer, write.row);
 }
 
-function createTask(writer: Writer, task: NewTaskRow): Born {
-  const { statements, now, incarnation, tally } = writer;
+function createTask(writer: Writer, task: NewTaskRow): InsertedTask {
+  const { statements, now, incarnation, deltas } = writer;
   const { scope, status } = task;
   const holder = holderOf(task);
   const finishedAt = isTerminal(status.state) && holder === "" ? now() : null;
   const key = insertTask(writer, task, { holder, wakeAt: wakeOf(task), finishedAt });
   insertPayloads(statements, key, task);
-  tally.count(scope, status.state, status.time, 1);
+  deltas.count(scope, status.state, status.time, 1);
   return { key, incarnation, holderLive: isLive(writer, holder) };
 }
 
@@ -89,9 +89,9 @@ function insertTask({ statements, incarnation }: Writer, task: NewTaskRow, birth
   const { id, scope, contextId, name, version, log, status, turnSeq } = task;
   const { holder, wakeAt = null, finishedAt } = birth;
   const owned = [id, scope.tenant, scope.owner, contextId, name ?? null, incarnation, version] as const;
-  const place = [log?.seq ?? 0, holder, status.state, status.time, turnSeq] as const;
+  const context = [log?.seq ?? 0, holder, status.state, status.time, turnSeq] as const;
   try {
-    const { lastInsertRowid } = statements.insertTask.run(...owned, ...place, wakeAt, finishedAt, finishedAt);
+    const { lastInsertRowid } = statements.insertTask.run(...owned, ...context, wakeAt, finishedAt, finishedAt);
     return Number(lastInsertRowid);
   } catch (error) {
     throw takenName(error, task) ?? error;
@@ -125,7 +125,7 @@ function appendWrite(writer: Writer, write: AppendRow): AppendResult {
 
 /** Writes the head as it is after the write, unless the write is refused. */
 function moveHead(writer: Writer, write: AppendRow, before: WrittenHead): AppendResult | undefined {
-  const { statements, tally } = writer;
+  const { statements, deltas } = writer;
   const { key, end, takes } = write;
   if (before.epoch !== write.epoch || before.seq !== write.seq) return "fenced";
   const state = write.status?.state ?? before.state;
@@ -135,8 +135,8 @@ function moveHead(writer: Writer, write: AppendRow, before: WrittenHead): Append
   const after = headAfter(writer, write, before);
   statements.updateHead(key, before, after);
   if (state !== before.state || after.statusTime !== before.statusTime) {
-    tally.count(before, before.state, before.statusTime, -1);
-    tally.count(after, state, after.statusTime, 1);
+    deltas.count(before, before.state, before.statusTime, -1);
+    deltas.count(after, state, after.statusTime, 1);
   }
   if (terminal && before.inboxPut > 0) statements.clearInbox.run(key);
   return undefined;

@@ -1,5 +1,5 @@
 import type { Head } from "../../core/ports.js";
-import type { Born } from "../sql/born-head.js";
+import type { InsertedTask } from "../sql/inserted-head.js";
 import { createKyselyBackend } from "../sql/kysely-backend.js";
 import type { Backend } from "../sql/rows.js";
 import { callBackend } from "./backend-call.js";
@@ -42,10 +42,10 @@ function isHot(write: GroupWrite): write is HotWrite {
 
 async function perform(write: GroupWrite, backend: Backend): Promise<unknown> {
   if (write.kind === "call") return callBackend(write.call, backend);
-  return write.kind === "append" ? backend.append(write.row) : bornOf(await backend.create(write.row));
+  return write.kind === "append" ? backend.append(write.row) : insertedOf(await backend.create(write.row));
 }
 
-function bornOf({ key, incarnation, holderLive }: Head): Born {
+function insertedOf({ key, incarnation, holderLive }: Head): InsertedTask {
   return { key, incarnation, holderLive };
 }
 

@@ -1,5 +1,5 @@
 import type { AppendResult } from "../../core/ports.js";
-import type { Born } from "../sql/born-head.js";
+import type { InsertedTask } from "../sql/inserted-head.js";
 import type { AppendRow, LogRow, NewTaskRow, SnapshotRow } from "../sql/rows.js";
 import type { BackendCall } from "./backend-call.js";
 
@@ -13,7 +13,7 @@ export type HotWrite =
   | { readonly kind: "append"; readonly row: AppendRow };
 
 /** What it gives. */
-export type HotResult = Born | AppendResult;
+export type HotResult = InsertedTask | AppendResult;
 
 export type GroupWrite = HotWrite | { readonly kind: "call"; readonly call: BackendCall };
 

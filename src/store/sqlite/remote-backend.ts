@@ -1,6 +1,6 @@
 import type { AppendResult } from "../../core/ports.js";
 import { createGroupCommit } from "../group-commit.js";
-import { type Born, bornHead } from "../sql/born-head.js";
+import { type InsertedTask, insertedHead } from "../sql/inserted-head.js";
 import type { Backend } from "../sql/rows.js";
 import type { BackendCall, BackendMethod } from "./backend-call.js";
 import { errorFromFault, type GroupAnswer } from "./messages.js";
@@ -26,7 +26,7 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
     async open(report) {
       await thread.ask({ kind: "open" }, report);
     },
-    create: async (row) => bornHead(row, await hot<Born>({ kind: "create", row })),
+    create: async (row) => insertedHead(row, await hot<InsertedTask>({ kind: "create", row })),
     append: (row) => hot<AppendResult>({ kind: "append", row }),
     taskNamed: read("taskNamed"),
     read: read("read"),

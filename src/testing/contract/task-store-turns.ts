@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { create } from "@bufbuild/protobuf";
-import type { DuePlace, Head, LogRecord, TaskStore } from "../../core/ports.js";
+import type { DueCursor, Head, LogRecord, TaskStore } from "../../core/ports.js";
 import { SendMessageConfigurationSchema, TaskState } from "../../protocol/model.js";
 import { appendTo, assertRecords, entry, event, headOf, message, newTask, plainEntry, status } from "./fixtures.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
@@ -194,7 +194,7 @@ function dueTests({ describe, it }: Suite, make: MakeTaskStore): void {
 }
 
 const working = { status: { state: WORKING, time: 1_000 } };
-function place(head: Head | undefined): DuePlace {
+function place(head: Head | undefined): DueCursor {
   assert.ok(head?.wakeAt !== undefined);
   return { wakeAt: head.wakeAt, key: head.key };
 }

@@ -26,10 +26,10 @@ interface Words {
 
 function wordsFor(scheme: JsonValue | undefined): Words | undefined {
   if (!isJsonObject(scheme)) return undefined;
-  const { in: place = "header", name = "", scheme: word, flows, openIdConnectUrl = "" } = scheme;
+  const { in: source = "header", name = "", scheme: word, flows, openIdConnectUrl = "" } = scheme;
   switch (scheme["type"]) {
     case "apiKey":
-      return { word: "ApiKey", facts: { in: place, name } };
+      return { word: "ApiKey", facts: { in: source, name } };
     case "http":
       return { word: schemeNamed(String(word)), facts: {} };
     case "oauth2":

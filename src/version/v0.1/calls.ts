@@ -8,7 +8,7 @@ import { GetTaskRequestSchema, type SendMessageRequest, type Task, TaskState } f
 import type { Operations } from "../../protocol/operations.js";
 import { isStop } from "../../protocol/states.js";
 import { randomUuid } from "../../protocol/uuid.js";
-import { OldestSubscription, type SubscriptionPlace } from "./subscription.js";
+import { type SubscriptionSource, V01Subscription } from "./subscription.js";
 
 // What 0.1 lacks at an agent, made up for by its client.
 
@@ -22,8 +22,8 @@ const maxBreaks = 5;
  * A transport to an agent of 0.1: tasks are named by the caller, a send waits for its task also where the agent answers
  * before it is done, and a subscription begins with the task.
  */
-export function callOldest(transport: Transport, clock: Clock = callerClock): Transport {
-  const place: SubscriptionPlace = { transport, refusal: undefined };
+export function callV01(transport: Transport, clock: Clock = callerClock): Transport {
+  const source: SubscriptionSource = { transport, refusal: undefined };
   return {
     ...transport,
     async sendMessage(request, options) {
@@ -36,7 +36,7 @@ export function callOldest(transport: Transport, clock: Clock = callerClock): Tr
       return { ...reply, payload: { case: "task", value: await settled(payload.value, asked) } };
     },
     sendStreamingMessage: (request, options) => transport.sendStreamingMessage(named(request), options),
-    subscribeToTask: (request, options) => new OldestSubscription(place, request, options),
+    subscribeToTask: (request, options) => new V01Subscription(source, request, options),
   };
 }
 

@@ -17,7 +17,7 @@ import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import { mergeViolations } from "../../protocol/violations.js";
 import type { OperationCodec } from "../codec.js";
 import type { Reading } from "./read-objects.js";
-import { liftOf, oldField } from "./read-params.js";
+import { oldField, upgradeOf } from "./read-params.js";
 import {
   configFromJson,
   configsFromJson,
@@ -105,7 +105,7 @@ interface AnyRow {
 }
 
 /** JSON codecs of the operations that 0.1 has. */
-export function oldestCodecs(limits: ValidationLimits): (operation: Operation) => OperationCodec {
+export function v01Codecs(limits: ValidationLimits): (operation: Operation) => OperationCodec {
   const codecs = new Map(operations.map((operation) => [operation.name, codecOf(operation, limits)]));
   return ({ name }) => {
     const codec = codecs.get(name);
@@ -139,8 +139,8 @@ function readParams(operation: Operation, json: JsonValue | undefined, limits: V
     return create(TaskPushNotificationConfigSchema, { taskId, id: taskId });
   }
   const reading: Reading = { violations: [], lenient: false, mintId: randomUuid };
-  const lifted = isJsonObject(params) ? (liftOf(name)?.(params, reading) ?? params) : params;
-  const { message, violations } = readJson(input, lifted, { maxDepth: limits.jsonDepthMax });
+  const upgraded = isJsonObject(params) ? (upgradeOf(name)?.(params, reading) ?? params) : params;
+  const { message, violations } = readJson(input, upgraded, { maxDepth: limits.jsonDepthMax });
   const missing = validate(input, message, limits, { isRead: true });
   const found = mergeViolations(violations, missing).map(({ field, description }) => ({
     field: oldField(name, field),

@@ -1,12 +1,12 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { StreamItem } from "../../protocol/operations.js";
-import type { PushFace } from "../codec.js";
+import type { PushAdapter } from "../codec.js";
 import { completedTask, statusToJson, taskToJson } from "./write-objects.js";
 
 // Webhooks of 0.1: the protocol leaves their body open, its samples send what happened and to which task. Both are in the
 // task, which receivers of any habit find what they look for in.
 
-export const pushFace: PushFace = {
+export const pushAdapter: PushAdapter = {
   mediaType: "application/json",
   tokenHeaders: ["X-A2A-Notification-Token"],
   tells: "task",

@@ -28,10 +28,10 @@ export function pick(json: JsonObject, names: readonly string[]): JsonObject {
 }
 
 /** A message; the ids are those of its task. */
-export function liftMessage(json: JsonValue, reading: Reading, ids: JsonObject): JsonValue {
+export function upgradeMessage(json: JsonValue, reading: Reading, ids: JsonObject): JsonValue {
   if (!isJsonObject(json)) return json;
-  const role = liftRole(json["role"] ?? null, reading);
-  const message = { ...pick(json, ["metadata"]), role, parts: liftParts(json["parts"] ?? contentOf(json), reading) };
+  const role = upgradeRole(json["role"] ?? null, reading);
+  const message = { ...pick(json, ["metadata"]), role, parts: upgradeParts(json["parts"] ?? contentOf(json), reading) };
   const own = json["messageId"] ?? json["message_id"] ?? "";
   return { ...message, ...ids, messageId: own === "" ? reading.mintId(message) : own };
 }
@@ -41,7 +41,7 @@ function contentOf({ content = null }: JsonObject): JsonValue {
   return isJsonObject(content) ? [content] : content;
 }
 
-function liftRole(role: JsonValue, { violations, lenient }: Reading): JsonValue {
+function upgradeRole(role: JsonValue, { violations, lenient }: Reading): JsonValue {
   const name = roleNames.get(role);
   if (name !== undefined) return name;
   if (lenient) return "ROLE_AGENT";
@@ -50,49 +50,49 @@ function liftRole(role: JsonValue, { violations, lenient }: Reading): JsonValue 
 }
 
 /** The list of parts of a message or an artifact. */
-export function liftParts(json: JsonValue, reading: Reading): JsonValue {
+export function upgradeParts(json: JsonValue, reading: Reading): JsonValue {
   if (json === null) return [];
   if (!Array.isArray(json)) return json;
   const { violations } = reading;
   const before = violations.length;
   const parts = json.map((part, index) => {
     const from = violations.length;
-    const lifted = liftPart(part, reading);
+    const upgraded = upgradePart(part, reading);
     if (violations.length !== from) underIndex(violations, from, index);
-    return lifted;
+    return upgraded;
   });
   if (violations.length !== before) underMember(violations, before, "parts");
   return parts;
 }
 
 /** A part: `type` says what it is; where that is missing, its members do. */
-function liftPart(json: JsonValue, reading: Reading): JsonValue {
+function upgradePart(json: JsonValue, reading: Reading): JsonValue {
   if (!isJsonObject(json)) return json;
   const { lenient, violations } = reading;
   const type = json["type"] ?? json["kind"] ?? partLifts.find(([name]) => (json[name] ?? null) !== null)?.[0] ?? null;
-  const lift = partLifts.find(([name]) => name === type)?.[1];
-  if (lift !== undefined) return { ...pick(json, ["metadata"]), ...lift(json, reading) };
+  const upgrade = partLifts.find(([name]) => name === type)?.[1];
+  if (upgrade !== undefined) return { ...pick(json, ["metadata"]), ...upgrade(json, reading) };
   // Told as it came, so that nothing of the answer is lost.
   if (lenient) return { data: json };
   noteUnder("type", violations, type === null ? "is required: text, file or data" : "must be text, file or data");
   return { text: "" };
 }
 
-type PartLift = (json: JsonObject, reading: Reading) => JsonObject;
+type PartUpgrade = (json: JsonObject, reading: Reading) => JsonObject;
 
-const partLifts: readonly (readonly [type: string, lift: PartLift])[] = [
-  ["text", liftText],
-  ["file", liftFile],
-  ["data", liftData],
+const partLifts: readonly (readonly [type: string, upgrade: PartUpgrade])[] = [
+  ["text", upgradeText],
+  ["file", upgradeFile],
+  ["data", upgradeData],
 ];
 
-function liftText(json: JsonObject, reading: Reading): JsonObject {
+function upgradeText(json: JsonObject, reading: Reading): JsonObject {
   return { text: json["text"] ?? missing("text", reading, "") };
 }
 
 const fileMembers = ["name", "mimeType", "bytes", "uri", "data", "url"];
 
-function liftFile(json: JsonObject, reading: Reading): JsonObject {
+function upgradeFile(json: JsonObject, reading: Reading): JsonObject {
   const file = json["file"] ?? missing("file", reading, {});
   if (!isJsonObject(file)) {
     noteUnder("file", reading.violations, mustBe("an object", file));
@@ -110,7 +110,7 @@ function liftFile(json: JsonObject, reading: Reading): JsonObject {
   return { data: { file: pick(file, ["name", "mimeType"]) }, metadata: { ...metadata, [fileFlag]: true } };
 }
 
-function liftData(json: JsonObject, reading: Reading): JsonObject {
+function upgradeData(json: JsonObject, reading: Reading): JsonObject {
   const data = json["data"] ?? missing("data", reading, {});
   const metadata = json["metadata"];
   if (isJsonObject(metadata) && metadata[dataFlag] === true && isJsonObject(data)) {
@@ -136,13 +136,13 @@ function noteUnder(name: string, violations: Violations, description: string): v
 }
 
 /** A status, with the ids of its task for its message. */
-export function liftStatus(json: JsonValue, reading: Reading, ids: JsonObject): JsonValue {
+export function upgradeStatus(json: JsonValue, reading: Reading, ids: JsonObject): JsonValue {
   if (!isJsonObject(json)) return json;
   const status: JsonObject = { state: stateNames.get(json["state"]) ?? "TASK_STATE_UNSPECIFIED" };
   const { timestamp: time } = json;
   // What is no time is left out.
   const timestamp = typeof time === "string" ? isoTime(time) : undefined;
   if (timestamp !== undefined) status["timestamp"] = timestamp;
-  if ((json["message"] ?? null) !== null) status["message"] = liftMessage(json["message"] ?? null, reading, ids);
+  if ((json["message"] ?? null) !== null) status["message"] = upgradeMessage(json["message"] ?? null, reading, ids);
   return status;
 }

@@ -2,30 +2,30 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { OperationName } from "../../protocol/operations.js";
 import { addViolation, mustBe, underMember } from "../../protocol/violations.js";
-import { liftMessage, pick, type Reading } from "./read-objects.js";
+import { pick, type Reading, upgradeMessage } from "./read-objects.js";
 import { mediaTypeOfMode } from "./words.js";
 
 // Params of 0.1 → the requests of 1.0, and the names of 1.0's fields → those of 0.1, for what is found wrong in them.
 
 /** Params of an operation → its request, in the JSON of 1.0. */
-type LiftParams = (params: JsonObject, reading: Reading) => JsonObject;
+type UpgradeParams = (params: JsonObject, reading: Reading) => JsonObject;
 
 /** The lift of an operation's params; `undefined` for one that 0.1 does not have. */
-export function liftOf(operation: OperationName): LiftParams | undefined {
-  return lifts[operation];
+export function upgradeOf(operation: OperationName): UpgradeParams | undefined {
+  return upgrades[operation];
 }
 
-const lifts: { readonly [K in OperationName]?: LiftParams } = {
-  sendMessage: liftSend,
-  sendStreamingMessage: liftSend,
+const upgrades: { readonly [K in OperationName]?: UpgradeParams } = {
+  sendMessage: upgradeSend,
+  sendStreamingMessage: upgradeSend,
   // No history unless it is asked for.
   getTask: (params) => ({ id: idOf(params), historyLength: params["historyLength"] ?? 0 }),
   cancelTask: (params) => ({ id: idOf(params), ...pick(params, ["metadata"]) }),
   subscribeToTask: (params) => ({ id: idOf(params) }),
-  createTaskPushNotificationConfig: liftSet,
-  getTaskPushNotificationConfig: liftOwnConfig,
+  createTaskPushNotificationConfig: upgradeSet,
+  getTaskPushNotificationConfig: upgradeOwnConfig,
   listTaskPushNotificationConfigs: (params) => ({ taskId: idOf(params) }),
-  deleteTaskPushNotificationConfig: liftOwnConfig,
+  deleteTaskPushNotificationConfig: upgradeOwnConfig,
 };
 
 // What is missing is left for the reader of 1.0's JSON to find.
@@ -33,7 +33,7 @@ function idOf(params: JsonObject): JsonValue {
   return params["id"] ?? params["taskId"] ?? null;
 }
 
-function liftSend(params: JsonObject, reading: Reading): JsonObject {
+function upgradeSend(params: JsonObject, reading: Reading): JsonObject {
   const { violations } = reading;
   const before = violations.length;
   const id = idOf(params);
@@ -43,26 +43,28 @@ function liftSend(params: JsonObject, reading: Reading): JsonObject {
   }
   const ids = { taskId: id, contextId: params["sessionId"] ?? null };
   const from = violations.length;
-  const message = liftMessage(params["message"] ?? null, reading, ids);
+  const message = upgradeMessage(params["message"] ?? null, reading, ids);
   if (violations.length !== from) underMember(violations, from, "message");
   const push = params["pushNotification"] ?? null;
   const configuration: JsonObject = {
     historyLength: params["historyLength"] ?? 0,
-    acceptedOutputModes: liftModes(params["acceptedOutputModes"] ?? null),
-    ...(push === null ? {} : { taskPushNotificationConfig: liftPushConfig(push, "pushNotification", { id, reading }) }),
+    acceptedOutputModes: upgradeModes(params["acceptedOutputModes"] ?? null),
+    ...(push === null
+      ? {}
+      : { taskPushNotificationConfig: upgradePushConfig(push, "pushNotification", { id, reading }) }),
   };
   return { ...pick(params, ["metadata"]), message, configuration };
 }
 
-function liftModes(modes: JsonValue): JsonValue {
+function upgradeModes(modes: JsonValue): JsonValue {
   return Array.isArray(modes) ? [...new Set(modes.map(mediaTypeOfMode))] : modes;
 }
 
-function liftSet(params: JsonObject, reading: Reading): JsonObject {
+function upgradeSet(params: JsonObject, reading: Reading): JsonObject {
   const id = idOf(params);
   const { pushNotificationConfig: config = {} } = params;
-  const lifted = liftPushConfig(config, "pushNotificationConfig", { id, reading });
-  if (isJsonObject(lifted)) return { ...lifted, taskId: id };
+  const upgraded = upgradePushConfig(config, "pushNotificationConfig", { id, reading });
+  if (isJsonObject(upgraded)) return { ...upgraded, taskId: id };
   const { violations } = reading;
   const before = violations.length;
   addViolation(violations, mustBe("an object", config));
@@ -71,7 +73,7 @@ function liftSet(params: JsonObject, reading: Reading): JsonObject {
 }
 
 // A task has one configuration, which has the id of the task.
-function liftOwnConfig(params: JsonObject): JsonObject {
+function upgradeOwnConfig(params: JsonObject): JsonObject {
   const id = idOf(params);
   return { taskId: id, id };
 }
@@ -82,7 +84,7 @@ interface ConfigOf {
 }
 
 /** A push configuration; `name` is where it stands. What is no object stays what it is. */
-export function liftPushConfig(json: JsonValue, name: string, { id, reading }: ConfigOf): JsonValue {
+export function upgradePushConfig(json: JsonValue, name: string, { id, reading }: ConfigOf): JsonValue {
   if (!isJsonObject(json)) return json;
   const config: JsonObject = { ...pick(json, ["url", "token"]), id };
   const authentication = json["authentication"] ?? null;

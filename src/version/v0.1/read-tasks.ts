@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { createMessageIds } from "./message-ids.js";
-import { liftMessage, liftParts, liftStatus, pick, type Reading } from "./read-objects.js";
+import { pick, type Reading, upgradeMessage, upgradeParts, upgradeStatus } from "./read-objects.js";
 
 // What agents of 0.1 answer with → the JSON of 1.0. Read leniently.
 
@@ -22,14 +22,14 @@ export function taskIdIn(json: JsonObject, known: KnownTask): string {
   return typeof id === "string" && id !== "" ? id : known.taskId;
 }
 
-export function liftTask(json: JsonObject, known: KnownTask): JsonObject {
+export function upgradeTask(json: JsonObject, known: KnownTask): JsonObject {
   const id = taskIdIn(json, known);
   const contextId = json["sessionId"] ?? known.contextId;
   const ids = { taskId: id, contextId };
-  const status = liftStatus(json["status"] ?? {}, replyReading(id), ids);
+  const status = upgradeStatus(json["status"] ?? {}, replyReading(id), ids);
   const reading = replyReading(id);
-  const history = listOf(json["history"]).map((message) => liftMessage(message, reading, ids));
-  const artifacts = liftArtifacts(listOf(json["artifacts"]), reading);
+  const history = listOf(json["history"]).map((message) => upgradeMessage(message, reading, ids));
+  const artifacts = upgradeArtifacts(listOf(json["artifacts"]), reading);
   return { ...pick(json, ["metadata"]), id, contextId, status, artifacts, history };
 }
 
@@ -39,23 +39,26 @@ function listOf(json: JsonValue | undefined): JsonValue[] {
 
 // An artifact is known by its index. Some agents keep each chunk of one apart, and many never say an index at all: the
 // chunks are put together again, and what only happens to have no index gets a number that is free.
-function liftArtifacts(list: readonly JsonValue[], reading: Reading): JsonValue[] {
-  const byId = new Map<string, { readonly parts: JsonValue; readonly goesOn: boolean; readonly lifted: JsonObject }>();
+function upgradeArtifacts(list: readonly JsonValue[], reading: Reading): JsonValue[] {
+  const byId = new Map<
+    string,
+    { readonly parts: JsonValue; readonly goesOn: boolean; readonly upgraded: JsonObject }
+  >();
   for (const json of list) {
     if (!isJsonObject(json)) continue;
     const { index, append } = json;
     const said = typeof index === "number" ? String(index) : undefined;
     const known = said === undefined ? undefined : byId.get(said);
-    const lifted = liftArtifact(json, reading);
-    const { parts = [] } = lifted;
+    const upgraded = upgradeArtifact(json, reading);
+    const { parts = [] } = upgraded;
     if (known !== undefined && Array.isArray(known.parts) && (append === true || known.goesOn)) {
       known.parts.push(...listOf(parts));
       continue;
     }
     const id = known === undefined && said !== undefined ? said : freeNumber(byId);
-    byId.set(id, { parts, goesOn: append === true, lifted: { ...lifted, artifactId: id } });
+    byId.set(id, { parts, goesOn: append === true, upgraded: { ...upgraded, artifactId: id } });
   }
-  return [...byId.values()].map(({ lifted }) => lifted);
+  return [...byId.values()].map(({ upgraded }) => upgraded);
 }
 
 function freeNumber(taken: ReadonlyMap<string, unknown>): string {
@@ -64,17 +67,17 @@ function freeNumber(taken: ReadonlyMap<string, unknown>): string {
   return String(number);
 }
 
-function liftArtifact(json: JsonObject, reading: Reading): JsonObject {
+function upgradeArtifact(json: JsonObject, reading: Reading): JsonObject {
   const { index } = json;
   return {
     ...pick(json, ["name", "description", "metadata"]),
     artifactId: typeof index === "number" ? String(index) : "0",
-    parts: liftParts(json["parts"] ?? null, reading),
+    parts: upgradeParts(json["parts"] ?? null, reading),
   };
 }
 
 /** An event of a stream. `undefined`: one of a kind that is not known. */
-export function liftEvent(json: JsonObject, known: KnownTask): JsonObject | undefined {
+export function upgradeEvent(json: JsonObject, known: KnownTask): JsonObject | undefined {
   const taskId = taskIdIn(json, known);
   const ids = { taskId, contextId: known.contextId };
   const reading = replyReading(taskId);
@@ -82,12 +85,12 @@ export function liftEvent(json: JsonObject, known: KnownTask): JsonObject | unde
   const metadata = pick(json, ["metadata"]);
   if (isJsonObject(artifact)) {
     const flags = { append: artifact["append"] === true, lastChunk: artifact["lastChunk"] === true };
-    return { artifactUpdate: { ...metadata, ...ids, ...flags, artifact: liftArtifact(artifact, reading) } };
+    return { artifactUpdate: { ...metadata, ...ids, ...flags, artifact: upgradeArtifact(artifact, reading) } };
   }
   if (!isJsonObject(status)) return undefined;
   // An agent may answer with the whole task where a stream was asked for.
   if (["sessionId", "artifacts", "history"].some((member) => (json[member] ?? null) !== null)) {
-    return { task: liftTask(json, known) };
+    return { task: upgradeTask(json, known) };
   }
-  return { statusUpdate: { ...metadata, ...ids, status: liftStatus(status, reading, ids) } };
+  return { statusUpdate: { ...metadata, ...ids, status: upgradeStatus(status, reading, ids) } };
 }

@@ -16,8 +16,8 @@ import {
 } from "../../protocol/model.js";
 import type { OperationName } from "../../protocol/operations.js";
 import { violationText } from "../../protocol/violations.js";
-import { liftPushConfig } from "./read-params.js";
-import { type KnownTask, liftTask, replyReading, taskIdIn } from "./read-tasks.js";
+import { upgradePushConfig } from "./read-params.js";
+import { type KnownTask, replyReading, taskIdIn, upgradeTask } from "./read-tasks.js";
 import { completedTask, taskToJson } from "./write-objects.js";
 
 // Replies of 0.1 ⇄ those of the model.
@@ -55,7 +55,7 @@ export function taskFromJson(operation: OperationName, json: JsonValue | undefin
   if (taskIdIn(json, known) === "" || !isJsonObject(json["status"])) {
     throw unreadable(operation, "it is no task: it needs an id and a status");
   }
-  const { message, violations } = readJson(TaskSchema, liftTask(json, known), { lenient: true });
+  const { message, violations } = readJson(TaskSchema, upgradeTask(json, known), { lenient: true });
   const [first] = violations;
   if (first !== undefined) throw unreadable(operation, violationText(first));
   message.history = lastOf(message.history, historyLength);
@@ -72,8 +72,8 @@ export function configFromJson(
   const id = taskIdIn(json, { taskId: known.taskId, contextId: "" });
   const config = json["pushNotificationConfig"] ?? {};
   const reading = replyReading(id);
-  const lifted = liftPushConfig(config, "pushNotificationConfig", { id, reading });
-  const { message, violations } = readJson(TaskPushNotificationConfigSchema, lifted, { lenient: true });
+  const upgraded = upgradePushConfig(config, "pushNotificationConfig", { id, reading });
+  const { message, violations } = readJson(TaskPushNotificationConfigSchema, upgraded, { lenient: true });
   const [first] = [...reading.violations, ...violations];
   if (first !== undefined) throw unreadable(operation, violationText(first));
   const { url, token, authentication } = message.url === "" ? known : message;

@@ -10,7 +10,7 @@ import {
   type RequestOf,
   type StreamItem,
 } from "../../protocol/operations.js";
-import { serveOld } from "../v0.3/serve.js";
+import { serveV03 } from "../v0.3/serve.js";
 import { endsStream } from "./stream-writer.js";
 
 type Handler = Operations<ServerContext>;
@@ -19,8 +19,8 @@ type Handler = Operations<ServerContext>;
  * The handler as callers of 0.1 expect it: streams begin anew whatever id a caller names, and end where the task waits for
  * its caller; a task has one push configuration, and setting none deletes it.
  */
-export function serveOldest(handler: Handler): Handler {
-  const old = serveOld(handler);
+export function serveV01(handler: Handler): Handler {
+  const old = serveV03(handler);
   return {
     ...old,
     sendStreamingMessage: (request, context) =>

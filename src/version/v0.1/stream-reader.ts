@@ -8,7 +8,7 @@ import { isTerminal } from "../../protocol/states.js";
 import { violationText } from "../../protocol/violations.js";
 import type { EventHead, StreamReader } from "../codec.js";
 import { taskFirst } from "../v0.3/first-task.js";
-import { type KnownTask, liftEvent } from "./read-tasks.js";
+import { type KnownTask, upgradeEvent } from "./read-tasks.js";
 
 /** Names of events that say nothing but that the stream is at its end. */
 const endNames: ReadonlySet<unknown> = new Set(["close", "end"]);
@@ -16,9 +16,9 @@ const endNames: ReadonlySet<unknown> = new Set(["close", "end"]);
 /** One event of a peer; `undefined` for one of a kind that is not known. Throws `invalidAgentResponse`. */
 function eventFromJson(json: JsonValue, known: KnownTask): StreamResponse | undefined {
   if (!isJsonObject(json)) throw unreadable("it is no object");
-  const lifted = liftEvent(json, known);
-  if (lifted === undefined) return undefined;
-  const { message, violations } = readJson(StreamResponseSchema, lifted, { lenient: true });
+  const upgraded = upgradeEvent(json, known);
+  if (upgraded === undefined) return undefined;
+  const { message, violations } = readJson(StreamResponseSchema, upgraded, { lenient: true });
   const [first] = violations;
   if (first !== undefined) throw unreadable(violationText(first));
   return message;
@@ -45,7 +45,7 @@ function taskOfRequest(request: AnyMessage | undefined): KnownTask {
 }
 
 /** The client end of one stream. Agents that leave it open behind its end are not waited for. */
-export class OldestReader implements StreamReader<JsonValue> {
+export class V01StreamReader implements StreamReader<JsonValue> {
   readonly #known: KnownTask;
   readonly #begin: (item: StreamItem) => readonly StreamItem[];
   readonly #sends: boolean;

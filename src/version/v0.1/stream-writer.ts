@@ -87,7 +87,7 @@ export function eventToJson(response: StreamResponse): JsonObject {
 }
 
 /** The server end of one stream. */
-export class OldestWriter implements StreamWriter<string> {
+export class V01StreamWriter implements StreamWriter<string> {
   readonly #operation: OperationName;
   readonly #request: AnyMessage;
   /** The artifacts in the order in which they were first seen. */

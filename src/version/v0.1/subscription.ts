@@ -6,7 +6,7 @@ import { GetTaskRequestSchema, type SubscribeToTaskRequest, type Task, TaskState
 import type { Operations, StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
 
-export interface SubscriptionPlace {
+export interface SubscriptionSource {
   readonly transport: Operations<CallOptions>;
   /** What the agent has said once that knows no subscriptions. */
   refusal: A2AError | undefined;
@@ -16,19 +16,19 @@ export interface SubscriptionPlace {
  * A subscription at an agent of 0.1, which tells events alone: the task is asked for along with them, and comes first.
  * What is told before the task has come is in the task already. By hand, so that it can be left while it waits.
  */
-export class OldestSubscription implements AsyncIterableIterator<StreamItem, undefined> {
+export class V01Subscription implements AsyncIterableIterator<StreamItem, undefined> {
   readonly #left = new AbortController();
   readonly #items: AsyncIterator<StreamItem>;
   readonly #readTask: () => Promise<Task>;
-  readonly #place: SubscriptionPlace;
+  readonly #source: SubscriptionSource;
   /** The next event, when it was asked for before the task had come. */
   #ahead: Promise<Step<StreamItem>> | undefined;
   #isOpen = false;
   #isOver = false;
 
-  constructor(place: SubscriptionPlace, request: SubscribeToTaskRequest, options: CallOptions) {
-    this.#place = place;
-    const { transport } = place;
+  constructor(source: SubscriptionSource, request: SubscribeToTaskRequest, options: CallOptions) {
+    this.#source = source;
+    const { transport } = source;
     this.#items = transport.subscribeToTask(request, { ...options, after: undefined })[Symbol.asyncIterator]();
     const { id, tenant } = request;
     this.#readTask = () => {
@@ -53,7 +53,7 @@ export class OldestSubscription implements AsyncIterableIterator<StreamItem, und
     } catch (error) {
       // The task was there sooner than the refusal. As a break it leads to the next subscription, which hears it at once.
       if (ahead === undefined || !(error instanceof A2AError) || error.code !== "methodNotFound") throw error;
-      this.#place.refusal = error;
+      this.#source.refusal = error;
       throw new A2AError("unavailable", "the agent ended the stream before the task", { cause: error });
     }
   }
@@ -72,7 +72,7 @@ export class OldestSubscription implements AsyncIterableIterator<StreamItem, und
   async #open(): Promise<Step<StreamItem>> {
     this.#isOpen = true;
     try {
-      if (this.#place.refusal !== undefined) throw this.#place.refusal;
+      if (this.#source.refusal !== undefined) throw this.#source.refusal;
       const task = await this.#firstTask();
       // Nothing more is told of a task that has ended, and not every agent says so.
       if (hasEnded(task)) await this.return();

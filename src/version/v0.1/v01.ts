@@ -2,16 +2,16 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { type Operation, type OperationName, operationOf } from "../../protocol/operations.js";
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
-import type { JsonRpcFace, Version } from "../codec.js";
+import type { JsonRpcAdapter, Version } from "../codec.js";
 import type { VersionOptions } from "../options.js";
-import { callOldest } from "./calls.js";
+import { callV01 } from "./calls.js";
 import { readCard, writeCard } from "./card.js";
-import { oldestCodecs } from "./codec.js";
+import { v01Codecs } from "./codec.js";
 import { errorFromJson, errorToJson } from "./errors.js";
-import { pushFace } from "./push.js";
-import { serveOldest } from "./serve.js";
-import { OldestReader } from "./stream-reader.js";
-import { OldestWriter } from "./stream-writer.js";
+import { pushAdapter } from "./push.js";
+import { serveV01 } from "./serve.js";
+import { V01StreamReader } from "./stream-reader.js";
+import { V01StreamWriter } from "./stream-writer.js";
 
 // Version 0.1, from before there were versions: JSON-RPC alone, tasks named by their callers, no ids of messages.
 
@@ -41,7 +41,7 @@ const methods: ReadonlyMap<string, Operation> = new Map(
 );
 
 export function createV01({ limits = defaultValidationLimits }: VersionOptions = {}): Version {
-  const jsonRpc: JsonRpcFace = {
+  const jsonRpc: JsonRpcAdapter = {
     version: name,
     isImplied: true,
     declares: undefined,
@@ -51,15 +51,15 @@ export function createV01({ limits = defaultValidationLimits }: VersionOptions =
     taskNamedBy,
     methods,
     methodOf: (operation) => served.find(([, known]) => known === operation.name)?.[0] ?? insteadOf[operation.name],
-    codec: oldestCodecs(limits),
-    writeStream: (operation, request) => new OldestWriter(operation, request),
-    readStream: (operation, request) => new OldestReader(operation, request),
+    codec: v01Codecs(limits),
+    writeStream: (operation, request) => new V01StreamWriter(operation, request),
+    readStream: (operation, request) => new V01StreamReader(operation, request),
     writeError: errorToJson,
     readError: errorFromJson,
-    serve: serveOldest,
-    call: (transport) => callOldest(transport),
+    serve: serveV01,
+    call: (transport) => callV01(transport),
   };
-  return { name, jsonRpc, push: pushFace, writeCard, readCard };
+  return { name, jsonRpc, push: pushAdapter, writeCard, readCard };
 }
 
 function taskNamedBy(params: JsonValue | undefined): string | undefined {

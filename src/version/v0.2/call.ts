@@ -8,7 +8,7 @@ type Transport = Operations<CallOptions>;
  * A transport to an agent that may be older than 0.2.5, which brought the list of push configurations and taking one
  * away: the one that such a task has is the list, and it cannot be taken away.
  */
-export function callOlder(transport: Transport): Transport {
+export function callV02(transport: Transport): Transport {
   return {
     ...transport,
     listTaskPushNotificationConfigs: (request, options) =>

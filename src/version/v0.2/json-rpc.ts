@@ -2,12 +2,12 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError, messageInWords } from "../../protocol/errors.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
-import type { JsonRpcFace } from "../codec.js";
-import { callOld } from "../v0.3/call.js";
+import type { JsonRpcAdapter } from "../codec.js";
+import { callV03 } from "../v0.3/call.js";
 import { jsonRpcFromError } from "../v0.3/errors.js";
 import type { CardForm } from "../v0.3/json/card.js";
-import { methodTable, jsonRpcFace as newerFace, taskMethods } from "../v0.3/json-rpc.js";
-import { callOlder } from "./call.js";
+import { methodTable, jsonRpcAdapter as newerAdapter, taskMethods } from "../v0.3/json-rpc.js";
+import { callV02 } from "./call.js";
 
 const extendedCard = "agent/authenticatedExtendedCard";
 
@@ -15,9 +15,9 @@ const extendedCard = "agent/authenticatedExtendedCard";
  * How 0.2 looks over JSON-RPC: the objects and methods of 0.3, but for the extended card, which is read by GET, and for the
  * error that goes with it.
  */
-export function jsonRpcFace(limits: ValidationLimits, cards: CardForm): JsonRpcFace {
+export function jsonRpcAdapter(limits: ValidationLimits, cards: CardForm): JsonRpcAdapter {
   return {
-    ...newerFace(limits, cards),
+    ...newerAdapter(limits, cards),
     version: "0.2",
     declares: undefined,
     ...methodTable(taskMethods),
@@ -31,7 +31,7 @@ export function jsonRpcFace(limits: ValidationLimits, cards: CardForm): JsonRpcF
         operation,
       );
     },
-    call: (transport) => callOlder(callOld(transport)),
+    call: (transport) => callV02(callV03(transport)),
   };
 }
 

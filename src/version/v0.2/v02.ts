@@ -1,12 +1,12 @@
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import type { Version } from "../codec.js";
 import type { VersionOptions } from "../options.js";
-import { pushFace } from "../v0.3/push.js";
+import { pushAdapter } from "../v0.3/push.js";
 import { readCard, writeCard } from "./card.js";
-import { jsonRpcFace } from "./json-rpc.js";
+import { jsonRpcAdapter } from "./json-rpc.js";
 
 /** Makes version 0.2: what 0.2.0 to 0.2.6 have in common, with what the earlier of them lack made up for. */
 export function createV02({ limits = defaultValidationLimits }: VersionOptions = {}): Version {
   const cards = { writeCard, readCard };
-  return { name: "0.2", jsonRpc: jsonRpcFace(limits, cards), push: pushFace, ...cards };
+  return { name: "0.2", jsonRpc: jsonRpcAdapter(limits, cards), push: pushAdapter, ...cards };
 }

@@ -10,7 +10,7 @@ const wholeHistory = 1_000_000;
  * A transport to an agent of 0.2 or 0.3. What a task without a history length is given with, these versions leave to the
  * server, and some give no history at all then, all of it for a length of 0, or all of it always.
  */
-export function callOld(transport: Transport): Transport {
+export function callV03(transport: Transport): Transport {
   return {
     ...transport,
     async getTask(request, options) {

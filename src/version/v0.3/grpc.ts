@@ -2,21 +2,24 @@ import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { type A2AError, type ErrorCode, invalidParams } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
-import type { GrpcFace } from "../codec.js";
+import type { GrpcAdapter } from "../codec.js";
 import type { VersionOptions } from "../options.js";
-import { callOld } from "./call.js";
+import { callV03 } from "./call.js";
 import { errorClassOf, errorOfClass } from "./errors.js";
 import { A2AService, type WireStreamResponse } from "./proto/model.js";
 import { finishReply, replyOf, requestOf, requestReading, rpcs, wrongIn } from "./proto/operations.js";
 import { Peers } from "./proto/peers.js";
 import { closingReader, closingWriter, eventEncoder } from "./proto/stream.js";
 import { readEvent, writeEvent } from "./proto/task.js";
-import { serveOld } from "./serve.js";
+import { serveV03 } from "./serve.js";
 
 const encodeEvent = eventEncoder(writeEvent, true);
 
 /** How 0.3 looks over gRPC, gRPC-Web and Connect. */
-export function grpcFace({ limits = defaultValidationLimits, fileBytes = "base64" }: VersionOptions = {}): GrpcFace {
+export function grpcAdapter({
+  limits = defaultValidationLimits,
+  fileBytes = "base64",
+}: VersionOptions = {}): GrpcAdapter {
   const peers = new Peers({ fileBytes, references: true });
   return {
     version: "0.3",
@@ -54,8 +57,8 @@ export function grpcFace({ limits = defaultValidationLimits, fileBytes = "base64
     readStatus,
     prefixOf,
     readPrefix,
-    serve: serveOld,
-    call: (transport) => callOld(peers.remember(transport)),
+    serve: serveV03,
+    call: (transport) => callV03(peers.remember(transport)),
   };
 }
 

@@ -6,27 +6,27 @@ import { type Operation, operationOf } from "../../protocol/operations.js";
 import { queryFromJson } from "../../protocol/query.js";
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import { mustBe } from "../../protocol/violations.js";
-import type { HttpJsonFace, OperationCodec } from "../codec.js";
+import type { HttpJsonAdapter, OperationCodec } from "../codec.js";
 import { encodeOnce } from "../encode-once.js";
 import type { VersionOptions } from "../options.js";
-import { callOld } from "./call.js";
-import { kindCodecs } from "./json/codec.js";
+import { callV03 } from "./call.js";
+import { kindJsonCodecs } from "./json/codec.js";
 import { readEvent } from "./json/reply.js";
-import { kindOfEvent } from "./json/write.js";
+import { eventToKindJson } from "./json/write.js";
 import { errorFromEvent, errorFromHttp, httpBodyFromError } from "./proto/http-errors.js";
 import { queryJson } from "./proto/json-requests.js";
 import { plainRoutes } from "./proto/routes.js";
 import { closingReader, closingWriter } from "./proto/stream.js";
-import { serveOld } from "./serve.js";
+import { serveV03 } from "./serve.js";
 
 // HTTP+JSON of 0.3 as the Go SDK from 2.0 on understands it: the paths of 1.0, and on them the JSON that 0.3 has over
 // JSON-RPC, its names in snake case. Its callers say their version, and without that the paths are those of 1.0.
 
-const eventText = encodeOnce((response) => JSON.stringify(snakeCase(kindOfEvent(response))));
-const closingText = encodeOnce((response) => JSON.stringify(snakeCase(kindOfEvent(response, true))));
+const eventText = encodeOnce((response) => JSON.stringify(snakeCase(eventToKindJson(response))));
+const closingText = encodeOnce((response) => JSON.stringify(snakeCase(eventToKindJson(response, true))));
 
-export function snakeFace({ limits = defaultValidationLimits }: VersionOptions): HttpJsonFace {
-  const kinds = kindCodecs(limits);
+export function snakeAdapter({ limits = defaultValidationLimits }: VersionOptions): HttpJsonAdapter {
+  const kinds = kindJsonCodecs(limits);
   const codecs = new Map(plainRoutes.map(({ operation }) => [operation, codecOf(operation, kinds(operation))]));
   return {
     version: "0.3",
@@ -51,8 +51,8 @@ export function snakeFace({ limits = defaultValidationLimits }: VersionOptions):
       }),
     writeError: httpBodyFromError,
     readError: errorFromHttp,
-    serve: serveOld,
-    call: callOld,
+    serve: serveV03,
+    call: callV03,
   };
 }
 
@@ -102,8 +102,8 @@ function asObject(json: JsonValue): JsonObject {
   return isJsonObject(json) ? json : {};
 }
 
-const snakeCase = renaming((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
-const camelCase = renaming((name) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()));
+const snakeCase = renaming((name) => name.replace(/[A-Z]/g, (payload) => `_${payload.toLowerCase()}`));
+const camelCase = renaming((name) => name.replace(/_([a-z0-9])/g, (_, payload: string) => payload.toUpperCase()));
 
 /** Names inside of free JSON are the caller's own. */
 const free: ReadonlySet<string> = new Set(["metadata", "data"]);

@@ -7,10 +7,10 @@ import type { Operations } from "../../protocol/operations.js";
 import { queryFromJson } from "../../protocol/query.js";
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import { violationText } from "../../protocol/violations.js";
-import type { HttpJsonFace } from "../codec.js";
+import type { HttpJsonAdapter } from "../codec.js";
 import type { VersionOptions } from "../options.js";
-import { callOld } from "./call.js";
-import { snakeFace } from "./http-json-snake.js";
+import { callV03 } from "./call.js";
+import { snakeAdapter } from "./http-json-snake.js";
 import { errorFromEvent, errorFromHttp, httpBodyFromError } from "./proto/http-errors.js";
 import { mendState, protoJsonCodecs } from "./proto/json.js";
 import { queryJson } from "./proto/json-requests.js";
@@ -19,7 +19,7 @@ import { Peers } from "./proto/peers.js";
 import { routes } from "./proto/routes.js";
 import { closingReader, closingWriter, eventEncoder, type ReadEvent } from "./proto/stream.js";
 import { readEvent, writeEvent } from "./proto/task.js";
-import { serveOld } from "./serve.js";
+import { serveV03 } from "./serve.js";
 
 const encodeEvent = eventEncoder(
   (response, form, final) => JSON.stringify(writeJson(StreamResponseSchema, writeEvent(response, form, final))),
@@ -27,11 +27,11 @@ const encodeEvent = eventEncoder(
 );
 
 /** How 0.3 looks over HTTP+JSON: as the protocol's schema has it, and as one SDK understands it. */
-export function httpJsonFaces(options: VersionOptions = {}): readonly [HttpJsonFace, ...HttpJsonFace[]] {
-  return [schemaFace(options), snakeFace(options)];
+export function httpJsonAdapters(options: VersionOptions = {}): readonly [HttpJsonAdapter, ...HttpJsonAdapter[]] {
+  return [schemaAdapter(options), snakeAdapter(options)];
 }
 
-function schemaFace({ limits = defaultValidationLimits, fileBytes = "base64" }: VersionOptions): HttpJsonFace {
+function schemaAdapter({ limits = defaultValidationLimits, fileBytes = "base64" }: VersionOptions): HttpJsonAdapter {
   const peers = new Peers({ fileBytes, references: false });
   const bare = new WeakSet<AnyMessage>();
   return {
@@ -53,8 +53,8 @@ function schemaFace({ limits = defaultValidationLimits, fileBytes = "base64" }: 
       closingReader<JsonValue>(operation, request, (json) => readEventJson(json, peers, request)),
     writeError: httpBodyFromError,
     readError: errorFromHttp,
-    serve: serveOld,
-    call: (transport) => callOld(eitherConfigBody(peers.remember(transport), bare)),
+    serve: serveV03,
+    call: (transport) => callV03(eitherConfigBody(peers.remember(transport), bare)),
   };
 }
 

@@ -1,12 +1,12 @@
 import { type Operation, type OperationName, operationOf } from "../../protocol/operations.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
-import type { JsonRpcFace } from "../codec.js";
-import { callOld } from "./call.js";
+import type { JsonRpcAdapter } from "../codec.js";
+import { callV03 } from "./call.js";
 import { errorFromJsonRpc, jsonRpcFromError } from "./errors.js";
 import type { CardForm } from "./json/card.js";
-import { kindCodecs } from "./json/codec.js";
-import { kindStreamReader, kindStreamWriter } from "./json/stream.js";
-import { serveOld } from "./serve.js";
+import { kindJsonCodecs } from "./json/codec.js";
+import { kindJsonStreamReader, kindJsonStreamWriter } from "./json/stream.js";
+import { serveV03 } from "./serve.js";
 
 /** Method names that 0.2 has too. */
 export const taskMethods: readonly (readonly [method: string, operation: OperationName])[] = [
@@ -29,7 +29,7 @@ const allMethods: typeof taskMethods = [
 ];
 
 /** The methods of a version, both ways; of several names of one operation the first is called. */
-export function methodTable(rows: typeof taskMethods): Pick<JsonRpcFace, "methods" | "methodOf"> {
+export function methodTable(rows: typeof taskMethods): Pick<JsonRpcAdapter, "methods" | "methodOf"> {
   const names = new Map<OperationName, string>();
   for (const [method, operation] of rows) if (!names.has(operation)) names.set(operation, method);
   return {
@@ -39,7 +39,7 @@ export function methodTable(rows: typeof taskMethods): Pick<JsonRpcFace, "method
 }
 
 /** How 0.3 looks over JSON-RPC. `cards`: the form of the extended card, where it is another. */
-export function jsonRpcFace(limits: ValidationLimits, cards?: CardForm): JsonRpcFace {
+export function jsonRpcAdapter(limits: ValidationLimits, cards?: CardForm): JsonRpcAdapter {
   return {
     version: "0.3",
     isImplied: true,
@@ -47,12 +47,12 @@ export function jsonRpcFace(limits: ValidationLimits, cards?: CardForm): JsonRpc
     extensionsName: "X-A2A-Extensions",
     takesNotifications: true,
     ...methodTable(allMethods),
-    codec: kindCodecs(limits, cards),
-    writeStream: kindStreamWriter,
-    readStream: kindStreamReader,
+    codec: kindJsonCodecs(limits, cards),
+    writeStream: kindJsonStreamWriter,
+    readStream: kindJsonStreamReader,
     writeError: jsonRpcFromError,
     readError: errorFromJsonRpc,
-    serve: serveOld,
-    call: callOld,
+    serve: serveV03,
+    call: callV03,
   };
 }

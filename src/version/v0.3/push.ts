@@ -1,10 +1,10 @@
-import type { PushFace } from "../codec.js";
-import { kindText } from "./json/stream.js";
+import type { PushAdapter } from "../codec.js";
+import { kindJsonText } from "./json/stream.js";
 
 /** Webhooks of 0.2 and 0.3 are sent the whole task, bare: that is all that receivers in the field read. */
-export const pushFace: PushFace = {
+export const pushAdapter: PushAdapter = {
   mediaType: "application/json",
   tokenHeaders: ["X-A2A-Notification-Token"],
   tells: "task",
-  write: kindText,
+  write: kindJsonText,
 };

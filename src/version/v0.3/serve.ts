@@ -20,7 +20,7 @@ type Handler = Operations<ServerContext>;
  * configuration without an id has that of its task; one that is asked for without an id is that one, else the first.
  * All configurations are listed at once. An extended card that nobody has declared is one that is not configured.
  */
-export function serveOld(handler: Handler): Handler {
+export function serveV03(handler: Handler): Handler {
   return {
     ...handler,
     sendMessage: (request, context) => handler.sendMessage(withConfigId(request), context),

@@ -4,7 +4,7 @@ import { invalidParams } from "../../protocol/errors.js";
 import { A2AService, ListTasksRequestSchema, type StreamResponse } from "../../protocol/model.js";
 import { operations } from "../../protocol/operations.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
-import type { GrpcFace, StreamReader, StreamWriter } from "../codec.js";
+import type { GrpcAdapter, StreamReader, StreamWriter } from "../codec.js";
 
 const streamWriter: StreamWriter<AnyMessage> = {
   write: ({ response, id }) => [{ payload: response, id }],
@@ -15,12 +15,12 @@ const streamReader: StreamReader<StreamResponse> = {
 };
 
 /** How 1.0 looks over gRPC: its messages are the model, so they only have to be validated. */
-export function grpcFace(
-  face: Pick<GrpcFace, "version" | "isImplied" | "declares" | "extensionsName">,
+export function grpcAdapter(
+  adapter: Pick<GrpcAdapter, "version" | "isImplied" | "declares" | "extensionsName">,
   limits: ValidationLimits,
-): GrpcFace {
+): GrpcAdapter {
   return {
-    ...face,
+    ...adapter,
     service: A2AService,
     methods: new Map(operations.map((operation) => [operation.method, operation])),
     readRequest({ input }, wire) {

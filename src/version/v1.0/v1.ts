@@ -5,10 +5,10 @@ import { operations } from "../../protocol/operations.js";
 import { queryFromJson, queryToJson } from "../../protocol/query.js";
 import { a2aMediaType } from "../../protocol/service-parameters.js";
 import { defaultValidationLimits, type ValidationLimits } from "../../protocol/validation-limits.js";
-import type { HttpJsonFace, HttpRoute, JsonRpcFace, StreamReader, Version } from "../codec.js";
+import type { HttpJsonAdapter, HttpRoute, JsonRpcAdapter, StreamReader, Version } from "../codec.js";
 import { readCard, writeCard } from "./card.js";
 import { errorFromHttp, errorFromJsonRpc, httpBodyFromError, jsonRpcFromError } from "./errors.js";
-import { grpcFace } from "./grpc.js";
+import { grpcAdapter } from "./grpc.js";
 import { eventText, jsonCodecs, jsonStreamReader, jsonStreamWriter } from "./json.js";
 
 // Version 1.0: the model's own. Its objects are the messages of the model, and its methods those of the service.
@@ -26,14 +26,14 @@ const routes: readonly HttpRoute[] = sortRoutes(
 
 /** Makes version 1.0 with limits of one's own. */
 export function createV1(limits: ValidationLimits = defaultValidationLimits): Version {
-  const face = { version: name, isImplied: false, declares: name, extensionsName: "A2A-Extensions" };
+  const adapter = { version: name, isImplied: false, declares: name, extensionsName: "A2A-Extensions" };
   const shared = {
-    ...face,
+    ...adapter,
     codec: jsonCodecs(limits),
     writeStream: () => jsonStreamWriter,
     readStream: () => jsonStreamReader,
   };
-  const jsonRpc: JsonRpcFace = {
+  const jsonRpc: JsonRpcAdapter = {
     ...shared,
     methods,
     methodOf: ({ method }) => method,
@@ -41,7 +41,7 @@ export function createV1(limits: ValidationLimits = defaultValidationLimits): Ve
     writeError: jsonRpcFromError,
     readError: errorFromJsonRpc,
   };
-  const httpJson: HttpJsonFace = {
+  const httpJson: HttpJsonAdapter = {
     ...shared,
     routes,
     mediaType: a2aMediaType,
@@ -54,7 +54,7 @@ export function createV1(limits: ValidationLimits = defaultValidationLimits): Ve
   // Receivers in the field differ in the name of the header.
   const tokenHeaders = ["X-A2A-Notification-Token", "A2A-Notification-Token"];
   const push = { mediaType: a2aMediaType, tokenHeaders, tells: "event", write: eventText } as const;
-  return { name, jsonRpc, httpJson, grpc: grpcFace(face, limits), push, writeCard, readCard };
+  return { name, jsonRpc, httpJson, grpc: grpcAdapter(adapter, limits), push, writeCard, readCard };
 }
 
 // Over HTTP+JSON an event may tell of an error, where JSON-RPC has an envelope for that.

@@ -10,7 +10,7 @@ import { A2AError, ConnectionError } from "../../../src/protocol/errors.js";
 import { operationOf } from "../../../src/protocol/operations.js";
 import { connectAgent } from "../../support/connect-agent.js";
 import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
-import { face } from "../../support/grpc-agent.js";
+import { adapter } from "../../support/grpc-agent.js";
 import { type HttpServer, serveHttp } from "../../support/http-agent.js";
 import { itemsOf } from "../../support/items.js";
 import { hello } from "../../support/requests.js";
@@ -38,7 +38,7 @@ const event = toBinary(operationOf("sendStreamingMessage").output, statusItem(1)
 const ok = envelope(128, "grpc-status: 0\r\n");
 
 const clientOf = (url: string, protocol: "connect" | "grpc-web", replyMaxBytes?: number) =>
-  createConnectTransport({ url, face, protocol, replyMaxBytes });
+  createConnectTransport({ url, adapter, protocol, replyMaxBytes });
 
 const sendTo = (url: string, protocol: "connect" | "grpc-web", replyMaxBytes?: number) =>
   clientOf(url, protocol, replyMaxBytes).sendMessage(hello, {});
@@ -244,7 +244,7 @@ it("reads an answer of Connect that was compressed", async () => {
     encodings.push(response.headers.get("content-encoding"));
     return response;
   };
-  const client = createConnectTransport({ url: agent.url, face, fetch: noting });
+  const client = createConnectTransport({ url: agent.url, adapter, fetch: noting });
   expect(await client.sendMessage(request, {})).toEqual(echo(request));
   expect(encodings).toEqual(["gzip"]);
 });

@@ -13,7 +13,7 @@ import {
 } from "../../../src/protocol/operations.js";
 import { connectAgent } from "../../support/connect-agent.js";
 import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
-import { face } from "../../support/grpc-agent.js";
+import { adapter } from "../../support/grpc-agent.js";
 import { itemsOf } from "../../support/items.js";
 import { getTask, hello } from "../../support/requests.js";
 import { validRequest } from "../../support/valid-request.js";
@@ -53,7 +53,7 @@ function waiting() {
 
 describe.each(protocols)("over %s", (protocol) => {
   const clientOf = (url: string, more: { headers?: Record<string, string>; fetch?: typeof fetch } = {}) =>
-    createConnectTransport({ url, face, protocol, ...more });
+    createConnectTransport({ url, adapter, protocol, ...more });
 
   it.each(operations)("$name carries its request and its reply", async (operation) => {
     const seen: AnyMessage[] = [];
@@ -237,8 +237,8 @@ describe.each(protocols)("over %s", (protocol) => {
   });
 
   it("refuses an operation that its version does not have", async () => {
-    const few = { ...face, methods: new Map([...face.methods].slice(0, 1)) };
-    const client = createConnectTransport({ url: "http://agent.example", face: few, protocol });
+    const few = { ...adapter, methods: new Map([...adapter.methods].slice(0, 1)) };
+    const client = createConnectTransport({ url: "http://agent.example", adapter: few, protocol });
     await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "unsupportedOperation" });
     const events = itemsOf(client.subscribeToTask(validRequest("subscribeToTask"), {}));
     await expect(events).rejects.toMatchObject({ code: "unsupportedOperation" });
@@ -247,7 +247,7 @@ describe.each(protocols)("over %s", (protocol) => {
 
 it("speaks Connect unless told otherwise, and has every operation of the table", async () => {
   await using agent = await connectAgent(serviceOf({ sendMessage: async (request) => echo(request) }));
-  const client = createConnectTransport({ url: agent.url, face });
+  const client = createConnectTransport({ url: agent.url, adapter });
   expect(await client.sendMessage(hello, {})).toEqual(echo(hello));
   expect(new Set(Object.keys(client))).toEqual(new Set(operations.map(({ name }) => name)));
 });

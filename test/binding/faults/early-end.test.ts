@@ -5,7 +5,7 @@ import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js"
 import { ConnectionError } from "../../../src/protocol/errors.js";
 import { GetTaskRequestSchema, SendMessageRequestSchema } from "../../../src/protocol/model.js";
 import { frame, rawSession } from "../../support/grpc-raw.js";
-import { httpFace, rpcFace } from "../../support/http-agent.js";
+import { httpAdapter, rpcAdapter } from "../../support/http-agent.js";
 import { requestOf, say, taskOf } from "../../support/say.js";
 import { positionsIn } from "./sweep.js";
 import {
@@ -46,8 +46,8 @@ async function recorded({ wire, served }: Spoilable): Promise<Answers> {
   const options = { url: `${served.server.url}/${wire}`, fetch: recordingFetch };
   const transport =
     wire === "json-rpc"
-      ? createJsonRpcTransport({ ...options, face: rpcFace })
-      : createHttpJsonTransport({ ...options, face: httpFace });
+      ? createJsonRpcTransport({ ...options, adapter: rpcAdapter })
+      : createHttpJsonTransport({ ...options, adapter: httpAdapter });
   await transport.getTask(asked, {});
   await outcomeOf(transport.sendStreamingMessage(say("go"), {}));
   const [call = new Uint8Array(), stream = new Uint8Array()] = bodies;

@@ -8,8 +8,8 @@ import { A2AError } from "../../../src/protocol/errors.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { createFaultProxy, type FaultProxy } from "../../support/fault-proxy.js";
 import type { Schedule } from "../../support/fault-schedule.js";
-import { face } from "../../support/grpc-agent.js";
-import { httpFace, rpcFace } from "../../support/http-agent.js";
+import { adapter } from "../../support/grpc-agent.js";
+import { httpAdapter, rpcAdapter } from "../../support/http-agent.js";
 import { lineOf } from "../../support/say.js";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 import { turns } from "../../support/turns.js";
@@ -73,9 +73,9 @@ export function transportAt(wire: BareWire, port: number): Transport & AsyncDisp
 }
 
 function bareTransport(wire: BareWire, url: string): Transport {
-  if (wire === "json-rpc") return createJsonRpcTransport({ url: `${url}/json-rpc`, face: rpcFace });
-  if (wire === "http-json") return createHttpJsonTransport({ url: `${url}/http-json`, face: httpFace });
-  return createGrpcTransport({ address: url, face });
+  if (wire === "json-rpc") return createJsonRpcTransport({ url: `${url}/json-rpc`, adapter: rpcAdapter });
+  if (wire === "http-json") return createHttpJsonTransport({ url: `${url}/http-json`, adapter: httpAdapter });
+  return createGrpcTransport({ address: url, adapter });
 }
 
 /** How a call ended: with a reply, with the end of its stream, or with an error. */

@@ -4,7 +4,7 @@ import { targetOf } from "../../../src/binding/grpc/address.js";
 import { createGrpcTransport } from "../../../src/binding/grpc/client.js";
 import { operations } from "../../../src/protocol/operations.js";
 import { echo, serviceOf } from "../../support/echo-service.js";
-import { face, grpcAgent } from "../../support/grpc-agent.js";
+import { adapter, grpcAgent } from "../../support/grpc-agent.js";
 import { itemsOf } from "../../support/items.js";
 import { getTask, hello } from "../../support/requests.js";
 
@@ -31,7 +31,11 @@ it("sends its version, headers and binary metadata with each call", async () => 
       },
     ),
   );
-  const client = createGrpcTransport({ address: agent.address, face, headers: { "X-Both": "shared", "x-own": "no" } });
+  const client = createGrpcTransport({
+    address: agent.address,
+    adapter,
+    headers: { "X-Both": "shared", "x-own": "no" },
+  });
   await client.sendMessage(hello, { headers: { "X-Own": "yes", "x-bin": "AQI=" } });
   await client.sendMessage(hello, {});
   client.close();
@@ -46,7 +50,7 @@ it("fails at once when its signal has aborted before", async () => {
 });
 
 it("says unavailable when nobody listens", async () => {
-  const client = createGrpcTransport({ address: "127.0.0.1:1", face });
+  const client = createGrpcTransport({ address: "127.0.0.1:1", adapter });
   await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "unavailable" });
   await expect(itemsOf(client.sendStreamingMessage(hello, {}))).rejects.toMatchObject({ code: "unavailable" });
   client.close();
@@ -59,8 +63,8 @@ it("keeps its time limit against a server that says nothing", async () => {
 });
 
 it("refuses an operation that its version does not have", async () => {
-  const few = { ...face, methods: new Map([...face.methods].slice(0, 1)) };
-  const client = createGrpcTransport({ address: "127.0.0.1:1", face: few });
+  const few = { ...adapter, methods: new Map([...adapter.methods].slice(0, 1)) };
+  const client = createGrpcTransport({ address: "127.0.0.1:1", adapter: few });
   await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "unsupportedOperation" });
   await expect(
     itemsOf(client.subscribeToTask({ $typeName: "lf.a2a.v1.SubscribeToTaskRequest", tenant: "", id: "t" }, {})),
@@ -69,7 +73,7 @@ it("refuses an operation that its version does not have", async () => {
 });
 
 it("has every operation of the table", async () => {
-  const client = createGrpcTransport({ address: "127.0.0.1:1", face });
+  const client = createGrpcTransport({ address: "127.0.0.1:1", adapter });
   expect(new Set(Object.keys(client))).toEqual(new Set([...operations.map(({ name }) => name), "close"]));
   client.close();
 });
@@ -95,14 +99,14 @@ async function broken(bytes: Buffer): Promise<{ address: string } & Disposable> 
 
 it("calls a reply that cannot be read an invalid agent response", async () => {
   using server = await broken(Buffer.from([0x0a, 0xff]));
-  const client = createGrpcTransport({ address: server.address, face });
+  const client = createGrpcTransport({ address: server.address, adapter });
   await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "invalidAgentResponse" });
   client.close();
 });
 
 it("refuses a reply over its limit", async () => {
   using server = await broken(Buffer.alloc(2000));
-  const client = createGrpcTransport({ address: server.address, face, replyMaxBytes: 1000 });
+  const client = createGrpcTransport({ address: server.address, adapter, replyMaxBytes: 1000 });
   await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "contentTooLarge" });
   client.close();
 });

@@ -8,7 +8,7 @@ import { createGrpcTransport, type GrpcTransportOptions } from "../../../src/bin
 import { ConnectionError } from "../../../src/protocol/errors.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
-import { face, grpcAgent } from "../../support/grpc-agent.js";
+import { adapter, grpcAgent } from "../../support/grpc-agent.js";
 import { itemsOf } from "../../support/items.js";
 import { getTask, hello } from "../../support/requests.js";
 import { localTls } from "../../support/tls.js";
@@ -17,8 +17,8 @@ import { bareServer, watched } from "../bare-server.js";
 const trusted = { ca: localTls.cert };
 
 /** What a unary call and a stream fail with. */
-async function failuresOf(options: Omit<GrpcTransportOptions, "face">): Promise<readonly unknown[]> {
-  const client = createGrpcTransport({ face, ...options });
+async function failuresOf(options: Omit<GrpcTransportOptions, "adapter">): Promise<readonly unknown[]> {
+  const client = createGrpcTransport({ adapter, ...options });
   const caught = (error: unknown): unknown => error;
   const failures = [
     await client.getTask(getTask, {}).catch(caught),
@@ -69,7 +69,7 @@ describe("a call that comes to no connection says so", () => {
 
   it("when its own limits end first", async () => {
     await using bare = await bareServer(() => {});
-    const client = createGrpcTransport({ face, address: `127.0.0.1:${bare.port}` });
+    const client = createGrpcTransport({ adapter, address: `127.0.0.1:${bare.port}` });
     await expect(client.getTask(getTask, { timeoutMs: 20 })).rejects.toMatchObject({ code: "deadlineExceeded" });
     const given = new AbortController();
     const call = client.getTask(getTask, { signal: given.signal });
@@ -98,7 +98,7 @@ async function answering(port: number) {
 
 it("finds an agent again that was away", async () => {
   const { port, ...first } = await answering(0);
-  const client = createGrpcTransport({ face, address: `127.0.0.1:${port}` });
+  const client = createGrpcTransport({ adapter, address: `127.0.0.1:${port}` });
   await client.getTask(getTask, {});
   first[Symbol.dispose]();
   // At first the client does not know yet.
@@ -181,7 +181,7 @@ describe("a policy of addresses", () => {
     await using agent = await grpcAgent(service);
     const lookup = async () => addresses;
     const address = `agent.example:${agent.port}`;
-    const client = createGrpcTransport({ face, address, policy: loopback, lookup });
+    const client = createGrpcTransport({ adapter, address, policy: loopback, lookup });
     await client.sendMessage(hello, {});
     client.close();
   });
@@ -194,7 +194,7 @@ describe("a policy of addresses", () => {
       lookup: async () => ["127.0.0.1"],
       tls: trusted,
     });
-    const client = createGrpcTransport({ face, ...at("localhost") });
+    const client = createGrpcTransport({ adapter, ...at("localhost") });
     await client.sendMessage(hello, {});
     client.close();
     expectUnwritten(await failuresOf(at("other.example")), /altnames/);
@@ -232,7 +232,7 @@ describe("a policy of addresses", () => {
     await using first = await grpcAgent(service);
     const answers = [["127.0.0.1"]];
     const lookup = async () => answers.shift() ?? ["10.0.0.7"];
-    const client = createGrpcTransport({ face, address: `a.example:${first.port}`, policy: loopback, lookup });
+    const client = createGrpcTransport({ adapter, address: `a.example:${first.port}`, policy: loopback, lookup });
     await client.sendMessage(hello, {});
     await client.sendMessage(hello, {});
     await first[Symbol.asyncDispose]();

@@ -6,7 +6,7 @@ import { createGrpcServer } from "../../../src/binding/grpc/server.js";
 import { defaultListenerLimits, type RequestListener } from "../../../src/binding/listen/connection.js";
 import { createListener } from "../../../src/binding/listen/listener.js";
 import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
-import { face, grpcAgent } from "../../support/grpc-agent.js";
+import { adapter, grpcAgent } from "../../support/grpc-agent.js";
 import { frame, rawSession } from "../../support/grpc-raw.js";
 import { getOverHttp1, getOverHttp2, http2Session, wireTo } from "../../support/http-calls.js";
 import { itemsOf } from "../../support/items.js";
@@ -64,7 +64,7 @@ it("serves all of them in TLS, by ALPN", async () => {
   await using agent = await grpcAgent(service, { http, tls: localTls });
   const client = createGrpcTransport({
     address: `https://localhost:${agent.port}`,
-    face,
+    adapter,
     tls: { ca: localTls.cert },
   });
   expect(await client.sendMessage(hello, {})).toEqual(echo(hello));
@@ -84,7 +84,7 @@ it("keeps gRPC to itself on a port of its own", async () => {
 });
 
 it("serves gRPC alone over HTTP/2, and says so, when grpc-js cannot be shared", async () => {
-  const grpc = createGrpcServer({ faces: [face], service });
+  const grpc = createGrpcServer({ adapters: [adapter], service });
   const setup: unknown = Reflect.get(grpc.server, "_setupHandlers");
   Object.defineProperty(grpc.server, "_setupHandlers", { value: setup, writable: false });
   const warnings: string[] = [];
@@ -92,7 +92,7 @@ it("serves gRPC alone over HTTP/2, and says so, when grpc-js cannot be shared", 
   const logger = { debug: note, info: note, warn: note, error: note };
   const http2 = await createGrpcEngine({ grpc, http, limits: defaultListenerLimits, logger });
   const listener = await createListener({ host: "127.0.0.1", port: 0, http, http2 });
-  const client = createGrpcTransport({ address: `127.0.0.1:${listener.port}`, face });
+  const client = createGrpcTransport({ address: `127.0.0.1:${listener.port}`, adapter });
   expect(await client.sendMessage(hello, {})).toEqual(echo(hello));
   expect((await getOverHttp1(listener.port, "/a")).body).toBe("1.1 /a");
   const session = await http2Session(listener.port);

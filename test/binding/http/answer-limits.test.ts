@@ -5,7 +5,7 @@ import { createNodeFetch } from "../../../src/binding/fetch/node-fetch.js";
 import { createHttpJsonTransport } from "../../../src/binding/http-json/client.js";
 import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js";
 import type { Fetch } from "../../../src/protocol/fetch.js";
-import { httpBindings, httpFace, rpcFace } from "../../support/http-agent.js";
+import { httpAdapter, httpBindings, rpcAdapter } from "../../support/http-agent.js";
 import { itemsOf } from "../../support/items.js";
 import { validRequest } from "../../support/valid-request.js";
 import { bareServer } from "../bare-server.js";
@@ -18,8 +18,8 @@ const limits = { replyMaxBytes: 10_000, eventMaxLength: 10_000 };
 /** Clients of a URL on connections of their own. */
 function clientsOf(url: string, fetch: Fetch) {
   const clients = {
-    "json-rpc": createJsonRpcTransport({ url, face: rpcFace, fetch, ...limits }),
-    "http-json": createHttpJsonTransport({ url, face: httpFace, fetch, ...limits }),
+    "json-rpc": createJsonRpcTransport({ url, adapter: rpcAdapter, fetch, ...limits }),
+    "http-json": createHttpJsonTransport({ url, adapter: httpAdapter, fetch, ...limits }),
   };
   return (binding: (typeof httpBindings)[number]) => ({
     unary: () => clients[binding].getTask(getTask, {}),
@@ -167,8 +167,8 @@ describe.each(httpBindings)("over %s", (binding) => {
       more();
     });
     const fetch = createNodeFetch();
-    const client = createJsonRpcTransport({ url: peer.url, face: rpcFace, fetch });
-    const other = createHttpJsonTransport({ url: peer.url, face: httpFace, fetch });
+    const client = createJsonRpcTransport({ url: peer.url, adapter: rpcAdapter, fetch });
+    const other = createHttpJsonTransport({ url: peer.url, adapter: httpAdapter, fetch });
     const items = (binding === "json-rpc" ? client : other).sendStreamingMessage(send, {});
     const iterator = items[Symbol.asyncIterator]();
     await iterator.next();

@@ -4,7 +4,7 @@ import { createHttpJsonTransport } from "../../../src/binding/http-json/client.j
 import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
-import { endpointOf, httpFace, rpcFace } from "../../support/http-agent.js";
+import { endpointOf, httpAdapter, rpcAdapter } from "../../support/http-agent.js";
 import { itemsOf } from "../../support/items.js";
 import { maxBytes, measure } from "../../support/measure.js";
 import { validRequest } from "../../support/valid-request.js";
@@ -16,8 +16,8 @@ function inProcess(handle: (request: Request) => Promise<Response>, base = "") {
   const send = (input: string | URL | Request, init?: RequestInit): Promise<Response> =>
     handle(new Request(input, init));
   return [
-    createJsonRpcTransport({ url: `${origin}${base}/json-rpc`, face: rpcFace, fetch: send }),
-    createHttpJsonTransport({ url: `${origin}${base}/http-json`, face: httpFace, fetch: send }),
+    createJsonRpcTransport({ url: `${origin}${base}/json-rpc`, adapter: rpcAdapter, fetch: send }),
+    createHttpJsonTransport({ url: `${origin}${base}/http-json`, adapter: httpAdapter, fetch: send }),
   ];
 }
 

@@ -90,7 +90,7 @@ describe("errors", () => {
   });
 
   it("is refused without a version to speak", () => {
-    expect(() => httpJsonEndpoint({ faces: [], service: serviceOf({}) })).toThrow(TypeError);
+    expect(() => httpJsonEndpoint({ adapters: [], service: serviceOf({}) })).toThrow(TypeError);
   });
 });
 

@@ -223,7 +223,7 @@ describe("versions and extensions", () => {
   });
 
   it("is refused without a version to speak", () => {
-    expect(() => jsonRpcEndpoint({ faces: [], service: serviceOf({}) })).toThrow(TypeError);
+    expect(() => jsonRpcEndpoint({ adapters: [], service: serviceOf({}) })).toThrow(TypeError);
   });
 });
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import {
   createInProcessTransport,
-  type InProcessDoor,
+  type InProcessAdmission,
   type InProcessOptions,
 } from "../../../src/binding/in-process/transport.js";
 import { createTransport } from "../../../src/binding/transport.js";
@@ -169,7 +169,7 @@ it("leaves the handler's stream at the abort of a reader who is at work with an 
 
 it("counts a stream that has ended out of the door, also when nobody reads on", async () => {
   const out = Promise.withResolvers<void>();
-  const door: InProcessDoor = {
+  const admission: InProcessAdmission = {
     versions: ["1.0"],
     authenticate: () => ({ owner: "me" }),
     extensions: () => [],
@@ -182,7 +182,7 @@ it("counts a stream that has ended out of the door, also when nobody reads on", 
         yield itemOf(emptyTask("t", "c"));
       },
     },
-    { door },
+    { admission },
   );
   const items = transport.subscribeToTask(subscribe, {})[Symbol.asyncIterator]();
   await items.next();

@@ -4,14 +4,14 @@ import type { Attempt } from "../../../src/client/interface-client.js";
 import { LastingStream } from "../../../src/client/stream/lasting-stream.js";
 import { emptyTask } from "../../../src/protocol/fold.js";
 import { invokeStream, invokeUnary, operationOf } from "../../../src/protocol/operations.js";
-import { rpcFace } from "../../support/http-agent.js";
+import { rpcAdapter } from "../../support/http-agent.js";
 import { say } from "../../support/say.js";
 import { type ForeignAgent, foreignAgent, hasty } from "./lasting-agent.js";
 import { chunk, status, type Told, taskEvent, told } from "./lasting-events.js";
 
 /** A stream without retries, from an agent that numbers its events. */
 function streamOf({ port }: ForeignAgent, numbers: boolean): Told {
-  const transport = createJsonRpcTransport({ url: `http://127.0.0.1:${port}/json-rpc`, face: rpcFace });
+  const transport = createJsonRpcTransport({ url: `http://127.0.0.1:${port}/json-rpc`, adapter: rpcAdapter });
   const attempt: Attempt = {
     unary: (operation, request, options) => invokeUnary(transport, operation, request, options),
     async open(operation, request, options) {

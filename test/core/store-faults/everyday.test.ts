@@ -1,4 +1,4 @@
-import { describeScenarios } from "./holds.js";
+import { describeScenarios } from "./idempotency-claims.js";
 import { everyday } from "./scenarios.js";
 
 describeScenarios(everyday);

@@ -1,4 +1,4 @@
-import { describeScenarios } from "./holds.js";
+import { describeScenarios } from "./idempotency-claims.js";
 import { hardDays } from "./scenarios.js";
 
 describeScenarios(hardDays);

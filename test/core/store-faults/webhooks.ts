@@ -2,9 +2,9 @@ import type { PushService, PushStore, TaskStore } from "../../../src/core/ports.
 import { type Logger, silentLogger } from "../../../src/protocol/logger.js";
 import { TaskState } from "../../../src/protocol/model.js";
 import { type Adoption, startAdoption } from "../../../src/push/adoption.js";
-import { type Couriers, createCouriers } from "../../../src/push/couriers.js";
 import { defaultPushLimits } from "../../../src/push/limits.js";
-import { createSlots } from "../../../src/push/slots.js";
+import { createSemaphore } from "../../../src/push/semaphore.js";
+import { createWebhookDeliveries, type WebhookDeliveries } from "../../../src/push/webhook-deliveries.js";
 import { memoryPushStore } from "../../../src/store/memory/push-store.js";
 import { v1 } from "../../../src/version/v1.0/v1.js";
 import { around, faultPushStore } from "../../support/fault-store.js";
@@ -58,20 +58,20 @@ export class Webhooks {
     const { clock } = process;
     const instance = instanceOf(process);
     const shared = { store, clock, logger: silentLogger satisfies Logger, instance };
-    const couriers = createCouriers({
+    const deliveries = createWebhookDeliveries({
       ...shared,
       tasks,
       limits: defaultPushLimits,
       everyEvent: false,
-      slots: createSlots(2),
-      faceOf: () => v1.push,
+      semaphore: createSemaphore(2),
+      adapterOf: () => v1.push,
       call: async ({ id }, { body }) => {
         this.#told.set(id, [...(this.#told.get(id) ?? []), body]);
         return { kind: "taken" };
       },
     });
-    const take: Parameters<typeof startAdoption>[0]["take"] = (registration) => couriers.added(registration);
-    return pushOf(stage, { store, couriers, adoption: startAdoption({ ...shared, everyMs: 3000, take }) });
+    const take: Parameters<typeof startAdoption>[0]["take"] = (registration) => deliveries.added(registration);
+    return pushOf(stage, { store, deliveries, adoption: startAdoption({ ...shared, everyMs: 3000, take }) });
   }
 }
 
@@ -79,25 +79,25 @@ function pushOf(
   { listeners }: Stage,
   {
     store,
-    couriers,
+    deliveries,
     adoption,
-  }: { readonly store: PushStore; readonly couriers: Couriers; readonly adoption: Adoption },
+  }: { readonly store: PushStore; readonly deliveries: WebhookDeliveries; readonly adoption: Adoption },
 ): PushOf {
-  const hear = ({ taskId }: { readonly taskId: string }): void => couriers.wake(taskId);
+  const hear = ({ taskId }: { readonly taskId: string }): void => deliveries.wake(taskId);
   listeners.add(hear);
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     listeners.delete(hear);
     adoption.stop();
-    await couriers.drain();
+    await deliveries.drain();
     await adoption.release(2000);
   };
   return {
     service: {
       store,
       check: () => [],
-      added: (registration) => void couriers.added(registration),
-      removed: (taskId, id) => couriers.removed(taskId, id),
+      added: (registration) => void deliveries.added(registration),
+      removed: (taskId, id) => deliveries.removed(taskId, id),
     },
     close() {
       closing ??= close();

@@ -97,7 +97,7 @@ describe("receive", () => {
     await settle();
     held.hold();
     gate.resolve();
-    for (let flight = 0; flight < 4; flight++) {
+    for (let batch = 0; batch < 4; batch++) {
       await settle();
       expect(historyOf(await served.get(taskId))).toEqual(["user: go"]);
       await held.land();

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { reply } from "trivium";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { rpcFace } from "../../support/http-agent.js";
+import { rpcAdapter } from "../../support/http-agent.js";
 import { type HttpLine, httpLine, json } from "../../support/raw-http.js";
 import { expectDetails, expectNoInternals } from "../../support/raw-wire.js";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
@@ -49,7 +49,7 @@ async function post(body: string): Promise<Told> {
   const { error } = reply;
   if (error !== undefined) expectDetails((error as JsonObject)["data"]);
   const idText = /"id":(.*?),"(?:result|error)":/s.exec(answer.text)?.[1];
-  return { id: reply["id"], idText, code: error === undefined ? undefined : rpcFace.readError(error).code };
+  return { id: reply["id"], idText, code: error === undefined ? undefined : rpcAdapter.readError(error).code };
 }
 
 const call = (id: string, method = '"SendMessage"'): string =>

@@ -86,7 +86,7 @@ describe("a path of HTTP+JSON", () => {
   );
 
   it("an id with every kind of escape in it is that id", async () => {
-    const escaped = [...taskId].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join("");
+    const escaped = [...taskId].map((payload) => `%${payload.charCodeAt(0).toString(16)}`).join("");
     expect(JSON.parse((await get(`/http-json/tasks/${escaped}`)).text)).toMatchObject({ id: taskId });
     expect(httpOutcome(await get(`/http-json/tasks/${escaped.replaceAll("%", "%25")}`)).error?.code).toBe(
       "taskNotFound",

@@ -8,16 +8,16 @@ import { documentsOf, maxBytes } from "../../../examples/demo/documents.js";
 import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js";
 import type { CallOptions } from "../../../src/protocol/context.js";
 import { type Operations, operationOf } from "../../../src/protocol/operations.js";
-import type { JsonRpcFace } from "../../../src/version/codec.js";
+import type { JsonRpcAdapter } from "../../../src/version/codec.js";
 import { v1 } from "../../../src/version/v1.0/v1.js";
 
-const face = v1.jsonRpc as JsonRpcFace;
+const adapter = v1.jsonRpc as JsonRpcAdapter;
 let server: Server;
 let transport: Operations<CallOptions>;
 
 beforeAll(async () => {
   server = await serve({ card: analystCard("1.0.0"), agent: textAnalyst, port: 0 });
-  transport = createJsonRpcTransport({ url: server.url, face });
+  transport = createJsonRpcTransport({ url: server.url, adapter });
 });
 
 afterAll(() => server.close());
@@ -50,7 +50,7 @@ const requestOf = (parts: readonly object[], rest: object = {}, configuration: o
 });
 
 async function send(...request: Parameters<typeof requestOf>): Promise<Task> {
-  const codec = face.codec(operationOf("sendMessage"));
+  const codec = adapter.codec(operationOf("sendMessage"));
   const read = codec.readRequest(JSON.parse(JSON.stringify(requestOf(...request))));
   const answer = await transport.sendMessage(read as Parameters<typeof transport.sendMessage>[0], {});
   return (JSON.parse(JSON.stringify(codec.writeReply(answer, read))) as { readonly task: Task }).task;
@@ -136,7 +136,9 @@ describe("the text analyst", () => {
 
   it("streams the report section by section", async () => {
     const operation = operationOf("sendStreamingMessage");
-    const request = face.codec(operation).readRequest(JSON.parse(JSON.stringify(requestOf([{ text: "One. Two." }]))));
+    const request = adapter
+      .codec(operation)
+      .readRequest(JSON.parse(JSON.stringify(requestOf([{ text: "One. Two." }]))));
     const seen: unknown[] = [];
     for await (const { response } of transport.sendStreamingMessage(
       request as Parameters<typeof transport.sendStreamingMessage>[0],

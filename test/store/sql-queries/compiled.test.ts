@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openPostgres } from "../../../src/store/postgres/database.js";
 import { compiled, compiledBy, type Params } from "../../../src/store/sql/compiled.js";
-import { inTransaction, type Place } from "../../../src/store/sql/dialect.js";
+import { type DbContext, inTransaction } from "../../../src/store/sql/dialect.js";
 import { pageFor } from "../../../src/store/sql/queries/list.js";
 import { openBackend } from "./database.js";
 import { alice, appendRow, taskRow } from "./rows.js";
@@ -18,7 +18,7 @@ afterEach(() => opened.backend.close());
 /** A statement over the instances, and how often it has been built. */
 function countedStatement() {
   const counted = { builds: 0 };
-  const statement = compiled(({ db, dialect }: Place, { name }: Params<{ readonly name: string }>) => {
+  const statement = compiled(({ db, dialect }: DbContext, { name }: Params<{ readonly name: string }>) => {
     counted.builds += 1;
     return db
       .selectFrom("trivium_instances")
@@ -34,7 +34,8 @@ describe("a compiled statement", () => {
     await opened.backend.renew("here", 10);
     await opened.backend.renew("there", 10);
     const found = [];
-    for (const name of ["here", "there", "nowhere"]) found.push((await statement.first(opened.place, { name }))?.name);
+    for (const name of ["here", "there", "nowhere"])
+      found.push((await statement.first(opened.context, { name }))?.name);
     expect(found).toEqual(["here", "there", undefined]);
     expect(counted.builds).toBe(1);
   });
@@ -42,16 +43,16 @@ describe("a compiled statement", () => {
   it("asks the clock at each run", async () => {
     const { statement } = countedStatement();
     await opened.backend.renew("here", 10);
-    const first = await statement.first(opened.place, { name: "here" });
+    const first = await statement.first(opened.context, { name: "here" });
     now = 2_000;
-    const second = await statement.first(opened.place, { name: "here" });
+    const second = await statement.first(opened.context, { name: "here" });
     expect([first?.now, second?.now]).toEqual([1_000, 2_000]);
   });
 
   it("is built for each database in its own words", async () => {
     const { counted, statement } = countedStatement();
     const { db, dialect, backend } = openPostgres({ url: "postgres://nobody@127.0.0.1:1/none" });
-    expect(statement.textFor(opened.place)).toContain('"name" = ?');
+    expect(statement.textFor(opened.context)).toContain('"name" = ?');
     expect(statement.textFor({ db, dialect })).toContain('"name" = $1');
     expect(counted.builds).toBe(2);
     await backend.close();
@@ -63,22 +64,22 @@ describe("a compiled statement", () => {
     );
     await opened.backend.create(taskRow("a"));
     await opened.backend.create(taskRow("b"));
-    expect(await free.write(opened.place, { holder: "here" })).toBe(2);
-    expect(await free.write(opened.place, { holder: "here" })).toBe(0);
+    expect(await free.write(opened.context, { holder: "here" })).toBe(2);
+    expect(await free.write(opened.context, { holder: "here" })).toBe(0);
   });
 
   it("gives a column that its table got after the first run", async () => {
     const all = compiled(({ db }) => db.selectFrom("trivium_instances").selectAll());
     await opened.backend.renew("here", 10);
-    expect(await all.all(opened.place, {})).toEqual([{ name: "here", expires_at: 1_010 }]);
+    expect(await all.all(opened.context, {})).toEqual([{ name: "here", expires_at: 1_010 }]);
     opened.database.exec("alter table trivium_instances add column note text not null default 'new'");
-    expect(await all.all(opened.place, {})).toEqual([{ name: "here", expires_at: 1_010, note: "new" }]);
+    expect(await all.all(opened.context, {})).toEqual([{ name: "here", expires_at: 1_010, note: "new" }]);
   });
 
   it("refuses an argument that SQLite has no form for", async () => {
     const { statement } = countedStatement();
     const args = JSON.parse('{"name":{}}');
-    await expect(statement.first(opened.place, args)).rejects.toThrow(
+    await expect(statement.first(opened.context, args)).rejects.toThrow(
       "a parameter is null, a number, a string or bytes",
     );
   });
@@ -94,7 +95,7 @@ describe("a statement that runs while a transaction is open", () => {
     const begun = new Promise<void>((resolve) => {
       began = resolve;
     });
-    const failing = inTransaction(opened.place, async (within) => {
+    const failing = inTransaction(opened.context, async (within) => {
       await sql`insert into trivium_instances values ('inside', 1)`.execute(within.db);
       began();
       await undone;
@@ -103,12 +104,12 @@ describe("a statement that runs while a transaction is open", () => {
     await begun;
     const renewed = opened.backend.renew("outside", 10);
     const { statement } = countedStatement();
-    const seen = statement.first(opened.place, { name: "inside" });
+    const seen = statement.first(opened.context, { name: "inside" });
     undo();
     await expect(failing).rejects.toThrow("undone");
     await renewed;
     expect(await seen).toBeUndefined();
-    expect(await statement.first(opened.place, { name: "outside" })).toMatchObject({ name: "outside" });
+    expect(await statement.first(opened.context, { name: "outside" })).toMatchObject({ name: "outside" });
   });
 
   it("is undone with it from within", async () => {
@@ -116,13 +117,13 @@ describe("a statement that runs while a transaction is open", () => {
       db.insertInto("trivium_instances").values({ name, expires_at: 5_000 }),
     );
     const { statement } = countedStatement();
-    const failing = inTransaction(opened.place, async (within) => {
+    const failing = inTransaction(opened.context, async (within) => {
       await add.write(within, { name: "inside" });
       expect(await statement.first(within, { name: "inside" })).toBeDefined();
       throw new Error("undone");
     });
     await expect(failing).rejects.toThrow("undone");
-    expect(await statement.first(opened.place, { name: "inside" })).toBeUndefined();
+    expect(await statement.first(opened.context, { name: "inside" })).toBeUndefined();
   });
 });
 

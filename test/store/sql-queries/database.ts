@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { Kysely } from "kysely";
-import type { Place } from "../../../src/store/sql/dialect.js";
+import type { DbContext } from "../../../src/store/sql/dialect.js";
 import { createKyselyBackend } from "../../../src/store/sql/kysely-backend.js";
 import type { Database } from "../../../src/store/sql/schema.js";
 import { sqliteDialect } from "../../../src/store/sqlite/dialect.js";
@@ -13,15 +13,15 @@ export function openDatabase(path = ":memory:", now: () => number = Date.now) {
   database.exec("pragma busy_timeout = 10000");
   const connection = createSqliteConnection(database);
   const db = new Kysely<Database>({ dialect: kyselyDialect(connection) });
-  const place: Place = { db, dialect: sqliteDialect(now, connection) };
-  return { database, connection, db, place };
+  const context: DbContext = { db, dialect: sqliteDialect(now, connection) };
+  return { database, connection, db, context };
 }
 
 /** The same, as a backend that has not been opened. */
 export function openUnopened(path = ":memory:", now: () => number = Date.now) {
   const opened = openDatabase(path, now);
-  const { connection, db, place } = opened;
-  const backend = createKyselyBackend({ db, dialect: place.dialect, hot: createHotPath(connection, now) });
+  const { connection, db, context } = opened;
+  const backend = createKyselyBackend({ db, dialect: context.dialect, hot: createHotPath(connection, now) });
   return { ...opened, backend };
 }
 

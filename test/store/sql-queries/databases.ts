@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { openPostgres } from "../../../src/store/postgres/database.js";
-import type { Place } from "../../../src/store/sql/dialect.js";
+import type { DbContext } from "../../../src/store/sql/dialect.js";
 import { migrations, schemaTable } from "../../../src/store/sql/migrations.js";
 import type { Backend } from "../../../src/store/sql/rows.js";
 import { hasPostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
@@ -8,7 +8,7 @@ import { openUnopened } from "./database.js";
 
 /** A database of one of the two kinds, with a backend that has not been opened. */
 export interface TestDatabase {
-  readonly place: Place;
+  readonly context: DbContext;
   readonly backend: Backend;
 }
 
@@ -43,14 +43,14 @@ export function databaseKinds(): readonly DatabaseKind[] {
       async make(now) {
         if (server === undefined) throw new Error("PostgreSQL has not been started");
         const { db, dialect, backend } = openPostgres({ url: await server.createDatabase() }, now);
-        return { place: { db, dialect }, backend };
+        return { context: { db, dialect }, backend };
       },
     },
   ];
 }
 
 /** The tables as a release has left them that knew no more than so many steps. */
-export async function migrateUpTo({ db, dialect }: Place, version: number): Promise<void> {
+export async function migrateUpTo({ db, dialect }: DbContext, version: number): Promise<void> {
   await schemaTable(db, dialect).execute();
   for (const step of migrations.slice(0, version)) {
     for (const statement of step.statements(db, dialect)) await statement.execute();
@@ -59,6 +59,6 @@ export async function migrateUpTo({ db, dialect }: Place, version: number): Prom
 }
 
 /** All rows that the text gives. */
-export async function rowsOf<T>({ db }: Place, text: string): Promise<readonly T[]> {
+export async function rowsOf<T>({ db }: DbContext, text: string): Promise<readonly T[]> {
   return (await sql.raw<T>(text).execute(db)).rows;
 }

@@ -63,11 +63,11 @@ describe("the hot path of SQLite", () => {
   });
 
   it("is a part of the transaction that it is called in, and goes with it", async () => {
-    const { backend, db, place, connection } = opened;
+    const { backend, db, context, connection } = opened;
     const { key } = await backend.create(taskRow("t"));
     const undone = db.transaction().execute(async (transaction) => {
       const hot = createHotPath(connection, () => now);
-      const within = createKyselyBackend({ db: transaction, dialect: place.dialect, hot });
+      const within = createKyselyBackend({ db: transaction, dialect: context.dialect, hot });
       await within.create(taskRow("u"));
       expect(await within.append(appendRow({ key, epoch: 1, seq: 1 }))).toBe("stored");
       const entry = { id: "e", kind: "cancel" as const, format: 1, bytes: new Uint8Array() };
@@ -97,16 +97,16 @@ describe("the counters", () => {
         const places = new Map<number, { key: number; epoch: number; seq: number; state: number }>();
         for (const { task, owner, state, end, prune } of steps) {
           now += 1;
-          const place = places.get(task);
+          const context = places.get(task);
           const change = { status: { state, time: now }, end: end ? { inboxPut: 0 } : undefined };
-          if (place === undefined) {
+          if (context === undefined) {
             const row = taskRow(`${task} at ${now}`, { scope: { tenant: "", owner }, ...change });
             places.set(task, { ...(await backend.create(row)), state });
-          } else if (!isTerminal(place.state)) {
-            const stale = appendRow({ ...place, seq: place.seq + 7 }, change);
+          } else if (!isTerminal(context.state)) {
+            const stale = appendRow({ ...context, seq: context.seq + 7 }, change);
             expect(await backend.append(stale)).toBe<AppendResult>("fenced");
-            expect(await backend.append(appendRow(place, change))).toBe<AppendResult>("stored");
-            places.set(task, { ...place, seq: place.seq + 1, state });
+            expect(await backend.append(appendRow(context, change))).toBe<AppendResult>("stored");
+            places.set(task, { ...context, seq: context.seq + 1, state });
           } else {
             places.delete(task);
           }

@@ -42,16 +42,16 @@ const step = fc.record({
 function writesOf(steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[]): HotWrite[] {
   const places = new Map<number, { key: number; epoch: number; seq: number }>();
   return steps.map(({ task, owner, state, time, end, snapshot, stale }): HotWrite => {
-    const place = places.get(task);
+    const context = places.get(task);
     const status = state === undefined ? undefined : { state, time };
     const body = { end: end ? { inboxPut: 0 } : undefined, snapshot: snapshot ? { ...logRow(1) } : undefined };
-    if (place === undefined) {
+    if (context === undefined) {
       places.set(task, { key: places.size + 1, epoch: 1, seq: 1 });
       const scope = { tenant: "", owner };
       return { kind: "create", row: taskRow(`t${task}`, { scope, ...body, ...(status && { status }) }) };
     }
-    const row = appendRow({ ...place, seq: place.seq + (stale ? 3 : 0) }, { status, ...body });
-    if (!stale) places.set(task, { ...place, seq: place.seq + 1 });
+    const row = appendRow({ ...context, seq: context.seq + (stale ? 3 : 0) }, { status, ...body });
+    if (!stale) places.set(task, { ...context, seq: context.seq + 1 });
     return { kind: "append", row };
   });
 }
@@ -68,12 +68,12 @@ describe("writes of a group", () => {
           const group = writes.slice(at, at + length);
           at += length;
           const results = await together.hot.run(group);
-          for (const [place, write] of group.entries()) {
+          for (const [context, write] of group.entries()) {
             const one =
               write.kind === "append"
                 ? await alone.backend.append(write.row)
                 : await alone.backend.create(write.row).then(({ key, holderLive }) => ({ key, holderLive }));
-            expect(results[place]).toEqual(typeof one === "string" ? one : expect.objectContaining(one));
+            expect(results[context]).toEqual(typeof one === "string" ? one : expect.objectContaining(one));
           }
         }
         expect(contents(together)).toEqual(contents(alone));

@@ -42,70 +42,70 @@ async function migratingProcess(sql: string) {
 
 describe("migrations", () => {
   it("make the tables in an empty database, and nothing in one that has them", async () => {
-    const { place, database } = openDatabase(path);
-    expect(await schemaStatus(place)).toMatchObject({
+    const { context, database } = openDatabase(path);
+    expect(await schemaStatus(context)).toMatchObject({
       version: 0,
       latest: 2,
       pending: [{ version: 1 }, { version: 2 }],
     });
-    expect(await migrate(place)).toBe(0);
+    expect(await migrate(context)).toBe(0);
     const schema = schemaOf(database);
     expect(schema.length).toBeGreaterThan(15);
-    expect(await migrate(place)).toBe(2);
+    expect(await migrate(context)).toBe(2);
     expect(schemaOf(database)).toEqual(schema);
-    expect(await schemaStatus(place)).toEqual({ version: 2, latest: 2, pending: [] });
-    await place.db.destroy();
+    expect(await schemaStatus(context)).toEqual({ version: 2, latest: 2, pending: [] });
+    await context.db.destroy();
   });
 
   it("leave the tables of others alone", async () => {
-    const { place, database } = openDatabase(path);
+    const { context, database } = openDatabase(path);
     database.exec("create table tasks (title text); insert into tasks values ('mine')");
-    await migrate(place);
+    await migrate(context);
     expect(database.prepare("select title from tasks").all()).toMatchObject([{ title: "mine" }]);
-    await place.db.destroy();
+    await context.db.destroy();
   });
 
   it("wait for another process that is at them, and do nothing after it", async () => {
-    const { place, database } = openDatabase(path);
-    const { text, stopped } = await migratingProcess(migrationSql(place));
+    const { context, database } = openDatabase(path);
+    const { text, stopped } = await migratingProcess(migrationSql(context));
     expect(text).toBe("begun");
-    expect(await schemaStatus(place)).toMatchObject({ version: 0 });
-    expect(await migrate(place)).toBe(2);
+    expect(await schemaStatus(context)).toMatchObject({ version: 0 });
+    expect(await migrate(context)).toBe(2);
     expect(database.prepare("select version from trivium_schema").all()).toEqual([{ version: 1 }, { version: 2 }]);
     expect(await stopped).toBe(0);
-    await place.db.destroy();
+    await context.db.destroy();
   });
 
   it("leave nothing behind when a step fails", async () => {
-    const { place, database } = openDatabase(path);
+    const { context, database } = openDatabase(path);
     database.exec("create table trivium_periods (mine text)");
     const before = schemaOf(database);
-    await expect(migrate(place)).rejects.toThrow("trivium_periods");
+    await expect(migrate(context)).rejects.toThrow("trivium_periods");
     expect(schemaOf(database)).toEqual(before);
-    await place.db.destroy();
+    await context.db.destroy();
   });
 
   it("refuse a database that a newer release has made, and leave it as it is", async () => {
-    const { place, database } = openDatabase(path);
-    await migrate(place);
+    const { context, database } = openDatabase(path);
+    await migrate(context);
     database.exec("insert into trivium_schema values (7, 0)");
     const sentence = "the database has schema 7, this release knows up to 2: use a newer release of trivium";
-    await expect(migrate(place)).rejects.toThrow(sentence);
-    expect(await schemaStatus(place)).toEqual({ version: 7, latest: 2, pending: [] });
-    await place.db.destroy();
+    await expect(migrate(context)).rejects.toThrow(sentence);
+    expect(await schemaStatus(context)).toEqual({ version: 7, latest: 2, pending: [] });
+    await context.db.destroy();
   });
 
   it("are the same when their text is executed by hand", async () => {
-    const { place, database } = openDatabase(path);
-    const text = migrationSql(place);
-    await migrate(place);
+    const { context, database } = openDatabase(path);
+    const text = migrationSql(context);
+    await migrate(context);
     const byHand = new DatabaseSync(join(folder, "by-hand.db"));
     byHand.exec(text);
     expect(schemaOf(byHand)).toEqual(schemaOf(database));
     const other = openDatabase(join(folder, "by-hand.db"));
-    expect(await migrate(other.place)).toBe(2);
-    expect(migrationSql(place, 2)).toBe("");
+    expect(await migrate(other.context)).toBe(2);
+    expect(migrationSql(context, 2)).toBe("");
     byHand.close();
-    await Promise.all([place, other.place].map(({ db }) => db.destroy()));
+    await Promise.all([context, other.context].map(({ db }) => db.destroy()));
   });
 });

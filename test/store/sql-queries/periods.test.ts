@@ -22,15 +22,15 @@ for (const { name, skipped, start, stop, make } of databaseKinds()) {
     afterEach(() => database.backend.close());
 
     it("are made of the tasks of a database that had none", async () => {
-      const { place, backend } = database;
-      await migrateUpTo(place, 1);
+      const { context, backend } = database;
+      await migrateUpTo(context, 1);
       const times = Array.from({ length: 60 }, (_, index) => 900 * periodMs + index * 70_000);
       const head = (time: number, index: number) => {
         const owner = index % 5 === 0 ? "bob" : "alice";
         return `('t${index}', '', '${owner}', 'c', 'i', '1.0', '', ${1 + (index % 3)}, ${time})`;
       };
       const columns = "id, tenant, owner, context_id, incarnation, version, holder, state, status_time";
-      await rowsOf(place, `insert into trivium_tasks (${columns}) values ${times.map(head).join(", ")}`);
+      await rowsOf(context, `insert into trivium_tasks (${columns}) values ${times.map(head).join(", ")}`);
       await backend.open();
       for (const since of [...times, 0, 900 * periodMs + 1, 901 * periodMs, 901 * periodMs - 1, now]) {
         const found = times.filter((time, index) => time >= since && index % 5 !== 0);
@@ -41,7 +41,7 @@ for (const { name, skipped, start, stop, make } of databaseKinds()) {
     });
 
     it("are one row for each period, owner and state once a period is an hour old, and none that is zero", async () => {
-      const { place, backend } = database;
+      const { context, backend } = database;
       await backend.open();
       const began = now;
       for (let index = 0; index < 6; index += 1) {
@@ -51,13 +51,13 @@ for (const { name, skipped, start, stop, make } of databaseKinds()) {
       }
       const text = "select period, state, shard, count from trivium_periods order by period, state, shard";
       now = began + hour;
-      const before = await rowsOf(place, text);
+      const before = await rowsOf(context, text);
       expect(await backend.prune(keep, 100)).toMatchObject({ more: false });
-      expect(await rowsOf(place, text)).toEqual(before);
+      expect(await rowsOf(context, text)).toEqual(before);
       now = began + 2 * periodMs + hour;
       // A row at a time.
       while ((await backend.prune(keep, 1)).more);
-      expect(await rowsOf(place, text)).toEqual([
+      expect(await rowsOf(context, text)).toEqual([
         { period: 1_000, state: completed, shard: "", count: 3 },
         { period: 1_001, state: submitted, shard: "", count: 1 },
         { period: 1_001, state: completed, shard: "", count: 2 },
@@ -65,7 +65,7 @@ for (const { name, skipped, start, stop, make } of databaseKinds()) {
     });
 
     it("go when the tasks of an old period are dropped, and come again when one returns to its state", async () => {
-      const { place, backend } = database;
+      const { context, backend } = database;
       await backend.open();
       const { key } = await backend.create(taskRow("stays", { status: { state: working, time: now } }));
       const { key: old } = await backend.create(taskRow("goes", { status: { state: working, time: now } }));
@@ -74,18 +74,18 @@ for (const { name, skipped, start, stop, make } of databaseKinds()) {
       now += 2 * hour;
       expect(await backend.prune({ ...keep, tasksMs: hour }, 100)).toMatchObject({ tasks: 1 });
       expect((await backend.list(alice, { limit: 1, since })).total).toBe(1);
-      expect(await rowsOf(place, "select period, state, shard, count from trivium_periods")).toEqual([
+      expect(await rowsOf(context, "select period, state, shard, count from trivium_periods")).toEqual([
         { period: 1_000, state: working, shard: "", count: 1 },
       ]);
       await backend.append(appendRow({ key, epoch: 1, seq: 1 }, { status: { state: submitted, time: now } }));
       const total = async (from: number) => (await backend.list(alice, { limit: 1, since: from })).total;
       expect([await total(since), await total(since + periodMs), await total(now + 1)]).toEqual([1, 1, 0]);
       await backend.prune(keep, 100);
-      expect(await rowsOf(place, "select period from trivium_periods where period = 1000")).toEqual([]);
+      expect(await rowsOf(context, "select period from trivium_periods where period = 1000")).toEqual([]);
     });
 
     it("say with every list what there is, whatever was written, refused, dropped and folded", async () => {
-      const { place, backend } = database;
+      const { context, backend } = database;
       await backend.open();
       await fc.assert(
         fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
@@ -101,7 +101,7 @@ for (const { name, skipped, start, stop, make } of databaseKinds()) {
           const real = `select tenant, owner, status_time / ${periodMs}, state, count(*) from trivium_tasks group by 1, 2, 3, 4`;
           const wrong = `select * from (${sums} having sum(count) <> 0) s except ${real}`;
           const missing = `${real} except ${sums}`;
-          expect([await rowsOf(place, wrong), await rowsOf(place, missing)]).toEqual([[], []]);
+          expect([await rowsOf(context, wrong), await rowsOf(context, missing)]).toEqual([[], []]);
         }),
         { numRuns: name === "SQLite" ? 60 : 25 },
       );
@@ -137,7 +137,7 @@ class Counted {
   }
 
   async take({ task, owner, state, behind, withStatus, besides }: Step): Promise<void> {
-    const { backend, place } = this.#database;
+    const { backend, context } = this.#database;
     const time = this.#now() - behind;
     const known = this.#places.get(task);
     const end = isTerminal(state) ? { inboxPut: 0 } : undefined;
@@ -154,15 +154,15 @@ class Counted {
       this.#places.set(task, { ...known, seq: known.seq + 1, state: withStatus ? state : known.state });
     }
     if (besides === "prune") await backend.prune({ ...keep, tasksMs: periodMs }, 3);
-    if (besides === "fold") await foldPeriods(place, 2);
+    if (besides === "fold") await foldPeriods(context, 2);
   }
 
   async compare({ since, state }: { readonly since: number; readonly state: number | undefined }): Promise<void> {
-    const { backend, place } = this.#database;
+    const { backend, context } = this.#database;
     for (const owner of ["alice", "bob"]) {
       const inState = state === undefined ? "" : `and state = ${state}`;
       const text = `select count(*) as n from trivium_tasks where owner = '${owner}' and status_time >= ${since} ${inState}`;
-      const [row] = await rowsOf<{ n: number }>(place, text);
+      const [row] = await rowsOf<{ n: number }>(context, text);
       const { total } = await backend.list({ tenant: "", owner }, { limit: 2, since, state });
       expect(total).toBe(row?.n);
     }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ListQuery } from "../../../src/core/ports.js";
-import type { Place } from "../../../src/store/sql/dialect.js";
+import type { DbContext } from "../../../src/store/sql/dialect.js";
 import { due, orphaned } from "../../../src/store/sql/queries/instances.js";
 import { countFor, pageFor } from "../../../src/store/sql/queries/list.js";
 import { adoptable } from "../../../src/store/sql/queries/push.js";
@@ -15,8 +15,8 @@ beforeAll(async () => {
 afterAll(() => opened.backend.close());
 
 /** The steps of the plan, in the words of SQLite. */
-function planOf(statement: { textFor(place: Place): string }): string[] {
-  const rows = opened.database.prepare(`explain query plan ${statement.textFor(opened.place)}`).all();
+function planOf(statement: { textFor(context: DbContext): string }): string[] {
+  const rows = opened.database.prepare(`explain query plan ${statement.textFor(opened.context)}`).all();
   return rows.map(({ detail }) => String(detail));
 }
 

@@ -16,10 +16,10 @@ export function taskRow(id: string, changes: Partial<NewTaskRow> = {}): NewTaskR
 
 /** One record behind a place. */
 export function appendRow(
-  place: Pick<AppendRow, "key" | "epoch" | "seq">,
+  context: Pick<AppendRow, "key" | "epoch" | "seq">,
   changes: Partial<AppendRow> = {},
 ): AppendRow {
-  const { key, epoch, seq } = place;
+  const { key, epoch, seq } = context;
   const body = { log: logRow(seq + 1), status: undefined, snapshot: undefined, end: undefined, claim: undefined };
   return { key, epoch, seq, ...body, takes: [], turnSeq: 0, ...changes };
 }

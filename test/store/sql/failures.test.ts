@@ -31,8 +31,8 @@ function large(seq: number): LogRecord {
 }
 
 /** Appends until the store refuses; gives the head that was acknowledged last, and why no more was written. */
-async function fill(store: Store, born: Head): Promise<{ readonly head: Head; readonly error: unknown }> {
-  let head = born;
+async function fill(store: Store, inserted: Head): Promise<{ readonly head: Head; readonly error: unknown }> {
+  let head = inserted;
   for (;;) {
     try {
       expect(await store.append(appendTo(head, { records: [large(head.seq + 1)] }))).toBe("stored");

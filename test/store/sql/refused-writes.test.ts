@@ -60,9 +60,9 @@ describe.each(Object.entries(refusing))("on %s", (name, make) => {
       store.create(newTask({ contextId: "refused" })),
       ...Array.from({ length: 9 }, () => store.create(newTask())),
     ]);
-    const refused = results.flatMap(({ status }, place) => (status === "rejected" ? [place] : []));
+    const refused = results.flatMap(({ status }, context) => (status === "rejected" ? [context] : []));
     expect(refused).toEqual([others.length, others.length + 10]);
-    for (const place of refused) expect(results[place]).toMatchObject({ reason: { failure: "other" } });
+    for (const context of refused) expect(results[context]).toMatchObject({ reason: { failure: "other" } });
     expect((await store.list(alice, { limit: 1 })).total).toBe(6 + 18);
     expect((await store.head(alice, first.id))?.seq).toBe(1);
     const heads = await store.heads(others.map(({ key }) => key));

@@ -32,10 +32,10 @@ describe("a file of SQLite", () => {
   it("holds tasks, with all that belongs to them, when it is opened again", async () => {
     const path = `${await temporaryFolder()}/made/on/the/way/tasks.db`;
     const head = await inFile(path, async (store) => {
-      const born = await store.create(newTask({ id: "kept", name: "trip" }));
-      await store.append(appendTo(born, { records: events(1, 3), ...status(TaskState.WORKING, 2_000, 4) }));
-      await store.put(born.key, entry("waits"), 16);
-      return headOf(store, born);
+      const inserted = await store.create(newTask({ id: "kept", name: "trip" }));
+      await store.append(appendTo(inserted, { records: events(1, 3), ...status(TaskState.WORKING, 2_000, 4) }));
+      await store.put(inserted.key, entry("waits"), 16);
+      return headOf(store, inserted);
     });
     await inFile(path, async (store) => {
       expect(await store.head(alice, "kept")).toEqual(head);

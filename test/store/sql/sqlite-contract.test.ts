@@ -8,13 +8,13 @@ import { createTestClock } from "../../../src/testing/test-clock.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 /** A store in a file of the test, in the thread of the database or in this one, which starts quicker. */
-function sqliteIn(place: "worker" | "here") {
+function sqliteIn(context: "worker" | "here") {
   return async () => {
     const clock = createTestClock();
     const path = `${await temporaryFolder()}/tasks.db`;
     const options = { path, synchronous: "NORMAL", clock } as const;
     const store =
-      place === "worker" ? sqliteStore(options) : createSqlStore(localSqliteBackend(options, clock.now), { clock });
+      context === "worker" ? sqliteStore(options) : createSqlStore(localSqliteBackend(options, clock.now), { clock });
     return { store, advance: (ms: number) => clock.advance(ms) };
   };
 }
@@ -32,9 +32,9 @@ describe("the task store in a file of SQLite with a thread of its own", () => {
   for (const { name, run } of tests) it(name, run);
 });
 
-describe.each(["worker", "here"] as const)("the push store in a file of SQLite, in the thread: %s", (place) => {
+describe.each(["worker", "here"] as const)("the push store in a file of SQLite, in the thread: %s", (context) => {
   const make = async () => {
-    const { store: tasks, advance } = await sqliteIn(place)();
+    const { store: tasks, advance } = await sqliteIn(context)();
     const { push } = tasks;
     if (push === undefined) throw new Error("the store has no place for push configurations");
     return { store: push, tasks, advance };

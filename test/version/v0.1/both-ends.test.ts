@@ -41,7 +41,7 @@ beforeAll(async () => {
   served = await startAgent("json-rpc", { agent });
   const { jsonRpc } = createV01();
   if (jsonRpc === undefined) throw new TypeError("version 0.1 has no JSON-RPC");
-  operations = createJsonRpcTransport({ url: served.server.url, face: jsonRpc });
+  operations = createJsonRpcTransport({ url: served.server.url, adapter: jsonRpc });
 });
 
 afterAll(() => served[Symbol.asyncDispose]());

@@ -4,7 +4,7 @@ import { createTransport } from "../../../src/binding/transport.js";
 import { artifact } from "../../../src/protocol/events.js";
 import { SubscribeToTaskRequestSchema, type Task, TaskSchema, TaskState } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
-import { callOldest } from "../../../src/version/v0.1/calls.js";
+import { callV01 } from "../../../src/version/v0.1/calls.js";
 import { itemsOf } from "../../support/items.js";
 import { type ForeignCall, foreignAgent } from "./foreign-agent.js";
 import { message } from "./messages.js";
@@ -116,7 +116,7 @@ describe("a subscription", () => {
       await asked.promise;
       yield chunkItem("late");
     }
-    const transport = callOldest(createTransport({ unary: () => asked.promise, stream: () => events() }));
+    const transport = callV01(createTransport({ unary: () => asked.promise, stream: () => events() }));
     const stream = transport.subscribeToTask(subscription, {})[Symbol.asyncIterator]();
     const first = stream.next();
     await early.promise;

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createTransport } from "../../../src/binding/transport.js";
 import { GetTaskRequestSchema, TaskState } from "../../../src/protocol/model.js";
 import { invokeUnary, operationOf, type RequestOf } from "../../../src/protocol/operations.js";
-import { callOldest } from "../../../src/version/v0.1/calls.js";
+import { callV01 } from "../../../src/version/v0.1/calls.js";
 import { foreignAgent } from "./foreign-agent.js";
 import { message } from "./messages.js";
 
@@ -87,7 +87,7 @@ describe("a send", () => {
     const reason = new Error("enough");
     await using agent = await foreignAgent(({ result }) => result({ id: "t", status: state("working") }));
     // The pause is the real one: it is cut short.
-    const transport = callOldest(
+    const transport = callV01(
       createTransport({
         unary: async (operation, request, options) => {
           const reply = await invokeUnary(agent.operations, operation, { ...request, ...message({}, true) }, options);

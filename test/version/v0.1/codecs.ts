@@ -1,18 +1,18 @@
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import { GetTaskRequestSchema, type Part, PartSchema, type Task, TaskSchema } from "../../../src/protocol/model.js";
 import { type OperationName, operationOf } from "../../../src/protocol/operations.js";
-import type { JsonRpcFace, OperationCodec } from "../../../src/version/codec.js";
+import type { JsonRpcAdapter, OperationCodec } from "../../../src/version/codec.js";
 import { createV01 } from "../../../src/version/v0.1/v01.js";
 
 /** JSON-RPC of 0.1. */
-export const face: JsonRpcFace = createV01().jsonRpc ?? missing();
+export const adapter: JsonRpcAdapter = createV01().jsonRpc ?? missing();
 
 function missing(): never {
   throw new TypeError("version 0.1 has no JSON-RPC");
 }
 
 export function codecOf(name: OperationName): OperationCodec {
-  return face.codec(operationOf(name));
+  return adapter.codec(operationOf(name));
 }
 
 /** For replies to which it makes no difference what was asked. */

@@ -4,8 +4,8 @@ import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js"
 import type { Clock } from "../../../src/protocol/async/clock.js";
 import type { CallOptions } from "../../../src/protocol/context.js";
 import type { Operations } from "../../../src/protocol/operations.js";
-import type { JsonRpcFace } from "../../../src/version/codec.js";
-import { callOldest } from "../../../src/version/v0.1/calls.js";
+import type { JsonRpcAdapter } from "../../../src/version/codec.js";
+import { callV01 } from "../../../src/version/v0.1/calls.js";
 import { createV01 } from "../../../src/version/v0.1/v01.js";
 import { serveHttp } from "../../support/http-agent.js";
 
@@ -57,15 +57,15 @@ export async function foreignAgent(answer: (call: ForeignCall) => void): Promise
     url: running.url,
     heard,
     pauses,
-    operations: createJsonRpcTransport({ url: running.url, face: faceWith(clock) }),
+    operations: createJsonRpcTransport({ url: running.url, adapter: adapterWith(clock) }),
     [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
   };
 }
 
-function faceWith(clock: Clock): JsonRpcFace {
+function adapterWith(clock: Clock): JsonRpcAdapter {
   const { jsonRpc } = createV01();
   if (jsonRpc === undefined) throw new TypeError("version 0.1 has no JSON-RPC");
-  return { ...jsonRpc, call: (transport) => callOldest(transport, clock) };
+  return { ...jsonRpc, call: (transport) => callV01(transport, clock) };
 }
 
 function callOf(response: ServerResponse, call: Pick<ForeignCall, "id" | "method" | "params">): ForeignCall {

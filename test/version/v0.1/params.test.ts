@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { Role, type SendMessageRequest } from "../../../src/protocol/model.js";
 import { operationOf } from "../../../src/protocol/operations.js";
 import { messageJson } from "./arbitrary.js";
-import { anyRequest, codecOf, face } from "./codecs.js";
+import { adapter, anyRequest, codecOf } from "./codecs.js";
 
 const get = codecOf("getTask");
 const send = codecOf("sendMessage");
@@ -157,7 +157,7 @@ describe("params", () => {
   });
 
   it("that delete a push configuration set none", () => {
-    expect(face.methodOf(operationOf("deleteTaskPushNotificationConfig"))).toBe("tasks/pushNotification/set");
+    expect(adapter.methodOf(operationOf("deleteTaskPushNotificationConfig"))).toBe("tasks/pushNotification/set");
     const remove = codecOf("deleteTaskPushNotificationConfig");
     const request = remove.readRequest({ id: "t" });
     expect(remove.writeRequest(request)).toEqual({ id: "t", pushNotificationConfig: null });

@@ -14,12 +14,12 @@ import { createV01 } from "../../../src/version/v0.1/v01.js";
 
 const { jsonRpc } = createV01();
 if (jsonRpc === undefined) throw new TypeError("version 0.1 has no JSON-RPC");
-const face = jsonRpc;
+const adapter = jsonRpc;
 
 const sends = operationOf("sendStreamingMessage");
 const subscribes = operationOf("subscribeToTask");
 const params = { id: "t", sessionId: "s", message: { role: "user", parts: [{ type: "text", text: "hello" }] } };
-const sent = face.codec(sends).readRequest(params);
+const sent = adapter.codec(sends).readRequest(params);
 const subscribed = create(SubscribeToTaskRequestSchema, { id: "t" });
 
 interface Said {
@@ -29,7 +29,7 @@ interface Said {
 
 /** What a stream of these items says, and what it says when it has ended. */
 function writeAll(operation: Operation, items: readonly StreamItem[]): Said[] {
-  const writer = face.writeStream(operation, operation === sends ? sent : subscribed);
+  const writer = adapter.writeStream(operation, operation === sends ? sent : subscribed);
   const events = [...items.flatMap((item) => writer.write(item)), ...(writer.end?.() ?? [])];
   for (const { id } of events) expect(id).toBeUndefined();
   return events.map(({ name, payload }) => ({ name, json: JSON.parse(payload) as JsonValue }));
@@ -197,10 +197,10 @@ describe("a stream as a caller of 0.1 reads it", () => {
 
   it("makes the text of an event once for all streams in which it is the same", () => {
     const event = chunk("x");
-    const [first, second] = [1, 2].map(() => face.writeStream(sends, sent).write(event)[0]?.payload);
+    const [first, second] = [1, 2].map(() => adapter.writeStream(sends, sent).write(event)[0]?.payload);
     const parts = event.response.payload.value;
     if (parts?.$typeName === "lf.a2a.v1.TaskArtifactUpdateEvent") parts.lastChunk = true;
-    expect(face.writeStream(sends, sent).write(event)[0]?.payload).toBe(first);
+    expect(adapter.writeStream(sends, sent).write(event)[0]?.payload).toBe(first);
     expect(second).toBe(first);
   });
 
@@ -219,7 +219,7 @@ interface Heard {
 
 /** What a client makes of these events, and behind how many it has heard the end. */
 function readAll(operation: Operation, events: readonly Heard[]): { items: StreamItem[]; over: number | undefined } {
-  const reader = face.readStream(operation, operation === sends ? sent : subscribed);
+  const reader = adapter.readStream(operation, operation === sends ? sent : subscribed);
   const items: StreamItem[] = [];
   let over: number | undefined;
   events.forEach(({ json, name }, index) => {
@@ -305,7 +305,7 @@ describe("a stream of an agent of 0.1", () => {
     const { items, over } = readAll(sends, heard);
     expect(cases(items)).toEqual(["task", "statusUpdate", "artifactUpdate", "statusUpdate"]);
     expect(over).toBe(3);
-    const again = items.slice(1).flatMap((each) => face.writeStream(subscribes, subscribed).write(each));
+    const again = items.slice(1).flatMap((each) => adapter.writeStream(subscribes, subscribed).write(each));
     expect(again.map(({ payload }) => JSON.parse(payload) as JsonValue)).toEqual(heard.map(({ json }) => json));
   });
 });
@@ -343,7 +343,7 @@ describe("the wire example of a stream", () => {
   });
 
   it("is read and written back event by event", () => {
-    const codec = face.codec(sends);
+    const codec = adapter.codec(sends);
     const request = create(GetTaskRequestSchema);
     for (const line of lines) expect(codec.writeReply(codec.readReply(line), request)).toEqual(line);
   });

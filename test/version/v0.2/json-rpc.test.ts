@@ -6,7 +6,7 @@ import type { CallOptions } from "../../../src/protocol/context.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import { completed, working } from "../../../src/protocol/events.js";
 import { type OperationName, type Operations, operationOf, type RequestOf } from "../../../src/protocol/operations.js";
-import type { JsonRpcFace } from "../../../src/version/codec.js";
+import type { JsonRpcAdapter } from "../../../src/version/codec.js";
 import { createV02 } from "../../../src/version/v0.2/v02.js";
 import { type HttpServer, serveHttp } from "../../support/http-agent.js";
 import { httpLine, json } from "../../support/raw-http.js";
@@ -14,17 +14,17 @@ import { hello } from "../../support/requests.js";
 import { startAgent } from "../../support/serve-agent.js";
 
 const v02 = createV02();
-const face: JsonRpcFace = v02.jsonRpc ?? missing();
+const adapter: JsonRpcAdapter = v02.jsonRpc ?? missing();
 
 describe("0.2", () => {
   it("has JSON-RPC alone, and declares no version", () => {
     expect(v02.name).toBe("0.2");
     expect([v02.httpJson, v02.grpc]).toEqual([undefined, undefined]);
-    expect(face).toMatchObject({ version: "0.2", isImplied: true, declares: undefined });
+    expect(adapter).toMatchObject({ version: "0.2", isImplied: true, declares: undefined });
   });
 
   it("has the methods of 0.3 but for the extended card", () => {
-    expect([...face.methods.keys()]).toEqual([
+    expect([...adapter.methods.keys()]).toEqual([
       "message/send",
       "message/stream",
       "tasks/get",
@@ -35,8 +35,8 @@ describe("0.2", () => {
       "tasks/pushNotificationConfig/list",
       "tasks/pushNotificationConfig/delete",
     ]);
-    expect(face.methodOf(operationOf("getExtendedAgentCard"))).toBeUndefined();
-    expect(face.methodOf(operationOf("listTasks"))).toBeUndefined();
+    expect(adapter.methodOf(operationOf("getExtendedAgentCard"))).toBeUndefined();
+    expect(adapter.methodOf(operationOf("listTasks"))).toBeUndefined();
   });
 
   it.each([
@@ -45,27 +45,27 @@ describe("0.2", () => {
     ["https://h", "https://h/agent/authenticatedExtendedCard"],
     ["https://h/rpc?x=1", "https://h/agent/authenticatedExtendedCard"],
   ])("reads the extended card of %s at %s", (url, card) => {
-    expect(face.extendedCardUrl?.(url)).toBe(card);
+    expect(adapter.extendedCardUrl?.(url)).toBe(card);
   });
 
   it("never says -32007, which it does not know", () => {
     const error = new A2AError("extendedAgentCardNotConfigured", "none");
-    expect(face.writeError(error, undefined)).toEqual({
+    expect(adapter.writeError(error, undefined)).toEqual({
       code: -32004,
       message: "This operation is not supported: none",
     });
     const other = new A2AError("taskNotCancelable", "none");
-    expect(face.writeError(other, undefined)).toEqual({ code: -32002, message: "none" });
+    expect(adapter.writeError(other, undefined)).toEqual({ code: -32002, message: "none" });
   });
 
   it("says its output modes always, which it requires", () => {
-    expect(face.codec(operationOf("sendMessage")).writeRequest(hello)).toMatchObject({
+    expect(adapter.codec(operationOf("sendMessage")).writeRequest(hello)).toMatchObject({
       configuration: { acceptedOutputModes: [] },
     });
   });
 
   it("asks for a push configuration without an id by the task alone", () => {
-    expect(face.codec(operationOf("getTaskPushNotificationConfig")).writeRequest(configOf("get", ""))).toEqual({
+    expect(adapter.codec(operationOf("getTaskPushNotificationConfig")).writeRequest(configOf("get", ""))).toEqual({
       id: "t",
     });
   });
@@ -139,7 +139,7 @@ describe("a client of an agent older than 0.2.5", () => {
     });
     const served = await serveHttp(server);
     servers.push(served);
-    return createJsonRpcTransport({ url: served.url, face });
+    return createJsonRpcTransport({ url: served.url, adapter });
   }
 
   const get = "tasks/pushNotificationConfig/get";

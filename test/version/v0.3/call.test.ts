@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js";
 import { GetTaskRequestSchema } from "../../../src/protocol/model.js";
 import { defaultValidationLimits } from "../../../src/protocol/validation-limits.js";
-import { jsonRpcFace } from "../../../src/version/v0.3/json-rpc.js";
+import { jsonRpcAdapter } from "../../../src/version/v0.3/json-rpc.js";
 import { foreignAgent } from "../v0.1/foreign-agent.js";
 
 const entry = (messageId: string) => ({
@@ -32,7 +32,7 @@ describe("the history of a task at an agent of 0.3", () => {
         history: history(params["historyLength"]),
       }),
     );
-    const transport = createJsonRpcTransport({ url: server.url, face: jsonRpcFace(defaultValidationLimits) });
+    const transport = createJsonRpcTransport({ url: server.url, adapter: jsonRpcAdapter(defaultValidationLimits) });
     const request = create(GetTaskRequestSchema, {
       id: "t",
       ...(historyLength === undefined ? {} : { historyLength }),

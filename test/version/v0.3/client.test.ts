@@ -25,7 +25,7 @@ import {
 } from "../../../src/protocol/operations.js";
 import { data, file, text } from "../../../src/protocol/parts.js";
 import { defaultValidationLimits } from "../../../src/protocol/validation-limits.js";
-import { jsonRpcFace } from "../../../src/version/v0.3/json-rpc.js";
+import { jsonRpcAdapter } from "../../../src/version/v0.3/json-rpc.js";
 import { itemsOf } from "../../support/items.js";
 import { type ServedOptions, startAgent } from "../../support/serve-agent.js";
 
@@ -49,7 +49,7 @@ async function start(options: Partial<ServedOptions> = {}): Promise<Called> {
   const served = await startAgent("json-rpc", { agent, ...options });
   const url = `${served.server.url}/json-rpc`;
   return {
-    agent: createJsonRpcTransport({ url, face: jsonRpcFace(defaultValidationLimits) }),
+    agent: createJsonRpcTransport({ url, adapter: jsonRpcAdapter(defaultValidationLimits) }),
     [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
   };
 }

@@ -9,18 +9,18 @@ import type { Transport } from "../../../src/binding/transport.js";
 import { SendMessageRequestSchema } from "../../../src/protocol/model.js";
 import { operationOf } from "../../../src/protocol/operations.js";
 import { file } from "../../../src/protocol/parts.js";
-import { grpcFace } from "../../../src/version/v0.3/grpc.js";
+import { grpcAdapter } from "../../../src/version/v0.3/grpc.js";
 import { itemsOf } from "../../support/items.js";
 import { errorOf, messageOf, requestOf, say, stateOf, taskOf } from "../../support/say.js";
 import { startGrpc } from "./grpc-served.js";
 import { validSend } from "./proto-arbitrary.js";
 
-const face = grpcFace();
+const adapter = grpcAdapter();
 
 describe.each(["gRPC", "Connect", "gRPC-Web"] as const)("a client of 0.3 over %s", (binding) => {
   const connect = ({ url, grpcPort }: { readonly url: string; readonly grpcPort: number | undefined }): Transport => {
-    if (binding === "gRPC") return createGrpcTransport({ address: `127.0.0.1:${grpcPort}`, face });
-    return createConnectTransport({ url, face, protocol: binding === "Connect" ? "connect" : "grpc-web" });
+    if (binding === "gRPC") return createGrpcTransport({ address: `127.0.0.1:${grpcPort}`, adapter });
+    return createConnectTransport({ url, adapter, protocol: binding === "Connect" ? "connect" : "grpc-web" });
   };
 
   it("has every operation of our own server, but for the list of tasks", async () => {
@@ -129,7 +129,7 @@ function contentOf(request: gen.SendMessageRequest): Uint8Array {
 describe("a client of 0.3 at a server of somebody else", () => {
   it("tells an error by its name, ends a stream that is left open, and writes files as the server does", async () => {
     await using peer = await stranger();
-    const client = createGrpcTransport({ address: peer.address, face });
+    const client = createGrpcTransport({ address: peer.address, adapter });
     const missing = client.getTask(requestOf("getTask", { id: "t" }), {});
     expect(await errorOf(missing)).toMatchObject({ code: "taskNotFound", message: "gone" });
     const items = await itemsOf(client.sendStreamingMessage(say("a"), {}));
@@ -147,7 +147,7 @@ it("writes what the server reads, whatever the message", () => {
   const operation = operationOf("sendMessage");
   fc.assert(
     fc.property(validSend, (request) => {
-      const back = face.readRequest(operation, face.writeRequest(operation, request));
+      const back = adapter.readRequest(operation, adapter.writeRequest(operation, request));
       expect(equals(SendMessageRequestSchema, back as typeof request, request)).toBe(true);
     }),
     { numRuns: 200 },

@@ -11,7 +11,7 @@ import { errorFromStatus, errorToStatus } from "../../../src/binding/grpc/errors
 import { A2AError, type ErrorCode, errorCodes, errorTable } from "../../../src/protocol/errors.js";
 import { TaskState } from "../../../src/protocol/model.js";
 import { operationOf, operations } from "../../../src/protocol/operations.js";
-import { grpcFace } from "../../../src/version/v0.3/grpc.js";
+import { grpcAdapter } from "../../../src/version/v0.3/grpc.js";
 import { rpcs } from "../../../src/version/v0.3/proto/operations.js";
 import { arbitraryMessage } from "../../support/arbitrary-message.js";
 import { statusItem } from "../../support/echo-service.js";
@@ -19,7 +19,7 @@ import { frame, rawSession } from "../../support/grpc-raw.js";
 import { startGrpc, statusOf } from "./grpc-served.js";
 import { messageOf } from "./proto-served.js";
 
-const face = grpcFace();
+const adapter = grpcAdapter();
 const hook = { url: "http://127.0.0.1:9/hook", token: "tk-9" };
 
 async function taskOn(grpc: Awaited<ReturnType<typeof startGrpc>>, said = "berth"): Promise<string> {
@@ -163,7 +163,7 @@ describe("gRPC of 0.3", () => {
     await using grpc = await startGrpc();
     const status = await statusOf(grpc.call("GetTask", { name: "tasks/nope" }));
     expect(status).toMatchObject({ code: 5, details: "TaskNotFoundError: Task not found" });
-    expect(errorFromStatus(status, { face, operation: operationOf("getTask") })).toMatchObject({
+    expect(errorFromStatus(status, { adapter, operation: operationOf("getTask") })).toMatchObject({
       code: "taskNotFound",
       metadata: { taskId: "nope" },
     });
@@ -176,7 +176,7 @@ describe("gRPC of 0.3", () => {
     { status: 12, name: "createTaskPushNotificationConfig", code: "pushNotificationNotSupported" },
   ] as const)("reads status $status of $name without details as $code", ({ status, name, code }) => {
     const given = { code: status, details: "no", metadata: new Metadata() };
-    expect(errorFromStatus(given, { face, operation: operationOf(name) }).code).toBe(code);
+    expect(errorFromStatus(given, { adapter, operation: operationOf(name) }).code).toBe(code);
   });
 
   it.each([
@@ -184,7 +184,7 @@ describe("gRPC of 0.3", () => {
     { code: "pushNotificationNotSupported", status: 12 },
     { code: "taskNotCancelable", status: 9 },
   ] as const)("says $code by status $status, in the header and in the details", ({ code, status }) => {
-    const said = errorToStatus(new A2AError(code, "not here"), face);
+    const said = errorToStatus(new A2AError(code, "not here"), adapter);
     expect(said.code).toBe(status);
     const [details] = said.metadata?.get("grpc-status-details-bin") ?? [];
     expect(fromBinary(StatusSchema, details as Buffer).code).toBe(status);
@@ -236,7 +236,7 @@ describe.each(["connect", "grpc-web"] as const)("%s of 0.3", (protocol) => {
 
 describe("the gRPC face of 0.3", () => {
   it("has every RPC of the service", () => {
-    expect(new Set(face.methods.keys())).toEqual(new Set(gen.A2AService.methods.map(({ name }) => name)));
+    expect(new Set(adapter.methods.keys())).toEqual(new Set(gen.A2AService.methods.map(({ name }) => name)));
     expect(operations.filter((operation) => ![...rpcs.values()].includes(operation)).map(({ name }) => name)).toEqual([
       "listTasks",
     ]);
@@ -244,8 +244,8 @@ describe("the gRPC face of 0.3", () => {
 
   it.each(errorCodes)("%s is told by the name of its class where 0.3 has one", (code) => {
     const error = new A2AError(code, "no: it is not\nso");
-    const text = `${face.prefixOf?.(error)}${error.message}`;
-    const read = face.readPrefix?.(text);
+    const text = `${adapter.prefixOf?.(error)}${error.message}`;
+    const read = adapter.readPrefix?.(text);
     if (read === undefined) expect(text).toBe(error.message);
     else expect(read).toEqual({ code, message: error.message });
     // The nine errors of A2A, and those of JSON-RPC.
@@ -266,7 +266,7 @@ describe("the gRPC face of 0.3", () => {
     ["taskNotCancelable", undefined],
     ["taskNotFound", undefined],
   ] as const)("%s has the status %s where peers know it by another", (code, status) => {
-    expect(face.statusOf?.(new A2AError(code, "no"))).toBe(status);
+    expect(adapter.statusOf?.(new A2AError(code, "no"))).toBe(status);
   });
 
   it.each([
@@ -276,22 +276,22 @@ describe("the gRPC face of 0.3", () => {
     [9, "sendMessage", undefined],
     [5, "cancelTask", undefined],
   ] as const)("status %i of %s alone means %s", (status, name, code) => {
-    expect(face.readStatus?.(status, operationOf(name))).toBe(code);
+    expect(adapter.readStatus?.(status, operationOf(name))).toBe(code);
   });
 
   it.each(["no prefix", "Something: else", "", "SomeUnknownError: what"])("%j has no such name", (text) => {
-    expect(face.readPrefix?.(text)).toBeUndefined();
+    expect(adapter.readPrefix?.(text)).toBeUndefined();
   });
 
   it("makes the message of an event once for all who read it alike", () => {
     const operation = operationOf("subscribeToTask");
     const request = create(operation.input);
     const item = statusItem(1);
-    const [first] = face.writeStream(operation, request).write(item);
-    const [second] = grpcFace().writeStream(operation, request).write(item);
+    const [first] = adapter.writeStream(operation, request).write(item);
+    const [second] = grpcAdapter().writeStream(operation, request).write(item);
     expect(second?.payload).toBe(first?.payload);
     const done = statusItem(2, TaskState.COMPLETED);
-    const [final] = face.writeStream(operation, request).write(done);
+    const [final] = adapter.writeStream(operation, request).write(done);
     expect(final?.payload).toMatchObject({ payload: { value: { final: true } } });
   });
 
@@ -301,7 +301,7 @@ describe("the gRPC face of 0.3", () => {
     fc.assert(
       fc.property(arbitraryMessage(descriptor.input), (wire) => {
         try {
-          face.readRequest(operation, wire);
+          adapter.readRequest(operation, wire);
         } catch (error) {
           expect(error).toMatchObject({ name: "A2AError", code: "invalidParams" });
         }

@@ -8,7 +8,7 @@ import type { CallOptions } from "../../../src/protocol/context.js";
 import { type SendMessageRequest, SendMessageRequestSchema } from "../../../src/protocol/model.js";
 import type { Operations } from "../../../src/protocol/operations.js";
 import { file } from "../../../src/protocol/parts.js";
-import { httpJsonFaces } from "../../../src/version/v0.3/http-json.js";
+import { httpJsonAdapters } from "../../../src/version/v0.3/http-json.js";
 import { echo, serviceOf } from "../../support/echo-service.js";
 import { serveEndpoint, serveHttp } from "../../support/http-agent.js";
 import { itemsOf } from "../../support/items.js";
@@ -47,8 +47,8 @@ async function stranger(answer: Answer) {
 }
 
 function clientOf(url: string): Operations<CallOptions> {
-  const [face] = httpJsonFaces();
-  return createHttpJsonTransport({ url, face });
+  const [adapter] = httpJsonAdapters();
+  return createHttpJsonTransport({ url, adapter });
 }
 
 const events = (...all: readonly object[]): string => all.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
@@ -226,8 +226,8 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     const raw = Buffer.from("no base64: ü").toString("base64");
     const reply = { message: { messageId: "r", role: "ROLE_AGENT", content: [{ file: { fileWithBytes: raw } }] } };
     await using peer = await stranger(() => ({ text: JSON.stringify(reply) }));
-    const [face] = httpJsonFaces();
-    const [one, other] = [peer.url, peer.url].map((url) => createHttpJsonTransport({ url, face }));
+    const [adapter] = httpJsonAdapters();
+    const [one, other] = [peer.url, peer.url].map((url) => createHttpJsonTransport({ url, adapter }));
     const crew = () => say(file(new TextEncoder().encode("crew"), { mediaType: "text/plain" }));
     const sentBy = async (client: Operations<CallOptions> | undefined): Promise<unknown> => {
       await client?.sendMessage(crew(), {});
@@ -253,9 +253,9 @@ describe("a client of 0.3 over HTTP+JSON", () => {
       },
       { versions: ["0.3"] },
     );
-    const [face] = httpJsonFaces();
-    await using served = await serveEndpoint(httpJsonEndpoint({ faces: [face], service }));
-    const client = createHttpJsonTransport({ url: served.url, face });
+    const [adapter] = httpJsonAdapters();
+    await using served = await serveEndpoint(httpJsonEndpoint({ adapters: [adapter], service }));
+    const client = createHttpJsonTransport({ url: served.url, adapter });
     await fc.assert(
       fc.asyncProperty(validSend, async (request) => {
         if (request.message !== undefined) request.message.referenceTaskIds = [];

@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { A2AError, type ErrorCode, errorCodes, errorDomain, errorTable } from "../../../src/protocol/errors.js";
 import { operationOf } from "../../../src/protocol/operations.js";
-import { httpJsonFaces } from "../../../src/version/v0.3/http-json.js";
+import { httpJsonAdapters } from "../../../src/version/v0.3/http-json.js";
 import { messageOf, startRest } from "./proto-served.js";
 
-const [face] = httpJsonFaces();
+const [adapter] = httpJsonAdapters();
 
 describe("an error over HTTP+JSON of 0.3", () => {
   it("has the body of E22, which all clients read", async () => {
@@ -72,7 +72,7 @@ describe("an error over HTTP+JSON of 0.3", () => {
   });
 
   it("in the middle of a stream is an event of that name", () => {
-    expect(face.failureName).toBe("error");
+    expect(adapter.failureName).toBe("error");
   });
 
   it.each(errorCodes)("%s is read back as it was written, also in the middle of a stream", (code) => {
@@ -81,16 +81,16 @@ describe("an error over HTTP+JSON of 0.3", () => {
       violations: [{ field: "f", description: "is wrong" }],
       retryAfterMs: 1500,
     });
-    const body = face.writeError(error);
+    const body = adapter.writeError(error);
     const { message, metadata, violations, retryAfterMs } = error;
-    expect(face.readError(errorTable[code].http, body)).toMatchObject({
+    expect(adapter.readError(errorTable[code].http, body)).toMatchObject({
       code,
       message,
       metadata,
       violations,
       retryAfterMs,
     });
-    const reader = face.readStream(operationOf("subscribeToTask"));
+    const reader = adapter.readStream(operationOf("subscribeToTask"));
     expect(() => reader.read(body, { name: "error" })).toThrow(expect.objectContaining({ code, message: "no" }));
   });
 });
@@ -140,7 +140,7 @@ describe("what other servers say of an error", () => {
     ["418", 418, {}, "invalidRequest"],
     ["500", 500, { message: "unknown exception" }, "internalError"],
   ])("is read: %s", (_, status, body, code) => {
-    expect(face.readError(status, body)).toMatchObject({ code });
+    expect(adapter.readError(status, body)).toMatchObject({ code });
   });
 
   it.each<readonly [JsonValue, ErrorCode]>([
@@ -148,14 +148,14 @@ describe("what other servers say of an error", () => {
     [{ code: -32004, message: "lost" }, "unsupportedOperation"],
     [{ error: { code: 404, status: "NOT_FOUND", message: "lost", details: [] } }, "taskNotFound"],
   ])("ends a stream: %j", (event, code) => {
-    const reader = face.readStream(operationOf("sendStreamingMessage"));
+    const reader = adapter.readStream(operationOf("sendStreamingMessage"));
     expect(() => reader.read(event)).toThrow(expect.objectContaining({ code, message: "lost" }));
   });
 
   it("never throws, whatever it is", () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), fc.jsonValue(), (status, body) => {
-        expect(face.readError(status, body as JsonValue)).toBeInstanceOf(A2AError);
+        expect(adapter.readError(status, body as JsonValue)).toBeInstanceOf(A2AError);
       }),
       { numRuns: 300 },
     );
@@ -164,13 +164,15 @@ describe("what other servers say of an error", () => {
 
 it("refuses random JSON with an A2AError and nothing else", () => {
   fc.assert(
-    fc.property(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(...face.routes), (json, { operation }) => {
+    fc.property(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(...adapter.routes), (json, { operation }) => {
       for (const read of [
-        () => face.codec(operation).readRequest(json as JsonValue),
+        () => adapter.codec(operation).readRequest(json as JsonValue),
         () =>
-          face.codec(operation).readRequest({ taskId: "t", configId: "c", message: json, config: json } as JsonObject),
-        () => (operation.streams ? undefined : face.codec(operation).readReply(json as JsonValue)),
-        () => face.readStream(operationOf("subscribeToTask")).read(json as JsonValue),
+          adapter
+            .codec(operation)
+            .readRequest({ taskId: "t", configId: "c", message: json, config: json } as JsonObject),
+        () => (operation.streams ? undefined : adapter.codec(operation).readReply(json as JsonValue)),
+        () => adapter.readStream(operationOf("subscribeToTask")).read(json as JsonValue),
       ]) {
         try {
           read();

@@ -5,7 +5,7 @@ import { createHttpJsonTransport } from "../../../src/binding/http-json/client.j
 import { httpJsonEndpoint } from "../../../src/binding/http-json/server.js";
 import { SendMessageRequestSchema } from "../../../src/protocol/model.js";
 import { operationOf } from "../../../src/protocol/operations.js";
-import { httpJsonFaces } from "../../../src/version/v0.3/http-json.js";
+import { httpJsonAdapters } from "../../../src/version/v0.3/http-json.js";
 import { echo, serviceOf } from "../../support/echo-service.js";
 import { serveEndpoint } from "../../support/http-agent.js";
 import { itemsOf } from "../../support/items.js";
@@ -13,9 +13,9 @@ import { requestOf, say, taskOf } from "../../support/say.js";
 import { validSend } from "./proto-arbitrary.js";
 import { startRest } from "./proto-served.js";
 
-const [, snake] = httpJsonFaces();
+const [, snake] = httpJsonAdapters();
 if (snake === undefined) throw new TypeError("0.3 has two forms of HTTP+JSON");
-const face = snake;
+const adapter = snake;
 const old = { "A2A-Version": "0.3" };
 
 const sent = (text: string, configuration: JsonObject = { blocking: true }): JsonObject => ({
@@ -118,7 +118,7 @@ describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
 describe("a client that calls agents so", () => {
   it("sends and streams, and asks for what it keeps", async () => {
     await using rest = await startRest();
-    const client = createHttpJsonTransport({ url: `${rest.served.server.url}/http-json`, face });
+    const client = createHttpJsonTransport({ url: `${rest.served.server.url}/http-json`, adapter });
     const task = taskOf(await client.sendMessage(say("ask"), {}));
     expect((await client.getTask(requestOf("getTask", { id: task.id, historyLength: 1 }), {})).history).toHaveLength(1);
     const config = requestOf("createTaskPushNotificationConfig", {
@@ -150,11 +150,11 @@ describe("a client that calls agents so", () => {
   it("writes what the server reads, whatever the message", async () => {
     await using served = await serveEndpoint(
       httpJsonEndpoint({
-        faces: [face],
+        adapters: [adapter],
         service: serviceOf({ sendMessage: async (request) => echo(request) }, { versions: ["0.3"] }),
       }),
     );
-    const client = createHttpJsonTransport({ url: served.url, face });
+    const client = createHttpJsonTransport({ url: served.url, adapter });
     await fc.assert(
       fc.asyncProperty(validSend, async (request) => {
         const { payload } = await client.sendMessage(request, {});
@@ -175,11 +175,11 @@ describe("a client that calls agents so", () => {
 
 it("refuses random JSON with an A2AError and nothing else", () => {
   fc.assert(
-    fc.property(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(...face.routes), (json, { operation }) => {
+    fc.property(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(...adapter.routes), (json, { operation }) => {
       for (const read of [
-        () => face.codec(operation).readRequest(json as JsonValue),
-        () => (operation.streams ? undefined : face.codec(operation).readReply(json as JsonValue)),
-        () => face.readStream(operationOf("subscribeToTask")).read(json as JsonValue),
+        () => adapter.codec(operation).readRequest(json as JsonValue),
+        () => (operation.streams ? undefined : adapter.codec(operation).readReply(json as JsonValue)),
+        () => adapter.readStream(operationOf("subscribeToTask")).read(json as JsonValue),
       ]) {
         try {
           read();

@@ -17,7 +17,7 @@ import {
   type RequestOf,
   type StreamItem,
 } from "../../../src/protocol/operations.js";
-import { serveOld } from "../../../src/version/v0.3/serve.js";
+import { serveV03 } from "../../../src/version/v0.3/serve.js";
 import { itemsOf } from "../../support/items.js";
 
 type Handler = Operations<ServerContext>;
@@ -54,7 +54,7 @@ describe("push configurations of a handler that lists them in pages", () => {
 
   it("are listed all at once", async () => {
     const asked: string[] = [];
-    const { configs, nextPageToken } = await serveOld(paged(["a", "b", "c"], asked)).listTaskPushNotificationConfigs(
+    const { configs, nextPageToken } = await serveV03(paged(["a", "b", "c"], asked)).listTaskPushNotificationConfigs(
       list,
       context,
     );
@@ -71,7 +71,7 @@ describe("push configurations of a handler that lists them in pages", () => {
         nextPageToken: "again",
       }),
     });
-    const { configs } = await serveOld(handler).listTaskPushNotificationConfigs(list, context);
+    const { configs } = await serveV03(handler).listTaskPushNotificationConfigs(list, context);
     expect(configs).toHaveLength(2);
   });
 
@@ -79,11 +79,11 @@ describe("push configurations of a handler that lists them in pages", () => {
     [["a", "t"], "t"],
     [["a", "b"], "a"],
   ])("of %j the one without a name is %s", async (ids, found) => {
-    expect(await serveOld(paged(ids)).getTaskPushNotificationConfig(get(""), context)).toMatchObject({ id: found });
+    expect(await serveV03(paged(ids)).getTaskPushNotificationConfig(get(""), context)).toMatchObject({ id: found });
   });
 
   it("of none the one without a name is not found", async () => {
-    await expect(serveOld(paged([])).getTaskPushNotificationConfig(get(""), context)).rejects.toMatchObject({
+    await expect(serveV03(paged([])).getTaskPushNotificationConfig(get(""), context)).rejects.toMatchObject({
       code: "taskNotFound",
     });
   });
@@ -98,7 +98,7 @@ describe("a push configuration without an id that comes with a message", () => {
         return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: undefined } };
       },
     });
-    await serveOld(handler).sendMessage(request, context);
+    await serveV03(handler).sendMessage(request, context);
     return seen?.configuration?.taskPushNotificationConfig?.id;
   };
 
@@ -125,7 +125,7 @@ describe("a subscription that is refused", () => {
     [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }),
   });
   const subscribed = (error: unknown, state: TaskState | undefined) =>
-    serveOld(
+    serveV03(
       handlerOf({
         subscribeToTask: () => failing(error),
         getTask: async () => {
@@ -155,7 +155,7 @@ describe("a subscription that is refused", () => {
         throw ended;
       },
     });
-    expect(() => serveOld(handler).subscribeToTask(subscription, context)).toThrow(ended);
+    expect(() => serveV03(handler).subscribeToTask(subscription, context)).toThrow(ended);
   });
 });
 
@@ -172,7 +172,7 @@ it("a subscription can be left while it waits", async () => {
       }),
     }),
   });
-  const items = serveOld(handler).subscribeToTask(subscription, context)[Symbol.asyncIterator]();
+  const items = serveV03(handler).subscribeToTask(subscription, context)[Symbol.asyncIterator]();
   void items.next();
   expect(await items.return?.()).toEqual({ done: true, value: undefined });
   expect(await items.next()).toEqual({ done: true, value: undefined });

@@ -2,34 +2,34 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { type Operation, operationOf, type StreamItem } from "../../../src/protocol/operations.js";
 import { defaultValidationLimits } from "../../../src/protocol/validation-limits.js";
-import { jsonRpcFace } from "../../../src/version/v0.3/json-rpc.js";
-import { pushFace } from "../../../src/version/v0.3/push.js";
+import { jsonRpcAdapter } from "../../../src/version/v0.3/json-rpc.js";
+import { pushAdapter } from "../../../src/version/v0.3/push.js";
 import { v1 } from "../../../src/version/v1.0/v1.js";
 import { calls, delivered, errors, streamed } from "./wire-examples.js";
 
-const face = jsonRpcFace(defaultValidationLimits);
+const adapter = jsonRpcAdapter(defaultValidationLimits);
 
 describe("JSON-RPC examples of 0.3", () => {
   it.each(calls)("$id $method is read and written back", ({ method, params, result, adds }) => {
     const operation = methodOf(method);
-    const codec = face.codec(operation);
+    const codec = adapter.codec(operation);
     const request = codec.readRequest(params);
     expect(codec.writeRequest(request) ?? {}).toEqual({ ...params, ...adds });
     if (result !== undefined) expect(codec.writeReply(codec.readReply(result, request), request)).toEqual(result);
-    expect(face.methodOf(operation)).toBe(method);
+    expect(adapter.methodOf(operation)).toBe(method);
   });
 
   it("E5 is read and written back", () => {
     const operation = operationOf("sendStreamingMessage");
-    const request = face.codec(operation).readRequest(calls[0]?.params);
-    const reader = face.readStream(operation, request);
+    const request = adapter.codec(operation).readRequest(calls[0]?.params);
+    const reader = adapter.readStream(operation, request);
     const items: StreamItem[] = [];
     for (const event of streamed) {
       expect(reader.isOver).toBe(false);
       items.push(...reader.read(event));
     }
     expect(reader.isOver).toBe(true);
-    const writer = face.writeStream(operation, request);
+    const writer = adapter.writeStream(operation, request);
     const written = items.flatMap((item) => writer.write(item)).map(({ payload }) => JSON.parse(payload) as JsonObject);
     expect(written).toEqual(streamed);
     expect(writer.end?.()).toEqual([]);
@@ -37,22 +37,22 @@ describe("JSON-RPC examples of 0.3", () => {
 
   it("E13 is what a webhook is sent", () => {
     const operation = operationOf("subscribeToTask");
-    const [item] = face.readStream(operation).read(delivered);
+    const [item] = adapter.readStream(operation).read(delivered);
     if (item === undefined) throw new Error("the event was passed over");
-    expect(JSON.parse(pushFace.write(item))).toEqual(delivered);
-    expect(pushFace).toMatchObject({ tells: "task", mediaType: "application/json" });
+    expect(JSON.parse(pushAdapter.write(item))).toEqual(delivered);
+    expect(pushAdapter).toMatchObject({ tells: "task", mediaType: "application/json" });
   });
 
   it.each(errors)("$id error is read and written back, without data", ({ error, code }) => {
-    const read = face.readError(error);
+    const read = adapter.readError(error);
     expect(read).toMatchObject({ code, message: error["message"] });
     const { data: _, ...rest } = error;
-    expect(face.writeError(read, undefined)).toEqual(rest);
+    expect(adapter.writeError(read, undefined)).toEqual(rest);
   });
 
   it("E30 is the request of E1 in 1.0", () => {
     const operation = operationOf("sendMessage");
-    const request = face.codec(operation).readRequest(calls[0]?.params);
+    const request = adapter.codec(operation).readRequest(calls[0]?.params);
     expect(v1.jsonRpc?.codec(operation).writeRequest(request)).toEqual({
       message: {
         messageId: "m-1",
@@ -65,7 +65,7 @@ describe("JSON-RPC examples of 0.3", () => {
 });
 
 function methodOf(method: string): Operation {
-  const operation = face.methods.get(method);
+  const operation = adapter.methods.get(method);
   if (operation === undefined) throw new Error(`no method ${method}`);
   return operation;
 }

@@ -2,12 +2,12 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { A2AError } from "../../../src/protocol/errors.js";
 import { type Operation, operationOf } from "../../../src/protocol/operations.js";
-import type { HttpJsonFace, JsonRpcFace, Version } from "../../../src/version/codec.js";
+import type { HttpJsonAdapter, JsonRpcAdapter, Version } from "../../../src/version/codec.js";
 import { v1 } from "../../../src/version/v1.0/v1.js";
 import { matchRoute } from "../../support/match-route.js";
 import { type Answer, fullCard, httpExamples, rpcExamples, webhookExamples } from "./wire-examples.js";
 
-const { jsonRpc, httpJson } = facesOf(v1);
+const { jsonRpc, httpJson } = adaptersOf(v1);
 
 describe("JSON-RPC examples of 1.0", () => {
   it.each(rpcExamples.filter(({ params }) => !isInvalid(params)))("$id $method is read and written back", (example) => {
@@ -121,23 +121,23 @@ it("reads and writes a card with everything in it (E-33)", () => {
 });
 
 function expectAnswer(
-  face: JsonRpcFace | HttpJsonFace,
+  adapter: JsonRpcAdapter | HttpJsonAdapter,
   operation: Operation,
   answer: Answer,
   params: JsonObject,
 ): void {
-  const codec = face.codec(operation);
+  const codec = adapter.codec(operation);
   if (answer.result !== undefined) {
     const reply = codec.readReply(answer.result);
     expect(codec.writeReply(reply, codec.readRequest(params))).toEqual(answer.result);
   }
-  for (const event of answer.events ?? []) expect(throughStream(face, operation, event)).toEqual(event);
+  for (const event of answer.events ?? []) expect(throughStream(adapter, operation, event)).toEqual(event);
 }
 
-function throughStream(face: JsonRpcFace | HttpJsonFace, operation: Operation, event: JsonObject): JsonValue {
-  const [item] = face.readStream(operation).read(event);
+function throughStream(adapter: JsonRpcAdapter | HttpJsonAdapter, operation: Operation, event: JsonObject): JsonValue {
+  const [item] = adapter.readStream(operation).read(event);
   if (item === undefined) throw new Error("the event was passed over");
-  const [written] = face.writeStream(operation, item.response).write(item);
+  const [written] = adapter.writeStream(operation, item.response).write(item);
   return JSON.parse(written?.payload ?? "null") as JsonValue;
 }
 
@@ -146,7 +146,7 @@ function isInvalid(params: JsonObject | undefined): boolean {
   return JSON.stringify(params ?? {}).includes('"parts":[]');
 }
 
-function facesOf(version: Version): { jsonRpc: JsonRpcFace; httpJson: HttpJsonFace } {
+function adaptersOf(version: Version): { jsonRpc: JsonRpcAdapter; httpJson: HttpJsonAdapter } {
   if (version.jsonRpc === undefined || version.httpJson === undefined) throw new Error("1.0 has both JSON bindings");
   return { jsonRpc: version.jsonRpc, httpJson: version.httpJson };
 }

@@ -1,5 +1,5 @@
 /** What is thrown where the ordinary ends. */
-export const unusual = new Error("left to fromBinary");
+export const unsupportedInput = new Error("left to fromBinary");
 /** Levels beyond which messages are left to fromBinary, which knows the limit that is wanted. */
 export const maxDepth = 64;
 
@@ -14,7 +14,7 @@ export class Input {
 
   byte(): number {
     const byte = this.bytes[this.at++];
-    if (byte === undefined) throw unusual;
+    if (byte === undefined) throw unsupportedInput;
     return byte;
   }
 
@@ -29,7 +29,7 @@ export class Input {
       if (byte < 0x80) return value;
     }
     byte = this.byte();
-    if (byte > 0x0f) throw unusual;
+    if (byte > 0x0f) throw unsupportedInput;
     return (value | (byte << 28)) >>> 0;
   }
 
@@ -41,19 +41,19 @@ export class Input {
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return BigInt(value);
     }
-    throw unusual;
+    throw unsupportedInput;
   }
 
   double(): number {
     this.at += 8;
-    if (this.at > this.bytes.length) throw unusual;
+    if (this.at > this.bytes.length) throw unsupportedInput;
     return this.bytes.readDoubleLE(this.at - 8);
   }
 
   /** Where something that tells its length ends. */
   end(): number {
     const end = this.varint() + this.at;
-    if (end > this.bytes.length) throw unusual;
+    if (end > this.bytes.length) throw unsupportedInput;
     return end;
   }
 
@@ -95,7 +95,7 @@ function isText(text: string, bytes: Buffer, start: number, end: number): boolea
 function decode(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString("utf8", start, end);
   // Perhaps the mark of bytes that are no UTF-8.
-  if (text.includes("\ufffd")) throw unusual;
+  if (text.includes("\ufffd")) throw unsupportedInput;
   return text;
 }
 

@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { emptyMessage } from "../json/empty-message.js";
 import { type DynamicMessage, type OneofValue, perMessageType, setOwn } from "../outline/dynamic.js";
-import { Input, maxDepth, plain, unusual } from "./input.js";
+import { Input, maxDepth, plain, unsupportedInput } from "./input.js";
 import { readStruct } from "./struct.js";
 
 // Binary messages in one pass, by closures that are compiled once per message type, for Node: at about a third of what
@@ -25,7 +25,7 @@ export function readBinary<Desc extends DescMessage>(
   try {
     return messageReader(desc)(new Input(buffer), buffer.length, 1) as MessageShape<Desc>;
   } catch (error) {
-    if (error !== unusual) throw error;
+    if (error !== unsupportedInput) throw error;
     return fromBinary(desc, plain(buffer, 0, buffer.length), options);
   }
 }
@@ -41,14 +41,14 @@ const messageReader = perMessageType((desc): ReadMessage => {
   const fresh = emptyMessage(desc);
   const fields = new Map(desc.fields.flatMap(fieldReader));
   return (input, end, depth) => {
-    if (depth > maxDepth) throw unusual;
+    if (depth > maxDepth) throw unsupportedInput;
     const message = fresh();
     while (input.at < end) {
       const read = fields.get(input.varint());
-      if (read === undefined) throw unusual;
+      if (read === undefined) throw unsupportedInput;
       read(input, message, depth);
     }
-    if (input.at !== end) throw unusual;
+    if (input.at !== end) throw unsupportedInput;
     return message;
   };
 });
@@ -127,13 +127,13 @@ function storing(field: DescField, { read, wireType }: Reader): ReadField {
   if (oneof !== undefined) {
     return (input, message, depth) => {
       // A message that comes twice is merged.
-      if (isMessage && (message[oneof] as OneofValue).case === name) throw unusual;
+      if (isMessage && (message[oneof] as OneofValue).case === name) throw unsupportedInput;
       message[oneof] = { case: name, value: read(input, depth) };
     };
   }
   if (!isMessage) return (input, message, depth) => (message[name] = read(input, depth));
   return (input, message, depth) => {
-    if (message[name] !== undefined) throw unusual;
+    if (message[name] !== undefined) throw unsupportedInput;
     message[name] = read(input, depth);
   };
 }
@@ -146,10 +146,10 @@ function mapStoring(field: DescField, { read, wireType }: Reader): ReadField {
   const isOfTexts = field.fieldKind === "map" && field.mapKey === ScalarType.STRING;
   return (input, message, depth) => {
     const end = input.end();
-    if (!isOfTexts || input.varint() !== keyTag) throw unusual;
+    if (!isOfTexts || input.varint() !== keyTag) throw unsupportedInput;
     const key = input.string();
-    if (input.varint() !== valueTag) throw unusual;
+    if (input.varint() !== valueTag) throw unsupportedInput;
     setOwn(message[field.localName] as { [key: string]: unknown }, key, read(input, depth));
-    if (input.at !== end) throw unusual;
+    if (input.at !== end) throw unsupportedInput;
   };
 }

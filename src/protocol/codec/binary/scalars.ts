@@ -1,5 +1,5 @@
 import { ScalarType } from "@bufbuild/protobuf";
-import { unusual } from "./input.js";
+import { unsupportedInput } from "./input.js";
 import type { Output } from "./output.js";
 
 /** Writes a value: of a message what is in it, of a field with its tag. */
@@ -19,7 +19,7 @@ export const scalarWriters: { readonly [scalar in ScalarType]?: (number: number)
   [ScalarType.STRING]: (number) => {
     const tag = tagOf(number, lengthType);
     return (output, value) => {
-      if (typeof value !== "string") throw unusual;
+      if (typeof value !== "string") throw unsupportedInput;
       output.varint(tag);
       output.string(value);
     };
@@ -27,7 +27,7 @@ export const scalarWriters: { readonly [scalar in ScalarType]?: (number: number)
   [ScalarType.BYTES]: (number) => {
     const tag = tagOf(number, lengthType);
     return (output, value) => {
-      if (!(value instanceof Uint8Array)) throw unusual;
+      if (!(value instanceof Uint8Array)) throw unsupportedInput;
       output.varint(tag);
       output.data(value);
     };
@@ -35,7 +35,7 @@ export const scalarWriters: { readonly [scalar in ScalarType]?: (number: number)
   [ScalarType.BOOL]: (number) => {
     const tag = tagOf(number, varintType);
     return (output, value) => {
-      if (typeof value !== "boolean") throw unusual;
+      if (typeof value !== "boolean") throw unsupportedInput;
       output.varint(tag);
       output.varint(value ? 1 : 0);
     };
@@ -47,7 +47,7 @@ export const scalarWriters: { readonly [scalar in ScalarType]?: (number: number)
   [ScalarType.DOUBLE]: (number) => {
     const tag = tagOf(number, fixed64Type);
     return (output, value) => {
-      if (typeof value !== "number") throw unusual;
+      if (typeof value !== "number") throw unsupportedInput;
       output.varint(tag);
       output.double(value);
     };
@@ -59,9 +59,9 @@ function wholeWriter(max: number): (number: number) => Write {
   return (number) => {
     const tag = tagOf(number, varintType);
     return (output, value) => {
-      if (!Number.isInteger(value)) throw unusual;
+      if (!Number.isInteger(value)) throw unsupportedInput;
       const whole = value as number;
-      if (whole < 0 || whole > max) throw unusual;
+      if (whole < 0 || whole > max) throw unsupportedInput;
       output.varint(tag);
       output.varint(whole);
     };
@@ -72,7 +72,7 @@ function longWriter(number: number): Write {
   const tag = tagOf(number, varintType);
   return (output, value) => {
     const whole = typeof value === "bigint" ? Number(value) : -1;
-    if (whole < 0 || whole > Number.MAX_SAFE_INTEGER) throw unusual;
+    if (whole < 0 || whole > Number.MAX_SAFE_INTEGER) throw unsupportedInput;
     output.varint(tag);
     output.varint(whole);
   };

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { setOwn } from "../outline/dynamic.js";
-import { type Input, maxDepth, unusual } from "./input.js";
+import { type Input, maxDepth, unsupportedInput } from "./input.js";
 import type { Output } from "./output.js";
 
 // google.protobuf.Struct and Value in their binary form, as JSON. Tags: the number of a field and its wire type.
@@ -11,18 +11,18 @@ const structValueTag = (2 << 3) | 2;
 
 /** A Struct, which its field holds as JSON. */
 export function readStruct(input: Input, end: number, depth: number): JsonObject {
-  if (depth > maxDepth) throw unusual;
+  if (depth > maxDepth) throw unsupportedInput;
   const json: JsonObject = {};
   while (input.at < end) {
-    if (input.varint() !== structEntryTag) throw unusual;
+    if (input.varint() !== structEntryTag) throw unsupportedInput;
     const entryEnd = input.end();
-    if (input.varint() !== keyTag) throw unusual;
+    if (input.varint() !== keyTag) throw unsupportedInput;
     const key = input.string();
-    if (input.varint() !== structValueTag) throw unusual;
+    if (input.varint() !== structValueTag) throw unsupportedInput;
     setOwn(json, key, readJsonValue(input, input.end(), depth));
-    if (input.at !== entryEnd) throw unusual;
+    if (input.at !== entryEnd) throw unsupportedInput;
   }
-  if (input.at !== end) throw unusual;
+  if (input.at !== end) throw unsupportedInput;
   return json;
 }
 
@@ -36,7 +36,7 @@ const listTag = (6 << 3) | 2;
 
 function readJsonValue(input: Input, end: number, depth: number): JsonValue {
   const value = readJsonKind(input, input.varint(), depth);
-  if (input.at !== end) throw unusual;
+  if (input.at !== end) throw unsupportedInput;
   return value;
 }
 
@@ -56,29 +56,29 @@ function readJsonKind(input: Input, tag: number, depth: number): JsonValue {
     case listTag:
       return readList(input, input.end(), depth + 1);
     default:
-      throw unusual;
+      throw unsupportedInput;
   }
 }
 
 function readList(input: Input, end: number, depth: number): JsonValue[] {
-  if (depth > maxDepth) throw unusual;
+  if (depth > maxDepth) throw unsupportedInput;
   const list: JsonValue[] = [];
   while (input.at < end) {
-    if (input.varint() !== structEntryTag) throw unusual;
+    if (input.varint() !== structEntryTag) throw unsupportedInput;
     list.push(readJsonValue(input, input.end(), depth));
   }
-  if (input.at !== end) throw unusual;
+  if (input.at !== end) throw unsupportedInput;
   return list;
 }
 
 function finite(number: number): number {
-  if (!Number.isFinite(number)) throw unusual;
+  if (!Number.isFinite(number)) throw unsupportedInput;
   return number;
 }
 
 /** Writes what is in a Struct that its field holds as JSON. */
 export function writeStruct(output: Output, value: unknown): void {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw unusual;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw unsupportedInput;
   const json = value as { readonly [key: string]: unknown };
   for (const key of Object.keys(json)) {
     output.varint(structEntryTag);
@@ -118,7 +118,7 @@ function writeJsonKind(output: Output, json: unknown): void {
       writeJsonObject(output, json);
       return;
     default:
-      throw unusual;
+      throw unsupportedInput;
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import { type DynamicMessage, type OneofValue, perMessageType } from "../outline/dynamic.js";
-import { unusual } from "./input.js";
+import { unsupportedInput } from "./input.js";
 import { Output } from "./output.js";
 import { lengthType, scalarWriters, tagOf, type Write } from "./scalars.js";
 import { writeStruct } from "./struct.js";
@@ -46,7 +46,7 @@ function written<Bytes>(desc: DescMessage, message: unknown, take: () => Bytes):
     return take();
   } catch (error) {
     // Whatever is wrong with a message, toBinary says it. An end of the stack may have come anywhere, in the output too.
-    if (error !== unusual) output = new Output();
+    if (error !== unsupportedInput) output = new Output();
     return undefined;
   } finally {
     output.reset();
@@ -63,7 +63,7 @@ interface Step {
 }
 
 const leave: Write = () => {
-  throw unusual;
+  throw unsupportedInput;
 };
 
 const messageWriter = perMessageType((desc): Write => {
@@ -72,7 +72,7 @@ const messageWriter = perMessageType((desc): Write => {
   if (steps === undefined) return leave;
   return (output, value) => {
     const message = value as DynamicMessage;
-    if (message.$typeName !== typeName || !isPlain(message)) throw unusual;
+    if (message.$typeName !== typeName || !isPlain(message)) throw unsupportedInput;
     for (const { name, zero, write } of steps) {
       const member = message[name];
       if (member !== zero) write(output, member);

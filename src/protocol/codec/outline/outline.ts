@@ -173,5 +173,5 @@ function absolute(scope: string, name: string): string {
 }
 
 function camelCase(name: string): string {
-  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+  return name.replace(/_(.)/g, (_, payload: string) => payload.toUpperCase());
 }

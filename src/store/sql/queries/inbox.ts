@@ -1,7 +1,7 @@
 import type { PutFence, PutResult } from "../../../core/ports.js";
 import { isTerminal } from "../../../protocol/states.js";
 import { compiled, type Params } from "../compiled.js";
-import { inTransaction, type Place } from "../dialect.js";
+import { type DbContext, inTransaction } from "../dialect.js";
 import type { InboxRow } from "../rows.js";
 
 export interface Put {
@@ -11,8 +11,8 @@ export interface Put {
   readonly fence: PutFence | undefined;
 }
 
-export function putEntry(place: Place, put: Put): Promise<PutResult> {
-  return inTransaction(place, async (within) => {
+export function putEntry(context: DbContext, put: Put): Promise<PutResult> {
+  return inTransaction(context, async (within) => {
     const { key, entry, fence } = put;
     const head = await lockHead(within, key);
     // Only finished tasks are dropped, so one that is gone has ended.
@@ -20,8 +20,8 @@ export function putEntry(place: Place, put: Put): Promise<PutResult> {
     const { inbox_put: inboxPut, epoch, holder } = head;
     if (fence !== undefined && (fence.epoch !== epoch || fence.inboxPut !== inboxPut)) return "moved";
     if (holder === "") return "idle";
-    const place = await placeFor(within, put);
-    if (place !== "new") return place;
+    const status = await statusFor(within, put);
+    if (status !== "new") return status;
     const { id, kind, format, bytes } = entry;
     await insertEntry.write(within, { key, ordinal: inboxPut + 1, id, kind, format, bytes });
     await countEntry.write(within, { key, ordinal: inboxPut + 1 });
@@ -46,8 +46,8 @@ const countEntry = compiled(({ db }, { key, ordinal }: Params<Numbered>) =>
 );
 
 /** `new`: the entry has an effect, and there is room. `stored`: it has none. */
-async function placeFor(place: Place, { key, entry, maxMessages }: Put): Promise<"new" | "stored" | "full"> {
-  const waiting = await entriesOf.all(place, { key });
+async function statusFor(context: DbContext, { key, entry, maxMessages }: Put): Promise<"new" | "stored" | "full"> {
+  const waiting = await entriesOf.all(context, { key });
   if (waiting.some(({ id }) => id === entry.id)) return "stored";
   const alike = waiting.filter(({ kind }) => kind === entry.kind).length;
   if (entry.kind === "message") return alike < maxMessages ? "new" : "full";
@@ -63,10 +63,10 @@ const entriesOf = compiled(({ db }, { key }: Params<Key>) =>
 );
 
 export async function readInbox(
-  place: Place,
+  context: DbContext,
   key: number,
 ): Promise<{ readonly entries: readonly InboxRow[]; readonly inboxPut: number }> {
-  const rows = await inboxOf.all(place, { key });
+  const rows = await inboxOf.all(context, { key });
   const entries = rows.flatMap(({ id, kind, format, payload }) =>
     id === null || kind === null || format === null || payload === null ? [] : { id, kind, format, bytes: payload },
   );
@@ -84,8 +84,8 @@ const inboxOf = compiled(({ db }, { key }: Params<Key>) =>
 );
 
 /** The head is locked, so that a write that takes the entry sees it or does not. */
-export function withdrawEntry(place: Place, key: number, entryId: string): Promise<boolean> {
-  return inTransaction(place, async (within) => {
+export function withdrawEntry(context: DbContext, key: number, entryId: string): Promise<boolean> {
+  return inTransaction(context, async (within) => {
     if ((await lockHead(within, key)) === undefined) return false;
     return (await deleteEntry.write(within, { key, id: entryId })) > 0;
   });
@@ -95,8 +95,8 @@ const deleteEntry = compiled(({ db }, { key, id }: Params<Key & { readonly id: s
   db.deleteFrom("trivium_inbox").where("key", "=", key).where("id", "=", id),
 );
 
-function lockHead(place: Place, key: number) {
-  return lockedHead.first(place, { key });
+function lockHead(context: DbContext, key: number) {
+  return lockedHead.first(context, { key });
 }
 
 const lockedHead = compiled(({ db, dialect }, { key }: Params<Key>) =>

@@ -1,20 +1,20 @@
 import { type SqlBool, sql } from "kysely";
-import type { DuePlace, Head } from "../../../core/ports.js";
+import type { DueCursor, Head } from "../../../core/ports.js";
 import { compiled, type Params } from "../compiled.js";
-import type { Place } from "../dialect.js";
+import type { DbContext } from "../dialect.js";
 import { headFrom, selectHeads } from "../head-row.js";
 
 /** Instances that are over for so long are not kept. One that is not there counts as expired. */
 const keptMs = 3_600_000;
 
 /** Rejects when the database cannot be written. Changes nothing. */
-export async function checkWritable({ db }: Place): Promise<void> {
+export async function checkWritable({ db }: DbContext): Promise<void> {
   await db.deleteFrom("trivium_instances").where("name", "=", "").execute();
 }
 
-export async function renewInstance(place: Place, name: string, ttlMs: number): Promise<void> {
-  await putInstance.write(place, { name, ttlMs });
-  await dropInstances.write(place, {});
+export async function renewInstance(context: DbContext, name: string, ttlMs: number): Promise<void> {
+  await putInstance.write(context, { name, ttlMs });
+  await dropInstances.write(context, {});
 }
 
 const putInstance = compiled(
@@ -31,8 +31,8 @@ const dropInstances = compiled(({ db, dialect }) =>
   db.deleteFrom("trivium_instances").where("expires_at", "<", sql<number>`${dialect.now()} - ${keptMs}`),
 );
 
-export async function retireInstance(place: Place, name: string): Promise<void> {
-  await deleteInstance.write(place, { name });
+export async function retireInstance(context: DbContext, name: string): Promise<void> {
+  await deleteInstance.write(context, { name });
 }
 
 const deleteInstance = compiled(({ db }, { name }: Params<{ readonly name: string }>) =>
@@ -44,36 +44,36 @@ interface Limit {
 }
 
 /** Tasks whose holder does not live. Each holder is looked at once, however many tasks it has. */
-export const orphaned = compiled((place, { limit, after }: Params<Limit & { readonly after: number }>) =>
-  selectHeads(place)
+export const orphaned = compiled((context, { limit, after }: Params<Limit & { readonly after: number }>) =>
+  selectHeads(context)
     .innerJoin(holders("trivium_tasks").as("h"), "h.name", "t.holder")
     .where("t.holder", "<>", sql.lit(""))
-    .where(isOver(place, "h.name"))
+    .where(isOver(context, "h.name"))
     .where("t.key", ">", after)
     .orderBy("t.key")
     .limit(limit),
 );
 
-export async function orphans(place: Place, limit: number, after = 0): Promise<readonly Head[]> {
-  return (await orphaned.all(place, { limit, after })).map(headFrom);
+export async function orphans(context: DbContext, limit: number, after = 0): Promise<readonly Head[]> {
+  return (await orphaned.all(context, { limit, after })).map(headFrom);
 }
 
 /** Parked tasks whose time has come. */
-export const due = compiled((place, { limit, wakeAt, key }: Params<Limit & DuePlace>) =>
-  selectHeads(place)
+export const due = compiled((context, { limit, wakeAt, key }: Params<Limit & DueCursor>) =>
+  selectHeads(context)
     .where("t.wake_at", "is not", null)
-    .where("t.wake_at", "<=", place.dialect.now())
+    .where("t.wake_at", "<=", context.dialect.now())
     .where(sql<SqlBool>`(t.wake_at, t.key) > (${wakeAt}, ${key})`)
     .orderBy("t.wake_at")
     .orderBy("t.key")
     .limit(limit),
 );
 
-const first: DuePlace = { wakeAt: Number.MIN_SAFE_INTEGER, key: 0 };
+const first: DueCursor = { wakeAt: Number.MIN_SAFE_INTEGER, key: 0 };
 
-export async function dueTasks(place: Place, limit: number, after = first): Promise<readonly Head[]> {
+export async function dueTasks(context: DbContext, limit: number, after = first): Promise<readonly Head[]> {
   const { wakeAt, key } = after;
-  return (await due.all(place, { limit, wakeAt, key })).map(headFrom);
+  return (await due.all(context, { limit, wakeAt, key })).map(headFrom);
 }
 
 /** Every holder, found by going from one to the next in the index. */
@@ -86,7 +86,7 @@ export function holders(table: "trivium_tasks" | "trivium_push_configs") {
 }
 
 /** Whether an instance has expired, or is unknown. */
-export function isOver({ dialect }: Place, name: "h.name") {
+export function isOver({ dialect }: DbContext, name: "h.name") {
   return sql<boolean>`not exists (select 1 from trivium_instances as lives
     where lives.name = ${sql.ref(name)} and lives.expires_at > ${dialect.now()})`;
 }

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { ListQuery } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
 import { compiled, compiledBy, type Params } from "../compiled.js";
-import type { Place } from "../dialect.js";
+import type { DbContext } from "../dialect.js";
 import { periodMs, periodOf } from "../periods.js";
 import type { StoredTaskRow } from "../rows.js";
 import { selectTasks, untilWhole, withLogs } from "./tasks.js";
@@ -14,13 +14,13 @@ export interface ListedTasks {
 }
 
 /** A page of tasks: one walk of the index that its filters belong to, backwards. */
-export async function listTasks(place: Place, scope: Scope, query: ListQuery): Promise<ListedTasks> {
+export async function listTasks(context: DbContext, scope: Scope, query: ListQuery): Promise<ListedTasks> {
   const args = argsOf(scope, query);
-  const total = (await countFor(query).first(place, args))?.total ?? 0;
+  const total = (await countFor(query).first(context, args))?.total ?? 0;
   return untilWhole(async () => {
-    const rows = await pageFor(query).all(place, args);
+    const rows = await pageFor(query).all(context, args);
     const page = rows.slice(0, query.limit);
-    const tasks = await withLogs(place, page);
+    const tasks = await withLogs(context, page);
     return tasks.length < page.length ? "torn" : { tasks, total, more: rows.length > query.limit };
   });
 }
@@ -81,9 +81,9 @@ export function countFor({ contextId, state, since }: Filters) {
 }
 
 function pageWith(has: ReadonlySet<string>) {
-  return compiled((place, params: Params<PageArgs>) => {
+  return compiled((context, params: Params<PageArgs>) => {
     const { tenant, owner, contextId, state, since, afterTime, afterKey, rows } = params;
-    return selectTasks(place)
+    return selectTasks(context)
       .where("t.tenant", "=", tenant)
       .where("t.owner", "=", owner)
       .$if(has.has("contextId"), (select) => select.where("t.context_id", "=", contextId))
@@ -121,10 +121,10 @@ function sumOfCounts(has: ReadonlySet<string>) {
 
 /** Of the period that the time lies in, the tasks behind the time are counted; of those after it the counters say it. */
 function sumOfPeriods(has: ReadonlySet<string>) {
-  return compiled((place, params: Params<PageArgs>) => {
+  return compiled((context, params: Params<PageArgs>) => {
     const { tenant, owner, state, period, periodEnd } = params;
-    const first = tasksOf(place, params, has).where("t.status_time", "<", periodEnd);
-    return place.db
+    const first = tasksOf(context, params, has).where("t.status_time", "<", periodEnd);
+    return context.db
       .selectFrom("trivium_periods as p")
       .select(sql<number>`cast(coalesce(sum(p.count), 0) as bigint) + (${first})`.as("total"))
       .where("p.tenant", "=", tenant)
@@ -135,11 +135,11 @@ function sumOfPeriods(has: ReadonlySet<string>) {
 }
 
 function countOfIndex(has: ReadonlySet<string>) {
-  return compiled((place, params: Params<PageArgs>) => tasksOf(place, params, has));
+  return compiled((context, params: Params<PageArgs>) => tasksOf(context, params, has));
 }
 
 /** How many there are in the index that the page is taken from. */
-function tasksOf({ db }: Place, params: Params<PageArgs>, has: ReadonlySet<string>) {
+function tasksOf({ db }: DbContext, params: Params<PageArgs>, has: ReadonlySet<string>) {
   const { tenant, owner, contextId, state, since } = params;
   return db
     .selectFrom("trivium_tasks as t")

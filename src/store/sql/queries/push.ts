@@ -1,12 +1,12 @@
 import { type Selectable, sql } from "kysely";
 import { compiled, type Params } from "../compiled.js";
-import { inTransaction, type Place } from "../dialect.js";
+import { type DbContext, inTransaction } from "../dialect.js";
 import { type PushRow, settledHolder } from "../rows.js";
 import type { PushConfigsTable } from "../schema.js";
 import { holders, isOver } from "./instances.js";
 
-export function setConfig(place: Place, row: PushRow, max: number): Promise<"stored" | "full"> {
-  return inTransaction(place, async (within) => {
+export function setConfig(context: DbContext, row: PushRow, max: number): Promise<"stored" | "full"> {
+  return inTransaction(context, async (within) => {
     const { key } = row;
     // Others that add to the configurations of the task wait for the end of the transaction.
     if (within.dialect.locksRows) await lockTask.all(within, { key });
@@ -37,16 +37,16 @@ const ordinalsOf = compiled(({ db }, { key }: Params<Key>) =>
 
 const putConfig = compiled(({ db }, params: Params<Selectable<PushConfigsTable>>) => {
   const { key, id, ordinal, task_id, tenant, owner, version, task_name, cursor, holder, format, payload } = params;
-  const place = { key, id, ordinal, task_id, tenant, owner, version, task_name };
-  const values = { ...place, cursor, holder, format, payload };
+  const context = { key, id, ordinal, task_id, tenant, owner, version, task_name };
+  const values = { ...context, cursor, holder, format, payload };
   return db
     .insertInto("trivium_push_configs")
     .values(values)
     .onConflict((conflict) => conflict.columns(["key", "id"]).doUpdateSet(values));
 });
 
-export async function readConfig(place: Place, key: number, id: string): Promise<PushRow | undefined> {
-  const row = await configById.first(place, { key, id });
+export async function readConfig(context: DbContext, key: number, id: string): Promise<PushRow | undefined> {
+  const row = await configById.first(context, { key, id });
   return row === undefined ? undefined : rowFrom(row);
 }
 
@@ -54,24 +54,24 @@ const configById = compiled(({ db }, { key, id }: Params<ConfigId>) =>
   db.selectFrom("trivium_push_configs").selectAll().where("key", "=", key).where("id", "=", id),
 );
 
-export async function listConfigs(place: Place, key: number): Promise<readonly PushRow[]> {
-  return (await configsOf.all(place, { key })).map(rowFrom);
+export async function listConfigs(context: DbContext, key: number): Promise<readonly PushRow[]> {
+  return (await configsOf.all(context, { key })).map(rowFrom);
 }
 
 const configsOf = compiled(({ db }, { key }: Params<Key>) =>
   db.selectFrom("trivium_push_configs").selectAll().where("key", "=", key).orderBy("ordinal"),
 );
 
-export async function deleteConfig(place: Place, key: number, id: string): Promise<void> {
-  await dropConfig.write(place, { key, id });
+export async function deleteConfig(context: DbContext, key: number, id: string): Promise<void> {
+  await dropConfig.write(context, { key, id });
 }
 
 const dropConfig = compiled(({ db }, { key, id }: Params<ConfigId>) =>
   db.deleteFrom("trivium_push_configs").where("key", "=", key).where("id", "=", id),
 );
 
-export async function advanceConfig(place: Place, position: Position): Promise<void> {
-  await moveCursor.write(place, position);
+export async function advanceConfig(context: DbContext, position: Position): Promise<void> {
+  await moveCursor.write(context, position);
 }
 
 interface Position extends ConfigId {
@@ -87,8 +87,8 @@ const moveCursor = compiled(({ db }, { key, id, cursor }: Params<Position>) =>
     .where("cursor", "<", cursor),
 );
 
-export async function settleConfig(place: Place, settled: Settled): Promise<void> {
-  await settleHeld.write(place, settled);
+export async function settleConfig(context: DbContext, settled: Settled): Promise<void> {
+  await settleHeld.write(context, settled);
 }
 
 interface Settled extends Position, Holder {}
@@ -107,8 +107,8 @@ const settleHeld = compiled(({ db }, { key, id, cursor, holder }: Params<Settled
 );
 
 /** Configurations of tasks with records behind their cursor, whose holder is nobody or has expired. */
-export const adoptable = compiled((place, { limit }: Params<{ readonly limit: number }>) => {
-  const { db, dialect } = place;
+export const adoptable = compiled((context, { limit }: Params<{ readonly limit: number }>) => {
+  const { db, dialect } = context;
   return db
     .selectFrom(
       sql<{ name: string }>`(select '' as name union all select * from ${holders("trivium_push_configs")} as o)`.as(
@@ -119,14 +119,14 @@ export const adoptable = compiled((place, { limit }: Params<{ readonly limit: nu
     .innerJoin("trivium_tasks as t", "t.key", "p.key")
     .select(["p.key", "p.id"])
     .where("h.name", "<>", sql.lit(settledHolder))
-    .where(isOver(place, "h.name"))
+    .where(isOver(context, "h.name"))
     .whereRef("t.seq", ">", "p.cursor")
     .limit(limit)
     .$if(dialect.locksRows, (select) => select.forUpdate("p").skipLocked());
 });
 
-export function adoptConfigs(place: Place, instance: string, limit: number): Promise<readonly PushRow[]> {
-  return inTransaction(place, async (within) => {
+export function adoptConfigs(context: DbContext, instance: string, limit: number): Promise<readonly PushRow[]> {
+  return inTransaction(context, async (within) => {
     const adopted: PushRow[] = [];
     for (const { key, id } of await adoptable.all(within, { limit })) {
       const row = await holdConfig.first(within, { key, id, instance });
@@ -149,8 +149,8 @@ const holdConfig = compiled(({ db }, { key, id, instance }: Params<ConfigId & Ho
     .returningAll(),
 );
 
-export async function releaseConfigs(place: Place, instance: string): Promise<void> {
-  await freeConfigs.write(place, { instance });
+export async function releaseConfigs(context: DbContext, instance: string): Promise<void> {
+  await freeConfigs.write(context, { instance });
 }
 
 const freeConfigs = compiled(({ db }, { instance }: Params<Holding>) =>
@@ -160,8 +160,8 @@ const freeConfigs = compiled(({ db }, { instance }: Params<Holding>) =>
 function valuesOf(row: PushRow, ordinal: number): Selectable<PushConfigsTable> {
   const { key, id, taskId, scope, version, taskName, cursor, holder, format, bytes } = row;
   const { tenant, owner } = scope;
-  const place = { key, id, ordinal, task_id: taskId, tenant, owner, version, task_name: taskName ?? null };
-  return { ...place, cursor, holder, format, payload: bytes };
+  const context = { key, id, ordinal, task_id: taskId, tenant, owner, version, task_name: taskName ?? null };
+  return { ...context, cursor, holder, format, payload: bytes };
 }
 
 function rowFrom(row: Selectable<PushConfigsTable>): PushRow {

@@ -2,17 +2,17 @@ import { type Selectable, sql } from "kysely";
 import type { NewSend, SendClaim } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
 import { compiled, type Params } from "../compiled.js";
-import type { Place } from "../dialect.js";
+import type { DbContext } from "../dialect.js";
 import type { SendOutcomeRow, SendRecordRow } from "../rows.js";
 import type { SendsTable } from "../schema.js";
 
-export async function beginSend(place: Place, send: NewSend): Promise<SendRecordRow> {
+export async function beginSend(context: DbContext, send: NewSend): Promise<SendRecordRow> {
   const { scope, messageId, entry, digest, taskId, seq, instance } = send;
   const args = { ...scope, messageId, entry, digest, taskId, seq, instance };
   // Between the two the record that stood in the way may be forgotten: then there is room.
   for (;;) {
-    await insertSend.write(place, args);
-    const stands = await readSend(place, scope, messageId);
+    await insertSend.write(context, args);
+    const stands = await readSend(context, scope, messageId);
     if (stands !== undefined) return stands;
   }
 }
@@ -27,8 +27,12 @@ const insertSend = compiled(({ db, dialect }, params: Params<Omit<NewSend, "scop
     .onConflict((conflict) => conflict.doNothing());
 });
 
-export async function readSend(place: Place, scope: Scope, messageId: string): Promise<SendRecordRow | undefined> {
-  const row = await sendById.first(place, { ...scope, messageId });
+export async function readSend(
+  context: DbContext,
+  scope: Scope,
+  messageId: string,
+): Promise<SendRecordRow | undefined> {
+  const row = await sendById.first(context, { ...scope, messageId });
   return row === undefined ? undefined : recordFrom(row);
 }
 
@@ -44,8 +48,8 @@ const sendById = compiled(
       .where("m.message_id", "=", messageId),
 );
 
-export async function takeSend(place: Place, claim: SendClaim, instance: string): Promise<boolean> {
-  return (await claimSend.write(place, { ...claimArgs(claim), instance, next: claim.attempt + 1 })) > 0;
+export async function takeSend(context: DbContext, claim: SendClaim, instance: string): Promise<boolean> {
+  return (await claimSend.write(context, { ...claimArgs(claim), instance, next: claim.attempt + 1 })) > 0;
 }
 
 const claimSend = compiled(({ db }, params: Params<ClaimArgs & { readonly instance: string; readonly next: number }>) =>
@@ -56,8 +60,8 @@ const claimSend = compiled(({ db }, params: Params<ClaimArgs & { readonly instan
     .where("outcome", "is", null),
 );
 
-export async function settleSend(place: Place, claim: SendClaim, outcome: SendOutcomeRow): Promise<boolean> {
-  return (await putOutcome.write(place, { ...claimArgs(claim), ...outcome })) > 0;
+export async function settleSend(context: DbContext, claim: SendClaim, outcome: SendOutcomeRow): Promise<boolean> {
+  return (await putOutcome.write(context, { ...claimArgs(claim), ...outcome })) > 0;
 }
 
 const putOutcome = compiled(({ db }, params: Params<ClaimArgs & SendOutcomeRow>) => {
@@ -73,8 +77,8 @@ const putOutcome = compiled(({ db }, params: Params<ClaimArgs & SendOutcomeRow>)
     .where(claimed(params));
 });
 
-export async function forgetSend(place: Place, claim: SendClaim): Promise<boolean> {
-  return (await deleteSend.write(place, claimArgs(claim))) > 0;
+export async function forgetSend(context: DbContext, claim: SendClaim): Promise<boolean> {
+  return (await deleteSend.write(context, claimArgs(claim))) > 0;
 }
 
 const deleteSend = compiled(({ db }, claim: Params<ClaimArgs>) => db.deleteFrom("trivium_sends").where(claimed(claim)));

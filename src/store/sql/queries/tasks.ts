@@ -1,7 +1,7 @@
 import type { Head } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
 import { compiled, type Params } from "../compiled.js";
-import type { LogRange, Place } from "../dialect.js";
+import type { DbContext, LogRange } from "../dialect.js";
 import { type HeadRow, headFrom, selectHeads } from "../head-row.js";
 import type { Given } from "../param.js";
 import type { LogRow, SnapshotRow, StoredTaskRow } from "../rows.js";
@@ -12,30 +12,30 @@ import type { LogRow, SnapshotRow, StoredTaskRow } from "../rows.js";
 /** How often that is done. Only retention drops rows, and never the same twice. */
 const attempts = 5;
 
-export async function readHead(place: Place, scope: Scope, id: string): Promise<Head | undefined> {
-  const row = await headById.first(place, { ...scope, id });
+export async function readHead(context: DbContext, scope: Scope, id: string): Promise<Head | undefined> {
+  const row = await headById.first(context, { ...scope, id });
   return row === undefined ? undefined : headFrom(row);
 }
 
-const headById = compiled((place, { tenant, owner, id }: Params<TaskId>) =>
-  inScope(selectHeads(place), { tenant, owner }).where("t.id", "=", id),
+const headById = compiled((context, { tenant, owner, id }: Params<TaskId>) =>
+  inScope(selectHeads(context), { tenant, owner }).where("t.id", "=", id),
 );
 
 interface TaskId extends Scope {
   readonly id: string;
 }
 
-export async function readHeads(place: Place, keys: readonly number[]): Promise<readonly Head[]> {
+export async function readHeads(context: DbContext, keys: readonly number[]): Promise<readonly Head[]> {
   if (keys.length === 0) return [];
-  return (await headsByKey.all(place, { keys })).map(headFrom);
+  return (await headsByKey.all(context, { keys })).map(headFrom);
 }
 
-const headsByKey = compiled((place, { keys }: Params<{ readonly keys: readonly number[] }>) =>
-  selectHeads(place).where(place.dialect.isOneOf("t.key", keys)),
+const headsByKey = compiled((context, { keys }: Params<{ readonly keys: readonly number[] }>) =>
+  selectHeads(context).where(context.dialect.isOneOf("t.key", keys)),
 );
 
-export async function taskNamed(place: Place, scope: Scope, name: string): Promise<string | undefined> {
-  return (await idByName.first(place, { ...scope, name }))?.id;
+export async function taskNamed(context: DbContext, scope: Scope, name: string): Promise<string | undefined> {
+  return (await idByName.first(context, { ...scope, name }))?.id;
 }
 
 const idByName = compiled(({ db }, { tenant, owner, name }: Params<Scope & { readonly name: string }>) =>
@@ -47,22 +47,22 @@ const idByName = compiled(({ db }, { tenant, owner, name }: Params<Scope & { rea
     .where("name", "=", name),
 );
 
-export function readTask(place: Place, scope: Scope, id: string): Promise<StoredTaskRow | undefined> {
+export function readTask(context: DbContext, scope: Scope, id: string): Promise<StoredTaskRow | undefined> {
   return untilWhole(async () => {
-    const row = await taskById.first(place, { ...scope, id });
+    const row = await taskById.first(context, { ...scope, id });
     if (row === undefined) return undefined;
-    const [task] = await withLogs(place, [row]);
+    const [task] = await withLogs(context, [row]);
     return task ?? "torn";
   });
 }
 
-const taskById = compiled((place, { tenant, owner, id }: Params<TaskId>) =>
-  inScope(selectTasks(place), { tenant, owner }).where("t.id", "=", id),
+const taskById = compiled((context, { tenant, owner, id }: Params<TaskId>) =>
+  inScope(selectTasks(context), { tenant, owner }).where("t.id", "=", id),
 );
 
 /** Heads with their snapshots, which are `s`. */
-export function selectTasks(place: Place) {
-  return selectHeads(place)
+export function selectTasks(context: DbContext) {
+  return selectHeads(context)
     .leftJoin("trivium_snapshots as s", "s.key", "t.key")
     .select(["s.seq as snapshot_seq", "s.format as snapshot_format", "s.payload as snapshot_payload"]);
 }
@@ -75,11 +75,11 @@ export interface TaskRow extends HeadRow {
 }
 
 /** Adds what follows the snapshots. Tasks whose rows are no longer all there are left out. */
-export async function withLogs(place: Place, rows: readonly TaskRow[]): Promise<readonly StoredTaskRow[]> {
+export async function withLogs(context: DbContext, rows: readonly TaskRow[]): Promise<readonly StoredTaskRow[]> {
   const tails = rows
     .map(({ key, seq, snapshot_seq }) => ({ key, after: snapshot_seq ?? 0, upto: seq }))
     .filter(({ after, upto }) => after < upto);
-  const logs = await readRanges(place, tails);
+  const logs = await readRanges(context, tails);
   return rows.flatMap((row) => {
     const snapshot = snapshotFrom(row);
     const log = logs.get(row.key) ?? [];
@@ -88,24 +88,24 @@ export async function withLogs(place: Place, rows: readonly TaskRow[]): Promise<
 }
 
 export function recordsAfter(
-  place: Place,
+  context: DbContext,
   key: number,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<{ readonly head: Head; readonly log: readonly LogRow[] } | "compacted" | undefined> {
   return untilWhole(async () => {
-    const row = await headByKey.first(place, { key });
+    const row = await headByKey.first(context, { key });
     if (row === undefined) return undefined;
     if (after < row.compacted) return "compacted";
     const head = headFrom(row);
     if (after >= row.seq || limit <= 0) return { head, log: [] };
     const last = Math.min(row.seq, after + limit);
-    const log = await logUpTo.all(place, { key, after, upto: row.seq, last });
+    const log = await logUpTo.all(context, { key, after, upto: row.seq, last });
     return isWhole(log, after, last) ? { head, log } : "torn";
   });
 }
 
-const headByKey = compiled((place, { key }: Params<{ readonly key: number }>) =>
-  selectHeads(place).where("t.key", "=", key),
+const headByKey = compiled((context, { key }: Params<{ readonly key: number }>) =>
+  selectHeads(context).where("t.key", "=", key),
 );
 
 /** Asks again as long as the answer is torn. */
@@ -132,11 +132,11 @@ function snapshotFrom(row: TaskRow): SnapshotRow | undefined {
   return seq === null || format === null || bytes === null ? undefined : { seq, format, bytes };
 }
 
-async function readRanges(place: Place, ranges: readonly LogRange[]): Promise<Map<number, LogRow[]>> {
+async function readRanges(context: DbContext, ranges: readonly LogRange[]): Promise<Map<number, LogRow[]>> {
   const logs = new Map<number, LogRow[]>(ranges.map(({ key }) => [key, []]));
   const [only] = ranges;
   if (only === undefined) return logs;
-  const rows = ranges.length === 1 ? logOfRange.all(place, only) : logsOfRanges.all(place, { ranges });
+  const rows = ranges.length === 1 ? logOfRange.all(context, only) : logsOfRanges.all(context, { ranges });
   for (const { key, seq, count, format, bytes } of await rows) logs.get(key)?.push({ seq, count, format, bytes });
   return logs;
 }

@@ -11,7 +11,7 @@ import type { CardForm } from "./card.js";
 import { oldViolation } from "./paths.js";
 import { replyForms } from "./reply.js";
 import { paramsForms } from "./request.js";
-import type { Lift } from "./upgrade.js";
+import type { Upgrade } from "./upgrade.js";
 
 // The JSON of 0.2 and 0.3, whose objects say by `kind` what they are.
 
@@ -19,7 +19,7 @@ import type { Lift } from "./upgrade.js";
  * Kind-JSON codecs of all operations. `cards` is the form of the extended card; default: that of 0.3. The codec of an
  * operation that these versions lack throws `unsupportedOperation`, and that of a stream has no reply.
  */
-export function kindCodecs(
+export function kindJsonCodecs(
   limits: ValidationLimits,
   cards: CardForm = { writeCard, readCard },
 ): (operation: Operation) => OperationCodec {
@@ -34,7 +34,7 @@ export function kindCodecs(
 type Forms<F> = { readonly [K in OperationName]?: F };
 
 interface ParamsCodec {
-  lift(params: JsonValue, run: Lift): JsonValue;
+  upgrade(params: JsonValue, run: Upgrade): JsonValue;
   write(request: AnyMessage): JsonValue | undefined;
   readonly optional?: readonly string[];
 }
@@ -58,12 +58,12 @@ function codecOf(operation: Operation, limits: ValidationLimits, reply: ReplyCod
 function readRequest(
   { name, input }: Operation,
   limits: ValidationLimits,
-  { lift, optional = [] }: ParamsCodec,
+  { upgrade, optional = [] }: ParamsCodec,
   json: JsonValue | undefined,
 ): AnyMessage {
-  const run: Lift = { lenient: false, violations: [] };
-  const lifted = lift(json ?? {}, run);
-  const { message, violations } = readJson(input, lifted, { maxDepth: limits.jsonDepthMax });
+  const run: Upgrade = { lenient: false, violations: [] };
+  const upgraded = upgrade(json ?? {}, run);
+  const { message, violations } = readJson(input, upgraded, { maxDepth: limits.jsonDepthMax });
   const checked = validate(input, message, limits, { isRead: true });
   const needed = checked.filter(
     ({ field, description }) => !(optional.includes(field) && description === "is required"),

@@ -7,9 +7,9 @@ import { type OperationName, operationOf, type ReplyOf, type RequestOf } from ".
 import { mustBe, type Violations, violationText } from "../../../protocol/violations.js";
 import type { CardForm } from "./card.js";
 import { oldViolation } from "./paths.js";
-import { liftPushConfig } from "./request.js";
-import { type Lift, liftEvent, liftTask } from "./upgrade.js";
-import { kindOfEvent, kindOfTask, kindOfTaskPushConfig } from "./write.js";
+import { upgradePushConfig } from "./request.js";
+import { type Upgrade, upgradeEvent, upgradeTask } from "./upgrade.js";
+import { eventToKindJson, taskPushConfigToKindJson, taskToKindJson } from "./write.js";
 
 // The reply of each operation that is no stream, both ways.
 
@@ -25,19 +25,19 @@ export type ReplyForms = { readonly [K in OperationName]?: ReplyForm<RequestOf<K
 export function replyForms(cards: CardForm): ReplyForms {
   return {
     sendMessage: { read: readSendReply, write: writeSendReply },
-    getTask: { read: (json) => readTask("getTask", json), write: kindOfTask },
-    cancelTask: { read: (json) => readTask("cancelTask", json), write: kindOfTask },
+    getTask: { read: (json) => readTask("getTask", json), write: taskToKindJson },
+    cancelTask: { read: (json) => readTask("cancelTask", json), write: taskToKindJson },
     createTaskPushNotificationConfig: {
       read: (json, request) => readConfig("createTaskPushNotificationConfig", json, request?.taskId),
-      write: kindOfTaskPushConfig,
+      write: taskPushConfigToKindJson,
     },
     getTaskPushNotificationConfig: {
       read: (json, request) => readConfig("getTaskPushNotificationConfig", json, request?.taskId),
-      write: kindOfTaskPushConfig,
+      write: taskPushConfigToKindJson,
     },
     listTaskPushNotificationConfigs: {
       read: (json, request) => readConfigs(json, request?.taskId),
-      write: ({ configs }) => configs.map(kindOfTaskPushConfig),
+      write: ({ configs }) => configs.map(taskPushConfigToKindJson),
     },
     deleteTaskPushNotificationConfig: { read: () => ({ $typeName: "google.protobuf.Empty" }), write: () => null },
     getExtendedAgentCard: {
@@ -60,7 +60,7 @@ function readSendReply(json: JsonValue | undefined): ReplyOf<"sendMessage"> {
 }
 
 function writeSendReply({ payload }: ReplyOf<"sendMessage">): JsonValue {
-  return kindOfEvent({ $typeName: "lf.a2a.v1.StreamResponse", payload });
+  return eventToKindJson({ $typeName: "lf.a2a.v1.StreamResponse", payload });
 }
 
 /** An event, or what answers a send; `undefined` for a kind that is not known. */
@@ -68,15 +68,15 @@ export function readEvent(name: OperationName, json: JsonValue | undefined): Str
   const { output } = operationOf("sendStreamingMessage");
   const run = lenient();
   if (!isJsonObject(json)) throw unreadable(name, mustBe("an object", json));
-  const lifted = liftEvent(json, run);
-  return lifted === undefined ? undefined : (readLifted(name, output, lifted) as StreamResponse);
+  const upgraded = upgradeEvent(json, run);
+  return upgraded === undefined ? undefined : (readUpgraded(name, output, upgraded) as StreamResponse);
 }
 
 function readTask(name: "getTask" | "cancelTask", json: JsonValue | undefined): Task {
   if (!isJsonObject(json)) throw unreadable(name, mustBe("an object", json));
   const { kind } = json;
   if ((kind ?? "task") !== "task") throw unreadable(name, "kind must be task");
-  return readLifted(name, operationOf(name).output, liftTask(json, lenient())) as Task;
+  return readUpgraded(name, operationOf(name).output, upgradeTask(json, lenient())) as Task;
 }
 
 type ConfigOperation = "createTaskPushNotificationConfig" | "getTaskPushNotificationConfig";
@@ -92,9 +92,9 @@ function readConfig(
   const alone = "url" in json ? json : undefined;
   const own = isJsonObject(config) ? config : alone;
   if (own === undefined) throw unreadable(name, `pushNotificationConfig ${mustBe("an object", config)}`);
-  const lifted = liftPushConfig(own, lenient());
-  const whole = { ...(isJsonObject(lifted) ? lifted : {}), taskId: taskId ?? task ?? "" };
-  return readLifted(name, operationOf(name).output, whole) as TaskPushNotificationConfig;
+  const upgraded = upgradePushConfig(own, lenient());
+  const whole = { ...(isJsonObject(upgraded) ? upgraded : {}), taskId: taskId ?? task ?? "" };
+  return readUpgraded(name, operationOf(name).output, whole) as TaskPushNotificationConfig;
 }
 
 function readConfigs(
@@ -109,14 +109,18 @@ function readConfigs(
   };
 }
 
-function readLifted<Desc extends DescMessage>(name: OperationName, desc: Desc, lifted: JsonValue): MessageShape<Desc> {
-  const { message, violations } = readJson(desc, lifted, { lenient: true });
+function readUpgraded<Desc extends DescMessage>(
+  name: OperationName,
+  desc: Desc,
+  upgraded: JsonValue,
+): MessageShape<Desc> {
+  const { message, violations } = readJson(desc, upgraded, { lenient: true });
   const [first] = violations;
   if (first !== undefined) throw unreadable(name, violationText(oldViolation(first, name)));
   return message;
 }
 
-function lenient(): Lift {
+function lenient(): Upgrade {
   const violations: Violations = [];
   return { lenient: true, violations };
 }

@@ -7,18 +7,18 @@ import { isLastEvent, streamFinals } from "../finals.js";
 import { taskFirst } from "../first-task.js";
 import { resumePoint } from "../resume-point.js";
 import { readEvent } from "./reply.js";
-import { kindOfEvent } from "./write.js";
+import { eventToKindJson } from "./write.js";
 
 /** The text of an event that others follow; made once for each. */
-export const kindText = encodeOnce((response) => JSON.stringify(kindOfEvent(response)));
+export const kindJsonText = encodeOnce((response) => JSON.stringify(eventToKindJson(response)));
 
-const finalText = encodeOnce((response) => JSON.stringify(kindOfEvent(response, true)));
+const finalText = encodeOnce((response) => JSON.stringify(eventToKindJson(response, true)));
 
 /** Server end of a stream of kind-JSON. */
-export function kindStreamWriter(operation: Operation, request: AnyMessage): StreamWriter<string> {
+export function kindJsonStreamWriter(operation: Operation, request: AnyMessage): StreamWriter<string> {
   const finals = streamFinals(operation, request);
   return {
-    write: (item) => [{ payload: finals.isFinal(item.response) ? finalText(item) : kindText(item), id: item.id }],
+    write: (item) => [{ payload: finals.isFinal(item.response) ? finalText(item) : kindJsonText(item), id: item.id }],
     end(): readonly WireEvent<string>[] {
       const value = finals.closing();
       if (value === undefined) return [];
@@ -29,7 +29,7 @@ export function kindStreamWriter(operation: Operation, request: AnyMessage): Str
 }
 
 /** Client end of a stream of kind-JSON. An event of a kind that is not known is passed over, and so is an empty one. */
-export function kindStreamReader(operation: Operation): StreamReader<JsonValue> {
+export function kindJsonStreamReader(operation: Operation): StreamReader<JsonValue> {
   const begin = taskFirst(operation);
   let isOver = false;
   return {

@@ -9,7 +9,7 @@ import { dataFlag, type RoleWord, roleOfWord, roleWords, stateOfWord } from "./w
 // wrong type stays in its place, so that the reader finds it there; only what the model's JSON has no place for is judged.
 
 /** One walk over old JSON. */
-export interface Lift {
+export interface Upgrade {
   /** For replies of peers: nothing is held against them that can be made sense of. */
   readonly lenient: boolean;
   /** What is wrong, by the old names. */
@@ -26,33 +26,33 @@ export function copyMembers(from: JsonObject, names: readonly string[], to: Json
 }
 
 /** Puts the name of a member before what is noted while it is lifted. */
-export function liftUnder<T>({ violations }: Lift, name: string, lift: () => T): T {
+export function upgradeUnder<T>({ violations }: Upgrade, name: string, upgrade: () => T): T {
   const before = violations.length;
-  const lifted = lift();
+  const upgraded = upgrade();
   if (violations.length !== before) underMember(violations, before, name);
-  return lifted;
+  return upgraded;
 }
 
 /** Notes something of a member, unless nothing is held against anybody. */
-export function complain(run: Lift, name: string, description: string): void {
-  if (!run.lenient) liftUnder(run, name, () => addViolation(run.violations, description));
+export function complain(run: Upgrade, name: string, description: string): void {
+  if (!run.lenient) upgradeUnder(run, name, () => addViolation(run.violations, description));
 }
 
 const messageMembers = ["messageId", "taskId", "contextId", "referenceTaskIds", "extensions", "metadata"];
 
 /** `sender`: the role of a message that says none. */
-export function liftMessage(json: JsonValue, run: Lift, sender: RoleWord): JsonValue {
+export function upgradeMessage(json: JsonValue, run: Upgrade, sender: RoleWord): JsonValue {
   if (!isJsonObject(json)) return json;
   const { kind, role, parts } = json;
   if ((kind ?? "message") !== "message") complain(run, "kind", "must be message");
-  const lifted = copyMembers(json, messageMembers);
+  const upgraded = copyMembers(json, messageMembers);
   // The reader refuses a request without one; of a reply that lacks it the best is made.
-  if (run.lenient) lifted["messageId"] ??= messageIdOf(json);
-  lifted["role"] = liftRole(role, run, sender);
-  return liftParts(parts, run, lifted);
+  if (run.lenient) upgraded["messageId"] ??= messageIdOf(json);
+  upgraded["role"] = upgradeRole(role, run, sender);
+  return upgradeParts(parts, run, upgraded);
 }
 
-function liftRole(role: JsonValue | undefined, run: Lift, sender: RoleWord): JsonValue {
+function upgradeRole(role: JsonValue | undefined, run: Upgrade, sender: RoleWord): JsonValue {
   const known = roleWords.find((word) => word === (role ?? sender));
   if (known !== undefined) return roleOfWord(known);
   const wanted = `must be one of ${roleWords.join(", ")}`;
@@ -60,50 +60,50 @@ function liftRole(role: JsonValue | undefined, run: Lift, sender: RoleWord): Jso
   return roleOfWord(sender);
 }
 
-export function liftTask(json: JsonValue, run: Lift): JsonValue {
+export function upgradeTask(json: JsonValue, run: Upgrade): JsonValue {
   if (!isJsonObject(json)) return json;
   const { status, history, artifacts } = json;
-  const lifted = copyMembers(json, ["id", "contextId", "metadata"]);
-  lifted["status"] = liftStatus(status ?? {}, run);
+  const upgraded = copyMembers(json, ["id", "contextId", "metadata"]);
+  upgraded["status"] = upgradeStatus(status ?? {}, run);
   if ((history ?? null) !== null) {
-    lifted["history"] = liftList(history, run, "history", (entry) => liftMessage(entry, run, "agent"));
+    upgraded["history"] = upgradeList(history, run, "history", (entry) => upgradeMessage(entry, run, "agent"));
   }
   if ((artifacts ?? null) !== null) {
-    lifted["artifacts"] = liftList(artifacts, run, "artifacts", (entry) => liftArtifact(entry, run));
+    upgraded["artifacts"] = upgradeList(artifacts, run, "artifacts", (entry) => upgradeArtifact(entry, run));
   }
-  return lifted;
+  return upgraded;
 }
 
-function liftStatus(json: JsonValue, run: Lift): JsonValue {
+function upgradeStatus(json: JsonValue, run: Upgrade): JsonValue {
   if (!isJsonObject(json)) return json;
   const { state, message, timestamp } = json;
-  const lifted: JsonObject = { state: stateOfWord(state) };
-  if ((message ?? null) !== null) lifted["message"] = liftMessage(message ?? null, run, "agent");
+  const upgraded: JsonObject = { state: stateOfWord(state) };
+  if ((message ?? null) !== null) upgraded["message"] = upgradeMessage(message ?? null, run, "agent");
   const time = typeof timestamp === "string" ? isoTime(timestamp) : undefined;
-  if (time !== undefined) lifted["timestamp"] = time;
-  return lifted;
+  if (time !== undefined) upgraded["timestamp"] = time;
+  return upgraded;
 }
 
-function liftArtifact(json: JsonValue, run: Lift): JsonValue {
+function upgradeArtifact(json: JsonValue, run: Upgrade): JsonValue {
   if (!isJsonObject(json)) return json;
-  const lifted = copyMembers(json, ["artifactId", "name", "description", "extensions", "metadata"]);
-  return liftParts(json["parts"], run, lifted);
+  const upgraded = copyMembers(json, ["artifactId", "name", "description", "extensions", "metadata"]);
+  return upgradeParts(json["parts"], run, upgraded);
 }
 
 /** An event as the member of the model's stream response that it is; `undefined` for a kind that is not known. */
-export function liftEvent(json: JsonObject, run: Lift): JsonObject | undefined {
+export function upgradeEvent(json: JsonObject, run: Upgrade): JsonObject | undefined {
   switch (kindOf(json)) {
     case "message":
-      return { message: liftMessage(json, run, "agent") };
+      return { message: upgradeMessage(json, run, "agent") };
     case "task":
-      return { task: liftTask(json, run) };
+      return { task: upgradeTask(json, run) };
     case "status-update": {
-      const lifted = copyMembers(json, ["taskId", "contextId", "metadata"]);
-      return { statusUpdate: { ...lifted, status: liftStatus(json["status"] ?? {}, run) } };
+      const upgraded = copyMembers(json, ["taskId", "contextId", "metadata"]);
+      return { statusUpdate: { ...upgraded, status: upgradeStatus(json["status"] ?? {}, run) } };
     }
     case "artifact-update": {
-      const lifted = copyMembers(json, ["taskId", "contextId", "append", "lastChunk", "metadata"]);
-      return { artifactUpdate: { ...lifted, artifact: liftArtifact(json["artifact"] ?? {}, run) } };
+      const upgraded = copyMembers(json, ["taskId", "contextId", "append", "lastChunk", "metadata"]);
+      return { artifactUpdate: { ...upgraded, artifact: upgradeArtifact(json["artifact"] ?? {}, run) } };
     }
     default:
       return undefined;
@@ -121,24 +121,24 @@ function kindOf(json: JsonObject): JsonValue | undefined {
   return has("id") ? "task" : undefined;
 }
 
-function liftParts(parts: JsonValue | undefined, run: Lift, to: JsonObject): JsonObject {
-  if ((parts ?? null) !== null) to["parts"] = liftList(parts, run, "parts", (part) => liftPart(part, run));
+function upgradeParts(parts: JsonValue | undefined, run: Upgrade, to: JsonObject): JsonObject {
+  if ((parts ?? null) !== null) to["parts"] = upgradeList(parts, run, "parts", (part) => upgradePart(part, run));
   return to;
 }
 
-function liftList(
+function upgradeList(
   list: JsonValue | undefined,
-  run: Lift,
+  run: Upgrade,
   name: string,
-  lift: (entry: JsonValue) => JsonValue,
+  upgrade: (entry: JsonValue) => JsonValue,
 ): JsonValue {
   if (!Array.isArray(list)) return list ?? null;
-  return liftUnder(run, name, () =>
+  return upgradeUnder(run, name, () =>
     list.map((entry, index) => {
       const before = run.violations.length;
-      const lifted = lift(entry);
+      const upgraded = upgrade(entry);
       if (run.violations.length !== before) underIndex(run.violations, before, index);
-      return lifted;
+      return upgraded;
     }),
   );
 }
@@ -149,23 +149,23 @@ type PartKind = (typeof partKinds)[number];
 // Stands where a content is missing that was complained of already.
 const nothing: JsonObject = { text: "" };
 
-function liftPart(json: JsonValue, run: Lift): JsonValue {
+function upgradePart(json: JsonValue, run: Upgrade): JsonValue {
   if (!isJsonObject(json)) return json;
-  const lifted = copyMembers(json, ["metadata"]);
+  const upgraded = copyMembers(json, ["metadata"]);
   const kind = partKindOf(json, run);
-  if (kind === undefined) return { ...lifted, ...(run.lenient ? {} : nothing) };
+  if (kind === undefined) return { ...upgraded, ...(run.lenient ? {} : nothing) };
   const value = json[kind] ?? null;
   if (value === null) {
     complain(run, kind, "is required");
-    return { ...lifted, ...nothing };
+    return { ...upgraded, ...nothing };
   }
-  if (kind === "text") return { ...lifted, text: value };
-  if (kind === "data") return liftData(value, lifted, run);
-  return { ...lifted, ...liftUnder(run, "file", () => liftFile(value, run)) };
+  if (kind === "text") return { ...upgraded, text: value };
+  if (kind === "data") return upgradeData(value, upgraded, run);
+  return { ...upgraded, ...upgradeUnder(run, "file", () => upgradeFile(value, run)) };
 }
 
 /** The kind that a part says, as `kind` or as early peers did as `type`, else the one that it has a member for. */
-function partKindOf(json: JsonObject, run: Lift): PartKind | undefined {
+function partKindOf(json: JsonObject, run: Upgrade): PartKind | undefined {
   const said = json["kind"] ?? json["type"] ?? undefined;
   const known = partKinds.find((kind) => kind === said);
   if (known !== undefined) return known;
@@ -181,7 +181,7 @@ function partKindOf(json: JsonObject, run: Lift): PartKind | undefined {
 const bytesMembers = ["bytes", "fileWithBytes", "data"];
 const uriMembers = ["uri", "fileWithUri"];
 
-function liftFile(json: JsonValue, run: Lift): JsonObject {
+function upgradeFile(json: JsonValue, run: Upgrade): JsonObject {
   if (!isJsonObject(json)) {
     if (!run.lenient) addViolation(run.violations, mustBe("an object", json));
     return nothing;
@@ -192,9 +192,9 @@ function liftFile(json: JsonValue, run: Lift): JsonObject {
     if (!run.lenient) addViolation(run.violations, "must have one of bytes, uri");
     if (raw === undefined) return nothing;
   }
-  const lifted: JsonObject = raw === undefined ? { url: url ?? null } : { raw };
+  const upgraded: JsonObject = raw === undefined ? { url: url ?? null } : { raw };
   const { mimeType, name } = json;
-  return copyMembers({ mediaType: mimeType ?? null, filename: name ?? null }, ["mediaType", "filename"], lifted);
+  return copyMembers({ mediaType: mimeType ?? null, filename: name ?? null }, ["mediaType", "filename"], upgraded);
 }
 
 function memberOf(json: JsonObject, names: readonly string[]): JsonValue | undefined {
@@ -202,14 +202,14 @@ function memberOf(json: JsonObject, names: readonly string[]): JsonValue | undef
   return name === undefined ? undefined : json[name];
 }
 
-function liftData(data: JsonValue, lifted: JsonObject, run: Lift): JsonObject {
-  const { metadata } = lifted;
+function upgradeData(data: JsonValue, upgraded: JsonObject, run: Upgrade): JsonObject {
+  const { metadata } = upgraded;
   if (!isJsonObject(data)) {
     complain(run, "data", mustBe("an object", data));
-    return { ...lifted, data };
+    return { ...upgraded, data };
   }
   if (!isJsonObject(metadata) || metadata[dataFlag] !== true || !Object.hasOwn(data, "value")) {
-    return { ...lifted, data };
+    return { ...upgraded, data };
   }
   const { [dataFlag]: _, ...rest } = metadata;
   const value = data["value"] ?? null;

@@ -19,12 +19,12 @@ import { dataFlag, type RoleWord, wordOfRole, wordOfState } from "./words.js";
 // file, and the tenant.
 
 /** `otherwise`: the role of a message that names none. */
-export function kindOfMessage(message: Message, otherwise: RoleWord = "agent"): JsonObject {
+export function messageToKindJson(message: Message, otherwise: RoleWord = "agent"): JsonObject {
   const json: JsonObject = {
     kind: "message",
     messageId: message.messageId,
     role: wordOfRole(message.role, otherwise),
-    parts: message.parts.map(kindOfPart),
+    parts: message.parts.map(partToKindJson),
   };
   if (message.taskId !== "") json["taskId"] = message.taskId;
   if (message.contextId !== "") json["contextId"] = message.contextId;
@@ -32,31 +32,31 @@ export function kindOfMessage(message: Message, otherwise: RoleWord = "agent"): 
   return withExtras(json, message);
 }
 
-export function kindOfTask({ id, contextId, status, history, artifacts, metadata }: Task): JsonObject {
-  const json: JsonObject = { kind: "task", id, contextId, status: kindOfStatus(status) };
-  if (artifacts.length > 0) json["artifacts"] = artifacts.map(kindOfArtifact);
-  if (history.length > 0) json["history"] = history.map((message) => kindOfMessage(message));
+export function taskToKindJson({ id, contextId, status, history, artifacts, metadata }: Task): JsonObject {
+  const json: JsonObject = { kind: "task", id, contextId, status: statusToKindJson(status) };
+  if (artifacts.length > 0) json["artifacts"] = artifacts.map(artifactToKindJson);
+  if (history.length > 0) json["history"] = history.map((message) => messageToKindJson(message));
   if (metadata !== undefined) json["metadata"] = metadata;
   return json;
 }
 
 /** An event of a stream. `final` is said of a status only; an event of a kind that is not known becomes an empty object. */
-export function kindOfEvent({ payload }: StreamResponse, final = false): JsonObject {
+export function eventToKindJson({ payload }: StreamResponse, final = false): JsonObject {
   switch (payload.case) {
     case "task":
-      return kindOfTask(payload.value);
+      return taskToKindJson(payload.value);
     case "message":
-      return kindOfMessage(payload.value);
+      return messageToKindJson(payload.value);
     case "statusUpdate": {
       const { taskId, contextId, status, metadata } = payload.value;
-      const json: JsonObject = { kind: "status-update", taskId, contextId, status: kindOfStatus(status), final };
+      const json: JsonObject = { kind: "status-update", taskId, contextId, status: statusToKindJson(status), final };
       if (metadata !== undefined) json["metadata"] = metadata;
       return json;
     }
     case "artifactUpdate": {
       const { taskId, contextId, artifact, append, lastChunk, metadata } = payload.value;
       const json: JsonObject = { kind: "artifact-update", taskId, contextId };
-      json["artifact"] = artifact === undefined ? { artifactId: "", parts: [] } : kindOfArtifact(artifact);
+      json["artifact"] = artifact === undefined ? { artifactId: "", parts: [] } : artifactToKindJson(artifact);
       json["append"] = append;
       json["lastChunk"] = lastChunk;
       if (metadata !== undefined) json["metadata"] = metadata;
@@ -68,11 +68,11 @@ export function kindOfEvent({ payload }: StreamResponse, final = false): JsonObj
 }
 
 /** A push configuration with the task that it is of. */
-export function kindOfTaskPushConfig(config: TaskPushNotificationConfig): JsonObject {
-  return { taskId: config.taskId, pushNotificationConfig: kindOfPushConfig(config) };
+export function taskPushConfigToKindJson(config: TaskPushNotificationConfig): JsonObject {
+  return { taskId: config.taskId, pushNotificationConfig: pushConfigToKindJson(config) };
 }
 
-export function kindOfPushConfig({ id, url, token, authentication }: TaskPushNotificationConfig): JsonObject {
+export function pushConfigToKindJson({ id, url, token, authentication }: TaskPushNotificationConfig): JsonObject {
   const json: JsonObject = { url };
   if (id !== "") json["id"] = id;
   if (token !== "") json["token"] = token;
@@ -84,16 +84,16 @@ export function kindOfPushConfig({ id, url, token, authentication }: TaskPushNot
   return json;
 }
 
-function kindOfStatus(status: TaskStatus | undefined): JsonObject {
+function statusToKindJson(status: TaskStatus | undefined): JsonObject {
   if (status === undefined) return { state: "unknown" };
   const json: JsonObject = { state: wordOfState(status.state) };
-  if (status.message !== undefined) json["message"] = kindOfMessage(status.message);
+  if (status.message !== undefined) json["message"] = messageToKindJson(status.message);
   if (status.timestamp !== undefined) json["timestamp"] = formatTimestamp(status.timestamp);
   return json;
 }
 
-function kindOfArtifact(artifact: Artifact): JsonObject {
-  const json: JsonObject = { artifactId: artifact.artifactId, parts: artifact.parts.map(kindOfPart) };
+function artifactToKindJson(artifact: Artifact): JsonObject {
+  const json: JsonObject = { artifactId: artifact.artifactId, parts: artifact.parts.map(partToKindJson) };
   if (artifact.name !== "") json["name"] = artifact.name;
   if (artifact.description !== "") json["description"] = artifact.description;
   return withExtras(json, artifact);
@@ -105,7 +105,7 @@ function withExtras(json: JsonObject, { extensions, metadata }: Pick<Message, "e
   return json;
 }
 
-function kindOfPart(part: Part): JsonObject {
+function partToKindJson(part: Part): JsonObject {
   const { content, metadata } = part;
   switch (content.case) {
     case "raw":

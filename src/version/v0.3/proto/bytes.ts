@@ -52,8 +52,8 @@ function isBase64Text(bytes: Uint8Array): boolean {
 }
 
 const alphabet = new Uint8Array(256);
-for (const letter of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-  alphabet[letter.charCodeAt(0)] = 1;
+for (const payload of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+  alphabet[payload.charCodeAt(0)] = 1;
 
 function isTextType(mimeType: string): boolean {
   return /^\s*(?:text\/|application\/(?:[^;]+\+)?(?:json|xml|yaml|javascript)\s*(?:;|$))/i.test(mimeType);

@@ -8,7 +8,7 @@ import type { Operation } from "../../../protocol/operations.js";
 import type { ValidationLimits } from "../../../protocol/validation-limits.js";
 import { mustBe, violationText } from "../../../protocol/violations.js";
 import type { OperationCodec } from "../../codec.js";
-import { kindCodecs } from "../json/codec.js";
+import { kindJsonCodecs } from "../json/codec.js";
 import { readCardJson, writeCardJson } from "./card.js";
 import { readCreateJson, readPlain, readSend, writePlain, writeSend } from "./json-requests.js";
 import { ConfigsSchema, CreateRequestSchema, SendResponseSchema, TaskConfigSchema, TaskSchema } from "./model.js";
@@ -26,7 +26,7 @@ export interface JsonCodecOptions {
 }
 
 export function protoJsonCodecs(options: JsonCodecOptions): (operation: Operation) => OperationCodec {
-  const kinds = kindCodecs(options.limits);
+  const kinds = kindJsonCodecs(options.limits);
   const codecs = new Map<Operation, OperationCodec>();
   return (operation) => {
     const known = codecs.get(operation);

@@ -15,12 +15,12 @@ import {
 } from "../../../../src/protocol/model.js";
 import { type OperationName, operationOf, operations, type ReplyOf } from "../../../../src/protocol/operations.js";
 import { defaultValidationLimits } from "../../../../src/protocol/validation-limits.js";
-import { kindCodecs } from "../../../../src/version/v0.3/json/codec.js";
-import { kindStreamReader, kindStreamWriter } from "../../../../src/version/v0.3/json/stream.js";
-import { arbitraryKindEvent, arbitraryKindMessage, arbitraryKindTask } from "../arbitrary-kind.js";
+import { kindJsonCodecs } from "../../../../src/version/v0.3/json/codec.js";
+import { kindJsonStreamReader, kindJsonStreamWriter } from "../../../../src/version/v0.3/json/stream.js";
+import { arbitraryKindEvent, arbitraryKindMessage, arbitraryKindTask } from "../arbitrary-kind-json.js";
 import { arbitraryCarried } from "../carried.js";
 
-const codecs = kindCodecs(defaultValidationLimits);
+const codecs = kindJsonCodecs(defaultValidationLimits);
 const codecOf = (name: OperationName) => codecs(operationOf(name));
 const overTheWire = (json: unknown): JsonValue | undefined =>
   json === undefined ? undefined : (JSON.parse(JSON.stringify(json)) as JsonValue);
@@ -87,8 +87,8 @@ it("reads every event as it was written", () => {
   fc.assert(
     fc.property(arbitraryCarried(StreamResponseSchema), (response) => {
       fc.pre(response.payload.case !== undefined);
-      const [event] = kindStreamWriter(operation, response).write({ response, id: "t.i.1" });
-      const [item] = kindStreamReader(operation).read(JSON.parse(event?.payload ?? "null"), { id: event?.id });
+      const [event] = kindJsonStreamWriter(operation, response).write({ response, id: "t.i.1" });
+      const [item] = kindJsonStreamReader(operation).read(JSON.parse(event?.payload ?? "null"), { id: event?.id });
       expect(item?.id).toBe("t.i.1");
       expect(isSameMessage(item?.response ?? response, response) && item !== undefined, event?.payload).toBe(true);
     }),
@@ -120,9 +120,9 @@ describe("what a peer writes", () => {
     const operation = operationOf("subscribeToTask");
     fc.assert(
       fc.property(arbitraryKindEvent, ({ final, ...event }) => {
-        const [item] = kindStreamReader(operation).read(final === undefined ? event : { ...event, final });
+        const [item] = kindJsonStreamReader(operation).read(final === undefined ? event : { ...event, final });
         if (item === undefined) throw new Error("the event was passed over");
-        const [written] = kindStreamWriter(operation, item.response).write(item);
+        const [written] = kindJsonStreamWriter(operation, item.response).write(item);
         const { final: _, ...json } = JSON.parse(written?.payload ?? "null") as JsonObject;
         expect(json).toEqual(event);
       }),

@@ -6,11 +6,11 @@ import { Role, type Task, TaskState } from "../../../../src/protocol/model.js";
 import { type OperationName, operationOf, operations } from "../../../../src/protocol/operations.js";
 import { defaultValidationLimits } from "../../../../src/protocol/validation-limits.js";
 import { isoTime } from "../../../../src/version/v0.3/iso-time.js";
-import { jsonRpcFace } from "../../../../src/version/v0.3/json-rpc.js";
+import { jsonRpcAdapter } from "../../../../src/version/v0.3/json-rpc.js";
 
-const face = jsonRpcFace(defaultValidationLimits);
+const adapter = jsonRpcAdapter(defaultValidationLimits);
 const read = (name: OperationName, json: JsonValue | undefined): unknown =>
-  face.codec(operationOf(name)).readReply(json);
+  adapter.codec(operationOf(name)).readReply(json);
 const readTask = (json: JsonValue): Task => read("getTask", json) as Task;
 
 const part = { kind: "text", text: "hi" };
@@ -32,7 +32,7 @@ describe("a reply without kind is told by its members:", () => {
     [{ id: "t", contextId: "c", status }, "task"],
     [{ messageId: "m", parts: [part] }, "message"],
   ])("the event %j is a %s", (json, kind) => {
-    const items = face.readStream(operationOf("subscribeToTask")).read(json);
+    const items = adapter.readStream(operationOf("subscribeToTask")).read(json);
     expect(items).toMatchObject([{ response: { payload: { case: kind } } }]);
   });
 });
@@ -93,7 +93,7 @@ describe("replies are read leniently:", () => {
   });
 
   it("a push configuration that stands alone", () => {
-    const codec = face.codec(operationOf("getTaskPushNotificationConfig"));
+    const codec = adapter.codec(operationOf("getTaskPushNotificationConfig"));
     const request = codec.readRequest({ id: "t", pushNotificationConfigId: "c" });
     expect(codec.readReply({ id: "c", url: "https://h" }, request)).toMatchObject({
       taskId: "t",
@@ -158,7 +158,7 @@ describe("a time", () => {
 
   it("without a zone is one of UTC, and is written with it", () => {
     const task = readTask({ id: "t", contextId: "c", status: { ...status, timestamp: "2025-05-04T08:00:00.25" } });
-    expect(face.codec(operationOf("getTask")).writeReply(task, task)).toMatchObject({
+    expect(adapter.codec(operationOf("getTask")).writeReply(task, task)).toMatchObject({
       status: { timestamp: "2025-05-04T08:00:00.250Z" },
     });
   });
@@ -193,17 +193,17 @@ describe("any JSON", () => {
 
   it.each(operations.map(({ name }) => name))("as %s is read or refused by an A2AError", (name) => {
     const operation = operationOf(name);
-    const codec = face.codec(operation);
+    const codec = adapter.codec(operation);
     fc.assert(
       fc.property(parsed, (value) => {
         onlyOurs(() => codec.writeRequest(codec.readRequest(value)));
         onlyOurs(() => codec.readReply(value));
         onlyOurs(() => {
-          for (const item of face.readStream(operation).read(value)) {
-            face.writeStream(operation, item.response).write(item);
+          for (const item of adapter.readStream(operation).read(value)) {
+            adapter.writeStream(operation, item.response).write(item);
           }
         });
-        expect(face.readError(value)).toBeInstanceOf(A2AError);
+        expect(adapter.readError(value)).toBeInstanceOf(A2AError);
       }),
       { numRuns: 300 },
     );
@@ -212,7 +212,7 @@ describe("any JSON", () => {
   it("however deep, is read or refused by an A2AError", () => {
     const deep = JSON.parse(`${'{"parts":[{"data":'.repeat(50_000)}0${"}]}".repeat(50_000)}`) as JsonObject;
     for (const { name } of operations) {
-      const codec = face.codec(operationOf(name));
+      const codec = adapter.codec(operationOf(name));
       const given: JsonObject = { ...deep, message: deep, metadata: deep, configuration: deep, status: deep };
       onlyOurs(() => codec.readRequest(given));
       onlyOurs(() => codec.readReply(given));

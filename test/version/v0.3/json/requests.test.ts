@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { A2AError } from "../../../../src/protocol/errors.js";
 import { type OperationName, operationOf } from "../../../../src/protocol/operations.js";
 import { defaultValidationLimits } from "../../../../src/protocol/validation-limits.js";
-import { kindCodecs } from "../../../../src/version/v0.3/json/codec.js";
+import { kindJsonCodecs } from "../../../../src/version/v0.3/json/codec.js";
 
-const codecs = kindCodecs(defaultValidationLimits);
+const codecs = kindJsonCodecs(defaultValidationLimits);
 
 const part = { kind: "text", text: "hi" };
 const message = { kind: "message", messageId: "m", role: "user", parts: [part] };

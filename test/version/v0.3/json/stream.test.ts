@@ -16,7 +16,7 @@ import {
   TaskState,
 } from "../../../../src/protocol/model.js";
 import { type OperationName, operationOf, type StreamItem } from "../../../../src/protocol/operations.js";
-import { kindStreamReader, kindStreamWriter } from "../../../../src/version/v0.3/json/stream.js";
+import { kindJsonStreamReader, kindJsonStreamWriter } from "../../../../src/version/v0.3/json/stream.js";
 
 const send = (taskId = "") => create(SendMessageRequestSchema, { message: { messageId: "m", taskId } });
 const subscribe = create(SubscribeToTaskRequestSchema, { id: "t" });
@@ -59,7 +59,7 @@ describe("the end of a stream is said", () => {
   });
 
   it("by one more status with the last one known, when the stream just ends", () => {
-    const writer = kindStreamWriter(operationOf("sendStreamingMessage"), send("t"));
+    const writer = kindJsonStreamWriter(operationOf("sendStreamingMessage"), send("t"));
     for (const response of [task(TaskState.WORKING), status(TaskState.AUTH_REQUIRED), event(artifact("x"))]) {
       writer.write({ response });
     }
@@ -70,7 +70,7 @@ describe("the end of a stream is said", () => {
   });
 
   it("by one more status behind a task that has ended", () => {
-    const writer = kindStreamWriter(operationOf("subscribeToTask"), subscribe);
+    const writer = kindJsonStreamWriter(operationOf("subscribeToTask"), subscribe);
     writer.write({ response: task(TaskState.COMPLETED) });
     expect(said(writer.end?.())).toMatchObject([{ status: { state: "completed" }, final: true }]);
   });
@@ -81,7 +81,7 @@ describe("the end of a stream is said", () => {
     ["nothing", []],
     ["an artifact alone, of which no state is known", [event(artifact("x"))]],
   ])("by nothing more behind %s", (_, items) => {
-    const writer = kindStreamWriter(operationOf("sendStreamingMessage"), send());
+    const writer = kindJsonStreamWriter(operationOf("sendStreamingMessage"), send());
     for (const response of items) writer.write({ response });
     expect(writer.end?.()).toEqual([]);
   });
@@ -91,20 +91,23 @@ describe("the text of an event", () => {
   const operation = operationOf("subscribeToTask");
 
   it("goes with its id", () => {
-    const [written] = kindStreamWriter(operation, subscribe).write({ response: task(TaskState.WORKING), id: "t.i.7" });
+    const [written] = kindJsonStreamWriter(operation, subscribe).write({
+      response: task(TaskState.WORKING),
+      id: "t.i.7",
+    });
     expect(written).toMatchObject({ id: "t.i.7" });
     expect(written?.name).toBeUndefined();
   });
 
   it("is made once for all streams that end with it, and once for all others", () => {
     const item: StreamItem = { response: status(TaskState.COMPLETED) };
-    const first = kindStreamWriter(operation, subscribe).write(item);
-    const late = kindStreamWriter(operation, subscribe);
+    const first = kindJsonStreamWriter(operation, subscribe).write(item);
+    const late = kindJsonStreamWriter(operation, subscribe);
     late.write({ response: status(TaskState.FAILED) });
     const other = late.write(item);
     // A change after the first writing shows that the text is not made again.
     if (item.response.payload.case === "statusUpdate") item.response.payload.value.taskId = "changed";
-    expect(kindStreamWriter(operation, subscribe).write(item)).toEqual(first);
+    expect(kindJsonStreamWriter(operation, subscribe).write(item)).toEqual(first);
     expect(late.write(item)).toEqual(other);
     expect(said([...first, ...other])).toMatchObject([
       { taskId: "t", final: true },
@@ -119,7 +122,7 @@ describe("a stream that is read", () => {
   const chunk = { kind: "artifact-update", taskId: "t", contextId: "c", artifact: { artifactId: "a", parts: [] } };
 
   it("begins with a task, where the peer begins with a status", () => {
-    const reader = kindStreamReader(operationOf("sendStreamingMessage"));
+    const reader = kindJsonStreamReader(operationOf("sendStreamingMessage"));
     const items = reader.read({ ...working, status: { state: "working", message: note } });
     expect(items.map(({ response }) => response.payload)).toMatchObject([
       { case: "task", value: { id: "t", contextId: "c", status: { state: TaskState.WORKING } } },
@@ -131,7 +134,7 @@ describe("a stream that is read", () => {
   });
 
   it("begins with a task at work, where the peer begins with an artifact", () => {
-    const items = kindStreamReader(operationOf("sendStreamingMessage")).read(chunk);
+    const items = kindJsonStreamReader(operationOf("sendStreamingMessage")).read(chunk);
     expect(items).toMatchObject([
       { response: { payload: { case: "task", value: { status: { state: TaskState.WORKING } } } } },
       { response: { payload: { case: "artifactUpdate" } } },
@@ -142,13 +145,13 @@ describe("a stream that is read", () => {
     ["of a subscription, which only the peer knows the beginning of", "subscribeToTask", undefined],
     ["that goes on behind an event", "sendStreamingMessage", "t.i.7"],
   ] as const)("is given no task %s", (_, name, id) => {
-    expect(kindStreamReader(operationOf(name)).read(working, { id })).toMatchObject([
+    expect(kindJsonStreamReader(operationOf(name)).read(working, { id })).toMatchObject([
       { response: { payload: { case: "statusUpdate" } }, id },
     ]);
   });
 
   it.each(["1764000000000", "7", ""])("takes the number %j for no place to go on from", (id) => {
-    const [, item] = kindStreamReader(operationOf("sendStreamingMessage")).read(working, { id });
+    const [, item] = kindJsonStreamReader(operationOf("sendStreamingMessage")).read(working, { id });
     expect(item).toMatchObject({ response: { payload: { case: "statusUpdate" } }, id: undefined });
   });
 
@@ -161,17 +164,17 @@ describe("a stream that is read", () => {
     ["the last chunk of an artifact, whatever it says", { ...chunk, lastChunk: true, final: true }, false],
     ["a task that has ended", { kind: "task", id: "t", contextId: "c", status: { state: "completed" } }, false],
   ] as const)("behind %s: over is %j", (_, json, over) => {
-    const reader = kindStreamReader(operationOf("sendStreamingMessage"));
+    const reader = kindJsonStreamReader(operationOf("sendStreamingMessage"));
     reader.read(json as unknown as JsonObject);
     expect(reader.isOver).toBe(over);
   });
 
   it.each([{ kind: "mood", good: true }, {}, null])("passes over %j", (json) => {
-    expect(kindStreamReader(operationOf("subscribeToTask")).read(json)).toEqual([]);
+    expect(kindJsonStreamReader(operationOf("subscribeToTask")).read(json)).toEqual([]);
   });
 
   it.each([7, "x", [], { kind: "task", id: 7 }])("fails on %j", (json) => {
-    expect(() => kindStreamReader(operationOf("subscribeToTask")).read(json)).toThrow(
+    expect(() => kindJsonStreamReader(operationOf("subscribeToTask")).read(json)).toThrow(
       expect.objectContaining({ code: "invalidAgentResponse" }),
     );
   });
@@ -182,7 +185,7 @@ function finals(
   request: ReturnType<typeof send> | typeof subscribe,
   items: readonly StreamResponse[],
 ): readonly unknown[] {
-  const writer = kindStreamWriter(operationOf(name), request);
+  const writer = kindJsonStreamWriter(operationOf(name), request);
   return items.flatMap((response) => said(writer.write({ response })).map(({ final }) => final));
 }
 

@@ -9,7 +9,7 @@ interface Listed extends Position {
 const plainMax = 64;
 
 /** The tasks of an owner, or of one of their contexts, newest status first, also by state. */
-export class Shelf<T extends Listed> {
+export class TaskList<T extends Listed> {
   readonly all = new SortedTasks<T>();
   #byState: Map<TaskState, SortedTasks<T>> | undefined;
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { placeProblems } from "../../src/card/check-places.js";
+import { addressProblems } from "../../src/card/check-urls.js";
 
 const rpc = { url: "http://p/rpc", transport: "JSONRPC" };
 const rest = { url: "http://p/rest", transport: "HTTP+JSON" };
@@ -8,11 +8,11 @@ const own = { url: "http://p", transport: "urn:port:own" };
 const main = { url: rpc.url, preferredTransport: "JSONRPC" };
 
 it("finds nothing wrong with places that each have their transport, with another binding beside one of ours", () => {
-  expect(placeProblems("0.3", { ...main, additionalInterfaces: [rpc, rest, grpc, own, rpc] })).toEqual([]);
+  expect(addressProblems("0.3", { ...main, additionalInterfaces: [rpc, rest, grpc, own, rpc] })).toEqual([]);
 });
 
 it("has nothing to say of a card that lists no places", () => {
-  expect(placeProblems("1.0", { supportedInterfaces: [] })).toEqual([]);
+  expect(addressProblems("1.0", { supportedInterfaces: [] })).toEqual([]);
 });
 
 it.each([
@@ -37,5 +37,5 @@ it.each([
     "the card of 0.3 lists none of JSONRPC, GRPC, HTTP+JSON: mount one, or leave 0.3 out of the versions",
   ],
 ])("finds %s", (_, card, problem) => {
-  expect(placeProblems("0.3", card)).toEqual([problem]);
+  expect(addressProblems("0.3", card)).toEqual([problem]);
 });

@@ -1,9 +1,9 @@
 import type { PushRegistration } from "../core/ports.js";
-import { Courier } from "./courier.js";
-import type { CourierDeps } from "./delivery.js";
+import { WebhookDelivery } from "./webhook-delivery.js";
+import type { DeliveryDeps } from "./webhook-sender.js";
 
 /** The couriers of a process: one for each configuration of a task that has not ended. */
-export interface Couriers {
+export interface WebhookDeliveries {
   /** The task may have new records. */
   wake(taskId: string): void;
   /** False when it was under way already. */
@@ -17,22 +17,22 @@ export interface Couriers {
 
 const pollMs = 1000;
 
-export function createCouriers(deps: CourierDeps): Couriers {
+export function createWebhookDeliveries(deps: DeliveryDeps): WebhookDeliveries {
   const { tasks, clock, logger } = deps;
-  const byTask = new Map<string, Map<string, Courier>>();
+  const byTask = new Map<string, Map<string, WebhookDelivery>>();
   let cancelPoll: (() => void) | undefined;
   let closed = false;
 
-  const all = (): readonly Courier[] => [...byTask.values()].flatMap((couriers) => [...couriers.values()]);
+  const all = (): readonly WebhookDelivery[] => [...byTask.values()].flatMap((deliveries) => [...deliveries.values()]);
 
   // Hints may be lost: one poll a second finds the couriers that are behind, and those whose task is gone.
   const poll = async (): Promise<void> => {
-    const couriers = all();
+    const deliveries = all();
     try {
-      const heads = await tasks.heads([...new Set(couriers.map(({ key }) => key))]);
+      const heads = await tasks.heads([...new Set(deliveries.map(({ key }) => key))]);
       const seqs = new Map(heads.map(({ key, seq }) => [key, seq]));
-      for (const courier of couriers) {
-        if ((seqs.get(courier.key) ?? Number.POSITIVE_INFINITY) > courier.position) courier.wake();
+      for (const delivery of deliveries) {
+        if ((seqs.get(delivery.key) ?? Number.POSITIVE_INFINITY) > delivery.position) delivery.wake();
       }
     } catch (error) {
       logger.warn({ error }, "the tasks of push configurations could not be polled");
@@ -48,19 +48,19 @@ export function createCouriers(deps: CourierDeps): Couriers {
 
   const start = (registration: PushRegistration): void => {
     const { taskId, config } = registration;
-    const courier = new Courier(deps, registration);
-    const couriers = byTask.get(taskId) ?? new Map<string, Courier>();
-    byTask.set(taskId, couriers.set(config.id, courier));
-    void courier.done.then(() => {
-      if (couriers.get(config.id) === courier) couriers.delete(config.id);
-      if (couriers.size === 0 && byTask.get(taskId) === couriers) byTask.delete(taskId);
+    const delivery = new WebhookDelivery(deps, registration);
+    const deliveries = byTask.get(taskId) ?? new Map<string, WebhookDelivery>();
+    byTask.set(taskId, deliveries.set(config.id, delivery));
+    void delivery.done.then(() => {
+      if (deliveries.get(config.id) === delivery) deliveries.delete(config.id);
+      if (deliveries.size === 0 && byTask.get(taskId) === deliveries) byTask.delete(taskId);
     });
     schedulePoll();
   };
 
   return {
     wake(taskId) {
-      for (const courier of byTask.get(taskId)?.values() ?? []) courier.wake();
+      for (const delivery of byTask.get(taskId)?.values() ?? []) delivery.wake();
     },
     added(registration) {
       if (closed) return false;
@@ -75,12 +75,12 @@ export function createCouriers(deps: CourierDeps): Couriers {
     async drain() {
       closed = true;
       cancelPoll?.();
-      const couriers = all();
-      for (const courier of couriers) courier.drain();
-      await Promise.all(couriers.map(({ done }) => done));
+      const deliveries = all();
+      for (const delivery of deliveries) delivery.drain();
+      await Promise.all(deliveries.map(({ done }) => done));
     },
     stop() {
-      for (const courier of all()) courier.stop();
+      for (const delivery of all()) delivery.stop();
     },
   };
 }

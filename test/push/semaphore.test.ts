@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createSlots } from "../../src/push/slots.js";
+import { createSemaphore } from "../../src/push/semaphore.js";
 import { settle } from "../support/virtual-clock.js";
 
 interface Work {
@@ -9,16 +9,16 @@ interface Work {
 
 /** Notes what runs, and ends it when it is told to. */
 function workshop(count: number) {
-  const slots = createSlots(count);
+  const semaphore = createSemaphore(count);
   const running: Work[] = [];
   const start = (name: string, signal: AbortSignal = new AbortController().signal): Promise<string> =>
-    slots.run(signal, () => new Promise((resolve) => running.push({ name, end: () => resolve(name) })));
+    semaphore.run(signal, () => new Promise((resolve) => running.push({ name, end: () => resolve(name) })));
   const end = async (name: string): Promise<void> => {
     const index = running.findIndex((work) => work.name === name);
     for (const work of running.splice(index, 1)) work.end();
     await settle();
   };
-  return { slots, start, end, names: () => running.map(({ name }) => name) };
+  return { semaphore, start, end, names: () => running.map(({ name }) => name) };
 }
 
 describe("slots", () => {
@@ -36,9 +36,9 @@ describe("slots", () => {
   });
 
   it("are given back by work that fails", async () => {
-    const { slots, start, names } = workshop(1);
+    const { semaphore, start, names } = workshop(1);
     const { signal } = new AbortController();
-    await expect(slots.run(signal, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+    await expect(semaphore.run(signal, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
     void start("a");
     await settle();
     expect(names()).toEqual(["a"]);

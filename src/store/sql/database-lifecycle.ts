@@ -5,7 +5,7 @@ import type { Backend } from "./rows.js";
 import { storeErrorFrom } from "./store-error.js";
 
 /** The way of each call to the database: not before it is open, not after it is closed, and with errors that say why. */
-export interface Gate {
+export interface DatabaseLifecycle {
   open(): Promise<void>;
   ask<T>(call: (backend: Backend) => Promise<T>): Promise<T>;
   /** Refuses all calls from now on, and closes the database once `before` has resolved. */
@@ -19,7 +19,7 @@ export interface GateOptions {
   readonly migration: MigrationReport;
 }
 
-export function createGate(backend: Backend, { opened, migration }: GateOptions): Gate {
+export function createDatabaseLifecycle(backend: Backend, { opened, migration }: GateOptions): DatabaseLifecycle {
   let opening: Promise<void> | undefined;
   let isOpen = false;
   let closing: Promise<void> | undefined;

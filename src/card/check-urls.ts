@@ -11,25 +11,25 @@ const core: readonly JsonValue[] = [bindingTable["json-rpc"], bindingTable.grpc,
  * What is wrong with the places that a card lists in `additionalInterfaces`, the main one in `url` among them: that it
  * is of another transport than it is said to be, that one address has two, or that no reader knows any of them.
  */
-export function placeProblems(version: string, card: JsonObject): readonly string[] {
+export function addressProblems(version: string, card: JsonObject): readonly string[] {
   const { url, preferredTransport, additionalInterfaces } = card;
   if (!Array.isArray(additionalInterfaces)) return [];
-  const places = additionalInterfaces.filter(isJsonObject);
+  const locations = additionalInterfaces.filter(isJsonObject);
   const at = (address: JsonValue | undefined) =>
-    places.filter((place) => place["url"] === address).map(({ transport }) => transport ?? "");
+    locations.filter((location) => location["url"] === address).map(({ transport }) => transport ?? "");
   const problems: string[] = [];
   if (!at(url).includes(preferredTransport ?? "")) {
     const listed = at(url).join(", ") || "nothing";
     problems.push(`the card of ${version} prefers ${preferredTransport} at ${url}, where it lists ${listed}`);
   }
-  for (const address of new Set(places.map((place) => place["url"]))) {
+  for (const address of new Set(locations.map((location) => location["url"]))) {
     const transports = [...new Set(at(address).filter((transport) => core.includes(transport)))];
     if (transports.length < 2) continue;
     problems.push(
       `the card of ${version} lists ${address} as ${transports.join(" and as ")}: give each an address of its own`,
     );
   }
-  if (!places.some(({ transport }) => core.includes(transport ?? ""))) {
+  if (!locations.some(({ transport }) => core.includes(transport ?? ""))) {
     problems.push(
       `the card of ${version} lists none of ${core.join(", ")}: mount one, or leave ${version} out of the versions`,
     );

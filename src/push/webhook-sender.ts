@@ -2,25 +2,25 @@ import type { Clock, PushRegistration, PushStore, TaskStore } from "../core/port
 import { pause } from "../protocol/async/pause.js";
 import type { Logger } from "../protocol/logger.js";
 import type { StreamResponse } from "../protocol/model.js";
-import type { PushFace } from "../version/codec.js";
+import type { PushAdapter } from "../version/codec.js";
 import type { AskStore } from "./ask-store.js";
 import { attemptOften } from "./attempts.js";
 import type { CallOutcome, CallWebhook } from "./call.js";
-import { type Letter, writeLetter } from "./letter.js";
 import type { PushLimits } from "./limits.js";
-import type { Slots } from "./slots.js";
+import type { Semaphore } from "./semaphore.js";
+import { type WebhookPayload, writeWebhookPayload } from "./webhook-payload.js";
 
 /** What all couriers of a process share. A configuration is delivered by the process that holds it. */
-export interface CourierDeps {
+export interface DeliveryDeps {
   readonly store: PushStore;
   readonly tasks: TaskStore;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: PushLimits;
-  readonly slots: Slots;
+  readonly semaphore: Semaphore;
   readonly call: CallWebhook;
   /** What the version of a webhook tells it. */
-  readonly faceOf: (registration: PushRegistration) => PushFace;
+  readonly adapterOf: (registration: PushRegistration) => PushAdapter;
   readonly everyEvent: boolean;
   /** Only what this instance holds is delivered. `undefined`: whatever is there. */
   readonly instance: string | undefined;
@@ -37,15 +37,15 @@ interface DeliveryWays {
 }
 
 /** How one webhook is told an event: in the words of its version, with retries, by its configuration of that moment. */
-export class Delivery {
-  readonly #deps: CourierDeps;
+export class WebhookSender {
+  readonly #deps: DeliveryDeps;
   readonly #ways: DeliveryWays;
   /** As it was last seen: it says how the webhook is spoken to. */
   #registration: PushRegistration;
   /** How often the configuration was set while it was on its way. */
   #replaced = 0;
 
-  constructor(deps: CourierDeps, registration: PushRegistration, ways: DeliveryWays) {
+  constructor(deps: DeliveryDeps, registration: PushRegistration, ways: DeliveryWays) {
     this.#deps = deps;
     this.#registration = registration;
     this.#ways = ways;
@@ -58,22 +58,22 @@ export class Delivery {
 
   /** Tells the webhook, as its configuration says by then. False when the configuration is gone. */
   async deliver(event: StreamResponse): Promise<boolean> {
-    const letter = this.#write(event);
-    return letter === undefined ? true : this.#send(letter);
+    const payload = this.#write(event);
+    return payload === undefined ? true : this.#send(payload);
   }
 
   /** What the webhook wants to be told: events, or its task as it stands. */
-  get tells(): PushFace["tells"] {
-    return this.#face.tells;
+  get tells(): PushAdapter["tells"] {
+    return this.#adapter.tells;
   }
 
-  get #face(): PushFace {
-    return this.#deps.faceOf(this.#registration);
+  get #adapter(): PushAdapter {
+    return this.#deps.adapterOf(this.#registration);
   }
 
-  #write(response: StreamResponse): Letter | undefined {
+  #write(response: StreamResponse): WebhookPayload | undefined {
     try {
-      return writeLetter(this.#face, response, this.#registration);
+      return writeWebhookPayload(this.#adapter, response, this.#registration);
     } catch (error) {
       this.#deps.logger.error(this.#said({ error }), "an event could not be written for a webhook");
       return undefined;
@@ -81,9 +81,9 @@ export class Delivery {
   }
 
   // False when the configuration is gone; an event that the webhook does not take is given up.
-  async #send(letter: Letter): Promise<boolean> {
-    const { clock, limits, slots, logger } = this.#deps;
-    const attempt = (): Promise<CallOutcome | "gone"> => slots.run(this.#ways.stop, () => this.#attempt(letter));
+  async #send(payload: WebhookPayload): Promise<boolean> {
+    const { clock, limits, semaphore, logger } = this.#deps;
+    const attempt = (): Promise<CallOutcome | "gone"> => semaphore.run(this.#ways.stop, () => this.#attempt(payload));
     const { outcome, attempts } = await attemptOften(attempt, limits, (ms) => pause(clock, ms, this.#ways.hurry));
     if (outcome === "gone") return false;
     this.#ways.stop.throwIfAborted();
@@ -94,11 +94,11 @@ export class Delivery {
     return true;
   }
 
-  async #attempt(letter: Letter): Promise<CallOutcome | "gone"> {
+  async #attempt(payload: WebhookPayload): Promise<CallOutcome | "gone"> {
     const registration = await this.#current();
     if (registration === undefined) return "gone";
     this.#registration = registration;
-    return this.#deps.call(registration.config, letter, this.#ways.stop);
+    return this.#deps.call(registration.config, payload, this.#ways.stop);
   }
 
   // The configuration is read for each attempt: by now another process may have replaced it, deleted it, or taken it on

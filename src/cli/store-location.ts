@@ -3,14 +3,14 @@ import { noop } from "../protocol/async/noop.js";
 import type { Logger } from "../protocol/logger.js";
 
 /** Where the command line keeps tasks: in the memory of the process, in an SQLite file, in a PostgreSQL database. */
-export type StorePlace = { readonly kind: "memory" } | DatabasePlace;
+export type StoreLocation = { readonly kind: "memory" } | DatabaseLocation;
 
-export type DatabasePlace =
+export type DatabaseLocation =
   | { readonly kind: "sqlite"; readonly path: string }
   | { readonly kind: "postgres"; readonly url: string };
 
 /** Reads `memory`, the path of a file, or `postgres://…`. Throws a `TypeError` that shows no password. */
-export function storePlace(text: string): StorePlace {
+export function storeLocation(text: string): StoreLocation {
   if (text === "memory") return { kind: "memory" };
   const scheme = /^([a-z][a-z\d+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
   if (scheme === undefined && text !== "") return { kind: "sqlite", path: text };
@@ -24,17 +24,17 @@ export function storePlace(text: string): StorePlace {
 }
 
 /** Reads the place of a database. Throws a `TypeError` for memory too. */
-export function databasePlace(text: string): DatabasePlace {
-  const place = storePlace(text);
-  if (place.kind !== "memory") return place;
+export function databaseLocation(text: string): DatabaseLocation {
+  const location = storeLocation(text);
+  if (location.kind !== "memory") return location;
   throw new TypeError("memory is no database: name a file, or postgres://…");
 }
 
 /** The place in words, without a password. */
-export function placeText(place: StorePlace): string {
-  if (place.kind === "memory") return "memory";
-  if (place.kind === "sqlite") return place.path;
-  const url = new URL(place.url);
+export function locationText(location: StoreLocation): string {
+  if (location.kind === "memory") return "memory";
+  if (location.kind === "sqlite") return location.path;
+  const url = new URL(location.url);
   url.password = "";
   // The driver takes secrets from there too.
   url.search = "";
@@ -42,10 +42,10 @@ export function placeText(place: StorePlace): string {
 }
 
 /** Opens the store of a place; nothing for memory. Rejects with one sentence when it cannot be used. Yours to close. */
-export async function openStorage(place: StorePlace, logger: Logger): Promise<Store | undefined> {
-  if (place.kind === "memory") return undefined;
+export async function openStorage(location: StoreLocation, logger: Logger): Promise<Store | undefined> {
+  if (location.kind === "memory") return undefined;
   try {
-    const storage = await storageOf(place, logger);
+    const storage = await storageOf(location, logger);
     try {
       await storage.open?.();
       return storage;
@@ -55,13 +55,13 @@ export async function openStorage(place: StorePlace, logger: Logger): Promise<St
       throw error;
     }
   } catch (error) {
-    throw unusable(place, error);
+    throw unusable(location, error);
   }
 }
 
 /** One sentence that says which place cannot be used, and why. */
-export function unusable(place: DatabasePlace, error: unknown): Error {
-  const shown = placeText(place);
+export function unusable(location: DatabaseLocation, error: unknown): Error {
+  const shown = locationText(location);
   const reason = error instanceof Error ? error.message : String(error);
   // Who opens a file names it too.
   const said = reason.startsWith(`${shown}: `) ? reason.slice(shown.length + 2) : reason;
@@ -69,11 +69,11 @@ export function unusable(place: DatabasePlace, error: unknown): Error {
 }
 
 // The code of a database is loaded only when it is wanted.
-async function storageOf(place: DatabasePlace, logger: Logger): Promise<Store> {
-  if (place.kind === "sqlite") {
+async function storageOf(location: DatabaseLocation, logger: Logger): Promise<Store> {
+  if (location.kind === "sqlite") {
     const { sqliteStore } = await import("../store/sqlite/index.js");
-    return sqliteStore({ path: place.path, logger });
+    return sqliteStore({ path: location.path, logger });
   }
   const { postgresStore } = await import("../store/postgres/index.js");
-  return postgresStore({ url: place.url, logger });
+  return postgresStore({ url: location.url, logger });
 }

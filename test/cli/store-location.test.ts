@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { databasePlace, placeText, storePlace } from "../../src/cli/store-place.js";
+import { databaseLocation, locationText, storeLocation } from "../../src/cli/store-location.js";
 
 describe("the place of a store", () => {
   it.each([
@@ -11,21 +11,21 @@ describe("the place of a store", () => {
     ["postgres://db/agent", { kind: "postgres", url: "postgres://db/agent" }],
     ["PostgreSQL://db/agent", { kind: "postgres", url: "PostgreSQL://db/agent" }],
   ])("is read from %s", (text, place) => {
-    expect(storePlace(text)).toEqual(place);
+    expect(storeLocation(text)).toEqual(place);
   });
 
   it.each(["", "mysql://root:s3cret@db/agent", "http://db", "postgres://u:s3cret@[db/agent"])(
     "is not %j, and no password is told",
     (text) => {
-      const read = (): unknown => storePlace(text);
+      const read = (): unknown => storeLocation(text);
       expect(read).toThrow(TypeError);
       expect(read).not.toThrow(/s3cret/);
     },
   );
 
   it("is no database when it is memory", () => {
-    expect(databasePlace("tasks.db")).toEqual({ kind: "sqlite", path: "tasks.db" });
-    expect(() => databasePlace("memory")).toThrow("memory is no database: name a file, or postgres://…");
+    expect(databaseLocation("tasks.db")).toEqual({ kind: "sqlite", path: "tasks.db" });
+    expect(() => databaseLocation("memory")).toThrow("memory is no database: name a file, or postgres://…");
   });
 
   it.each([
@@ -33,6 +33,6 @@ describe("the place of a store", () => {
     [".trivium/tasks.db", ".trivium/tasks.db"],
     ["postgres://agent:s3cret@db:5433/agent?password=s3cret", "postgres://agent@db:5433/agent"],
   ])("%s is shown without a password", (text, shown) => {
-    expect(placeText(storePlace(text))).toBe(shown);
+    expect(locationText(storeLocation(text))).toBe(shown);
   });
 });

@@ -5,11 +5,11 @@ import { unlessAborted } from "../protocol/async/pause.js";
 import type { StreamResponse, Task } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 import { type AskStore, createAskStore } from "./ask-store.js";
-import { type CourierDeps, Delivery } from "./delivery.js";
 import { joinChunks, pageRecords } from "./join-chunks.js";
 import { LazyCursor } from "./lazy-cursor.js";
 import { type ChunkRun, type Due, type Plan, planArtifacts, planEvents } from "./plan.js";
 import { TaskReplay } from "./task-replay.js";
+import { type DeliveryDeps, WebhookSender } from "./webhook-sender.js";
 
 class Stopped extends Error {}
 
@@ -17,7 +17,7 @@ class Stopped extends Error {}
  * Brings what a task does to one webhook, in order, one event at a time. It is a position in the log and a wake-up: it
  * keeps no events, so a webhook that is slow or away costs nobody but itself.
  */
-export class Courier {
+export class WebhookDelivery {
   readonly key: number;
   readonly taskId: string;
   readonly id: string;
@@ -27,7 +27,7 @@ export class Courier {
   position: number;
   /** Set when it does nothing more: who registers anew needs a new one. */
   finished = false;
-  readonly #deps: CourierDeps;
+  readonly #deps: DeliveryDeps;
   readonly #scope: PushRegistration["scope"];
   readonly #holder: string;
   /** Up to here nothing is told. */
@@ -36,7 +36,7 @@ export class Courier {
   readonly #replay: TaskReplay;
   readonly #cursor: LazyCursor;
   readonly #ask: AskStore;
-  readonly #delivery: Delivery;
+  readonly #delivery: WebhookSender;
   /** Ends everything. */
   readonly #stop = new AbortController();
   /** Ends waiting: calls go on. */
@@ -44,7 +44,7 @@ export class Courier {
   #dirty: boolean = true;
   #wakeUp = noop;
 
-  constructor(deps: CourierDeps, registration: PushRegistration) {
+  constructor(deps: DeliveryDeps, registration: PushRegistration) {
     this.#deps = deps;
     this.key = registration.key;
     this.taskId = registration.taskId;
@@ -59,7 +59,7 @@ export class Courier {
       hurry: this.#hurry.signal,
       onError: (error) => deps.logger.warn(this.#said({ error }), "push deliveries wait for the store"),
     });
-    this.#delivery = new Delivery(deps, registration, {
+    this.#delivery = new WebhookSender(deps, registration, {
       ask: this.#ask,
       stop: this.#stop.signal,
       hurry: this.#hurry.signal,
@@ -160,8 +160,8 @@ export class Courier {
     this.position = record.seq;
     if (due.length === 0 || record.seq <= this.#from) return true;
     // Whoever is told tasks hears of all that is due at once.
-    const told = this.#delivery.tells === "task" ? [{ kind: "task", seq: record.seq } as const] : due;
-    for (const each of told) {
+    const delivered = this.#delivery.tells === "task" ? [{ kind: "task", seq: record.seq } as const] : due;
+    for (const each of delivered) {
       const event = await this.#eventOf(each);
       if (event === undefined) return this.#tellTask();
       if (!(await this.#delivery.deliver(event))) return false;
@@ -193,9 +193,9 @@ export class Courier {
     // Where its artifacts began is not known: from here on each chunk adds to what the task has said.
     this.#plan = planEvents;
     if (seq <= this.#from) return true;
-    const told = await this.#delivery.deliver(taskEvent(task));
-    if (told) this.#cursor.move(this.position);
-    return told;
+    const delivered = await this.#delivery.deliver(taskEvent(task));
+    if (delivered) this.#cursor.move(this.position);
+    return delivered;
   }
 
   // All is told: the configuration stays with its task, and nobody takes it on.
@@ -217,7 +217,7 @@ export class Courier {
     return new LazyCursor({
       clock,
       cursor,
-      write: (told) => unlessAborted(store.advance(this.key, this.id, told), signal),
+      write: (delivered) => unlessAborted(store.advance(this.key, this.id, delivered), signal),
       onError: (error) => {
         if (!signal.aborted) logger.warn(this.#said({ error }), "how far a webhook was told could not be stored");
       },

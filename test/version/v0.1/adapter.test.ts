@@ -8,7 +8,7 @@ import { createV01 } from "../../../src/version/v0.1/v01.js";
 
 const { jsonRpc, push } = createV01();
 if (jsonRpc === undefined) throw new TypeError("version 0.1 has no JSON-RPC");
-const face = jsonRpc;
+const adapter = jsonRpc;
 
 describe("methods of 0.1", () => {
   it.each<[string, OperationName]>([
@@ -20,13 +20,13 @@ describe("methods of 0.1", () => {
     ["tasks/pushNotification/set", "createTaskPushNotificationConfig"],
     ["tasks/pushNotification/get", "getTaskPushNotificationConfig"],
   ])("%s is %s, both ways", (method, name) => {
-    expect(face.methods.get(method)?.name).toBe(name);
-    expect(face.methodOf(operationOf(name))).toBe(method);
+    expect(adapter.methods.get(method)?.name).toBe(name);
+    expect(adapter.methodOf(operationOf(name))).toBe(method);
   });
 
   it.each(["listTasks", "getExtendedAgentCard"] as const)("there is none for %s", (name) => {
-    expect(face.methodOf(operationOf(name))).toBeUndefined();
-    expect(() => face.codec(operationOf(name))).toThrow(TypeError);
+    expect(adapter.methodOf(operationOf(name))).toBeUndefined();
+    expect(() => adapter.codec(operationOf(name))).toThrow(TypeError);
   });
 
   it.each<[JsonValue | undefined, string | undefined]>([
@@ -37,7 +37,7 @@ describe("methods of 0.1", () => {
     [[], undefined],
     [undefined, undefined],
   ])("params %j name the task %s", (params, name) => {
-    expect(face.taskNamedBy?.(params)).toBe(name);
+    expect(adapter.taskNamedBy?.(params)).toBe(name);
   });
 });
 
@@ -72,7 +72,7 @@ describe("errors of 0.1", () => {
     ["resourceExhausted", -32010],
     ["unavailable", -32011],
   ])("%s is %d", (code, number) => {
-    expect(face.writeError(new A2AError(code, "why"), sends)).toEqual({
+    expect(adapter.writeError(new A2AError(code, "why"), sends)).toEqual({
       code: number,
       message:
         texts.get(code) ?? (number === -32004 && code !== "unsupportedOperation" ? `${unsupported}: why` : "why"),
@@ -81,8 +81,8 @@ describe("errors of 0.1", () => {
 
   it("have a number for all that can go wrong", () => {
     for (const code of errorCodes) {
-      expect(face.writeError(new A2AError(code, "why"), undefined)["code"]).toBeLessThan(-32000);
-      const readBack = face.readError(face.writeError(new A2AError(code, "why"), undefined));
+      expect(adapter.writeError(new A2AError(code, "why"), undefined)["code"]).toBeLessThan(-32000);
+      const readBack = adapter.readError(adapter.writeError(new A2AError(code, "why"), undefined));
       expect(errorTable[readBack.code].jsonRpc).toBeLessThan(0);
     }
   });
@@ -90,20 +90,20 @@ describe("errors of 0.1", () => {
   it("tell a stream that is not given, and a task that has ended, from what is not supported", () => {
     const unsupported = new A2AError("unsupportedOperation", "why");
     const ended = new A2AError("unsupportedOperation", "why", { metadata: { taskId: "t" } });
-    expect(face.writeError(unsupported, streams)["code"]).toBe(-32006);
-    expect(face.writeError(ended, streams)["code"]).toBe(-32009);
-    expect(face.writeError(ended, sends)["code"]).toBe(-32009);
+    expect(adapter.writeError(unsupported, streams)["code"]).toBe(-32006);
+    expect(adapter.writeError(ended, streams)["code"]).toBe(-32009);
+    expect(adapter.writeError(ended, sends)["code"]).toBe(-32009);
   });
 
   it("name fields in the words of 0.1, as far as there is room", () => {
     const fields = ["url", "token", "authentication.scheme", "taskId"];
     const error = invalidParams(...fields.map((field) => ({ field, description: "is wrong" })));
-    expect(face.writeError(error, operationOf("createTaskPushNotificationConfig"))["message"]).toBe(
+    expect(adapter.writeError(error, operationOf("createTaskPushNotificationConfig"))["message"]).toBe(
       "invalid parameters: pushNotificationConfig.url is wrong; pushNotificationConfig.token is wrong; " +
         "pushNotificationConfig.authentication.schemes[0] is wrong; 1 more",
     );
     expect(
-      face.writeError(invalidParams({ field: "message.contextId", description: "is wrong" }), sends)["message"],
+      adapter.writeError(invalidParams({ field: "message.contextId", description: "is wrong" }), sends)["message"],
     ).toBe("invalid parameters: sessionId is wrong");
   });
 
@@ -125,7 +125,7 @@ describe("errors of 0.1", () => {
     [-32700, "parseError"],
     [-1, "internalError"],
   ])("%d is read as %s", (code, expected) => {
-    expect(face.readError({ code, message: "why", data: null })).toMatchObject({ code: expected, message: "why" });
+    expect(adapter.readError({ code, message: "why", data: null })).toMatchObject({ code: expected, message: "why" });
   });
 
   it.each<[JsonValue | undefined, string]>([
@@ -135,7 +135,7 @@ describe("errors of 0.1", () => {
     [{ code: -32602, message: "Invalid params", data: "id is missing" }, "Invalid params: id is missing"],
     [{ code: -32602, message: "same", data: "same" }, "same"],
   ])("%j reads as %s", (json, message) => {
-    expect(face.readError(json).message).toBe(message);
+    expect(adapter.readError(json).message).toBe(message);
   });
 });
 
@@ -203,9 +203,9 @@ describe("the wire examples of 0.1", () => {
   ];
 
   it.each(examples)("$method is read and written back", ({ method, params, result }) => {
-    const operation = face.methods.get(method);
+    const operation = adapter.methods.get(method);
     if (operation === undefined) throw new TypeError(`no method ${method}`);
-    const codec = face.codec(operation);
+    const codec = adapter.codec(operation);
     const request = codec.readRequest(params);
     expect(codec.writeRequest(request)).toEqual(params);
     if (result === undefined) return;
@@ -214,8 +214,8 @@ describe("the wire examples of 0.1", () => {
 
   it("an error of authentication is read and written back", () => {
     const json = { code: -32007, message: "Authentication required" };
-    const error = face.readError(json);
+    const error = adapter.readError(json);
     expect(error.code).toBe("unauthenticated");
-    expect(face.writeError(error, operationOf("subscribeToTask"))).toEqual(json);
+    expect(adapter.writeError(error, operationOf("subscribeToTask"))).toEqual(json);
   });
 });

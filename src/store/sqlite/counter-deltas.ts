@@ -3,7 +3,7 @@ import { periodOf } from "../sql/periods.js";
 import type { Statements } from "./statements.js";
 
 /** How the numbers of tasks change within a transaction: each counter is written once, however many tasks move it. */
-export interface Tally {
+export interface CounterDeltas {
   /** A task is in a state since a time, or (-1) is no longer. */
   count(scope: Scope, state: number, statusTime: number, change: 1 | -1): void;
   /** Writes what was counted, and begins anew. */
@@ -16,7 +16,7 @@ interface Counter extends Scope {
   change: number;
 }
 
-export function createTally(): Tally {
+export function createCounterDeltas(): CounterDeltas {
   const counters = new Map<string, Counter>();
   return {
     count({ tenant, owner }, state, statusTime, change) {

@@ -1,10 +1,10 @@
 /** Turns of which only so many are taken at a time; who has to wait is served in the order of asking. */
-export interface Slots {
+export interface Semaphore {
   /** Runs with a slot. Rejects with the signal's reason when it aborts before there was one. */
   run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 }
 
-export function createSlots(count: number): Slots {
+export function createSemaphore(count: number): Semaphore {
   const waiting = new Set<() => void>();
   let free = count;
 

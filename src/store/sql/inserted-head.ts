@@ -3,14 +3,14 @@ import { isTerminal } from "../../protocol/states.js";
 import type { NewTaskRow } from "./rows.js";
 
 /** What the database adds to a task that is made. */
-export interface Born {
+export interface InsertedTask {
   readonly key: number;
   readonly incarnation: string;
   readonly holderLive: boolean;
 }
 
 /** The head of a task that has just been made. */
-export function bornHead(row: NewTaskRow, { key, incarnation, holderLive }: Born): Head {
+export function insertedHead(row: NewTaskRow, { key, incarnation, holderLive }: InsertedTask): Head {
   const { id, contextId, scope, version, status, log, turnSeq } = row;
   return {
     key,
