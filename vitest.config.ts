@@ -9,7 +9,6 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 class LongestFirst extends BaseSequencer {
   readonly #longest = [
     "core/simulator",
-    "store-faults/hard-days",
     "store-faults/everyday",
     "store/postgres/contract",
     "cli/call",
@@ -42,7 +41,12 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: ["test/crash/**", "test/interop/**", "test/package/**", "test/replicas/**", "test/runtimes/**"],
+    exclude: [
+      ...["crash", "interop", "package", "replicas", "runtimes"].map((folder) => `test/${folder}/**`),
+      // Of `npm run test:sweeps`.
+      "test/core/store-faults/hard-days.test.ts",
+      "test/bench/run.test.ts",
+    ],
     // On a machine that is busy a process takes long to start; what is waited for comes all the same.
     testTimeout: 90_000,
     hookTimeout: 90_000,

@@ -41,7 +41,7 @@ V03-CARD-7 SHOULD: one URL for each interface
   shown version/v0.3/required-card: every place in the card answers
 V03-CARD-8 MUST: no URL stands under two transports
   shown version/v0.3/required-card: every place in the card answers
-  shown card/check-places: finds %s
+  shown card/check-urls: finds %s
 V03-CARD-9 MUST: one transport at least is named
   shown version/v0.3/card: does not exist for an agent that has no such interface
   shown card/publish: refuses to be mounted where no reader of an older version
@@ -70,7 +70,7 @@ V03-DISC-1 SHOULD: the card lies at its well-known path, as JSON
   shown version/v0.3/required-card: every place in the card answers
   shown card/endpoint: serves the card at %s
 V03-DISC-2 WISE: a client that finds nothing there tries the older path
-  shown client/discovery-versions: %s, where agents of it have it
+  shown client/card/discovery-versions: %s, where agents of it have it
 
 V03-TRANS-1 MUST: HTTP, and TLS in production
   shown e2e/card: calls over TLS work like any others
@@ -91,7 +91,7 @@ V03-TRANS-5 MUST: methods of extensions have names of their own
 V03-TRANS-6 SHOULD: TLS 1.3 or later
   because Node chooses the newest that both sides have; whoever runs the server may ask for it in its TLS options
 V03-TRANS-7 SHOULD: clients verify the server's certificate
-  shown binding/node-fetch: at a server with a certificate %s
+  shown binding/fetch/node-fetch: at a server with a certificate %s
   shown binding/grpc/connecting: at a server %s
 
 V03-RPC-1 MUST: JSON-RPC 2.0, and it says so
@@ -134,11 +134,11 @@ V03-MSG-2 MUST: a part is one of text, file and data, and says which
 V03-MSG-3 MUST: a file has either bytes or a URI
   shown e2e/bad-input/older-versions: a file of 0.3 with %s is refused
 V03-MSG-4 MUST: data is an object
-  shown version/v0.3/kind-codec: is wrapped under a flag and unwrapped again: data %j
+  shown version/v0.3/json/codec: is wrapped under a flag and unwrapped again: data %j
   shown e2e/bad-input/older-versions: refuses %s, and names it
 V03-MSG-5 WISE: messages without kind, and parts that call it type, are read
-  shown version/v0.3/kind-requests: a message without kind
-  shown version/v0.3/kind-requests: parts that say their kind as type
+  shown version/v0.3/json/requests: a message without kind
+  shown version/v0.3/json/requests: parts that say their kind as type
 
 V03-SEND-1 MUST: the result is a task or a message
   shown version/v0.3/json-rpc: answers a send with the task or the message, bare
@@ -166,8 +166,8 @@ V03-TASK-1 MUST: a task has kind, id, context and status
   shown version/v0.3/json-rpc: answers a send with the task or the message, bare
   shown version/v0.3/wire-examples: $id $method is read and written back
 V03-TASK-2 MUST: states have the nine words
-  shown version/v0.3/kind-codec: is unknown: a state that it has no word for
-  shown version/v0.3/kind-replies: the state %j
+  shown version/v0.3/json/codec: is unknown: a state that it has no word for
+  shown version/v0.3/json/replies: the state %j
 V03-TASK-3 MUST: reading a task that there is not is -32001
   shown version/v0.3/required-card: every place in the card answers
   shown e2e/streaming: a finished task is shown to who subscribes to it
@@ -177,7 +177,7 @@ V03-TASK-4 MUST: canceling a task that has ended is -32002
 V03-TASK-5 SHOULD: canceling answers with the task as it is then
   shown version/v0.3/json-rpc: cancels, and says what cannot be canceled
 V03-TASK-6 MUST: an artifact has its id and parts
-  shown version/v0.3/kind-codec: comes back as it was: tasks
+  shown version/v0.3/json/codec: comes back as it was: tasks
   shown e2e/streaming: the stream of a task begins with the task
 V03-TASK-7 SHOULD: what the work has made is in artifacts
   shown e2e/sending: any other event makes a task, answered when it has ended
@@ -191,8 +191,8 @@ V03-SSE-3 MUST: an event is a message, a task, a status update or an artifact up
   shown version/v0.3/json-rpc: streams the task first, and says once that it is over
   shown version/v0.3/json-rpc: streams a direct answer as one message
 V03-SSE-4 MUST: a status update has final, which is true for the last event
-  shown version/v0.3/kind-stream: with the terminal state %i
-  shown version/v0.3/kind-stream: by one more status with the last one known
+  shown version/v0.3/json/stream: with the terminal state %i
+  shown version/v0.3/json/stream: by one more status with the last one known
 V03-SSE-5 SHOULD: the connection ends behind it
   shown version/v0.3/json-rpc: ends the stream of a send with its question
 V03-SSE-6 MUST: chunks of an artifact share its id, and say append and lastChunk
@@ -202,12 +202,12 @@ V03-SSE-7 MUST: streams that are not declared are -32004
 V03-SSE-8 WISE: a stream of a task begins with it
   shown version/v0.3/json-rpc: streams the task first, and says once that it is over
 V03-SSE-9 WISE: data stands on one line
-  shown binding/streams: is written line by line as every known reader wants it
+  shown binding/http/streams: is written line by line as every known reader wants it
 V03-SSE-10 WISE: a client reads data on many lines, comments, other fields and any line ends
   shown version/v0.3/required-client: a stream may have lines of any kind
 V03-SSE-11 WISE: a client ends at final, or at the end of the stream
   shown version/v0.3/grpc-client: tells an error by its name, ends a stream that is left open
-  shown version/v0.3/kind-stream: behind %s: over is %j
+  shown version/v0.3/json/stream: behind %s: over is %j
 V03-SSE-12 WISE: a client takes a plain JSON error for an answer to a streaming request
   shown version/v0.3/required-client: that is one JSON object is the failure of a stream as well
 V03-SSE-13 MAY: a subscription gives what was missed again
@@ -229,7 +229,7 @@ V03-REST-4 MUST: streams are server-sent events of the schema's response
   shown version/v0.3/http-json: streams events as E20 shows them
 V03-REST-5 WISE: bodies are the JSON of the 0.3.0 schema
   shown version/v0.3/http-json: answers a message with a task as E18 shows it
-  shown version/v0.3/proto-messages: is what it was behind the JSON of 0.3
+  shown version/v0.3/proto/messages: is what it was behind the JSON of 0.3
 V03-REST-6 WISE: both names of the message, both cases, both verbs of a subscription and empty bodies are read
   shown version/v0.3/http-json: takes %s
   shown version/v0.3/http-json: subscribes by %s with body %j
@@ -282,15 +282,15 @@ V03-PUSH-9 WISE: a configuration without an id has that of its task; one that th
   shown version/v0.3/json-rpc-push: that are missing are -32001: %j
 
 V03-CARDX-1 MUST: a client authenticates for the extended card
-  shown client/discovery-versions: lets a caller in who has the secret
-  shown client/discovery-extended: replaces the public one for a caller who may see it
+  shown client/card/discovery-versions: lets a caller in who has the secret
+  shown client/card/discovery-extended: replaces the public one for a caller who may see it
 V03-CARDX-2 SHOULD: 401 carries the challenge
   shown e2e/who-is-asking: 401 comes with the challenge
 V03-CARDX-3 MUST: one that is declared and not there is -32007
   shown e2e/card: an agent that declares none says
   shown version/v0.3/grpc: reads the card for callers who are known, and says when there is none
 V03-CARDX-4 SHOULD: it takes the place of the public card
-  shown client/discovery-extended: replaces the public one for a caller who may see it
+  shown client/card/discovery-extended: replaces the public one for a caller who may see it
 
 V03-AUTH-1 MUST: every request is authenticated as the card says
   shown e2e/who-is-asking: a caller who does not say who it is is refused on every operation
@@ -327,12 +327,12 @@ V03-ERR-4 WISE: data is an object, or not there
   shown e2e/bad-input/older-versions: refuses %s, and names it
 
 V03-CLI-1 MUST: a client has a transport, and reads cards
-  shown client/negotiation-versions: is called over %s in %s
+  shown client/card/negotiation-versions: is called over %s in %s
 V03-CLI-2 MUST: it calls a transport at the URL that the card gives for it
-  shown client/negotiation-versions: is called over %s in %s
+  shown client/card/negotiation-versions: is called over %s in %s
 V03-CLI-3 SHOULD: it prefers the main one, and falls back to others
-  shown client/negotiation-versions: leads to the next older one: first a %s
-  shown client/negotiation: %s leads to the next: first a %s
+  shown client/card/negotiation-versions: leads to the next older one: first a %s
+  shown client/card/negotiation: %s leads to the next: first a %s
 V03-CLI-4 MUST: it builds requests to send and to read
   shown version/v0.3/required-client: has an id that is a whole number
 
@@ -351,23 +351,23 @@ IOP-5 WISE: the members of 0.3 in the card list interfaces of 0.3 alone
   shown card/union: says the interfaces of 0.3 alone to readers of 0.3
 IOP-6 WISE: interfaces of 1.0 count before the members of 0.3, an empty list of them does not
   shown version/detect-card: a card that %s is read as such
-  shown client/discovery-versions: is read in both forms, and the newer one counts
+  shown client/card/discovery-versions: is read in both forms, and the newer one counts
 IOP-7 WISE: a webhook is told in the version in which it was registered
   shown push/dialect: is spoken to in the version in which the configuration was last set
 IOP-8 WISE: from 1.0 to 0.3 and back nothing changes but what 0.3 cannot say
-  shown version/v0.3/kind-codec: comes back as it was: tasks
-  shown version/v0.3/proto-messages: is what it was behind the model: %s
+  shown version/v0.3/json/codec: comes back as it was: tasks
+  shown version/v0.3/proto/messages: is what it was behind the model: %s
   shown version/v0.3/card-property: a card goes to 0.3 and back without a loss
 IOP-9 WISE: final is true once, also when the stream just ends
-  shown version/v0.3/kind-stream: once only
-  shown version/v0.3/kind-stream: by one more status with the last one known
+  shown version/v0.3/json/stream: once only
+  shown version/v0.3/json/stream: by one more status with the last one known
 IOP-10 WISE: versions are compared by their first two numbers
   shown version/detect: %j is %s
   shown e2e/parameters: version %j is served in the form of 0.3, strictly too
 IOP-11 WISE: data that is no object travels wrapped under a flag
-  shown version/v0.3/kind-codec: is wrapped under a flag and unwrapped again: data %j
-  shown version/v0.3/proto-messages: is wrapped and marked: %j
+  shown version/v0.3/json/codec: is wrapped under a flag and unwrapped again: data %j
+  shown version/v0.3/proto/messages: is wrapped and marked: %j
 IOP-12 WISE: bytes of files are read in both forms, and written in the one that is set
-  shown version/v0.3/proto-bytes: are read as $form: $said
+  shown version/v0.3/proto/bytes: are read as $form: $said
   shown version/v0.3/http-json: writes files as $fileBytes to callers who have sent none
 `;

@@ -303,7 +303,7 @@ V1-ERR-2 MUST: missing/invalid credentials rejected
   shown e2e/who-is-asking: a caller who does not say who it is is refused on every operation
 V1-ERR-3 SHOULD: challenge included, scheme named
   shown e2e/who-is-asking: 401 comes with the challenge
-  shown binding/http-json-server: challenges an unknown caller also
+  shown binding/http/http-json-server: challenges an unknown caller also
 V1-ERR-4 MUST: missing permission → authorization error
   shown e2e/who-is-asking: a caller who may not is told so
 V1-ERR-5 SHOULD: missing permission/scope named without leaking
@@ -317,7 +317,7 @@ V1-ERR-7 MUST: all input validated before processing
 V1-ERR-8 SHOULD: failing parameters and reasons named, valid values hinted
   shown e2e/bad-input/fields: %s names whatever field is wrong
   shown e2e/listing: a value out of range is refused
-  shown protocol/json-reader: of an unknown state %j lists the states
+  shown protocol/codec/json-reader: of an unknown state %j lists the states
 V1-ERR-9 MUST: missing or inaccessible resource → not found
   shown e2e/listing: a task that does not exist is not found
   shown e2e/who-is-asking: a task of somebody else is as if it never was
@@ -329,7 +329,7 @@ V1-ERR-11 SHOULD: temporary vs permanent failures have different codes
   shown e2e/limits: turns of one owner are limited
 V1-ERR-13 SHOULD: system errors logged
   shown e2e/task-after: an agent that %s fails its task with a reference
-  shown binding/json-rpc-server: shows nothing of what broke inside
+  shown binding/http/json-rpc-server: shows nothing of what broke inside
 V1-ERR-14 MUST: every error has code and message
   shown e2e/task-after: %s thrown before the first event is the answer
 V1-ERR-15 MUST: every detail object has @type
@@ -343,7 +343,7 @@ V1-ERR-17 MUST: bindings map code, message, details without loss of meaning
   shown binding/transports: %s goes there and back
   shown binding/grpc/errors: %s thrown by an operation
 V1-ERR-18 MUST: A2A errors mapped as in 5.1
-  shown binding/http-json-server: says %s with its HTTP status
+  shown binding/http/http-json-server: says %s with its HTTP status
   shown binding/grpc/errors: %s goes out as a status
   shown version/v1.0/errors: $id $code is written back
 V1-ERR-19 MUST: gRPC: ErrorInfo with reason, domain for A2A errors
@@ -356,7 +356,7 @@ V1-ERR-21 SHOULD: JSON-RPC: data array with ErrorInfo / BadRequest
 V1-ERR-23 must: HTTP error body: error.code, error.message, error.details
   shown e2e/wire-forms: an error is one object with code
 V1-ERR-24 must: standard JSON-RPC codes used for envelope errors
-  shown binding/json-rpc-server: refuses $what with $code
+  shown binding/http/json-rpc-server: refuses $what with $code
 
 V1-CAP-1 MUST: use of an undeclared capability → the prescribed error
   shown e2e/push-config: an agent without push notifications
@@ -440,7 +440,7 @@ V1-PRES-1 MUST: REQUIRED fields present and set
   shown version/v1.0/json: $id $method is read and written back
 V1-PRES-2 SHOULD: missing required fields → reject
   shown e2e/bad-input/fields: %s names whatever field is wrong
-  shown protocol/validate: is refused over JSON
+  shown protocol/check/validate: is refused over JSON
 V1-PRES-3 MUST: required arrays have ≥ 1 element (see D-9)
   shown e2e/bad-input/fields: %s names whatever field is wrong
 V1-PRES-4 should: documented defaults applied when an optional field is absent
@@ -470,8 +470,8 @@ V1-EXT-6 SHOULD: reply lists activated extensions in A2A-Extensions
 V1-EXT-7 must: extensions inactive unless requested
   shown e2e/parameters: an extension is active for a call that asks for it
 V1-EXT-10 MUST: extension data validated as untrusted
-  shown protocol/json-reader: never touches a prototype
-  shown protocol/json-reader: of %s is counted from the outermost object
+  shown protocol/codec/json-reader: never touches a prototype
+  shown protocol/codec/json-reader: of %s is counted from the outermost object
 V1-EXT-11 MUST: extension methods under core authn/authz
   because an extension cannot add methods to a server of ours
 V1-EXT-13 should not: data-only extensions marked required
@@ -495,7 +495,7 @@ V1-SEL-1 MUST: all supported bindings declared
 
 V1-RPC-2 must: application/json
   shown e2e/wire-forms: an answer has the id of its request
-  shown binding/json-rpc-server: never executes a body of type
+  shown binding/http/json-rpc-server: never executes a body of type
 V1-RPC-3 must: PascalCase method names of 6.1
   shown e2e/wire-forms: an answer has the id of its request
   shown version/v1.0/json: $id $method is read and written back
@@ -515,14 +515,14 @@ V1-GRPC-3 must: streams as server-streaming StreamResponse
 
 V1-HTTP-1 SHOULD: application/a2a+json for requests and replies
   shown e2e/wire-forms: an answer is the bare object, in A2A's own media type
-  shown binding/http-json-server: answers Accept $accept
+  shown binding/http/http-json-server: answers Accept $accept
 V1-HTTP-7 must: SSE data = bare StreamResponse
   shown e2e/wire-forms: a stream is made of bare events
 V1-HTTP-8 SHOULD: events not reordered (3.5.2 makes it MUST)
   shown e2e/streaming: the stream of a task begins with the task
 V1-HTTP-9 MUST: UTF-8 JSON
   shown e2e/sending: what a caller sends reaches the agent whole
-  shown binding/json-rpc-server: refuses bytes that are not UTF-8
+  shown binding/http/json-rpc-server: refuses bytes that are not UTF-8
 V1-HTTP-10 must: routes of 6.4, with and without tenant prefix
   shown e2e/wire-forms: every route is there, with a tenant before it as well
 
@@ -623,12 +623,12 @@ V1-SEC-1 MUST: encryption in production
   shown e2e/card: calls over TLS work like any others
   because whoever runs the server decides: TLS here or before the server; docs/deployment.md
 V1-SEC-2 SHOULD: modern TLS (1.3+), strong suites
-  shown binding/listener: prefers HTTP/2 in TLS
+  shown binding/listen/listener: prefers HTTP/2 in TLS
   because whoever runs the server decides: ciphers by the tls option; Node's defaults prefer TLS 1.3
 V1-SEC-4 SHOULD: HSTS
   because whoever runs the server decides: HSTS is a promise for the whole host, made by whoever owns it
 V1-SEC-5 SHOULD: SSLv3, TLS 1.0, TLS 1.1 off
-  shown binding/listener: refuses %s
+  shown binding/listen/listener: refuses %s
 V1-SEC-6 MUST: authorization check on every operation
   shown e2e/who-is-asking: a caller who does not say who it is is refused on every operation
   shown e2e/who-is-asking: a task of somebody else is as if it never was
@@ -670,9 +670,9 @@ V1-SEC-22 SHOULD: deletion on request, retention policy, minimal personal loggin
   because whoever runs the server decides: deletion on request comes with the durable store
 V1-SEC-23 MUST: content validated against the schema
   shown e2e/bad-input/fields: %s names whatever field is wrong
-  shown protocol/validate: is refused over JSON
+  shown protocol/check/validate: is refused over JSON
 V1-SEC-24 MUST: user content sanitized against injection
-  shown protocol/json-reader: never touches a prototype
+  shown protocol/codec/json-reader: never touches a prototype
   shown e2e/push-config: a line break in what becomes a header
   because the agent's author decides: it knows where its content goes
 V1-SEC-25 MUST: file links validated against SSRF

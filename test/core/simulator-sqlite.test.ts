@@ -7,8 +7,8 @@ import { waitsFor } from "../support/waits-for.js";
 import { simulate } from "./simulator/simulate.js";
 
 // One failing seed again, with all that happened: SIM_SEED=123 npx vitest run test/core/simulator-sqlite.test.ts
-const { SIM_SEED, SIM_SQLITE_SEEDS, SIM_FROM = "1", CI } = process.env;
-const seeds = SIM_SEED === undefined ? Number(SIM_SQLITE_SEEDS ?? (CI === undefined ? 10 : 300)) : 1;
+const { SIM_SEED, SIM_SQLITE_SEEDS = "20", SIM_FROM = "1" } = process.env;
+const seeds = SIM_SEED === undefined ? Number(SIM_SQLITE_SEEDS) : 1;
 const first = Number(SIM_SEED ?? SIM_FROM);
 /** A thread takes a hundred times longer to start than a world lasts: one world in so many has the database in one. */
 const threadEvery = 20;

@@ -90,11 +90,11 @@ describe.skipIf(!hasPostgres)("signals on PostgreSQL", () => {
 
   it("do not keep the process alive", async () => {
     const sockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
-    await expect.poll(sockets).toBe(0);
+    const before = sockets();
     const here = signals();
     const there = heardBy(signals());
     await connect(here, there);
-    await expect.poll(sockets).toBe(0);
+    await expect.poll(sockets).toBeLessThanOrEqual(before);
   });
 
   it("mind nothing that somebody else tells on the channel", async () => {

@@ -193,23 +193,21 @@ function rpcForm(
 
 type RequestMessage = Parameters<JsonRpcAdapter["writeStream"]>[1];
 
-function failure(errorContext: CallErrorContext, thrown: A2AError): HttpReply {
-  const own = ownStatus.has(httpStatusOf(thrown));
-  const error = inOwnWords(thrown);
+function failure(errorContext: CallErrorContext, error: A2AError): HttpReply {
+  const own = ownStatus.has(httpStatusOf(error));
   const asEvent = errorContext.readsEvents && !own;
   const headers = { ...(asEvent ? eventStreamHeaders : jsonHeaders), ...errorHeaders(error) };
   return {
-    status: own ? httpStatusOf(thrown) : 200,
+    status: own ? httpStatusOf(error) : 200,
     headers: withExtensions(headers, errorContext.adapter, errorContext.extensions),
     body: asEvent ? failureEvent(errorContext, error) : errorText(errorContext, error),
   };
 }
 
-/** HTTP alone tells a body that cannot be read from content that is not accepted: the protocol has one error for both. */
-function inOwnWords(error: A2AError): A2AError {
-  const { code, message, cause, violations, metadata } = error;
-  if (code !== "unsupportedMediaType") return error;
-  return toldError(new A2AError("contentTypeNotSupported", message, { cause, violations, metadata }));
+/** Only HTTP tells an unreadable body from content that is not accepted. The protocol has one error for both. */
+function asProtocolError(error: A2AError): A2AError {
+  if (error.code !== "unsupportedMediaType") return error;
+  return toldError(new A2AError("contentTypeNotSupported", error.message, error));
 }
 
 function failureEvent(errorContext: CallErrorContext, error: A2AError): string {
@@ -217,5 +215,5 @@ function failureEvent(errorContext: CallErrorContext, error: A2AError): string {
 }
 
 function errorText({ id, adapter, operation }: CallErrorContext, error: A2AError): string {
-  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(adapter.writeError(error, operation))}}`;
+  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(adapter.writeError(asProtocolError(error), operation))}}`;
 }
