@@ -1,5 +1,6 @@
 import { appendChunk } from "./artifact-chunks.js";
-import { type Artifact, type StreamResponse, type Task, type TaskArtifactUpdateEvent, TaskState } from "./model.js";
+import { artifactIndex } from "./artifact-index.js";
+import { type StreamResponse, type Task, type TaskArtifactUpdateEvent, TaskState } from "./model.js";
 
 // The fold: a task is what its events add up to. It is done in place; a copy is made only when somebody asks.
 
@@ -37,7 +38,7 @@ export function settleStatusMessage(task: Task): void {
 function applyArtifact(task: Task, event: TaskArtifactUpdateEvent): void {
   const { artifact, append } = event;
   if (artifact === undefined) return;
-  const index = indexOf(task.artifacts, artifact.artifactId);
+  const index = artifactIndex(task.artifacts, artifact.artifactId);
   const known = task.artifacts[index];
   if (known === undefined) {
     task.artifacts.push({ ...artifact, parts: [...artifact.parts] });
@@ -48,14 +49,6 @@ function applyArtifact(task: Task, event: TaskArtifactUpdateEvent): void {
     return;
   }
   appendChunk(known, artifact);
-}
-
-// The artifact that is being written is almost always the last one.
-function indexOf(artifacts: readonly Artifact[], artifactId: string): number {
-  for (let index = artifacts.length - 1; index >= 0; index--) {
-    if (artifacts[index]?.artifactId === artifactId) return index;
-  }
-  return -1;
 }
 
 /** How much of a task a copy holds. */

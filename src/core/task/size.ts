@@ -1,5 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
+import { artifactIndex } from "../../protocol/artifact-index.js";
 import type { Artifact, Message, Part, StreamResponse, Task } from "../../protocol/model.js";
 import type { LogRecord, QueuedSend, SendContext } from "../ports.js";
 
@@ -28,7 +29,7 @@ export function sizeOfEvent(event: StreamResponse): number {
 /** What an event takes out of the task by replacing it: an artifact of the same id. */
 export function replacedBytes(task: Task, { payload }: StreamResponse): number {
   if (payload.case !== "artifactUpdate" || payload.value.append) return 0;
-  const known = task.artifacts.find(({ artifactId }) => artifactId === payload.value.artifact?.artifactId);
+  const known = task.artifacts[artifactIndex(task.artifacts, payload.value.artifact?.artifactId ?? "")];
   return known === undefined ? 0 : sizeOfArtifact(known);
 }
 
