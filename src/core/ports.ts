@@ -290,10 +290,7 @@ export interface TaskStore {
   renew(instance: string, ttlMs: number): Promise<void>;
   /** Ends an instance at once. */
   retire(instance: string): Promise<void>;
-  /**
-   * Heads of an agent's tasks whose holder has expired, the lowest key first, at most `limit`. `after`: those with a higher
-   * key than this.
-   */
+  /** Heads of an agent's tasks whose holder has expired, the lowest key first, at most `limit`. `after`: a key before theirs. */
   orphans(agent: string, limit: number, after?: number): Promise<readonly Head[]>;
   /**
    * Heads of an agent's parked tasks whose time has come by the store's clock, the earliest first, of one time the lower
