@@ -53,7 +53,7 @@ export interface OperationOptions {
 export function createOperations(runtime: Runtime, options: OperationOptions): Operations<ServerContext> {
   const { extendedCard, streaming = true } = options;
   const push = options.push === undefined ? undefined : guardPush(options.push, runtime.logger);
-  const scopeOf = createScopes(options.tenants);
+  const scopeOf = createScopes(runtime.agentId, options.tenants);
   const gate = createCapabilityGate({
     streaming,
     pushNotifications: push !== undefined,
@@ -149,13 +149,13 @@ function pushOperations({ runtime, push, scopeOf, gate }: OperationContext): Pic
 }
 
 // The tenant of a request is a wish: it is checked against what exists and who is asking, never trusted.
-function createScopes(tenants: readonly string[] = []): ScopeOf {
+function createScopes(agent: string, tenants: readonly string[] = []): ScopeOf {
   const known = new Set(tenants);
   return ({ principal }, { tenant: wished }) => {
     const { owner, tenant = "" } = principal;
     if (wished !== "" && wished !== tenant && (!known.has(wished) || tenant !== ""))
       throw invalidParams({ field: "tenant", description: "is not a tenant of this agent" });
-    const scope = { tenant: wished === "" ? tenant : wished, owner };
+    const scope = { agent, tenant: wished === "" ? tenant : wished, owner };
     checkIndexedScope(scope);
     return scope;
   };

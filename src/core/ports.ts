@@ -253,7 +253,7 @@ export interface DueCursor {
 export interface TaskStore {
   /**
    * Creates a task. Rejects when its id exists, or when another task of the scope has its name; with `invalidParams` when
-   * its owner, tenant, ids or name are longer than what every store takes (`protocol/indexed-text.ts`).
+   * its agent, owner, tenant, ids or name are longer than what every store takes (`protocol/indexed-text.ts`).
    */
   create(task: NewTask): Promise<Head>;
   /** The id of the task that has this name in the scope. The name goes with its task. */
@@ -290,13 +290,13 @@ export interface TaskStore {
   renew(instance: string, ttlMs: number): Promise<void>;
   /** Ends an instance at once. */
   retire(instance: string): Promise<void>;
-  /** Heads whose holder has expired, the lowest key first, at most `limit`. `after`: those with a higher key than this. */
-  orphans(limit: number, after?: number): Promise<readonly Head[]>;
+  /** Heads of an agent's tasks whose holder has expired, the lowest key first, at most `limit`. `after`: a key before theirs. */
+  orphans(agent: string, limit: number, after?: number): Promise<readonly Head[]>;
   /**
-   * Heads of parked tasks whose time has come by the store's clock, the earliest first, of one time the lower key, at most
-   * `limit`. `after`: those behind this place.
+   * Heads of an agent's parked tasks whose time has come by the store's clock, the earliest first, of one time the lower
+   * key, at most `limit`. `after`: those behind this place.
    */
-  due(limit: number, after?: DueCursor): Promise<readonly Head[]>;
+  due(agent: string, limit: number, after?: DueCursor): Promise<readonly Head[]>;
   /**
    * Adds the record of a send at attempt 1, unless there is one for its scope and `messageId`. Gives the record that
    * stands there then: the caller's own when it has the caller's `entry`. A store may forget records that are old or too
@@ -353,10 +353,10 @@ export interface PushStore {
   /** Settles a configuration. Ignored when it is gone, or another instance holds it by now. */
   settle(key: number, id: string, end: PushEnd): Promise<void>;
   /**
-   * Gives configurations whose holder is nobody, or has expired, to this instance: those of tasks with records behind the
-   * cursor, at most `limit`. A store that does not know the tasks may give others too, but none that are settled.
+   * Gives an agent's configurations whose holder is nobody, or has expired, to this instance: those of tasks with records
+   * behind the cursor, at most `limit`. A store that does not know the tasks may give others too, but none that are settled.
    */
-  adopt(instance: string, limit: number): Promise<readonly PushRegistration[]>;
+  adopt(agent: string, instance: string, limit: number): Promise<readonly PushRegistration[]>;
   /** Leaves all that an instance holds with nobody. */
   release(instance: string): Promise<void>;
   close(): Promise<void>;

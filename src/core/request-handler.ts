@@ -20,6 +20,8 @@ import { createWatch } from "./watch.js";
 
 export interface RequestHandlerOptions extends OperationOptions {
   readonly agent: Agent;
+  /** Which agent of the store it is: it sees and runs the tasks of no other. Default: `""`. */
+  readonly agentId?: string | undefined;
   /** A turn whose process has gone is run again, by whichever process finds it. Default: false, its task fails. */
   readonly restartable?: boolean | undefined;
   readonly store: TaskStore & Pick<Store, "shared">;
@@ -47,7 +49,7 @@ export interface RequestHandler {
 /** A request handler in the hands of the program that runs it. */
 export interface HostedHandler extends RequestHandler {
   /** Starts the next turn of a task. False for one that has ended; rejects with `taskNotFound`. */
-  wake(scope: Scope, taskId: string, data?: JsonValue): Promise<boolean>;
+  wake(of: Omit<Scope, "agent">, taskId: string, data?: JsonValue): Promise<boolean>;
 }
 
 /** Makes the request handler: the one place where an agent, a store and the rules of the protocol meet. */
@@ -56,9 +58,9 @@ export function createRequestHandler(options: RequestHandlerOptions): HostedHand
   const instance = startInstance(runtime);
   return {
     operations: createOperations(runtime, options),
-    wake: (scope, taskId, data) => wakeTask(runtime, scope, taskId, data),
+    wake: (of, taskId, data) => wakeTask(runtime, { agent: runtime.agentId, ...of }, taskId, data),
     knowsTaskName: async ({ owner, tenant = "" }, name) =>
-      (await runtime.store.taskNamed({ owner, tenant }, name)) !== undefined,
+      (await runtime.store.taskNamed({ agent: runtime.agentId, owner, tenant }, name)) !== undefined,
     async drain(ms) {
       // Who follows a task goes on at another process that has it, and need not wait for the end of this one.
       if (options.store.shared === true) for (const stream of runtime.subscriptions) stream.dismiss(shuttingDown());
@@ -90,12 +92,13 @@ async function endTurns({ turns, claiming, clock, limits }: Runtime): Promise<vo
 
 function createRuntime(options: RequestHandlerOptions): Runtime {
   const limits = { ...defaultCoreLimits, ...definedOf(options.limits) };
-  const { agent, store, signals, clock, logger, restartable = false } = options;
+  const { agent, agentId = "", store, signals, clock, logger, restartable = false } = options;
   const makeId = options.newId ?? (() => newId(clock.now()));
   const { instance = makeId() } = options;
   const onError = (error: unknown): void => logger.warn({ error }, "the watched tasks could not be polled");
   const runtime: Runtime = {
     agent,
+    agentId,
     restartable,
     alarm: createAlarm(clock, () => ring(runtime)),
     store: guardStore(store, logger),

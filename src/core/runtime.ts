@@ -9,6 +9,8 @@ import type { TurnStart, TurnSubject } from "./turn-start.js";
 /** What all turns and operations of one request handler share. */
 export interface Runtime extends LiveTaskDeps {
   readonly agent: Agent;
+  /** Which agent of the store it is. */
+  readonly agentId: string;
   /** A turn whose process has gone is run again. */
   readonly restartable: boolean;
   /** Looks for parked tasks whose time has come. */

@@ -85,7 +85,7 @@ function translated(
     taskNamed: async (_: unknown, name: string) => (sends ? findOrOpen(name) : names.find(principal, name)),
     head: async () => undefined,
   };
-  const scopeOf = () => ({ tenant: principal.tenant ?? "", owner: principal.owner });
+  const scopeOf = () => ({ agent: "", tenant: principal.tenant ?? "", owner: principal.owner });
   return withTaskNames(by, { store, scopeOf });
 }
 

@@ -13,10 +13,17 @@ export interface Principal {
   readonly [claim: string]: unknown;
 }
 
-/** What every store call is limited to. */
+/** What every store call is limited to: one owner of one tenant at one agent. */
 export interface Scope {
+  /** Which agent of the store it is, as its host says (`agentId`); `""` unless several agents share the store. */
+  readonly agent: string;
   readonly tenant: string;
   readonly owner: string;
+}
+
+/** The caller of a turn that no call has started: what is stored of it. */
+export function storedPrincipal({ tenant, owner }: Scope): Principal {
+  return { tenant, owner };
 }
 
 /** What a server's operation knows of its call, beside the request message. */

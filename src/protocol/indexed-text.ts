@@ -2,16 +2,24 @@ import type { Scope } from "./context.js";
 import { invalidParams } from "./errors.js";
 
 // What a store finds tasks by stands in its indexes, and no index takes texts of any length: in PostgreSQL an entry has 2,704
-// bytes, and the longest one holds a tenant, an owner, an id and three numbers.
+// bytes, and the longest one holds an agent, a tenant, an owner, an id and three numbers.
 
 /**
  * How many bytes a text that is stored in an index may have, in UTF-8. NUL and U+FFFF count as four: PostgreSQL keeps no
  * text with a NUL, so that both are stored in another way. An id of 256 UTF-16 units always fits.
  */
-export const indexedMaxBytes = { owner: 768, tenant: 768, id: 1_024 } as const;
+export const indexedMaxBytes = { agent: 64, owner: 768, tenant: 768, id: 1_024 } as const;
 
-/** Throws `invalidParams` for an owner or a tenant that is too long to be stored. */
-export function checkIndexedScope({ tenant, owner }: Scope): void {
+/** Throws a `TypeError` for an `agentId` that is too long to be stored. */
+export function checkAgentId(agentId: string): void {
+  const bytes = bytesOf(agentId);
+  if (bytes <= indexedMaxBytes.agent) return;
+  throw new TypeError(`agentId has ${bytes} bytes, the limit is ${indexedMaxBytes.agent}: choose a shorter one`);
+}
+
+/** Throws `invalidParams` for an agent, an owner or a tenant that is too long to be stored. */
+export function checkIndexedScope({ agent, tenant, owner }: Scope): void {
+  check("agent", agent, indexedMaxBytes.agent, "the host must give a shorter agentId");
   check("owner", owner, indexedMaxBytes.owner, "authenticate must give a shorter one");
   check("tenant", tenant, indexedMaxBytes.tenant, "authenticate must give a shorter one");
 }

@@ -7,6 +7,7 @@ export interface AdoptionOptions {
   readonly store: PushStore;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly agentId: string;
   readonly instance: string;
   readonly everyMs: number;
   /** Goes on with a configuration. False when it was in the hands of this process already. */
@@ -24,7 +25,7 @@ export interface Adoption {
 const adoptedAtOnce = 100;
 
 export function startAdoption(options: AdoptionOptions): Adoption {
-  const { store, clock, logger, instance, everyMs, take } = options;
+  const { store, clock, logger, agentId, instance, everyMs, take } = options;
   const stopped = new AbortController();
   let cancel = noop;
   let failures = 0;
@@ -33,7 +34,7 @@ export function startAdoption(options: AdoptionOptions): Adoption {
     // The answer to an adoption may have been lost: what it gave is nobody's again, and taken on anew.
     if (failures > 0) await unlessAborted(store.release(instance), stopped.signal);
     for (let more = true; more && !stopped.signal.aborted; ) {
-      const adopted = await unlessAborted(store.adopt(instance, adoptedAtOnce), stopped.signal);
+      const adopted = await unlessAborted(store.adopt(agentId, instance, adoptedAtOnce), stopped.signal);
       const fresh = adopted.filter(take);
       // What a store gives twice is not asked for again before the next look.
       more = adopted.length === adoptedAtOnce && fresh.length > 0;

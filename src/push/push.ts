@@ -25,6 +25,11 @@ export interface PushDeliveryOptions {
   readonly versions: readonly Version[];
   readonly limits?: PushLimits | undefined;
   /**
+   * Which agent of the store it is, as the request handler has it: configurations of others are not taken over.
+   * Default: `""`.
+   */
+  readonly agentId?: string | undefined;
+  /**
    * Instance of the request handler, in whose name configurations are held: it lives by the handler's heartbeat. Default:
    * none, so that nothing is taken over from others, nor left to them.
    */
@@ -87,10 +92,10 @@ export function createPush(options: PushDeliveryOptions): Push {
 }
 
 function adoptionOf(options: PushDeliveryOptions, deliveries: WebhookDeliveries): Adoption | undefined {
-  const { store, clock, logger, instance, adoptMs: everyMs = defaultAdoptMs } = options;
+  const { store, clock, logger, agentId = "", instance, adoptMs: everyMs = defaultAdoptMs } = options;
   if (instance === undefined) return undefined;
   const take = (registration: PushRegistration): boolean => deliveries.added(registration);
-  return startAdoption({ store, clock, logger, instance, everyMs, take });
+  return startAdoption({ store, clock, logger, agentId, instance, everyMs, take });
 }
 
 function deliveryDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: NodeFetch): DeliveryDeps {

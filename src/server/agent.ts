@@ -9,6 +9,7 @@ import type { Listening } from "../card/urls.js";
 import { newId } from "../core/ids.js";
 import type { Store } from "../core/ports.js";
 import { createRequestHandler, type HostedHandler } from "../core/request-handler.js";
+import { checkAgentId } from "../protocol/indexed-text.js";
 import { createPush } from "../push/push.js";
 import { processSignals } from "../signals/in-process.js";
 import { memoryPushStore } from "../store/memory/push-store.js";
@@ -110,8 +111,9 @@ async function backendOf(
   listening: () => Listening,
   settings: HostSettings,
 ): Promise<Backend<HostedHandler>> {
-  const { card, authenticate, publicUrl, publicGrpc, trustProxy, basePath } = options;
+  const { card, agentId, authenticate, publicUrl, publicGrpc, trustProxy, basePath } = options;
   const { versions, limits, clock, logger } = settings;
+  if (agentId !== undefined) checkAgentId(agentId);
   const published = publishCard({
     card,
     capabilities: {
@@ -142,11 +144,13 @@ async function backendOf(
           logger,
           versions,
           limits,
+          agentId,
           instance,
           adoptMs: limits.heartbeatMs,
         });
   const handler = createRequestHandler({
     agent: options.agent,
+    agentId,
     instance,
     restartable: options.restartable,
     store,

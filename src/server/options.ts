@@ -43,6 +43,12 @@ export interface AgentOptions extends HostOptions {
   /** A function of a turn: an async generator of events, or an async function. */
   readonly agent: Agent;
   /**
+   * Tells this agent from the others that share its `store`, each of which needs an id of its own: it sees, resumes and
+   * runs the tasks of no other. All replicas of an agent have the same id. It is stored with every task, so keep it: under
+   * another id an agent does not find its tasks. At most 64 bytes in UTF-8, else `serve()` rejects. Default: `""`.
+   */
+  readonly agentId?: string | undefined;
+  /**
    * The agent bears to be run again: a turn whose process has gone, or is shut down, is started anew by a process on the
    * same store, with `attempt` raised, at most three times. Default: false, its task fails.
    */
@@ -51,7 +57,7 @@ export interface AgentOptions extends HostOptions {
   readonly tenants?: readonly string[] | undefined;
   /**
    * Where tasks live, and push configurations and hints when the store brings them. It is opened before anything is
-   * served and stays yours to close, since several agents may share it. Default: in memory, lost with the process.
+   * served and stays yours to close, since several agents may share it (`agentId`). Default: in memory, lost with the process.
    */
   readonly store?: Store | undefined;
   /** Push notifications, and which addresses they may call. Default: off. */

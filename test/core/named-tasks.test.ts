@@ -10,7 +10,7 @@ import { itemsOf } from "../support/items.js";
 import { errorOf, historyOf, linesOf, opened, requestOf, say, stateOf, taskOf } from "../support/say.js";
 import { createVirtualClock, settle } from "../support/virtual-clock.js";
 
-const alice = { tenant: "", owner: "alice" };
+const alice = { agent: "", tenant: "", owner: "alice" };
 const named = { callersNameTasks: true, version: "an old one" };
 const bob = { ...named, principal: { owner: "bob" } };
 
@@ -72,7 +72,7 @@ describe("a task that its caller has named", () => {
     await using served = startHandler({ agent: clerk });
     const elsewhere = { ...named, principal: { owner: "alice", tenant: "elsewhere" } };
     for (const caller of [named, bob, elsewhere]) await served.send("tea", { taskId: "order" }, caller);
-    const scopes = [alice, { tenant: "", owner: "bob" }, { tenant: "elsewhere", owner: "alice" }];
+    const scopes = [alice, { agent: "", tenant: "", owner: "bob" }, { agent: "", tenant: "elsewhere", owner: "alice" }];
     const ids = await Promise.all(scopes.map((scope) => served.store.taskNamed(scope, "order")));
     expect(new Set(ids).size).toBe(3);
     await served.send("no more", { taskId: "order" }, bob);
@@ -330,7 +330,7 @@ describe("two sends with one new name", () => {
     await using __ = there;
     await Promise.all([here.send("tea", { taskId: "order" }, named), there.send("green", { taskId: "order" }, bob)]);
     expect((await store.list(alice, { limit: 10 })).total).toBe(1);
-    expect((await store.list({ tenant: "", owner: "bob" }, { limit: 10 })).total).toBe(1);
+    expect((await store.list({ agent: "", tenant: "", owner: "bob" }, { limit: 10 })).total).toBe(1);
   });
 });
 

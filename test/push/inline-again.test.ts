@@ -60,7 +60,7 @@ describe("the push configuration of a send that comes again", () => {
     const ids = new Set<string>();
     for (let times = 0; times < 2; times++) ids.add(taskOf(await served.send("go", said, once)).id);
     expect(ids.size).toBe(1);
-    const head = await store.head({ tenant: "", owner: "alice" }, [...ids].join());
+    const head = await store.head({ agent: "", tenant: "", owner: "alice" }, [...ids].join());
     const configs = await kept.list(head?.key ?? 0);
     expect(configs.map(({ config: { url } }) => url)).toEqual([hook.url]);
     if (id !== "") expect(configs[0]?.config.id).toBe(id);

@@ -14,7 +14,7 @@ import { errorOf, requestOf, taskOf } from "../support/say.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 import { type Receiver, webhook } from "./receiver.js";
 
-const alice = { tenant: "", owner: "alice" };
+const alice = { agent: "", tenant: "", owner: "alice" };
 const named = { callersNameTasks: true, version: "0.0" };
 const versions = [v1, { ...v1, name: "0.0" }];
 

@@ -238,9 +238,9 @@ describe("looking for push configurations that nobody delivers", () => {
     await task.register("p", { url: hook.url });
     await closed(on, on.push);
     let failures = 3;
-    const adopt: PushStore["adopt"] = async (instance, limit) => {
+    const adopt: PushStore["adopt"] = async (agent, instance, limit) => {
       if (failures-- > 0) throw new Error("no connection");
-      return on.store.adopt(instance, limit);
+      return on.store.adopt(agent, instance, limit);
     };
     const other = on.beside({ instance: "b", adoptMs, store: { ...on.store, adopt } });
     await task.write(work);

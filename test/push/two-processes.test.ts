@@ -13,7 +13,7 @@ import { requestOf, taskOf } from "../support/say.js";
 import { createVirtualClock, turnUntil, type VirtualClock } from "../support/virtual-clock.js";
 import { webhook } from "./receiver.js";
 
-const alice = { tenant: "", owner: "alice" };
+const alice = { agent: "", tenant: "", owner: "alice" };
 const immediately = { configuration: { returnImmediately: true } };
 
 /** Asks; or works, and goes on with each message that it is told. */

@@ -12,7 +12,7 @@ import { startFleet } from "./fleet.js";
 // A process stands still for longer than its lease, and then goes on as if nothing had happened, with most of its chunks
 // still to write.
 
-const scope = { tenant: "", owner: anonymous.owner };
+const scope = { agent: "", tenant: "", owner: anonymous.owner };
 const chunks = 600;
 const seenBefore = 20;
 

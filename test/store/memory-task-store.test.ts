@@ -74,7 +74,7 @@ describe("a memory task store", () => {
       withdraw: store.withdraw(key, "m"),
       renew: store.renew("here", 1),
       retire: store.retire("here"),
-      orphans: store.orphans(1),
+      orphans: store.orphans("", 1),
     };
     for (const call of Object.values(calls)) await expect(call).rejects.toMatchObject({ code: "unavailable" });
     expect(clock.pending()).toEqual([]);

@@ -70,7 +70,7 @@ describe("the contract of a task store, on names", () => {
       return {
         async taskNamed(_, name) {
           for (const owner of owners) {
-            const id = await taskNamed({ tenant: "", owner }, name);
+            const id = await taskNamed({ agent: "", tenant: "", owner }, name);
             if (id !== undefined) return id;
           }
           return undefined;

@@ -83,9 +83,9 @@ interface OrphanSweep {
 
 // Tasks whose holder has expired. One that cannot be taken over holds up the others once: then they are behind it.
 async function sweepOrphans(runtime: Runtime, sweep: OrphanSweep): Promise<void> {
-  const { store } = runtime;
+  const { store, agentId } = runtime;
   for (let heads: readonly Head[] | undefined; heads === undefined || heads.length === orphanPage; ) {
-    heads = await store.orphans(orphanPage, sweep.behind);
+    heads = await store.orphans(agentId, orphanPage, sweep.behind);
     for (const { key, scope, id } of heads) {
       if (sweep.stopped) return;
       sweep.behind = key;

@@ -1,3 +1,4 @@
+import { storedPrincipal } from "../../protocol/context.js";
 import { TaskState } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
 import type { StoredTask } from "../ports.js";
@@ -43,7 +44,7 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
     bytes: recordBytes + sizeOfJson(wake),
   });
   if (claimed !== "claimed") return false;
-  const principal = { ...scope };
+  const principal = storedPrincipal(scope);
   runtime.startTurn({ cause: "restart", attempt, principal, scope, entry, send, wake }, { live });
   return true;
 }
@@ -78,7 +79,10 @@ async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
     takes: [id],
   });
   if (claimed !== "claimed") return false;
-  runtime.startTurn({ cause: "message", attempt: 1, principal: { ...scope }, scope, entry: id, send }, { live });
+  runtime.startTurn(
+    { cause: "message", attempt: 1, principal: storedPrincipal(scope), scope, entry: id, send },
+    { live },
+  );
   return true;
 }
 

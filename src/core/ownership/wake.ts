@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { conformJson } from "../../protocol/check/conform.js";
-import type { Scope } from "../../protocol/context.js";
+import { type Scope, storedPrincipal } from "../../protocol/context.js";
 import { A2AError, taskNotFound } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { DueCursor, Head, StoredTask } from "../ports.js";
@@ -57,12 +57,12 @@ async function tryWake(
  * nobody behind them.
  */
 export async function wakeDue(runtime: Runtime): Promise<void> {
-  const { alarm, store } = runtime;
+  const { agentId, alarm, store } = runtime;
   const refused = new Set<string>();
   let { behind } = alarm;
   try {
     for (let pages = 0; pages < duePages; pages++) {
-      const heads = await store.due(duePage, behind);
+      const heads = await store.due(agentId, duePage, behind);
       for (const head of heads) {
         if (alarm.closed || isFull(runtime)) return;
         // Before it is tried: a task that cannot be read holds up the others once, and then they are behind it.
@@ -123,7 +123,7 @@ async function startWoken(runtime: Runtime, stored: StoredTask, wake: JsonValue 
     bytes: recordBytes + sizeOfJson(wake),
   });
   if (claimed !== "claimed") return false;
-  const principal = { ...scope };
+  const principal = storedPrincipal(scope);
   runtime.startTurn({ cause: "wake", attempt: 1, principal, scope, entry, send, wake }, { live });
   return true;
 }

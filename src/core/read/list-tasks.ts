@@ -14,7 +14,9 @@ const defaultPageSize = 50;
 export async function listTasks(runtime: Runtime, request: ListTasksRequest, scope: Scope): Promise<ListTasksResponse> {
   const pageSize = request.pageSize ?? defaultPageSize;
   const filters = filtersOf(request);
-  const bound = digest(JSON.stringify([scope.tenant, scope.owner, filters.contextId, filters.state, filters.since]));
+  const bound = digest(
+    JSON.stringify([scope.agent, scope.tenant, scope.owner, filters.contextId, filters.state, filters.since]),
+  );
   const after = request.pageToken === "" ? undefined : readCursor(request.pageToken, bound);
   const page = await runtime.store.list(scope, { ...filters, limit: pageSize, after });
   const options = { historyLength: request.historyLength ?? 0, artifacts: request.includeArtifacts === true };

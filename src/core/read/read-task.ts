@@ -91,5 +91,5 @@ export async function isTaken({ store }: Runtime, { key, after, entry }: Placed)
 }
 
 function sameScope(left: Scope, right: Scope): boolean {
-  return left.owner === right.owner && left.tenant === right.tenant;
+  return left.owner === right.owner && left.tenant === right.tenant && left.agent === right.agent;
 }

@@ -1,4 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
+import { storedPrincipal } from "../../protocol/context.js";
 import type { Message } from "../../protocol/model.js";
 import type { AbortKind } from "../agent.js";
 import type { Head, Hint, InboxEntry, Park, QueuedSend } from "../ports.js";
@@ -141,7 +142,7 @@ export class TurnInbox implements Watcher {
         bytes: recordBytes + sizeOfJson(wake),
       };
     }
-    const principal = live.senderOf(id) ?? { ...scope };
+    const principal = live.senderOf(id) ?? storedPrincipal(scope);
     return {
       start: { cause: "message", attempt, principal, scope, entry: id, send },
       drafts: [{ kind: "turnStarted", turn, attempt, cause: "message" }, messageDraft(live, id, send)],

@@ -45,13 +45,13 @@ export class Instances {
     entry.holder = holder;
   }
 
-  /** Those of holders that do not live, the lowest key first. */
-  orphans(limit: number, after = 0): TaskEntry[] {
+  /** Those of an agent whose holders do not live, the lowest key first. */
+  orphans(agent: string, limit: number, after = 0): TaskEntry[] {
     const now = this.#clock.now();
     const found: TaskEntry[] = [];
     for (const { expiresAt, held } of this.#holders.values()) {
       if (now < expiresAt) continue;
-      for (const entry of held) if (entry.key > after) found.push(entry);
+      for (const entry of held) if (entry.key > after && entry.scope.agent === agent) found.push(entry);
     }
     return found.sort((a, b) => a.key - b.key).slice(0, limit);
   }

@@ -6,10 +6,15 @@ interface Parked extends Position {
   readonly entry: TaskEntry;
 }
 
-/** Tasks that are to be woken at a time. */
+interface DuePage {
+  readonly limit: number;
+  readonly after?: DueCursor | undefined;
+}
+
+/** Tasks that are to be woken at a time, by agent. */
 export class ParkedTasks {
   // What lies ahead is negative here, so that the first to be woken are the newest.
-  #tasks = new SortedTasks<Parked>();
+  readonly #agents = new Map<string, SortedTasks<Parked>>();
   readonly #places = new Map<TaskEntry, Parked>();
 
   /** Gives a task its time, or takes it back. */
@@ -19,22 +24,38 @@ export class ParkedTasks {
     const before = this.#places.get(entry);
     if (before !== undefined) {
       this.#places.delete(entry);
-      this.#tasks.delete(before);
+      this.#drop(before);
     }
     if (wakeAt === undefined) return;
     const place = { statusTime: -wakeAt, key: -entry.key, entry };
     this.#places.set(entry, place);
-    this.#tasks.add(place);
+    this.#tasksOf(entry).add(place);
   }
 
-  /** Those whose time has come, the earliest first. */
-  due(now: number, limit: number, after?: DueCursor): TaskEntry[] {
+  /** Those of an agent whose time has come, the earliest first. */
+  due(agent: string, now: number, { limit, after }: DuePage): TaskEntry[] {
     const behind = after === undefined ? undefined : { statusTime: -after.wakeAt, key: -after.key };
-    return this.#tasks.page({ limit, since: -now, after: behind }).map(({ entry }) => entry);
+    const parked = this.#agents.get(agent)?.page({ limit, since: -now, after: behind }) ?? [];
+    return parked.map(({ entry }) => entry);
   }
 
   clear(): void {
     this.#places.clear();
-    this.#tasks = new SortedTasks();
+    this.#agents.clear();
+  }
+
+  #tasksOf({ scope }: TaskEntry): SortedTasks<Parked> {
+    let tasks = this.#agents.get(scope.agent);
+    if (tasks === undefined) {
+      tasks = new SortedTasks();
+      this.#agents.set(scope.agent, tasks);
+    }
+    return tasks;
+  }
+
+  #drop(place: Parked): void {
+    const tasks = this.#tasksOf(place.entry);
+    tasks.delete(place);
+    if (tasks.size === 0) this.#agents.delete(place.entry.scope.agent);
   }
 }

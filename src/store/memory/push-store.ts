@@ -48,8 +48,8 @@ export function memoryPushStore(options: MemoryPushStoreOptions = {}): MemoryPus
       const registration = kept.get(key, id);
       if (registration?.holder === holder) kept.change(registration, { cursor, holder: "", settled: true });
     },
-    async adopt(instance, limit) {
-      return kept.undelivered(limit).map((registration) => kept.change(registration, { holder: instance }));
+    async adopt(agent, instance, limit) {
+      return kept.undelivered(agent, limit).map((registration) => kept.change(registration, { holder: instance }));
     },
     async release(instance) {
       for (const registration of kept.heldBy(instance)) kept.change(registration, { holder: "" });
@@ -69,8 +69,8 @@ type ByConfig = Map<string, PushRegistration>;
 class Registrations {
   readonly #maxBytes: number;
   readonly #tasks = new Map<number, ByConfig>();
-  /** Those that nobody delivers, by `nameOf`. */
-  readonly #free = new Map<string, PushRegistration>();
+  /** Those that nobody delivers, by their agent and `nameOf`. */
+  readonly #free = new Map<string, Map<string, PushRegistration>>();
   /** Those that were settled, by `nameOf`, the oldest first. */
   readonly #settled = new Map<string, PushRegistration>();
   #bytes = 0;
@@ -87,8 +87,8 @@ class Registrations {
     return [...(this.#tasks.get(key)?.values() ?? [])];
   }
 
-  undelivered(limit: number): PushRegistration[] {
-    return [...this.#free.values()].slice(0, limit);
+  undelivered(agent: string, limit: number): PushRegistration[] {
+    return [...(this.#free.get(agent)?.values() ?? [])].slice(0, limit);
   }
 
   heldBy(instance: string): PushRegistration[] {
@@ -135,12 +135,18 @@ class Registrations {
     configs.set(registration.config.id, registration);
     this.#unlist(registration);
     if (registration.settled === true) this.#settled.set(nameOf(registration), registration);
-    else if (registration.holder === "") this.#free.set(nameOf(registration), registration);
+    else if (registration.holder === "") this.#freeOf(registration).set(nameOf(registration), registration);
   }
 
   #unlist(registration: PushRegistration): void {
-    this.#free.delete(nameOf(registration));
+    this.#freeOf(registration).delete(nameOf(registration));
     this.#settled.delete(nameOf(registration));
+  }
+
+  #freeOf({ scope }: PushRegistration): Map<string, PushRegistration> {
+    const free = this.#free.get(scope.agent) ?? new Map<string, PushRegistration>();
+    this.#free.set(scope.agent, free);
+    return free;
   }
 
   #makeRoom(growth: number): void {

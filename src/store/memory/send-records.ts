@@ -114,6 +114,6 @@ export class SendRecords {
   }
 }
 
-function keyOf({ tenant, owner }: Scope, messageId: string): string {
-  return JSON.stringify([tenant, owner, messageId]);
+function keyOf({ agent, tenant, owner }: Scope, messageId: string): string {
+  return JSON.stringify([agent, tenant, owner, messageId]);
 }

@@ -77,7 +77,8 @@ export class TaskEntry {
   }
 
   isIn(scope: Scope): boolean {
-    return this.scope.tenant === scope.tenant && this.scope.owner === scope.owner;
+    const { agent, tenant, owner } = this.scope;
+    return owner === scope.owner && tenant === scope.tenant && agent === scope.agent;
   }
 
   /** Adds records that are numbered from `seq + 1`. */

@@ -4,24 +4,19 @@ import type { TaskState } from "../../protocol/model.js";
 import type { TaskEntry } from "./task-entry.js";
 import { TaskList } from "./task-list.js";
 
-interface Owned extends Scope {
+interface Owned {
   readonly list: TaskList<TaskEntry>;
   readonly contexts: Map<string, TaskList<TaskEntry>>;
 }
 
 /** Every task in the lists that it may be asked for in. A list that is empty is not kept. */
 export class TaskIndex {
-  readonly #tenants = new Map<string, Map<string, Owned>>();
+  readonly #agents = new Map<string, Map<string, Map<string, Owned>>>();
 
   /** The lists of a task that is about to be made. */
   lists(scope: Scope, contextId: string): TaskEntry["lists"] {
-    const owned = this.#owned(scope);
-    let context = owned.contexts.get(contextId);
-    if (context === undefined) {
-      context = new TaskList();
-      owned.contexts.set(contextId, context);
-    }
-    return [owned.list, context];
+    const { list, contexts } = this.#owned(scope);
+    return [list, memberOf(contexts, contextId, () => new TaskList())];
   }
 
   add(entry: TaskEntry): void {
@@ -40,18 +35,20 @@ export class TaskIndex {
   delete(entry: TaskEntry): void {
     const { scope, contextId } = entry;
     const [list, context] = entry.lists;
-    const owners = this.#tenants.get(scope.tenant);
+    const tenants = this.#agents.get(scope.agent);
+    const owners = tenants?.get(scope.tenant);
     const owned = owners?.get(scope.owner);
     list.delete(entry);
     // Most contexts have a single task and go with it.
     if (context.all.size === 1) owned?.contexts.delete(contextId);
     else context.delete(entry);
     if (list.all.size === 0) owners?.delete(scope.owner);
-    if (owners?.size === 0) this.#tenants.delete(scope.tenant);
+    if (owners?.size === 0) tenants?.delete(scope.tenant);
+    if (tenants?.size === 0) this.#agents.delete(scope.agent);
   }
 
   list(scope: Scope, { contextId, state, limit, after, since }: ListQuery) {
-    const owned = this.#tenants.get(scope.tenant)?.get(scope.owner);
+    const owned = this.#agents.get(scope.agent)?.get(scope.tenant)?.get(scope.owner);
     const list = contextId === undefined ? owned?.list : owned?.contexts.get(contextId);
     if (list === undefined) return { entries: [], total: 0, more: false };
     const tasks = state === undefined ? list.all : list.inState(state);
@@ -62,20 +59,22 @@ export class TaskIndex {
   }
 
   clear(): void {
-    this.#tenants.clear();
+    this.#agents.clear();
   }
 
-  #owned({ tenant, owner }: Scope): Owned {
-    let owners = this.#tenants.get(tenant);
-    if (owners === undefined) {
-      owners = new Map();
-      this.#tenants.set(tenant, owners);
-    }
-    let owned = owners.get(owner);
-    if (owned === undefined) {
-      owned = { tenant, owner, list: new TaskList(), contexts: new Map() };
-      owners.set(owner, owned);
-    }
-    return owned;
+  #owned({ agent, tenant, owner }: Scope): Owned {
+    const tenants = memberOf(this.#agents, agent, () => new Map<string, Map<string, Owned>>());
+    const owners = memberOf(tenants, tenant, () => new Map<string, Owned>());
+    return memberOf(owners, owner, () => ({ list: new TaskList(), contexts: new Map() }));
   }
+}
+
+/** The member of a map, made when it is missing. */
+function memberOf<T>(map: Map<string, T>, name: string, make: () => T): T {
+  let member = map.get(name);
+  if (member === undefined) {
+    member = make();
+    map.set(name, member);
+  }
+  return member;
 }

@@ -34,6 +34,6 @@ export class TaskNames {
   }
 }
 
-function keyOf({ tenant, owner }: Scope, name: string): string {
-  return JSON.stringify([tenant, owner, name]);
+function keyOf({ agent, tenant, owner }: Scope, name: string): string {
+  return JSON.stringify([agent, tenant, owner, name]);
 }

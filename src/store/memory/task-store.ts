@@ -148,16 +148,16 @@ class MemoryTaskStore implements Store {
     this.#instances.retire(instance);
   }
 
-  async orphans(limit: number, after?: number): Promise<readonly Head[]> {
+  async orphans(agent: string, limit: number, after?: number): Promise<readonly Head[]> {
     this.#assertOpen();
     const now = this.#clock.now();
-    return this.#instances.orphans(limit, after).map((entry) => entry.head(now));
+    return this.#instances.orphans(agent, limit, after).map((entry) => entry.head(now));
   }
 
-  async due(limit: number, after?: DueCursor): Promise<readonly Head[]> {
+  async due(agent: string, limit: number, after?: DueCursor): Promise<readonly Head[]> {
     this.#assertOpen();
     const now = this.#clock.now();
-    return this.#parked.due(now, limit, after).map((entry) => entry.head(now));
+    return this.#parked.due(agent, now, { limit, after }).map((entry) => entry.head(now));
   }
 
   async beginSend(send: NewSend): Promise<SendRecord> {

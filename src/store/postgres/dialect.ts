@@ -32,6 +32,7 @@ export function postgresDialect({ now, withoutLimits }: PostgresDialectOptions):
         : sql<number>`${late ? new Param(now) : now()}::bigint`,
     nowText: clockText,
     isOneOf: (column, numbers) => sql`${sql.ref(column)} = any(${numbers}::bigint[])`,
+    rare: (condition) => condition,
     ranges: tableOfRanges,
     async hasTable(db, table) {
       const { rows } = await sql<{ found: boolean }>`select to_regclass(${table}) is not null as found`.execute(db);

@@ -73,6 +73,7 @@ function cellsOfBirth({ row, incarnation }: InsertRow, payloads: Payloads): Crea
   return {
     id,
     context_id: contextId,
+    agent: scope.agent,
     tenant: scope.tenant,
     owner: scope.owner,
     name: name ?? null,

@@ -33,6 +33,7 @@ export const appendColumns = {
 export const createColumns = {
   id: "text",
   context_id: "text",
+  agent: "text",
   tenant: "text",
   owner: "text",
   name: "text",
@@ -84,7 +85,7 @@ const payload = (part: "log" | "snap", row: string): string =>
 const appends = `
 w as materialized (select * from unnest(${arrays(appendColumns, 0)}) as w(${appendNames.join(", ")})),
 locked as materialized (
-  select w.*, t.tenant, t.owner, t.state as old_state, t.status_time as old_time, t.inbox_put, t.holder, t.finished_at,
+  select w.*, t.agent, t.tenant, t.owner, t.state as old_state, t.status_time as old_time, t.inbox_put, t.holder, t.finished_at,
     coalesce(w.state, t.state) in (${terminal}) as terminal
   from w cross join lateral (
     select * from trivium_tasks t where t.key = w.key and t.epoch = w.epoch and t.seq = w.seq for update
@@ -136,17 +137,17 @@ n as materialized (
 ),
 born as (
   insert into trivium_tasks (
-    id, context_id, tenant, owner, name, incarnation, holder, version, state, status_time, seq, turn_seq, wake_at,
+    id, context_id, agent, tenant, owner, name, incarnation, holder, version, state, status_time, seq, turn_seq, wake_at,
     epoch, turn, inbox_put, compacted, finished_at, logged_at
   )
-  select id, context_id, tenant, owner, name, incarnation, holder, version, state, status_time, seq, turn_seq, wake_at,
+  select id, context_id, agent, tenant, owner, name, incarnation, holder, version, state, status_time, seq, turn_seq, wake_at,
     1, 1, 0, 0, ended, ended
   from n cross join lateral (
     select case when n.state in (${terminal}) and n.holder = '' then clock.now end as ended from clock
   ) e
   order by place
   on conflict do nothing
-  returning key, id, tenant, owner, state, status_time, holder
+  returning key, id, agent, tenant, owner, state, status_time, holder
 ),
 bodies as materialized (
   select key, to_seq as seq, log_count, log_format, log_at, log_length, snap_seq, snap_format, snap_at, snap_length
@@ -169,29 +170,29 @@ folded as (
   on conflict (key) do update set seq = excluded.seq, format = excluded.format, payload = excluded.payload
 ),
 changes as materialized (
-  select tenant, owner, old_time / ${periodMs} as period, old_state as state, -1 as change
+  select agent, tenant, owner, old_time / ${periodMs} as period, old_state as state, -1 as change
   from judged where verdict = 'stored' and state is not null
   union all
-  select tenant, owner, greatest(old_time, status_time) / ${periodMs}, state, 1
+  select agent, tenant, owner, greatest(old_time, status_time) / ${periodMs}, state, 1
   from judged where verdict = 'stored' and state is not null
   union all
-  select tenant, owner, status_time / ${periodMs}, state, 1 from born
+  select agent, tenant, owner, status_time / ${periodMs}, state, 1 from born
 ),
 counted as (
-  insert into trivium_counts (tenant, owner, state, shard, count)
-  select tenant, owner, state, ${other("shard")}, sum(change) from changes
-  group by tenant, owner, state having sum(change) <> 0
-  order by tenant, owner, state
-  on conflict (tenant, owner, state, shard) do update set count = trivium_counts.count + excluded.count
+  insert into trivium_counts (agent, tenant, owner, state, shard, count)
+  select agent, tenant, owner, state, ${other("shard")}, sum(change) from changes
+  group by agent, tenant, owner, state having sum(change) <> 0
+  order by agent, tenant, owner, state
+  on conflict (agent, tenant, owner, state, shard) do update set count = trivium_counts.count + excluded.count
   returning 1
 ),
 dated as (
-  insert into trivium_periods (tenant, owner, period, state, shard, count)
-  select tenant, owner, period, state, ${other("shard")}, sum(change)
+  insert into trivium_periods (agent, tenant, owner, period, state, shard, count)
+  select agent, tenant, owner, period, state, ${other("shard")}, sum(change)
   from changes cross join (select count(*) from counted) before
-  group by tenant, owner, period, state having sum(change) <> 0
-  order by tenant, owner, period, state
-  on conflict (tenant, owner, period, state, shard) do update set count = trivium_periods.count + excluded.count
+  group by agent, tenant, owner, period, state having sum(change) <> 0
+  order by agent, tenant, owner, period, state
+  on conflict (agent, tenant, owner, period, state, shard) do update set count = trivium_periods.count + excluded.count
 )`;
 
 /**

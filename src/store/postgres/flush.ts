@@ -110,7 +110,7 @@ function namesOf(write: Write): string[] {
   if (write.kind === "append") return [`${write.row.key}`];
   const { id, scope, name } = write.row;
   const names = [JSON.stringify([id])];
-  if (name !== undefined) names.push(JSON.stringify([scope.tenant, scope.owner, name]));
+  if (name !== undefined) names.push(JSON.stringify([scope.agent, scope.tenant, scope.owner, name]));
   return names;
 }
 

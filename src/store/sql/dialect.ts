@@ -23,6 +23,8 @@ export interface SqlDialect {
   readonly nowText: string;
   /** Whether a column has one of the numbers: one text of SQL, however many they are. */
   isOneOf(column: string, numbers: Given<readonly number[]>): RawBuilder<SqlBool>;
+  /** The same condition, said to hold for few rows where the planner would not know. */
+  rare(condition: RawBuilder<SqlBool>): RawBuilder<SqlBool>;
   /** The ranges as a table with the columns `key`, `after` and `upto`, to be joined. */
   ranges(ranges: Given<readonly LogRange[]>): RawBuilder<LogRange>;
   /**

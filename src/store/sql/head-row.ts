@@ -2,10 +2,12 @@ import { type Selectable, sql } from "kysely";
 import type { Head } from "../../core/ports.js";
 import type { DbContext } from "./dialect.js";
 import type { TasksTable } from "./schema.js";
+import { scopeOf } from "./scope.js";
 
 const columns = [
   "t.key",
   "t.id",
+  "t.agent",
   "t.tenant",
   "t.owner",
   "t.context_id",
@@ -44,7 +46,7 @@ export function headFrom(row: HeadRow): Head {
     key: row.key,
     id: row.id,
     contextId: row.context_id,
-    scope: { tenant: row.tenant, owner: row.owner },
+    scope: scopeOf(row),
     incarnation: row.incarnation,
     seq: row.seq,
     epoch: row.epoch,

@@ -1,6 +1,7 @@
 import type { Head } from "../../core/ports.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { NewTaskRow } from "./rows.js";
+import { scopeOf } from "./scope.js";
 
 /** What the database adds to a task that is made. */
 export interface InsertedTask {
@@ -16,7 +17,7 @@ export function insertedHead(row: NewTaskRow, { key, incarnation, holderLive }: 
     key,
     id,
     contextId,
-    scope: { tenant: scope.tenant, owner: scope.owner },
+    scope: scopeOf(scope),
     incarnation,
     seq: log?.seq ?? 0,
     epoch: 1,

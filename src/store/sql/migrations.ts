@@ -1,6 +1,20 @@
-import { type CreateTableBuilder, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import { type Kysely, sql } from "kysely";
+import { agentsInScopes } from "./agents-migration.js";
 import type { SqlDialect } from "./dialect.js";
 import type { Database } from "./schema.js";
+import {
+  countsTable,
+  periodsIndex,
+  periodsTable,
+  type SchemaStatement,
+  sendsIndex,
+  sendsTable,
+  statementOf,
+  type Table,
+  tableOf,
+  withPayload,
+  withText,
+} from "./schema-statements.js";
 
 /** One step of the schema. It is never changed once it has been in a release. */
 export interface Migration {
@@ -10,17 +24,14 @@ export interface Migration {
   statements(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[];
 }
 
-/** What Kysely's schema builders have in common. */
-export interface SchemaStatement {
-  compile(): { readonly sql: string };
-  execute(): Promise<void>;
-}
-
 /** All steps, the first first. The number of the last is the schema that this release knows. */
 export const migrations: readonly Migration[] = [
   { version: 1, name: "tasks and what lies beside them", statements: (db, dialect) => firstTables(db, dialect) },
   { version: 2, name: "counters by time", statements: (db, dialect) => countersByTime(db, dialect) },
+  { version: 3, name: "agents in scopes", statements: (db, dialect) => agentsInScopes(db, dialect) },
 ];
+
+const tenantAndOwner = ["tenant", "owner"] as const;
 
 /** Where it is written down which steps were made. */
 export function schemaTable(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
@@ -31,14 +42,6 @@ export function schemaTable(db: Kysely<Database>, dialect: SqlDialect): SchemaSt
     .addColumn("applied_at", integer, (column) => column.notNull());
 }
 
-type Name<Table extends keyof Database> = Table extends `trivium_${infer Short}` ? Short : never;
-
-function tableOf(db: Kysely<Database>, dialect: SqlDialect, name: Name<keyof Database>, clustered = false): Table {
-  const end = dialect.tableEnd(clustered);
-  const table = db.schema.createTable(`trivium_${name}`);
-  return end === undefined ? table : table.modifyEnd(end);
-}
-
 function firstTables(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
   return [
     tasks(db, dialect),
@@ -47,16 +50,11 @@ function firstTables(db: Kysely<Database>, dialect: SqlDialect): readonly Schema
     log(db, dialect),
     inbox(db, dialect),
     instances(db, dialect),
-    ...sends(db, dialect),
+    sendsTable(db, dialect, tenantAndOwner),
+    sendsIndex(db),
     ...pushConfigs(db, dialect),
-    counts(db, dialect),
+    countsTable(db, dialect, tenantAndOwner),
   ];
-}
-
-type Table = CreateTableBuilder<string, string>;
-
-function withText(table: Table, ...names: readonly string[]): Table {
-  return names.reduce<Table>((made, name) => made.addColumn(name, "text", (column) => column.notNull()), table);
 }
 
 function tasks(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
@@ -120,22 +118,6 @@ function instances(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
     .addColumn("expires_at", dialect.types.integer, (column) => column.notNull());
 }
 
-function sends(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
-  const { integer, bytes } = dialect.types;
-  const table = withText(
-    tableOf(db, dialect, "sends"),
-    ...["tenant", "owner", "message_id", "entry", "digest", "task_id", "instance"],
-  )
-    .addColumn("attempt", integer, (column) => column.notNull())
-    .addColumn("seq", integer, (column) => column.notNull())
-    .addColumn("began_at", integer, (column) => column.notNull())
-    .addColumn("outcome", "text")
-    .addColumn("format", integer, (column) => column.notNull())
-    .addColumn("payload", bytes)
-    .addPrimaryKeyConstraint("trivium_sends_key", ["tenant", "owner", "message_id"]);
-  return [table, db.schema.createIndex("trivium_sends_began").on("trivium_sends").column("began_at")];
-}
-
 function pushConfigs(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
   const { integer } = dialect.types;
   const table = tableOf(db, dialect, "push_configs")
@@ -150,49 +132,9 @@ function pushConfigs(db: Kysely<Database>, dialect: SqlDialect): readonly Schema
   ];
 }
 
-function counts(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
-  const { integer } = dialect.types;
-  return withText(tableOf(db, dialect, "counts", true), "tenant", "owner")
-    .addColumn("state", integer, (column) => column.notNull())
-    .addColumn("shard", "text", (column) => column.notNull())
-    .addColumn("count", integer, (column) => column.notNull())
-    .addPrimaryKeyConstraint("trivium_counts_key", ["tenant", "owner", "state", "shard"]);
-}
-
 /** Those of the tasks that are there are made along with the table. */
 function countersByTime(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
-  const { integer } = dialect.types;
-  const table = withText(tableOf(db, dialect, "periods", true), "tenant", "owner")
-    .addColumn("period", integer, (column) => column.notNull())
-    .addColumn("state", integer, (column) => column.notNull())
-    .addColumn("shard", "text", (column) => column.notNull())
-    .addColumn("count", integer, (column) => column.notNull())
-    .addPrimaryKeyConstraint("trivium_periods_key", ["tenant", "owner", "period", "state", "shard"]);
-  const loose = db.schema.createIndex("trivium_periods_loose").on("trivium_periods").column("period");
   const filled = sql`insert into "trivium_periods" ("tenant", "owner", "period", "state", "shard", "count")
 select "tenant", "owner", "status_time" / 600000, "state", '', count(*) from "trivium_tasks" group by 1, 2, 3, 4`;
-  return [table, loose.where(looseRow(dialect)), statementOf(db, filled)];
-}
-
-/**
- * What is to be tidied up when a period is over. Shards that are folded leave no zero behind; an index that looked at
- * the count would be written with every change of a counter.
- */
-function looseRow({ name }: SqlDialect): RawBuilder<SqlBool> {
-  return name === "sqlite" ? sql`"count" = 0` : sql`"shard" <> ''`;
-}
-
-function statementOf(db: Kysely<Database>, statement: RawBuilder<unknown>): SchemaStatement {
-  return {
-    compile: () => statement.compile(db),
-    async execute() {
-      await statement.execute(db);
-    },
-  };
-}
-
-function withPayload(table: Table, { types }: SqlDialect): Table {
-  return table
-    .addColumn("format", types.integer, (column) => column.notNull())
-    .addColumn("payload", types.bytes, (column) => column.notNull());
+  return [periodsTable(db, dialect, tenantAndOwner), periodsIndex(db, dialect), statementOf(db, filled)];
 }

@@ -30,14 +30,14 @@ type Counter = Omit<PeriodsTable, "shard">;
 async function takeLoose({ db, dialect }: DbContext, limit: number): Promise<readonly Counter[]> {
   const { rows } = await sql<Counter>`
     with loose as materialized (
-      select tenant, owner, period, state, shard from trivium_periods
+      select agent, tenant, owner, period, state, shard from trivium_periods
       where period < cast((${dialect.now()} - ${sql.lit(settlesMs)}) / ${sql.lit(periodMs)} as bigint)
         and ${looseRows(dialect)}
       order by period limit ${limit} ${dialect.locksRows ? sql`for update skip locked` : sql``}
     )
     delete from trivium_periods
-    where (tenant, owner, period, state, shard) in (select tenant, owner, period, state, shard from loose)
-    returning tenant, owner, period, state, count`.execute(db);
+    where (agent, tenant, owner, period, state, shard) in (select agent, tenant, owner, period, state, shard from loose)
+    returning agent, tenant, owner, period, state, count`.execute(db);
   return rows;
 }
 
@@ -50,7 +50,7 @@ function looseRows({ shard }: SqlDialect) {
 function summed(taken: readonly Counter[]): readonly Counter[] {
   const sums = new Map<string, Counter>();
   for (const { count, ...key } of taken) {
-    const name = JSON.stringify([key.tenant, key.owner, key.period, key.state]);
+    const name = JSON.stringify([key.agent, key.tenant, key.owner, key.period, key.state]);
     sums.set(name, { ...key, count: (sums.get(name)?.count ?? 0) + count });
   }
   const inOrder = [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, counter]) => counter);
@@ -58,13 +58,13 @@ function summed(taken: readonly Counter[]): readonly Counter[] {
 }
 
 async function addToFolded({ db }: DbContext, counter: Counter): Promise<void> {
-  const { tenant, owner, period, state } = counter;
+  const { agent, tenant, owner, period, state } = counter;
   const row = await db
     .insertInto("trivium_periods")
     .values({ ...counter, shard: "" })
     .onConflict((conflict) =>
       conflict
-        .columns(["tenant", "owner", "period", "state", "shard"])
+        .columns(["agent", "tenant", "owner", "period", "state", "shard"])
         .doUpdateSet((set) => ({ count: set("trivium_periods.count", "+", set.ref("excluded.count")) })),
     )
     .returning("count")
@@ -72,6 +72,7 @@ async function addToFolded({ db }: DbContext, counter: Counter): Promise<void> {
   if (row?.count !== 0) return;
   await db
     .deleteFrom("trivium_periods")
+    .where("agent", "=", agent)
     .where("tenant", "=", tenant)
     .where("owner", "=", owner)
     .where("period", "=", period)

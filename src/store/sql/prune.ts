@@ -158,8 +158,14 @@ async function deleteTasks(context: DbContext, keys: readonly number[]): Promise
 
 /** What the tables of counters count tasks by. */
 const counters = {
-  trivium_counts: { tenant: "tenant", owner: "owner", state: "state" },
-  trivium_periods: { tenant: "tenant", owner: "owner", period: `status_time / ${periodMs}`, state: "state" },
+  trivium_counts: { agent: "agent", tenant: "tenant", owner: "owner", state: "state" },
+  trivium_periods: {
+    agent: "agent",
+    tenant: "tenant",
+    owner: "owner",
+    period: `status_time / ${periodMs}`,
+    state: "state",
+  },
 } as const satisfies Partial<Record<keyof Database, object>>;
 
 /** Rows are written in the order in which every writer writes them, so that none wait for each other in a circle. */
@@ -178,14 +184,15 @@ async function countLess({ db, dialect }: DbContext, keys: readonly number[]): P
 async function pruneSends({ db, dialect }: DbContext, { sendsMs }: Retention, limit: number): Promise<number> {
   const old = await db
     .selectFrom("trivium_sends")
-    .select(["tenant", "owner", "message_id", "entry"])
+    .select(["agent", "tenant", "owner", "message_id", "entry"])
     .where("began_at", "<=", sql<number>`${dialect.now()} - ${sendsMs}`)
     .orderBy("began_at")
     .limit(limit)
     .execute();
-  for (const { tenant, owner, message_id, entry } of old) {
+  for (const { agent, tenant, owner, message_id, entry } of old) {
     await db
       .deleteFrom("trivium_sends")
+      .where("agent", "=", agent)
       .where("tenant", "=", tenant)
       .where("owner", "=", owner)
       .where("message_id", "=", message_id)

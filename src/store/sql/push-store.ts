@@ -22,8 +22,8 @@ export function createSqlPushStore({ ask }: Pick<DatabaseLifecycle, "ask">): Pus
     delete: (key, id) => ask((backend) => backend.pushDelete(key, id)),
     advance: (key, id, cursor) => ask((backend) => backend.pushAdvance(key, id, cursor)),
     settle: (key, id, end) => ask((backend) => backend.pushSettle(key, id, end)),
-    async adopt(instance, limit) {
-      const rows = await ask((backend) => backend.pushAdopt(instance, limit));
+    async adopt(agent, instance, limit) {
+      const rows = await ask((backend) => backend.pushAdopt(agent, instance, limit));
       return rows.map(pushFromRow);
     },
     release: (instance) => ask((backend) => backend.pushRelease(instance)),

@@ -117,8 +117,8 @@ export interface Backend {
   withdraw(key: number, entryId: string): Promise<boolean>;
   renew(instance: string, ttlMs: number): Promise<void>;
   retire(instance: string): Promise<void>;
-  orphans(limit: number, after?: number): Promise<readonly Head[]>;
-  due(limit: number, after?: DueCursor): Promise<readonly Head[]>;
+  orphans(agent: string, limit: number, after?: number): Promise<readonly Head[]>;
+  due(agent: string, limit: number, after?: DueCursor): Promise<readonly Head[]>;
   beginSend(send: NewSend): Promise<SendRecordRow>;
   readSend(scope: Scope, messageId: string): Promise<SendRecordRow | undefined>;
   takeSend(claim: SendClaim, instance: string): Promise<boolean>;
@@ -130,7 +130,7 @@ export interface Backend {
   pushDelete(key: number, id: string): Promise<void>;
   pushAdvance(key: number, id: string, cursor: number): Promise<void>;
   pushSettle(key: number, id: string, end: PushEnd): Promise<void>;
-  pushAdopt(instance: string, limit: number): Promise<readonly PushRow[]>;
+  pushAdopt(agent: string, instance: string, limit: number): Promise<readonly PushRow[]>;
   pushRelease(instance: string): Promise<void>;
   /** Drops what its retention has come for, at most `limit` rows of each kind; true when there is more. */
   prune(

@@ -8,10 +8,12 @@ export interface TasksTable {
   /** The store's own number; ascends with creation. */
   key: Generated<number>;
   id: string;
+  /** Which agent of the database it belongs to; empty unless there are several. */
+  agent: string;
   tenant: string;
   owner: string;
   context_id: string;
-  /** What its caller calls it; unique in tenant and owner. */
+  /** What its caller calls it; unique in agent, tenant and owner. */
   name: string | null;
   incarnation: string;
   version: string;
@@ -69,6 +71,7 @@ export interface InstancesTable {
 
 /** Sends that are done once. */
 export interface SendsTable {
+  agent: string;
   tenant: string;
   owner: string;
   message_id: string;
@@ -90,6 +93,7 @@ export interface PushConfigsTable {
   /** Order within the task. */
   ordinal: number;
   task_id: string;
+  agent: string;
   tenant: string;
   owner: string;
   version: string;
@@ -106,6 +110,7 @@ export interface PushConfigsTable {
  * at once use different ones, so that they seldom wait for each other.
  */
 interface CountsTable {
+  agent: string;
   tenant: string;
   owner: string;
   state: number;

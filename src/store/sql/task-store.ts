@@ -86,8 +86,8 @@ function taskCalls({ ask }: DatabaseLifecycle): TaskCalls {
       const { tasks, total, more } = await ask((backend) => backend.list(scope, query));
       return { tasks: tasks.map(storedFromRow), total, more };
     },
-    orphans: (limit, after) => ask((backend) => backend.orphans(limit, after)),
-    due: (limit, after) => ask((backend) => backend.due(limit, after)),
+    orphans: (agent, limit, after) => ask((backend) => backend.orphans(agent, limit, after)),
+    due: (agent, limit, after) => ask((backend) => backend.due(agent, limit, after)),
   };
 }
 

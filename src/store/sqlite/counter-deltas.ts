@@ -19,20 +19,20 @@ interface Counter extends Scope {
 export function createCounterDeltas(): CounterDeltas {
   const counters = new Map<string, Counter>();
   return {
-    count({ tenant, owner }, state, statusTime, change) {
+    count({ agent, tenant, owner }, state, statusTime, change) {
       const period = periodOf(statusTime);
-      const name = `${state} ${period} ${tenant.length} ${tenant}${owner}`;
+      const name = `${state} ${period} ${agent.length} ${agent}${tenant.length} ${tenant}${owner}`;
       const counter = counters.get(name);
-      if (counter === undefined) counters.set(name, { tenant, owner, state, period, change });
+      if (counter === undefined) counters.set(name, { agent, tenant, owner, state, period, change });
       else counter.change += change;
     },
     write({ count, countPeriod }) {
       if (counters.size === 0) return;
-      for (const { tenant, owner, state, period, change } of counters.values()) {
-        if (change !== 0) countPeriod.run(tenant, owner, period, state, change);
+      for (const { agent, tenant, owner, state, period, change } of counters.values()) {
+        if (change !== 0) countPeriod.run(agent, tenant, owner, period, state, change);
       }
-      for (const { tenant, owner, state, change } of byState(counters.values())) {
-        if (change !== 0) count.run(tenant, owner, state, change);
+      for (const { agent, tenant, owner, state, change } of byState(counters.values())) {
+        if (change !== 0) count.run(agent, tenant, owner, state, change);
       }
       counters.clear();
     },
@@ -42,10 +42,10 @@ export function createCounterDeltas(): CounterDeltas {
 /** The same without regard to the time. */
 function byState(counters: Iterable<Counter>): Iterable<Counter> {
   const sums = new Map<string, Counter>();
-  for (const { tenant, owner, state, period, change } of counters) {
-    const name = `${state} ${tenant.length} ${tenant}${owner}`;
+  for (const { agent, tenant, owner, state, period, change } of counters) {
+    const name = `${state} ${agent.length} ${agent}${tenant.length} ${tenant}${owner}`;
     const sum = sums.get(name);
-    if (sum === undefined) sums.set(name, { tenant, owner, state, period, change });
+    if (sum === undefined) sums.set(name, { agent, tenant, owner, state, period, change });
     else sum.change += change;
   }
   return sums.values();

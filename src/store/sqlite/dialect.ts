@@ -15,6 +15,7 @@ export function sqliteDialect(now: () => number, connection?: SqliteConnection |
     nowText: "cast(unixepoch('subsec') * 1000 as integer)",
     isOneOf: (column, numbers) =>
       sql`${sql.ref(column)} in (select value from json_each(${sentAs(numbers, (list) => JSON.stringify(list))}))`,
+    rare: (condition) => sql`unlikely(${condition})`,
     ranges: tableOfRanges,
     async hasTable(db, table) {
       const { rows } = await sql`select 1 from sqlite_master where type = 'table' and name = ${table}`.execute(db);

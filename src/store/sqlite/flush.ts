@@ -88,7 +88,7 @@ interface Birth {
 function insertTask({ statements, incarnation }: Writer, task: NewTaskRow, birth: Birth): number {
   const { id, scope, contextId, name, version, log, status, turnSeq } = task;
   const { holder, wakeAt = null, finishedAt } = birth;
-  const owned = [id, scope.tenant, scope.owner, contextId, name ?? null, incarnation, version] as const;
+  const owned = [id, scope.agent, scope.tenant, scope.owner, contextId, name ?? null, incarnation, version] as const;
   const context = [log?.seq ?? 0, holder, status.state, status.time, turnSeq] as const;
   try {
     const { lastInsertRowid } = statements.insertTask.run(...owned, ...context, wakeAt, finishedAt, finishedAt);

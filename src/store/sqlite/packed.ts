@@ -37,6 +37,7 @@ type PackedBody = readonly [
 type PackedCreate = readonly [
   id: string,
   contextId: string,
+  agent: string,
   tenant: string,
   owner: string,
   holder: string,
@@ -78,7 +79,7 @@ function packWrite(write: GroupWrite, payloads: Uint8Array[]): PackedCreate | Pa
     return [key, epoch, seq, claim, packed, ...packBody(write.row, payloads)];
   }
   const { id, contextId, scope, holder, version, name, status } = write.row;
-  const named = [id, contextId, scope.tenant, scope.owner, holder, version, name] as const;
+  const named = [id, contextId, scope.agent, scope.tenant, scope.owner, holder, version, name] as const;
   return [...named, [status.state, status.time], ...packBody(write.row, payloads)];
 }
 
@@ -97,8 +98,8 @@ function packBody({ end, takes, turnSeq, log, snapshot }: AppendRow | NewTaskRow
 function unpackWrite(write: PackedWrites["writes"][number], take: (length: number) => Uint8Array): GroupWrite {
   if ("method" in write) return { kind: "call", call: write };
   if (isCreate(write)) {
-    const [id, contextId, tenant, owner, holder, version, name, [state, time], ...body] = write;
-    const task = { id, contextId, scope: { tenant, owner }, holder, version, name, status: { state, time } };
+    const [id, contextId, agent, tenant, owner, holder, version, name, [state, time], ...body] = write;
+    const task = { id, contextId, scope: { agent, tenant, owner }, holder, version, name, status: { state, time } };
     return { kind: "create", row: { ...task, ...unpackBody(body, take) } };
   }
   const [key, epoch, seq, claim, packed, ...body] = write;

@@ -1,10 +1,9 @@
 import type { SQLOutputValue, StatementSync } from "node:sqlite";
+import type { Scope } from "../../protocol/context.js";
 import type { SqliteConnection } from "./driver.js";
 
 /** What an append must know of a head. */
-export interface WrittenHead {
-  readonly tenant: string;
-  readonly owner: string;
+export interface WrittenHead extends Scope {
   readonly seq: number;
   readonly epoch: number;
   readonly holder: string;
@@ -36,9 +35,9 @@ export function hotStatements(connection: SqliteConnection) {
   const prepare = (text: string) => connection.prepare(text);
   return {
     insertTask: prepare(
-      `insert into trivium_tasks (id, tenant, owner, context_id, name, incarnation, version, seq, epoch, holder, state,
+      `insert into trivium_tasks (id, agent, tenant, owner, context_id, name, incarnation, version, seq, epoch, holder, state,
          status_time, turn, turn_seq, wake_at, finished_at, logged_at)
-       values (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, 1, ?, ?, ?, ?)`,
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, 1, ?, ?, ?, ?)`,
     ),
     insertLog: prepare("insert into trivium_log (key, seq, count, format, payload) values (?, ?, ?, ?, ?)"),
     putSnapshot: prepare(
@@ -46,19 +45,19 @@ export function hotStatements(connection: SqliteConnection) {
        on conflict (key) do update set seq = excluded.seq, format = excluded.format, payload = excluded.payload`,
     ),
     count: prepare(
-      `insert into trivium_counts (tenant, owner, state, shard, count) values (?, ?, ?, '', ?)
-       on conflict (tenant, owner, state, shard) do update set count = count + excluded.count`,
+      `insert into trivium_counts (agent, tenant, owner, state, shard, count) values (?, ?, ?, ?, '', ?)
+       on conflict (agent, tenant, owner, state, shard) do update set count = count + excluded.count`,
     ),
     countPeriod: prepare(
-      `insert into trivium_periods (tenant, owner, period, state, shard, count) values (?, ?, ?, ?, '', ?)
-       on conflict (tenant, owner, period, state, shard) do update set count = count + excluded.count`,
+      `insert into trivium_periods (agent, tenant, owner, period, state, shard, count) values (?, ?, ?, ?, ?, '', ?)
+       on conflict (agent, tenant, owner, period, state, shard) do update set count = count + excluded.count`,
     ),
     /** An append that moves nothing but the number. */
     advance: prepare(
       `update trivium_tasks set seq = ?, turn_seq = iif(? = 0, turn_seq, ?) where key = ? and epoch = ? and seq = ?`,
     ),
     head: prepare(
-      `select tenant, owner, seq, epoch, holder, state, status_time, inbox_put, turn, turn_seq, wake_at, finished_at
+      `select agent, tenant, owner, seq, epoch, holder, state, status_time, inbox_put, turn, turn_seq, wake_at, finished_at
        from trivium_tasks where key = ?`,
     ),
     countWaiting: prepare(
@@ -90,6 +89,7 @@ function updateText(changed: readonly (typeof indexedNames)[number][]): string {
 
 export function writtenHead(row: Record<string, SQLOutputValue>): WrittenHead {
   return {
+    agent: String(row["agent"]),
     tenant: String(row["tenant"]),
     owner: String(row["owner"]),
     seq: Number(row["seq"]),

@@ -22,9 +22,11 @@ import {
 } from "../../protocol/model.js";
 import { v1 } from "../../version/v1.0/v1.js";
 
-export const alice = { tenant: "", owner: "alice" };
-export const bob = { tenant: "", owner: "bob" };
-export const foreign = { tenant: "elsewhere", owner: "alice" };
+export const alice = { agent: "", tenant: "", owner: "alice" };
+export const bob = { agent: "", tenant: "", owner: "bob" };
+export const foreign = { agent: "", tenant: "elsewhere", owner: "alice" };
+/** Alice again, as another agent knows her. */
+export const sibling = { agent: "sibling", tenant: "", owner: "alice" };
 
 /** An event record; its text makes it unlike all others. */
 export function event(seq: number, text = `event ${seq}`): LogRecord {

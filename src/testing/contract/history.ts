@@ -1,7 +1,7 @@
 import type { InboxEntry } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import { TaskState } from "../../protocol/model.js";
-import { alice, bob } from "./fixtures.js";
+import { alice, bob, sibling } from "./fixtures.js";
 import type { Random } from "./random.js";
 
 /** What may happen to a store, as far as chance decides it. `which` chooses a task among those that there are. */
@@ -122,7 +122,7 @@ function drawList(random: Random): Steps["list"] {
   };
 }
 
-const drawScope = (random: Random): Scope => random.pick<Scope>(alice, bob);
+const drawScope = (random: Random): Scope => random.pick<Scope>(alice, bob, sibling);
 const drawName = (random: Random): string => random.pick("n1", "n2", "n3");
 const drawContext = (random: Random): string => random.pick("c1", "c2");
 const drawState = (random: Random): TaskState => random.pick(SUBMITTED, WORKING, INPUT_REQUIRED, COMPLETED);

@@ -104,13 +104,13 @@ export class Model {
     return this.tasks.map(({ head }) => ({ ...head, holderLive: this.#isLive(head.holder) }));
   }
 
-  orphans(): ModelHead[] {
-    return this.heads().filter(({ holder, holderLive }) => holder !== "" && !holderLive);
+  orphans(agent: string): ModelHead[] {
+    return this.#headsOf(agent).filter(({ holder, holderLive }) => holder !== "" && !holderLive);
   }
 
   /** The times of parked tasks lie far back, or nowhere. */
-  due(): ModelHead[] {
-    return this.heads().filter(({ wakeAt }) => wakeAt !== undefined);
+  due(agent: string): ModelHead[] {
+    return this.#headsOf(agent).filter(({ wakeAt }) => wakeAt !== undefined);
   }
 
   list(scope: Scope, { contextId, state, since, after, limit }: ListQuery) {
@@ -126,6 +126,10 @@ export class Model {
 
   #task(key: number): ModelTask | undefined {
     return this.tasks.find(({ head }) => head.key === key);
+  }
+
+  #headsOf(agent: string): ModelHead[] {
+    return this.heads().filter(({ scope }) => scope.agent === agent);
   }
 
   #isLive(instance: string): boolean {
@@ -144,7 +148,7 @@ function startOf(records: readonly LogRecord[]): number | undefined {
 }
 
 function isSame(left: Scope, right: Scope): boolean {
-  return left.tenant === right.tenant && left.owner === right.owner;
+  return left.agent === right.agent && left.tenant === right.tenant && left.owner === right.owner;
 }
 
 function newestFirst(a: Pick<Head, "statusTime" | "key">, b: Pick<Head, "statusTime" | "key">): number {

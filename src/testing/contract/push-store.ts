@@ -5,7 +5,7 @@ import type { PushRegistration, TaskStore } from "../../core/ports.js";
 import { indexedMaxBytes } from "../../protocol/indexed-text.js";
 import { TaskPushNotificationConfigSchema } from "../../protocol/model.js";
 import { v1 } from "../../version/v1.0/v1.js";
-import { alice, appendTo, events, headOf, newTask } from "./fixtures.js";
+import { alice, appendTo, events, headOf, newTask, sibling } from "./fixtures.js";
 import { type ContractTest, type MakePushStore, type PushSubject, type Suite, testsOf } from "./suite.js";
 
 // Long enough that a store over a network answers within it, short enough to be waited for.
@@ -169,9 +169,9 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
         await store.release("here");
         assert.equal((await store.get(set.key, "a"))?.holder, "");
         const adopted = { ...set, holder: "there" };
-        assert.deepEqual((await store.adopt("there", 10)).map(plain), [adopted].map(plain));
+        assert.deepEqual((await store.adopt("", "there", 10)).map(plain), [adopted].map(plain));
         assert.deepEqual([await store.get(set.key, "a")].map(plain), [adopted].map(plain));
-        assert.deepEqual(await store.adopt("elsewhere", 10), []);
+        assert.deepEqual(await store.adopt("", "elsewhere", 10), []);
       }),
     );
     it(
@@ -186,7 +186,7 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
         await store.release("never there");
         await store.delete(deleted.key, "deleted");
         await store.set({ ...again, holder: "elsewhere" }, 10);
-        const adopted = await store.adopt("there", 10);
+        const adopted = await store.adopt("", "there", 10);
         assert.deepEqual(
           adopted.map(({ config }) => config.id),
           ["left"],
@@ -206,12 +206,27 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
         await store.settle(ended.key, "ended", { holder: "here", cursor: 0 });
         await registered(subject, "made settled", { holder: "", settled: true });
         await store.release("here");
-        const adopted = await store.adopt("there", 10);
+        const adopted = await store.adopt("", "there", 10);
         assert.deepEqual(
           adopted.map(({ config }) => config.id),
           [left.config.id],
         );
         assert.equal((await store.get(ended.key, "ended"))?.settled, true);
+      }),
+    );
+    it(
+      "go to instances of their task's agent alone",
+      withSubject(make, async (subject) => {
+        const { store } = subject;
+        const mine = await registered(subject, "mine");
+        const theirs = await registered(subject, "theirs", { scope: sibling });
+        assert.deepEqual((await store.get(theirs.key, "theirs"))?.scope, sibling);
+        await store.release("here");
+        const adoptedBy = async (agent: string) => (await store.adopt(agent, "there", 10)).map(({ key }) => key);
+        assert.deepEqual(await adoptedBy("none"), []);
+        assert.deepEqual(await adoptedBy("sibling"), [theirs.key]);
+        assert.deepEqual(await adoptedBy("sibling"), []);
+        assert.deepEqual(await adoptedBy(""), [mine.key]);
       }),
     );
     it(
@@ -221,10 +236,10 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
         const ids = ["a", "b", "c", "d", "e"];
         for (const id of ids) await registered(subject, id);
         await store.release("here");
-        const first = await store.adopt("there", 2);
+        const first = await store.adopt("", "there", 2);
         assert.equal(first.length, 2);
-        const both = await Promise.all([store.adopt("there", 10), store.adopt("elsewhere", 10)]);
-        const rest = await store.adopt("there", 10);
+        const both = await Promise.all([store.adopt("", "there", 10), store.adopt("", "elsewhere", 10)]);
+        const rest = await store.adopt("", "there", 10);
         const given = [first, ...both, rest].flat().map(({ config }) => config.id);
         assert.deepEqual(given.toSorted(), ids);
       }),
@@ -248,11 +263,11 @@ function livenessTests({ describe, it }: Suite, make: MakePushStore): void {
           await tasks.renew(holder, lives);
           await registered(subject, id, { holder });
         }
-        assert.deepEqual(await store.adopt("there", 10), []);
+        assert.deepEqual(await store.adopt("", "there", 10), []);
         await registered(subject, "d", { holder: "unknown" });
         await tasks.retire("retired");
         await advance(ttlMs + 1);
-        const adopted = await store.adopt("there", 10);
+        const adopted = await store.adopt("", "there", 10);
         assert.deepEqual(adopted.map(({ config }) => config.id).toSorted(), ["b", "c", "d"]);
       }),
     );
@@ -264,9 +279,9 @@ function livenessTests({ describe, it }: Suite, make: MakePushStore): void {
         const head = await tasks.create(newTask({ records: events(0, 3) }));
         await store.set(registration(head.key, "a", { taskId: head.id, cursor: 3 }), 10);
         await store.release("here");
-        assert.deepEqual(await store.adopt("there", 10), []);
+        assert.deepEqual(await store.adopt("", "there", 10), []);
         assert.equal(await tasks.append(appendTo(await headOf(tasks, head))), "stored");
-        assert.equal((await store.adopt("there", 10)).length, 1);
+        assert.equal((await store.adopt("", "there", 10)).length, 1);
       }),
     );
   });
@@ -304,7 +319,7 @@ async function registered(
   changes: Partial<PushRegistration> = {},
 ): Promise<PushRegistration> {
   lastKey += 1;
-  const { key, id: taskId } = (await tasks?.create(newTask())) ?? { key: lastKey, id: `task-${lastKey}` };
+  const { key, id: taskId } = (await tasks?.create(newTask(changes.scope && { scope: changes.scope }))) ?? { key: lastKey, id: `task-${lastKey}` };
   const made = registration(key, id, { taskId, ...changes });
   assert.equal(await store.set(made, 10), "stored");
   return made;

@@ -33,7 +33,7 @@ export function holderTests({ describe, it }: Suite, make: MakeTaskStore): void 
         assert.equal(await store.append(appendTo(head, write)), "stored");
         const { epoch, holder, state } = await headOf(store, head);
         assert.deepEqual({ epoch, holder, state }, { epoch: 2, holder: "", state: TaskState.CANCELED });
-        assert.deepEqual(await store.orphans(10), []);
+        assert.deepEqual(await store.orphans("", 10), []);
       }),
     );
   });
@@ -88,11 +88,11 @@ function orphanTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const free = newTask({ holder: "gone", status: done, end: { inboxPut: 0 } });
         await store.create(free);
         assert.deepEqual(
-          (await store.orphans(10)).map(({ id }) => id),
+          (await store.orphans("", 10)).map(({ id }) => id),
           [unknown.id],
         );
         await store.retire("gone");
-        const ids = (await store.orphans(10)).map(({ id }) => id);
+        const ids = (await store.orphans("", 10)).map(({ id }) => id);
         assert.deepEqual(ids.toSorted(), [lost.id, ended.id, unknown.id].toSorted());
       }),
     );
@@ -100,8 +100,8 @@ function orphanTests({ describe, it }: Suite, make: MakeTaskStore): void {
       "are given with heads that say so, at most as many as asked for",
       withStore(make, async (store) => {
         for (let index = 0; index < 5; index += 1) await store.create(newTask());
-        assert.equal((await store.orphans(3)).length, 3);
-        const orphans = await store.orphans(10);
+        assert.equal((await store.orphans("", 3)).length, 3);
+        const orphans = await store.orphans("", 10);
         assert.equal(orphans.length, 5);
         assert.ok(orphans.every(({ holder, holderLive }) => holder === "here" && !holderLive));
       }),
@@ -113,7 +113,7 @@ function orphanTests({ describe, it }: Suite, make: MakeTaskStore): void {
         for (const holder of ["one", "two", "one", "three", "two"])
           keys.push((await store.create(newTask({ holder }))).key);
         const found = async (limit: number, after?: number) =>
-          (await store.orphans(limit, after)).map(({ key }) => key);
+          (await store.orphans("", limit, after)).map(({ key }) => key);
         assert.deepEqual(await found(10), keys);
         assert.deepEqual(await found(2, keys[1]), keys.slice(2, 4));
         assert.deepEqual(await found(10, keys[4]), []);
@@ -129,7 +129,7 @@ function orphanTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const second = await store.create(newTask());
         await store.append(appendTo(first, { claim: { holder: "there", turn: 1 } }));
         await store.append(appendTo(second, { ...status(TaskState.FAILED, 9, 2), end: { inboxPut: 0 } }));
-        assert.deepEqual(await store.orphans(10), []);
+        assert.deepEqual(await store.orphans("", 10), []);
         assert.equal((await headOf(store, first)).holderLive, true);
       }),
     );

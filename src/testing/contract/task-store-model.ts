@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import type { Append, Head, LogRecord, TaskStore } from "../../core/ports.js";
 import { isTerminal } from "../../protocol/states.js";
-import { appendTo, assertRecords, assertWhole, entry, events, newTask, plainEntry, taskAt } from "./fixtures.js";
+import {
+  alice,
+  appendTo,
+  assertRecords,
+  assertWhole,
+  entry,
+  events,
+  newTask,
+  plainEntry,
+  sibling,
+  taskAt,
+} from "./fixtures.js";
 import { type AnyStep, drawHistory, type Step, type Steps } from "./history.js";
 import { Model } from "./model.js";
 import { Random } from "./random.js";
@@ -92,11 +103,15 @@ class Pair {
     const heads = this.#model.heads();
     const actual = await this.#store.heads(heads.map(({ key }) => key));
     assert.deepEqual(sorted(actual), sorted(heads));
-    const orphans = await this.#store.orphans(100);
-    assert.deepEqual(sorted(orphans), sorted(this.#model.orphans()));
-    assert.equal((await this.#store.orphans(1)).length, Math.min(orphans.length, 1));
-    const due = await this.#store.due(100);
-    assert.deepEqual(sorted(due), sorted(this.#model.due()));
+    for (const { agent } of [alice, sibling]) await this.#compareSweeps(agent);
+  }
+
+  async #compareSweeps(agent: string): Promise<void> {
+    const orphans = await this.#store.orphans(agent, 100);
+    assert.deepEqual(sorted(orphans), sorted(this.#model.orphans(agent)));
+    assert.equal((await this.#store.orphans(agent, 1)).length, Math.min(orphans.length, 1));
+    const due = await this.#store.due(agent, 100);
+    assert.deepEqual(sorted(due), sorted(this.#model.due(agent)));
     const times = due.map(({ wakeAt = 0 }) => wakeAt);
     assert.deepEqual(
       times,

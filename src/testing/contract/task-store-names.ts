@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { TaskState } from "../../protocol/model.js";
-import { alice, appendTo, bob, foreign, headOf, newTask, status } from "./fixtures.js";
+import { alice, appendTo, bob, foreign, headOf, newTask, sibling, status } from "./fixtures.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 
 /** Names that callers give to their tasks. */
@@ -13,24 +13,24 @@ export function nameTests({ describe, it }: Suite, make: MakeTaskStore): void {
         await store.create(newTask());
         assert.equal(await store.taskNamed(alice, "trip"), id);
         for (const other of ["Trip", "trip ", "", id]) assert.equal(await store.taskNamed(alice, other), undefined);
-        for (const scope of [bob, foreign]) assert.equal(await store.taskNamed(scope, "trip"), undefined);
+        for (const scope of [bob, foreign, sibling]) assert.equal(await store.taskNamed(scope, "trip"), undefined);
       }),
     );
     it(
       "may be used once in each scope",
       withStore(make, async (store) => {
-        for (const scope of [alice, bob, foreign])
-          await store.create(newTask({ scope, name: "trip", id: scope.owner + scope.tenant }));
-        for (const scope of [alice, bob, foreign])
-          assert.equal(await store.taskNamed(scope, "trip"), scope.owner + scope.tenant);
+        const idOf = ({ agent, tenant, owner }: typeof alice) => owner + tenant + agent;
+        const scopes = [alice, bob, foreign, sibling];
+        for (const scope of scopes) await store.create(newTask({ scope, name: "trip", id: idOf(scope) }));
+        for (const scope of scopes) assert.equal(await store.taskNamed(scope, "trip"), idOf(scope));
       }),
     );
     it(
       "tells apart scopes and names that are spelled alike when joined",
       withStore(make, async (store) => {
         const [one, other] = [
-          { tenant: "a", owner: "b" },
-          { tenant: "", owner: "ab" },
+          { agent: "", tenant: "a", owner: "b" },
+          { agent: "", tenant: "", owner: "ab" },
         ];
         const names = ['"', "b\n", "\u{1f9ed}", "n".repeat(200)];
         for (const scope of [one, other]) {

@@ -45,7 +45,7 @@ export function sizeTests({ describe, it }: Suite, make: MakeTaskStore): void {
         `is taken up to its limit, all at once, in ${what}`,
         withStore(make, async (store) => {
           const texts = textsOf(alphabet);
-          const scope = { tenant: texts.of("tenant"), owner: texts.of("owner") };
+          const scope = { agent: texts.of("agent"), tenant: texts.of("tenant"), owner: texts.of("owner") };
           const [id, contextId, name, messageId] = [texts.of("id"), texts.of("id"), texts.of("id"), texts.of("id")];
           const head = await store.create(newTask({ scope, id, contextId, name }));
           assert.deepEqual([head.scope, head.id, head.contextId], [scope, id, contextId]);
@@ -63,11 +63,12 @@ export function sizeTests({ describe, it }: Suite, make: MakeTaskStore): void {
         withStore(make, async (store) => {
           const texts = textsOf(alphabet);
           const scopes = {
-            owner: { tenant: "", owner: texts.of("owner", 1) },
+            owner: { agent: "", tenant: "", owner: texts.of("owner", 1) },
             tenant: { ...alice, tenant: texts.of("tenant", 1) },
+            agent: { ...alice, agent: texts.of("agent", 1) },
           };
           const long = texts.of("id", 1);
-          for (const field of ["owner", "tenant"] as const) {
+          for (const field of ["owner", "tenant", "agent"] as const) {
             await assertRefused(field, indexedMaxBytes[field], store.create(newTask({ scope: scopes[field] })));
             await assertRefused(field, indexedMaxBytes[field], store.beginSend(sendOf(scopes[field], "m")));
             assert.equal((await store.list(scopes[field], { limit: 5 })).total, 0);
@@ -92,7 +93,7 @@ function momentTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const known = await store.create(newTask());
         const owner = "o".repeat(4_096);
         const [refused, appended, ...made] = await Promise.allSettled<unknown>([
-          store.create(newTask({ scope: { tenant: "", owner } })),
+          store.create(newTask({ scope: { agent: "", tenant: "", owner } })),
           store.append(appendTo(known)),
           ...Array.from({ length: 20 }, () => store.create(newTask())),
         ]);

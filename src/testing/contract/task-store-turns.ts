@@ -85,7 +85,7 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
         assert.deepEqual(await headOf(store, head), parked);
         assert.deepEqual(await store.heads([head.key]), [parked]);
         assert.equal(await store.put(head.key, entry("w", "wake"), 16), "idle");
-        assert.deepEqual(await store.orphans(10), []);
+        assert.deepEqual(await store.orphans("", 10), []);
       }),
     );
     it(
@@ -95,7 +95,7 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const end = { inboxPut: 0, park: { wakeAt: undefined } };
         assert.equal(await store.append(appendTo(head, { records: [], bytes: 0, end })), "stored");
         assert.deepEqual(await headOf(store, head), { ...head, holder: "" });
-        assert.deepEqual(await store.due(10), []);
+        assert.deepEqual(await store.due("", 10), []);
       }),
     );
     it(
@@ -106,7 +106,7 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const before = await headOf(store, head);
         assert.equal(await store.append(park(head, 1)), "inboxMoved");
         assert.deepEqual(await headOf(store, head), before);
-        assert.deepEqual(await store.due(10), []);
+        assert.deepEqual(await store.due("", 10), []);
       }),
     );
     it(
@@ -114,13 +114,13 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
       withStore(make, async (store) => {
         const tasks = [await store.create(newTask(working)), await store.create(newTask(working))] as const;
         for (const head of tasks) await store.append(park(head, 1));
-        assert.equal((await store.due(10)).length, 2);
+        assert.equal((await store.due("", 10)).length, 2);
         const [woken, canceled] = tasks;
         const claim = { holder: "there", turn: 2 };
         await store.append(appendTo({ ...woken, seq: 2 }, { records: [started(3, 2, "wake")], claim }));
         const end = { ...status(TaskState.CANCELED, 9, 3), claim, end: { inboxPut: 0, park: { wakeAt: 1 } } };
         await store.append(appendTo({ ...canceled, seq: 2 }, end));
-        assert.deepEqual(await store.due(10), []);
+        assert.deepEqual(await store.due("", 10), []);
         for (const head of tasks) assert.equal((await headOf(store, head)).wakeAt, undefined);
       }),
     );
@@ -131,7 +131,7 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
         await store.append(park(head, 1));
         await store.append(appendTo({ ...head, seq: 2 }, status(TaskState.FAILED, 9, 3)));
         assert.equal((await headOf(store, head)).wakeAt, undefined);
-        assert.deepEqual(await store.due(10), []);
+        assert.deepEqual(await store.due("", 10), []);
       }),
     );
     it(
@@ -143,7 +143,7 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const again = { ...status(INPUT_REQUIRED, 9, 3), claim, end: { inboxPut: 0 } };
         assert.equal(await store.append(appendTo({ ...head, seq: 2 }, again)), "stored");
         assert.equal((await headOf(store, head)).wakeAt, undefined);
-        assert.deepEqual(await store.due(10), []);
+        assert.deepEqual(await store.due("", 10), []);
       }),
     );
   });
@@ -158,7 +158,7 @@ function dueTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const times = [30, far, 10, 20, undefined, 20];
         const ids = [];
         for (const wakeAt of times) ids.push(await parked(store, wakeAt));
-        const due = await store.due(10);
+        const due = await store.due("", 10);
         assert.deepEqual(
           due.map(({ wakeAt }) => wakeAt),
           [10, 20, 20, 30],
@@ -166,7 +166,7 @@ function dueTests({ describe, it }: Suite, make: MakeTaskStore): void {
         assert.deepEqual([due[0]?.id, due[3]?.id], [ids[2], ids[0]]);
         assert.ok(due.every(({ holder, state }) => holder === "" && state === WORKING));
         assert.deepEqual(
-          (await store.due(2)).map(({ wakeAt }) => wakeAt),
+          (await store.due("", 2)).map(({ wakeAt }) => wakeAt),
           [10, 20],
         );
       }),
@@ -176,18 +176,18 @@ function dueTests({ describe, it }: Suite, make: MakeTaskStore): void {
       withStore(make, async (store) => {
         const ids: string[] = [];
         for (const wakeAt of [20, -5, 20, 20, 30, 20, far]) ids.push(await parked(store, wakeAt));
-        const whole = await store.due(10);
+        const whole = await store.due("", 10);
         assert.deepEqual(
           whole.map(({ id }) => id),
           [1, 0, 2, 3, 5, 4].map((index) => ids[index]),
         );
         const [first, second, third, ...rest] = whole;
         assert.ok(first !== undefined && second !== undefined && third !== undefined);
-        assert.deepEqual(await store.due(2, place(first)), [second, third]);
+        assert.deepEqual(await store.due("", 2, place(first)), [second, third]);
         await store.append(appendTo(third, { records: [started(3, 2, "wake")], claim: { holder: "there", turn: 2 } }));
-        assert.deepEqual(await store.due(10, place(third)), rest);
-        assert.deepEqual(await store.due(10, { wakeAt: 25, key: 0 }), rest.slice(-1));
-        assert.deepEqual(await store.due(10, place(rest.at(-1))), []);
+        assert.deepEqual(await store.due("", 10, place(third)), rest);
+        assert.deepEqual(await store.due("", 10, { wakeAt: 25, key: 0 }), rest.slice(-1));
+        assert.deepEqual(await store.due("", 10, place(rest.at(-1))), []);
       }),
     );
   });

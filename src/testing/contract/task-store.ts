@@ -1,4 +1,5 @@
 import { type ContractTest, type MakeTaskStore, testsOf } from "./suite.js";
+import { agentTests } from "./task-store-agents.js";
 import { holderTests } from "./task-store-holders.js";
 import { inboxTests } from "./task-store-inbox.js";
 import { listTests } from "./task-store-list.js";
@@ -29,6 +30,7 @@ export function taskStoreContract(
     turnTests(suite, make);
     listTests(suite, make);
     nameTests(suite, make);
+    agentTests(suite, make);
     raceTests(suite, make);
     sendTests(suite, make);
     sizeTests(suite, make);

@@ -66,7 +66,7 @@ it("a handler that slept for longer than its lease renews it before it takes the
     await gate.promise;
   };
   await using served = await beginTask({ ...options, agent: waiting });
-  const orphans = async () => (await store.orphans(10)).map(({ id }) => id);
+  const orphans = async () => (await store.orphans("", 10)).map(({ id }) => id);
   expect(await orphans()).toEqual([]);
   sleptMs = 60_000;
   expect(await orphans()).toEqual([served.taskId]);

@@ -57,7 +57,7 @@ describe("a task that waits for its caller when its process goes", () => {
   it("is left waiting, with nobody, and goes on with the next message", async () => {
     const { clock, store, turns, taskId, second } = await left();
     await clock.advance(20_000);
-    expect(await store.head({ tenant: "", owner: "alice" }, taskId)).toMatchObject({ holder: "", turn: 1 });
+    expect(await store.head({ agent: "", tenant: "", owner: "alice" }, taskId)).toMatchObject({ holder: "", turn: 1 });
     expect(stateOf(await second.get(taskId))).toBe("INPUT_REQUIRED");
     await done(clock, second.send("this one", { taskId }));
     expect(turns).toEqual(["message 1 go", "message 1 this one"]);

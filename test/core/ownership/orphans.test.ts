@@ -65,7 +65,7 @@ describe("tasks whose process has gone", () => {
     const { clock, store } = await leftBehind(250);
     await using _served = startHandler({ agent: async () => {}, clock, store });
     await clock.advance(expiryMs);
-    expect(await store.orphans(10)).toEqual([]);
+    expect(await store.orphans("", 10)).toEqual([]);
     expect((await store.list(alice, { state: 4, limit: 1 })).total).toBe(250);
   });
 
@@ -79,7 +79,7 @@ describe("tasks whose process has gone", () => {
       id === broken?.id ? Promise.reject(new Error("torn")) : store.read(scope, id);
     await using _served = startHandler({ agent: async () => {}, clock, store: changed(store, "read", read) });
     await clock.advance(7_000);
-    expect((await store.orphans(10)).map(({ key }) => key)).toEqual([broken?.key]);
+    expect((await store.orphans("", 10)).map(({ key }) => key)).toEqual([broken?.key]);
   });
 
   it("do not keep a process from renewing its own place, however long they take", async () => {

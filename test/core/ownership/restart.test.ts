@@ -7,7 +7,7 @@ import { startHandler, type TestHandler } from "../../support/handler.js";
 import { historyOf, opened, stateOf, taskOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
 
-const alice = { tenant: "", owner: "alice" };
+const alice = { agent: "", tenant: "", owner: "alice" };
 const forEver = new Promise<never>(() => {});
 
 /** A place where processes come and go: one that dies never reaches the store again. */

@@ -123,7 +123,7 @@ describe("two handlers of one store", () => {
     await settle();
     expect(stateOf(taskOf(await b.send("end", { taskId })))).toBe("COMPLETED");
     expect(turns).toEqual(["a 1", "b 2", "a 3", "b end"]);
-    const head = await store.head({ tenant: "", owner: "alice" }, taskId);
+    const head = await store.head({ agent: "", tenant: "", owner: "alice" }, taskId);
     expect(head).toMatchObject({ turn: 4, epoch: 4, holder: "" });
   });
 

@@ -55,7 +55,7 @@ describe("two tries of a send", () => {
     expect(historyOf(await holder.get(holder.taskId))).toEqual(["user: go", "user: more"]);
     held.resolve();
     await settle();
-    const head = await store.head({ tenant: "", owner: "alice" }, holder.taskId);
+    const head = await store.head({ agent: "", tenant: "", owner: "alice" }, holder.taskId);
     expect([(await store.inbox(head?.key ?? 0)).entries.length, head?.inboxPut]).toEqual([0, 1]);
     taken.resolve();
     await clock.advance(1000);

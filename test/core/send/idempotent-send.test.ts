@@ -269,7 +269,7 @@ describe("a send to a task that comes again", () => {
     const answers = [here.send("more", again, once), there.send("more", again, once)];
     const lines = linesOf(there.stream("more", again, once));
     await settle();
-    const head = await store.head({ tenant: "", owner: "alice" }, taskId);
+    const head = await store.head({ agent: "", tenant: "", owner: "alice" }, taskId);
     expect((await store.inbox(head?.key ?? 0)).entries).toHaveLength(1);
     gate.resolve();
     await clock.advance(2000);

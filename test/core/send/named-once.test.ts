@@ -9,7 +9,7 @@ import { itemsOf } from "../../support/items.js";
 import { errorOf, historyOf, linesOf, stateOf, taskOf } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
-const alice = { tenant: "", owner: "alice" };
+const alice = { agent: "", tenant: "", owner: "alice" };
 const once = { callersNameTasks: true, version: "an old one", extensions: [idempotentSendExtension] };
 const order = { taskId: "order", messageId: "m" };
 

@@ -7,7 +7,7 @@ import type { TaskHistory } from "./journal.js";
 import { isFair, isPrompt } from "./weather.js";
 import type { World } from "./world.js";
 
-const scope = { tenant: "", owner: "alice" };
+const scope = { agent: "", tenant: "", owner: "alice" };
 
 /** When all have had the time to find out what happened to the others: no task is at work with nobody behind it. */
 export async function checkHolders(world: World): Promise<void> {

@@ -207,7 +207,7 @@ export class Client {
   }
 }
 
-const scope = { tenant: "", owner: "alice" };
+const scope = { agent: "", tenant: "", owner: "alice" };
 
 /** How long they think between two calls. */
 const paces = {

@@ -69,8 +69,8 @@ export class FaultyStore implements TaskStore {
   inbox: TaskStore["inbox"] = (key) => this.#call(() => this.#store.inbox(key));
   renew: TaskStore["renew"] = (instance, ttlMs) => this.#call(() => this.#store.renew(instance, ttlMs));
   retire: TaskStore["retire"] = (instance) => this.#call(() => this.#store.retire(instance));
-  orphans: TaskStore["orphans"] = (limit, after) => this.#call(() => this.#store.orphans(limit, after));
-  due: TaskStore["due"] = (limit, after) => this.#call(() => this.#store.due(limit, after));
+  orphans: TaskStore["orphans"] = (agent, limit, after) => this.#call(() => this.#store.orphans(agent, limit, after));
+  due: TaskStore["due"] = (agent, limit, after) => this.#call(() => this.#store.due(agent, limit, after));
   beginSend: TaskStore["beginSend"] = (send) => this.#call(() => this.#store.beginSend(send));
   readSend: TaskStore["readSend"] = (scope, messageId) => this.#call(() => this.#store.readSend(scope, messageId));
   takeSend: TaskStore["takeSend"] = (claim, instance) => this.#call(() => this.#store.takeSend(claim, instance));

@@ -8,7 +8,7 @@ import type { TaskHistory } from "../simulator/journal.js";
 import type { Caller } from "./caller.js";
 import type { Stage } from "./stage.js";
 
-const scope = { tenant: "", owner: "alice" };
+const scope = { agent: "", tenant: "", owner: "alice" };
 
 /** Methods that a handler calls which has nothing to do. */
 const idle = new Set(["renew", "orphans", "due", "push.adopt"]);

@@ -71,7 +71,11 @@ export class Webhooks {
       },
     });
     const take: Parameters<typeof startAdoption>[0]["take"] = (registration) => deliveries.added(registration);
-    return pushOf(stage, { store, deliveries, adoption: startAdoption({ ...shared, everyMs: 3000, take }) });
+    return pushOf(stage, {
+      store,
+      deliveries,
+      adoption: startAdoption({ ...shared, agentId: "", everyMs: 3000, take }),
+    });
   }
 }
 

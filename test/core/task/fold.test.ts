@@ -157,7 +157,7 @@ it("a snapshot and the records behind it add up to what all records do, and stay
   });
   const { id } = taskOf(await served.send("go"));
   const shown = await served.get(id);
-  const stored = await store.read({ tenant: "", owner: "alice" }, id);
+  const stored = await store.read({ agent: "", tenant: "", owner: "alice" }, id);
   if (stored?.snapshot === undefined) throw new Error("the log is small enough to go without a snapshot");
   const all = await store.recordsAfter(stored.head.key, 0, 1000);
   if (typeof all !== "object") throw new Error("the log has gone");

@@ -10,7 +10,7 @@ import { itemsOf } from "../../support/items.js";
 import { opened, stateOf, taskOf, textIn } from "../../support/say.js";
 import { turns } from "../../support/turns.js";
 
-const scope = { tenant: "", owner: "alice" };
+const scope = { agent: "", tenant: "", owner: "alice" };
 
 /** A store whose every flight takes as long as the next number says. */
 function slowStore(latencies: readonly number[]): TaskStore {

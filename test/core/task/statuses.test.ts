@@ -102,7 +102,7 @@ describe("a turn", () => {
     await settle();
     const task = await served.get(id);
     expect(stateOf(task)).toBe(state);
-    expect((await served.store.head({ tenant: "", owner: "alice" }, id))?.holder).toBe("");
+    expect((await served.store.head({ agent: "", tenant: "", owner: "alice" }, id))?.holder).toBe("");
   });
 
   it("that says nothing makes its task WORKING after a second, once", async () => {
@@ -181,7 +181,7 @@ describe("an A2AError that an agent throws", () => {
     await using there = startHandler({ agent, clock, store });
     const running = linesOf(here.stream("go"));
     await settle();
-    const [first] = (await here.store.list({ tenant: "", owner: "alice" }, { limit: 1 })).tasks;
+    const [first] = (await here.store.list({ agent: "", tenant: "", owner: "alice" }, { limit: 1 })).tasks;
     const taskId = first?.head.id ?? "";
     const answers = [errorOf(there.send("bad", { taskId })), errorOf(there.stream("bad", { taskId }))];
     await settle();

@@ -87,7 +87,7 @@ it("a turn whose task another process has taken over is cut off at once, and wri
       over.resolve();
     },
   });
-  const { head } = (await served.store.read({ tenant: "", owner: "alice" }, served.taskId)) ?? {};
+  const { head } = (await served.store.read({ agent: "", tenant: "", owner: "alice" }, served.taskId)) ?? {};
   const { key = 0, epoch = 0, seq = 0, turn = 0 } = head ?? {};
   const records = [{ kind: "turnStarted", seq: seq + 1, turn, attempt: 2, cause: "restart" }] as const;
   await served.store.append({ key, epoch, seq, records, bytes: 0, claim: { holder: "thief", turn } });
@@ -95,7 +95,7 @@ it("a turn whose task another process has taken over is cut off at once, and wri
   await over.promise;
   expect(log).toEqual(["OwnershipLost", "OwnershipLost"]);
   expect(said(await served.get(served.taskId))).toBe("1");
-  expect(await served.store.head({ tenant: "", owner: "alice" }, served.taskId)).toMatchObject({
+  expect(await served.store.head({ agent: "", tenant: "", owner: "alice" }, served.taskId)).toMatchObject({
     holder: "thief",
     seq: seq + 1,
   });

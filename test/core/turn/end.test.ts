@@ -67,14 +67,14 @@ describe("a message that comes while its turn ends", () => {
       },
     });
     const { store, taskId } = served;
-    const head = await store.head({ tenant: "", owner: "alice" }, taskId);
+    const head = await store.head({ agent: "", tenant: "", owner: "alice" }, taskId);
     expect(await store.put(head?.key ?? 0, { id: "w", kind: "wake", wake: 7 }, 16)).toBe("stored");
     const answer = served.send("more", { taskId });
     await settle();
     gate.resolve();
     expect(historyOf(taskOf(await answer))).toEqual(["user: go", "agent: ?", "agent: ?", "user: more"]);
     await settle();
-    expect(await store.head({ tenant: "", owner: "alice" }, taskId)).toMatchObject({ holder: "" });
+    expect(await store.head({ agent: "", tenant: "", owner: "alice" }, taskId)).toMatchObject({ holder: "" });
     expect((await store.inbox(head?.key ?? 0)).entries).toEqual([]);
     expect(turns).toEqual(["message go", "wake go 7", "message more"]);
   });

@@ -6,7 +6,7 @@ import { startHandler, type TestHandler, type TestHandlerOptions } from "../../s
 import { errorOf, historyOf, opened, stateOf, taskOf } from "../../support/say.js";
 import { createVirtualClock, settle, turnUntil } from "../../support/virtual-clock.js";
 
-const alice = { tenant: "", owner: "alice" };
+const alice = { agent: "", tenant: "", owner: "alice" };
 
 /** An agent that tells each of its turns, and parks in all but those that are woken or spoken to with `end`. */
 function parking(options: Parameters<typeof park>[0] = {}) {

@@ -176,6 +176,6 @@ describe("an agent that took a message and then throws an A2AError", () => {
     const answered = served.send("two", { taskId });
     const states = [await continued, await answered].map((answer) => stateOf(taskOf(answer)));
     expect(states).toEqual(["FAILED", "FAILED"]);
-    expect((await served.store.head({ tenant: "", owner: "alice" }, taskId))?.holder).toBe("");
+    expect((await served.store.head({ agent: "", tenant: "", owner: "alice" }, taskId))?.holder).toBe("");
   });
 });

@@ -108,9 +108,9 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
   it("keep ids with characters that a database has no place for", async () => {
     const id = "nul \u0000, mark \uffff, \uffff0";
     const head = await stores[0].create(
-      newTask({ id, contextId: id, name: id, holder: id, scope: { tenant: id, owner: id } }),
+      newTask({ id, contextId: id, name: id, holder: id, scope: { agent: "", tenant: id, owner: id } }),
     );
-    const scope = { tenant: id, owner: id };
+    const scope = { agent: "", tenant: id, owner: id };
     expect(await stores[1].head(scope, id)).toEqual(head);
     expect(await stores[1].taskNamed(scope, id)).toBe(id);
     expect((await stores[1].list(scope, { limit: 5, contextId: id })).tasks.map((task) => task.head)).toEqual([head]);

@@ -40,13 +40,13 @@ describe("the hot path of SQLite", () => {
   it("parks a task until its time, and takes the time back when it is claimed or ends", async () => {
     const { backend } = opened;
     const { key } = await backend.create(taskRow("t", { end: { inboxPut: 0, park: { wakeAt: 10_500 } } }));
-    expect(await backend.due(5)).toEqual([]);
+    expect(await backend.due("", 5)).toEqual([]);
     now = 10_500;
-    expect(await backend.due(5)).toMatchObject([{ key, wakeAt: 10_500, holder: "" }]);
+    expect(await backend.due("", 5)).toMatchObject([{ key, wakeAt: 10_500, holder: "" }]);
     const claim = { claim: { holder: "there", turn: 2 }, turnSeq: 2 };
     await backend.append(appendRow({ key, epoch: 1, seq: 1 }, claim));
     expect(rowOf(key)).toMatchObject({ wake_at: null, epoch: 2, holder: "there", turn: 2, turn_seq: 2 });
-    expect(await backend.due(5)).toEqual([]);
+    expect(await backend.due("", 5)).toEqual([]);
     const { status, snapshot } = completion(3, 2_000);
     const end = { inboxPut: 0, park: { wakeAt: 1 } };
     await backend.append(appendRow({ key, epoch: 2, seq: 2 }, { status, snapshot, end }));
@@ -100,7 +100,7 @@ describe("the counters", () => {
           const context = places.get(task);
           const change = { status: { state, time: now }, end: end ? { inboxPut: 0 } : undefined };
           if (context === undefined) {
-            const row = taskRow(`${task} at ${now}`, { scope: { tenant: "", owner }, ...change });
+            const row = taskRow(`${task} at ${now}`, { scope: { agent: "", tenant: "", owner }, ...change });
             places.set(task, { ...(await backend.create(row)), state });
           } else if (!isTerminal(context.state)) {
             const stale = appendRow({ ...context, seq: context.seq + 7 }, change);

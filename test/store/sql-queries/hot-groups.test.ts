@@ -47,7 +47,7 @@ function writesOf(steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S
     const body = { end: end ? { inboxPut: 0 } : undefined, snapshot: snapshot ? { ...logRow(1) } : undefined };
     if (context === undefined) {
       places.set(task, { key: places.size + 1, epoch: 1, seq: 1 });
-      const scope = { tenant: "", owner };
+      const scope = { agent: "", tenant: "", owner };
       return { kind: "create", row: taskRow(`t${task}`, { scope, ...body, ...(status && { status }) }) };
     }
     const row = appendRow({ ...context, seq: context.seq + (stale ? 3 : 0) }, { status, ...body });

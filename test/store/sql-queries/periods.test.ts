@@ -143,7 +143,11 @@ class Counted {
     const end = isTerminal(state) ? { inboxPut: 0 } : undefined;
     if (known === undefined) {
       Counted.#made += 1;
-      const row = taskRow(`${Counted.#made}`, { scope: { tenant: "", owner }, status: { state, time }, end });
+      const row = taskRow(`${Counted.#made}`, {
+        scope: { agent: "", tenant: "", owner },
+        status: { state, time },
+        end,
+      });
       this.#places.set(task, { ...(await backend.create(row)), state });
     } else if (isTerminal(known.state)) {
       this.#places.delete(task);
@@ -163,7 +167,7 @@ class Counted {
       const inState = state === undefined ? "" : `and state = ${state}`;
       const text = `select count(*) as n from trivium_tasks where owner = '${owner}' and status_time >= ${since} ${inState}`;
       const [row] = await rowsOf<{ n: number }>(context, text);
-      const { total } = await backend.list({ tenant: "", owner }, { limit: 2, since, state });
+      const { total } = await backend.list({ agent: "", tenant: "", owner }, { limit: 2, since, state });
       expect(total).toBe(row?.n);
     }
   }

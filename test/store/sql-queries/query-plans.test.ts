@@ -21,19 +21,22 @@ function planOf(statement: { textFor(context: DbContext): string }): string[] {
 }
 
 const pages: readonly (readonly [Omit<ListQuery, "limit">, string])[] = [
-  [{}, "time (tenant=? AND owner=?)"],
-  [{ after }, "time (tenant=? AND owner=? AND status_time<?)"],
-  [{ since: 3 }, "time (tenant=? AND owner=? AND status_time>?)"],
-  [{ since: 3, after }, "time (tenant=? AND owner=? AND status_time>? AND status_time<?)"],
-  [{ state: 3 }, "state (tenant=? AND owner=? AND state=?)"],
-  [{ state: 3, after }, "state (tenant=? AND owner=? AND state=? AND status_time<?)"],
-  [{ state: 3, since: 3, after }, "state (tenant=? AND owner=? AND state=? AND status_time>? AND status_time<?)"],
-  [{ contextId: "c" }, "context (tenant=? AND owner=? AND context_id=?)"],
-  [{ contextId: "c", after }, "context (tenant=? AND owner=? AND context_id=? AND status_time<?)"],
-  [{ contextId: "c", state: 3 }, "context (tenant=? AND owner=? AND context_id=?)"],
+  [{}, "time (agent=? AND tenant=? AND owner=?)"],
+  [{ after }, "time (agent=? AND tenant=? AND owner=? AND status_time<?)"],
+  [{ since: 3 }, "time (agent=? AND tenant=? AND owner=? AND status_time>?)"],
+  [{ since: 3, after }, "time (agent=? AND tenant=? AND owner=? AND status_time>? AND status_time<?)"],
+  [{ state: 3 }, "state (agent=? AND tenant=? AND owner=? AND state=?)"],
+  [{ state: 3, after }, "state (agent=? AND tenant=? AND owner=? AND state=? AND status_time<?)"],
+  [
+    { state: 3, since: 3, after },
+    "state (agent=? AND tenant=? AND owner=? AND state=? AND status_time>? AND status_time<?)",
+  ],
+  [{ contextId: "c" }, "context (agent=? AND tenant=? AND owner=? AND context_id=?)"],
+  [{ contextId: "c", after }, "context (agent=? AND tenant=? AND owner=? AND context_id=? AND status_time<?)"],
+  [{ contextId: "c", state: 3 }, "context (agent=? AND tenant=? AND owner=? AND context_id=?)"],
   [
     { contextId: "c", state: 3, since: 3, after },
-    "context (tenant=? AND owner=? AND context_id=? AND status_time>? AND status_time<?)",
+    "context (agent=? AND tenant=? AND owner=? AND context_id=? AND status_time>? AND status_time<?)",
   ],
 ];
 
@@ -54,13 +57,16 @@ describe("a page of tasks", () => {
   }
 
   const counted: readonly (readonly [Omit<ListQuery, "limit">, string])[] = [
-    [{ since: 3 }, "time (tenant=? AND owner=? AND status_time>? AND status_time<?)"],
-    [{ since: 3, state: 3 }, "state (tenant=? AND owner=? AND state=? AND status_time>? AND status_time<?)"],
+    [{ since: 3 }, "time (agent=? AND tenant=? AND owner=? AND status_time>? AND status_time<?)"],
+    [
+      { since: 3, state: 3 },
+      "state (agent=? AND tenant=? AND owner=? AND state=? AND status_time>? AND status_time<?)",
+    ],
   ];
   for (const [filters, range] of counted) {
     it(`is counted for ${JSON.stringify(filters)} by counters, and by an index for one period`, () => {
       expect(planOf(countFor(filters))).toEqual([
-        "SEARCH p USING PRIMARY KEY (tenant=? AND owner=? AND period>?)",
+        "SEARCH p USING PRIMARY KEY (agent=? AND tenant=? AND owner=? AND period>?)",
         "SCALAR SUBQUERY 1",
         `SEARCH t USING COVERING INDEX trivium_tasks_${range}`,
       ]);

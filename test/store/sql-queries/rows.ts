@@ -1,7 +1,7 @@
 import type { AppendRow, LogRow, NewTaskRow } from "../../../src/store/sql/rows.js";
 
 const bytes = new Uint8Array([1, 2, 3]);
-export const alice = { tenant: "", owner: "alice" };
+export const alice = { agent: "", tenant: "", owner: "alice" };
 
 export function logRow(seq: number, count = 1): LogRow {
   return { seq, count, format: 1, bytes };

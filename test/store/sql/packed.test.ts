@@ -23,7 +23,7 @@ const body = {
 const created: fc.Arbitrary<NewTaskRow> = fc.record({
   id: text,
   contextId: text,
-  scope: fc.record({ tenant: text, owner: text }),
+  scope: fc.record({ agent: text, tenant: text, owner: text }),
   holder: text,
   version: text,
   name: maybe(text),

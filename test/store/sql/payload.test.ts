@@ -135,7 +135,7 @@ describe("what a store keeps in its rows", () => {
     const config = arbitraryMessage(TaskPushNotificationConfigSchema);
     fc.assert(
       fc.property(config, natural, maybe(text), (config, cursor, taskName) => {
-        const scope = { tenant: "", owner: "alice" };
+        const scope = { agent: "", tenant: "", owner: "alice" };
         const row = pushToRow({ key: 3, taskId: "t", scope, config, cursor, version: "x", taskName, holder: "" });
         expect(row.id).toBe(config.id);
         const read = pushFromRow(row);

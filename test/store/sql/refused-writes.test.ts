@@ -96,7 +96,7 @@ describe.skipIf(!hasPostgres)("an index of PostgreSQL", () => {
     const owner = randomBytes(2_048).toString("hex");
     const results = await Promise.allSettled<unknown>([
       backend.append(appendRow({ key, epoch: 1, seq: 1 })),
-      backend.create(taskRow("too large", { scope: { tenant: "", owner } })),
+      backend.create(taskRow("too large", { scope: { agent: "", tenant: "", owner } })),
       ...Array.from({ length: 12 }, (_, index) => backend.create(taskRow(`task ${index}`))),
     ]);
     const [appended, large, ...made] = results;

@@ -3,6 +3,7 @@ import type { DueCursor, Head } from "../../../core/ports.js";
 import { compiled, type Params } from "../compiled.js";
 import type { DbContext } from "../dialect.js";
 import { headFrom, selectHeads } from "../head-row.js";
+import type { Given } from "../param.js";
 
 /** Instances that are over for so long are not kept. One that is not there counts as expired. */
 const keptMs = 3_600_000;
@@ -39,14 +40,16 @@ const deleteInstance = compiled(({ db }, { name }: Params<{ readonly name: strin
   db.deleteFrom("trivium_instances").where("name", "=", name),
 );
 
-interface Limit {
+interface Sweep {
+  readonly agent: string;
   readonly limit: number;
 }
 
-/** Tasks whose holder does not live. Each holder is looked at once, however many tasks it has. */
-export const orphaned = compiled((context, { limit, after }: Params<Limit & { readonly after: number }>) =>
+/** Tasks of an agent whose holder does not live. Each holder is looked at once, however many tasks it has. */
+export const orphaned = compiled((context, { agent, limit, after }: Params<Sweep & { readonly after: number }>) =>
   selectHeads(context)
-    .innerJoin(holders("trivium_tasks").as("h"), "h.name", "t.holder")
+    .innerJoin(holders("trivium_tasks", agent).as("h"), "h.name", "t.holder")
+    .where("t.agent", "=", agent)
     .where("t.holder", "<>", sql.lit(""))
     .where(isOver(context, "h.name"))
     .where("t.key", ">", after)
@@ -54,13 +57,17 @@ export const orphaned = compiled((context, { limit, after }: Params<Limit & { re
     .limit(limit),
 );
 
-export async function orphans(context: DbContext, limit: number, after = 0): Promise<readonly Head[]> {
-  return (await orphaned.all(context, { limit, after })).map(headFrom);
+export async function orphans(
+  context: DbContext,
+  { agent, limit, after = 0 }: Sweep & { readonly after?: number | undefined },
+): Promise<readonly Head[]> {
+  return (await orphaned.all(context, { agent, limit, after })).map(headFrom);
 }
 
-/** Parked tasks whose time has come. */
-export const due = compiled((context, { limit, wakeAt, key }: Params<Limit & DueCursor>) =>
+/** Parked tasks of an agent whose time has come. */
+export const due = compiled((context, { agent, limit, wakeAt, key }: Params<Sweep & DueCursor>) =>
   selectHeads(context)
+    .where("t.agent", "=", agent)
     .where("t.wake_at", "is not", null)
     .where("t.wake_at", "<=", context.dialect.now())
     .where(sql<SqlBool>`(t.wake_at, t.key) > (${wakeAt}, ${key})`)
@@ -71,15 +78,19 @@ export const due = compiled((context, { limit, wakeAt, key }: Params<Limit & Due
 
 const first: DueCursor = { wakeAt: Number.MIN_SAFE_INTEGER, key: 0 };
 
-export async function dueTasks(context: DbContext, limit: number, after = first): Promise<readonly Head[]> {
+export async function dueTasks(
+  context: DbContext,
+  { agent, limit, after = first }: Sweep & { readonly after?: DueCursor | undefined },
+): Promise<readonly Head[]> {
   const { wakeAt, key } = after;
-  return (await due.all(context, { limit, wakeAt, key })).map(headFrom);
+  return (await due.all(context, { agent, limit, wakeAt, key })).map(headFrom);
 }
 
-/** Every holder, found by going from one to the next in the index. */
-export function holders(table: "trivium_tasks" | "trivium_push_configs") {
+/** Every holder of an agent's rows, found by going from one to the next in the index. */
+export function holders(table: "trivium_tasks" | "trivium_push_configs", agent: Given<string>) {
   const next = (after: string) =>
-    sql`select min(holder) from ${sql.table(table)} where holder <> '' and holder > ${sql.raw(after)}`;
+    sql`select min(holder) from ${sql.table(table)}
+      where agent = ${agent} and holder <> '' and holder > ${sql.raw(after)}`;
   return sql<{ name: string }>`(with recursive holders (name) as (${next("''")}
     union all select (${next("holders.name")}) from holders where holders.name is not null)
     select name from holders where name is not null)`;

@@ -1,10 +1,12 @@
-import { sql } from "kysely";
+import { type SqlBool, sql } from "kysely";
 import type { ListQuery } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
 import { compiled, compiledBy, type Params } from "../compiled.js";
 import type { DbContext } from "../dialect.js";
+import type { Given } from "../param.js";
 import { periodMs, periodOf } from "../periods.js";
 import type { StoredTaskRow } from "../rows.js";
+import { inScope, scopeOf } from "../scope.js";
 import { selectTasks, untilWhole, withLogs } from "./tasks.js";
 
 export interface ListedTasks {
@@ -38,13 +40,13 @@ interface PageArgs extends Scope {
   readonly rows: number;
 }
 
-function argsOf({ tenant, owner }: Scope, query: ListQuery): PageArgs {
+function argsOf(scope: Scope, query: ListQuery): PageArgs {
   const { contextId = "", state = 0, after, limit } = query;
   const since = Math.ceil(query.since ?? 0);
   const period = periodOf(since);
   const times = { since, period, periodEnd: (period + 1) * periodMs };
   // One task more, where there is one, says that there is another page.
-  return { tenant, owner, contextId, state, ...times, ...cursorOf(after), rows: limit + 1 };
+  return { ...scopeOf(scope), contextId, state, ...times, ...cursorOf(after), rows: limit + 1 };
 }
 
 /** Status times are whole milliseconds: behind a fraction comes what is before all tasks of the next one. */
@@ -82,11 +84,10 @@ export function countFor({ contextId, state, since }: Filters) {
 
 function pageWith(has: ReadonlySet<string>) {
   return compiled((context, params: Params<PageArgs>) => {
-    const { tenant, owner, contextId, state, since, afterTime, afterKey, rows } = params;
+    const { contextId, state, since, afterTime, afterKey, rows } = params;
     return selectTasks(context)
-      .where("t.tenant", "=", tenant)
-      .where("t.owner", "=", owner)
-      .$if(has.has("contextId"), (select) => select.where("t.context_id", "=", contextId))
+      .where(inScope("t", params))
+      .$if(has.has("contextId"), (select) => select.where(inContext(context, contextId)))
       .$if(has.has("state"), (select) => select.where(stateColumn(has), "=", state))
       .$if(has.has("since"), (select) => select.where("t.status_time", ">=", since))
       .$if(has.has("after"), (select) =>
@@ -96,6 +97,10 @@ function pageWith(has: ReadonlySet<string>) {
       .orderBy("t.key", "desc")
       .limit(rows);
   });
+}
+
+function inContext({ dialect }: DbContext, contextId: Given<string>) {
+  return dialect.rare(sql<SqlBool>`t.context_id = ${contextId}`);
 }
 
 /** With a context the index of contexts is walked: its tasks are fewer than those of a state, which no planner knows. */
@@ -109,26 +114,24 @@ function countWith(has: ReadonlySet<string>) {
 }
 
 function sumOfCounts(has: ReadonlySet<string>) {
-  return compiled(({ db }, { tenant, owner, state }: Params<PageArgs>) =>
+  return compiled(({ db }, params: Params<PageArgs>) =>
     db
-      .selectFrom("trivium_counts")
-      .select(sql<number>`cast(coalesce(sum(count), 0) as bigint)`.as("total"))
-      .where("tenant", "=", tenant)
-      .where("owner", "=", owner)
-      .$if(has.has("state"), (select) => select.where("state", "=", state)),
+      .selectFrom("trivium_counts as c")
+      .select(sql<number>`cast(coalesce(sum(c.count), 0) as bigint)`.as("total"))
+      .where(inScope("c", params))
+      .$if(has.has("state"), (select) => select.where("c.state", "=", params.state)),
   );
 }
 
 /** Of the period that the time lies in, the tasks behind the time are counted; of those after it the counters say it. */
 function sumOfPeriods(has: ReadonlySet<string>) {
   return compiled((context, params: Params<PageArgs>) => {
-    const { tenant, owner, state, period, periodEnd } = params;
+    const { state, period, periodEnd } = params;
     const first = tasksOf(context, params, has).where("t.status_time", "<", periodEnd);
     return context.db
       .selectFrom("trivium_periods as p")
       .select(sql<number>`cast(coalesce(sum(p.count), 0) as bigint) + (${first})`.as("total"))
-      .where("p.tenant", "=", tenant)
-      .where("p.owner", "=", owner)
+      .where(inScope("p", params))
       .where("p.period", ">", period)
       .$if(has.has("state"), (select) => select.where("p.state", "=", state));
   });
@@ -139,14 +142,13 @@ function countOfIndex(has: ReadonlySet<string>) {
 }
 
 /** How many there are in the index that the page is taken from. */
-function tasksOf({ db }: DbContext, params: Params<PageArgs>, has: ReadonlySet<string>) {
-  const { tenant, owner, contextId, state, since } = params;
-  return db
+function tasksOf(context: DbContext, params: Params<PageArgs>, has: ReadonlySet<string>) {
+  const { contextId, state, since } = params;
+  return context.db
     .selectFrom("trivium_tasks as t")
     .select(sql<number>`count(*)`.as("total"))
-    .where("t.tenant", "=", tenant)
-    .where("t.owner", "=", owner)
-    .$if(has.has("contextId"), (select) => select.where("t.context_id", "=", contextId))
+    .where(inScope("t", params))
+    .$if(has.has("contextId"), (select) => select.where(inContext(context, contextId)))
     .$if(has.has("state"), (select) => select.where(stateColumn(has), "=", state))
     .$if(has.has("since"), (select) => select.where("t.status_time", ">=", since));
 }

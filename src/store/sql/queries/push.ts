@@ -3,6 +3,7 @@ import { compiled, type Params } from "../compiled.js";
 import { type DbContext, inTransaction } from "../dialect.js";
 import { type PushRow, settledHolder } from "../rows.js";
 import type { PushConfigsTable } from "../schema.js";
+import { scopeOf } from "../scope.js";
 import { holders, isOver } from "./instances.js";
 
 export function setConfig(context: DbContext, row: PushRow, max: number): Promise<"stored" | "full"> {
@@ -36,8 +37,9 @@ const ordinalsOf = compiled(({ db }, { key }: Params<Key>) =>
 );
 
 const putConfig = compiled(({ db }, params: Params<Selectable<PushConfigsTable>>) => {
-  const { key, id, ordinal, task_id, tenant, owner, version, task_name, cursor, holder, format, payload } = params;
-  const context = { key, id, ordinal, task_id, tenant, owner, version, task_name };
+  const { key, id, ordinal, task_id, agent, tenant, owner, version, task_name, cursor, holder, format, payload } =
+    params;
+  const context = { key, id, ordinal, task_id, agent, tenant, owner, version, task_name };
   const values = { ...context, cursor, holder, format, payload };
   return db
     .insertInto("trivium_push_configs")
@@ -106,18 +108,16 @@ const settleHeld = compiled(({ db }, { key, id, cursor, holder }: Params<Settled
     .where("holder", "=", holder),
 );
 
-/** Configurations of tasks with records behind their cursor, whose holder is nobody or has expired. */
-export const adoptable = compiled((context, { limit }: Params<{ readonly limit: number }>) => {
+/** Configurations of an agent's tasks with records behind their cursor, whose holder is nobody or has expired. */
+export const adoptable = compiled((context, { agent, limit }: Params<Omit<Adoption, "instance">>) => {
   const { db, dialect } = context;
+  const others = holders("trivium_push_configs", agent);
   return db
-    .selectFrom(
-      sql<{ name: string }>`(select '' as name union all select * from ${holders("trivium_push_configs")} as o)`.as(
-        "h",
-      ),
-    )
+    .selectFrom(sql<{ name: string }>`(select '' as name union all select * from ${others} as o)`.as("h"))
     .innerJoin("trivium_push_configs as p", "p.holder", "h.name")
     .innerJoin("trivium_tasks as t", "t.key", "p.key")
     .select(["p.key", "p.id"])
+    .where("p.agent", "=", agent)
     .where("h.name", "<>", sql.lit(settledHolder))
     .where(isOver(context, "h.name"))
     .whereRef("t.seq", ">", "p.cursor")
@@ -125,10 +125,15 @@ export const adoptable = compiled((context, { limit }: Params<{ readonly limit: 
     .$if(dialect.locksRows, (select) => select.forUpdate("p").skipLocked());
 });
 
-export function adoptConfigs(context: DbContext, instance: string, limit: number): Promise<readonly PushRow[]> {
+interface Adoption extends Holding {
+  readonly agent: string;
+  readonly limit: number;
+}
+
+export function adoptConfigs(context: DbContext, { agent, instance, limit }: Adoption): Promise<readonly PushRow[]> {
   return inTransaction(context, async (within) => {
     const adopted: PushRow[] = [];
-    for (const { key, id } of await adoptable.all(within, { limit })) {
+    for (const { key, id } of await adoptable.all(within, { agent, limit })) {
       const row = await holdConfig.first(within, { key, id, instance });
       if (row !== undefined) adopted.push(rowFrom(row));
     }
@@ -159,9 +164,8 @@ const freeConfigs = compiled(({ db }, { instance }: Params<Holding>) =>
 
 function valuesOf(row: PushRow, ordinal: number): Selectable<PushConfigsTable> {
   const { key, id, taskId, scope, version, taskName, cursor, holder, format, bytes } = row;
-  const { tenant, owner } = scope;
-  const context = { key, id, ordinal, task_id: taskId, tenant, owner, version, task_name: taskName ?? null };
-  return { ...context, cursor, holder, format, payload: bytes };
+  const context = { key, id, ordinal, task_id: taskId, version, task_name: taskName ?? null };
+  return { ...scopeOf(scope), ...context, cursor, holder, format, payload: bytes };
 }
 
 function rowFrom(row: Selectable<PushConfigsTable>): PushRow {
@@ -169,7 +173,7 @@ function rowFrom(row: Selectable<PushConfigsTable>): PushRow {
     key: row.key,
     id: row.id,
     taskId: row.task_id,
-    scope: { tenant: row.tenant, owner: row.owner },
+    scope: scopeOf(row),
     cursor: row.cursor,
     version: row.version,
     taskName: row.task_name ?? undefined,

@@ -5,6 +5,7 @@ import { compiled, type Params } from "../compiled.js";
 import type { DbContext } from "../dialect.js";
 import type { SendOutcomeRow, SendRecordRow } from "../rows.js";
 import type { SendsTable } from "../schema.js";
+import { inScope, scopeOf } from "../scope.js";
 
 export async function beginSend(context: DbContext, send: NewSend): Promise<SendRecordRow> {
   const { scope, messageId, entry, digest, taskId, seq, instance } = send;
@@ -18,8 +19,8 @@ export async function beginSend(context: DbContext, send: NewSend): Promise<Send
 }
 
 const insertSend = compiled(({ db, dialect }, params: Params<Omit<NewSend, "scope"> & Scope>) => {
-  const { tenant, owner, messageId, entry, digest, taskId, seq, instance } = params;
-  const named = { tenant, owner, message_id: messageId, entry, digest, task_id: taskId };
+  const { agent, tenant, owner, messageId, entry, digest, taskId, seq, instance } = params;
+  const named = { agent, tenant, owner, message_id: messageId, entry, digest, task_id: taskId };
   const row = { ...named, seq, instance, attempt: 1, began_at: dialect.now(), outcome: null, format: 0, payload: null };
   return db
     .insertInto("trivium_sends")
@@ -36,16 +37,14 @@ export async function readSend(
   return row === undefined ? undefined : recordFrom(row);
 }
 
-const sendById = compiled(
-  ({ db, dialect }, { tenant, owner, messageId }: Params<Scope & { readonly messageId: string }>) =>
-    db
-      .selectFrom("trivium_sends as m")
-      .leftJoin("trivium_instances as i", "i.name", "m.instance")
-      .selectAll("m")
-      .select(["i.expires_at", sql<number>`${dialect.now()}`.as("now")])
-      .where("m.tenant", "=", tenant)
-      .where("m.owner", "=", owner)
-      .where("m.message_id", "=", messageId),
+const sendById = compiled(({ db, dialect }, params: Params<Scope & { readonly messageId: string }>) =>
+  db
+    .selectFrom("trivium_sends as m")
+    .leftJoin("trivium_instances as i", "i.name", "m.instance")
+    .selectAll("m")
+    .select(["i.expires_at", sql<number>`${dialect.now()}`.as("now")])
+    .where(inScope("m", params))
+    .where("m.message_id", "=", params.messageId),
 );
 
 export async function takeSend(context: DbContext, claim: SendClaim, instance: string): Promise<boolean> {
@@ -89,8 +88,9 @@ function claimArgs({ scope, messageId, entry, attempt }: SendClaim): ClaimArgs {
   return { ...scope, messageId, entry, attempt };
 }
 
-function claimed({ tenant, owner, messageId, entry, attempt }: Params<ClaimArgs>) {
-  return sql<boolean>`tenant = ${tenant} and owner = ${owner} and message_id = ${messageId}
+function claimed(params: Params<ClaimArgs>) {
+  const { messageId, entry, attempt } = params;
+  return sql<boolean>`${inScope("trivium_sends", params)} and message_id = ${messageId}
     and entry = ${entry} and attempt = ${attempt}`;
 }
 
@@ -99,7 +99,7 @@ type SendRow = Selectable<SendsTable> & { readonly expires_at: number | null; re
 function recordFrom(row: SendRow): SendRecordRow {
   const { outcome: kind, format, payload } = row;
   return {
-    scope: { tenant: row.tenant, owner: row.owner },
+    scope: scopeOf(row),
     messageId: row.message_id,
     entry: row.entry,
     digest: row.digest,

@@ -3,8 +3,8 @@ import type { Scope } from "../../../protocol/context.js";
 import { compiled, type Params } from "../compiled.js";
 import type { DbContext, LogRange } from "../dialect.js";
 import { type HeadRow, headFrom, selectHeads } from "../head-row.js";
-import type { Given } from "../param.js";
 import type { LogRow, SnapshotRow, StoredTaskRow } from "../rows.js";
+import { inScope } from "../scope.js";
 
 // A log only grows, and a head says how far. So a head with its snapshot, and the rows between the two read afterwards,
 // are as of one moment, unless rows were dropped between the reads: then they are not all there, and both are read again.
@@ -17,8 +17,8 @@ export async function readHead(context: DbContext, scope: Scope, id: string): Pr
   return row === undefined ? undefined : headFrom(row);
 }
 
-const headById = compiled((context, { tenant, owner, id }: Params<TaskId>) =>
-  inScope(selectHeads(context), { tenant, owner }).where("t.id", "=", id),
+const headById = compiled((context, params: Params<TaskId>) =>
+  selectHeads(context).where(inScope("t", params)).where("t.id", "=", params.id),
 );
 
 interface TaskId extends Scope {
@@ -38,13 +38,8 @@ export async function taskNamed(context: DbContext, scope: Scope, name: string):
   return (await idByName.first(context, { ...scope, name }))?.id;
 }
 
-const idByName = compiled(({ db }, { tenant, owner, name }: Params<Scope & { readonly name: string }>) =>
-  db
-    .selectFrom("trivium_tasks")
-    .select("id")
-    .where("tenant", "=", tenant)
-    .where("owner", "=", owner)
-    .where("name", "=", name),
+const idByName = compiled(({ db }, params: Params<Scope & { readonly name: string }>) =>
+  db.selectFrom("trivium_tasks as t").select("t.id").where(inScope("t", params)).where("t.name", "=", params.name),
 );
 
 export function readTask(context: DbContext, scope: Scope, id: string): Promise<StoredTaskRow | undefined> {
@@ -56,8 +51,8 @@ export function readTask(context: DbContext, scope: Scope, id: string): Promise<
   });
 }
 
-const taskById = compiled((context, { tenant, owner, id }: Params<TaskId>) =>
-  inScope(selectTasks(context), { tenant, owner }).where("t.id", "=", id),
+const taskById = compiled((context, params: Params<TaskId>) =>
+  selectTasks(context).where(inScope("t", params)).where("t.id", "=", params.id),
 );
 
 /** Heads with their snapshots, which are `s`. */
@@ -184,11 +179,3 @@ const logUpTo = compiled(({ db }, { key, after, upto, last }: Params<LogRange & 
     .where("l.seq", "<=", upto)
     .orderBy("l.seq"),
 );
-
-interface Scoped<Q> {
-  where(column: "t.tenant" | "t.owner", operator: "=", value: Given<string>): Q;
-}
-
-function inScope<Q extends Scoped<Q>>(query: Q, { tenant, owner }: Params<Scope>): Q {
-  return query.where("t.tenant", "=", tenant).where("t.owner", "=", owner);
-}

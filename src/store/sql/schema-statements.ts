@@ -1,0 +1,94 @@
+import { type CreateTableBuilder, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import type { SqlDialect } from "./dialect.js";
+import type { Database } from "./schema.js";
+
+// What migrations are made of. The tables that it makes never change: a step that changes one says so by itself.
+
+/** What Kysely's schema builders have in common. */
+export interface SchemaStatement {
+  compile(): { readonly sql: string };
+  execute(): Promise<void>;
+}
+
+export type Table = CreateTableBuilder<string, string>;
+
+type Name<T extends keyof Database> = T extends `trivium_${infer Short}` ? Short : never;
+
+/** A table without the prefix. */
+export type TableName = Name<keyof Database>;
+
+export function tableOf(db: Kysely<Database>, dialect: SqlDialect, name: TableName, clustered = false): Table {
+  const end = dialect.tableEnd(clustered);
+  const table = db.schema.createTable(`trivium_${name}`);
+  return end === undefined ? table : table.modifyEnd(end);
+}
+
+export function withText(table: Table, ...names: readonly string[]): Table {
+  return names.reduce<Table>((made, name) => made.addColumn(name, "text", (column) => column.notNull()), table);
+}
+
+export function withPayload(table: Table, { types }: SqlDialect): Table {
+  return table
+    .addColumn("format", types.integer, (column) => column.notNull())
+    .addColumn("payload", types.bytes, (column) => column.notNull());
+}
+
+export function statementOf(db: Kysely<Database>, statement: RawBuilder<unknown>): SchemaStatement {
+  return {
+    compile: () => statement.compile(db),
+    async execute() {
+      await statement.execute(db);
+    },
+  };
+}
+
+/** The columns that say whose a row is: with the agent since schema 3. */
+export type Owned = readonly ["tenant", "owner"] | readonly ["agent", "tenant", "owner"];
+
+/** Sends that are done once. */
+export function sendsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Owned): SchemaStatement {
+  const { integer, bytes } = dialect.types;
+  const texts = ["message_id", "entry", "digest", "task_id", "instance"];
+  return withText(tableOf(db, dialect, "sends"), ...owned, ...texts)
+    .addColumn("attempt", integer, (column) => column.notNull())
+    .addColumn("seq", integer, (column) => column.notNull())
+    .addColumn("began_at", integer, (column) => column.notNull())
+    .addColumn("outcome", "text")
+    .addColumn("format", integer, (column) => column.notNull())
+    .addColumn("payload", bytes)
+    .addPrimaryKeyConstraint("trivium_sends_key", [...owned, "message_id"]);
+}
+
+export function sendsIndex(db: Kysely<Database>): SchemaStatement {
+  return db.schema.createIndex("trivium_sends_began").on("trivium_sends").column("began_at");
+}
+
+/** How many tasks an owner has in a state. */
+export function countsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Owned): SchemaStatement {
+  const { integer } = dialect.types;
+  return withText(tableOf(db, dialect, "counts", true), ...owned)
+    .addColumn("state", integer, (column) => column.notNull())
+    .addColumn("shard", "text", (column) => column.notNull())
+    .addColumn("count", integer, (column) => column.notNull())
+    .addPrimaryKeyConstraint("trivium_counts_key", [...owned, "state", "shard"]);
+}
+
+/** The same by time. */
+export function periodsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Owned): SchemaStatement {
+  const { integer } = dialect.types;
+  return withText(tableOf(db, dialect, "periods", true), ...owned)
+    .addColumn("period", integer, (column) => column.notNull())
+    .addColumn("state", integer, (column) => column.notNull())
+    .addColumn("shard", "text", (column) => column.notNull())
+    .addColumn("count", integer, (column) => column.notNull())
+    .addPrimaryKeyConstraint("trivium_periods_key", [...owned, "period", "state", "shard"]);
+}
+
+/**
+ * What is to be tidied up when a period is over. Shards that are folded leave no zero behind; an index that looked at
+ * the count would be written with every change of a counter.
+ */
+export function periodsIndex(db: Kysely<Database>, { name }: SqlDialect): SchemaStatement {
+  const loose = name === "sqlite" ? sql<SqlBool>`"count" = 0` : sql<SqlBool>`"shard" <> ''`;
+  return db.schema.createIndex("trivium_periods_loose").on("trivium_periods").column("period").where(loose);
+}

@@ -1,0 +1,14 @@
+import { type SqlBool, sql } from "kysely";
+import type { Scope } from "../../protocol/context.js";
+import type { Params } from "./compiled.js";
+
+/** The condition that a row of `table` belongs to a scope. */
+export function inScope(table: string, { agent, tenant, owner }: Params<Scope>) {
+  const column = (name: keyof Scope) => sql.ref(`${table}.${name}`);
+  return sql<SqlBool>`${column("agent")} = ${agent} and ${column("tenant")} = ${tenant} and ${column("owner")} = ${owner}`;
+}
+
+/** The scope that a row says it belongs to. */
+export function scopeOf({ agent, tenant, owner }: Scope): Scope {
+  return { agent, tenant, owner };
+}

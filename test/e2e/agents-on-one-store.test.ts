@@ -1,0 +1,285 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type Agent,
+  type AgentServer,
+  artifact,
+  Client,
+  createAgent,
+  memoryTaskStore,
+  park,
+  type Store,
+  serve,
+  working,
+} from "trivium";
+import { postgresStore } from "trivium/postgres";
+import { sqliteStore } from "trivium/sqlite";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { idempotentSendExtension } from "../../src/protocol/extensions.js";
+import { anonymous } from "../../src/server/admission.js";
+import { processSignals } from "../../src/signals/in-process.js";
+import { connectTo } from "../../src/testing/connect-to.js";
+import { webhook } from "../push/receiver.js";
+import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../support/postgres.js";
+import { errorOf, linesOf, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+
+// Two agents in processes of their own, with the same callers, keep their tasks in one database.
+
+const card = { name: "Tested", description: "Does what the test says", version: "1.0.0" };
+const forEver = new Promise<never>(() => {});
+const now = { configuration: { returnImmediately: true } };
+const scopeOf = (agent: string) => ({ agent, tenant: "", owner: anonymous.owner });
+
+/** An agent that answers with its name, and notes its turns. `hang` never ends; `park` is due at once. */
+function agentNamed(name: string) {
+  const turns: string[] = [];
+  const agent: Agent = async function* ({ text, cause, principal }) {
+    turns.push(`${cause} ${text} ${Object.keys(principal).join()}`);
+    yield working();
+    if (cause === "message" && text === "hang") await forEver;
+    if (cause === "message" && text === "park") yield park({ wakeAt: 1 });
+    else yield artifact(name);
+  };
+  return { agent, turns };
+}
+
+/** The store of a process that dies: none of its calls is answered any more from then on, or once it has parked a task. */
+function mortal(store: Store): { readonly store: Store; die(): void } {
+  let dead = false;
+  const guarded = new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return async (...args: readonly unknown[]) => {
+        if (dead) return forEver;
+        const answer: unknown = await Reflect.apply(member, target, args);
+        dead ||= parks(args[0]);
+        return dead ? forEver : answer;
+      };
+    },
+  });
+  return {
+    store: guarded,
+    die() {
+      dead = true;
+    },
+  };
+}
+
+function parks(write: unknown): boolean {
+  if (typeof write !== "object" || write === null || !("end" in write)) return false;
+  return typeof write.end === "object" && write.end !== null && "park" in write.end && write.end.park !== undefined;
+}
+
+interface Kind {
+  readonly name: string;
+  readonly skipped: boolean;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** A place for the tasks of one test; gives what opens it, as often as there are processes. */
+  make(): Promise<() => Store>;
+}
+
+function kinds(): readonly Kind[] {
+  let server: PostgresServer | undefined;
+  let folder = "";
+  let files = 0;
+  return [
+    {
+      name: "in memory",
+      skipped: false,
+      start: async () => {},
+      stop: async () => {},
+      async make() {
+        const store = memoryTaskStore();
+        return () => store;
+      },
+    },
+    {
+      name: "SQLite",
+      skipped: false,
+      async start() {
+        folder = mkdtempSync(join(tmpdir(), "trivium-agents-"));
+      },
+      stop: async () => rmSync(folder, { recursive: true, force: true }),
+      async make() {
+        files += 1;
+        const path = join(folder, `${files}.db`);
+        return () => sqliteStore({ path });
+      },
+    },
+    {
+      name: "PostgreSQL",
+      skipped: !hasPostgres,
+      async start() {
+        server = await startPostgres({ settings: { fsync: "off" } });
+      },
+      async stop() {
+        await server?.[Symbol.asyncDispose]();
+      },
+      async make() {
+        if (server === undefined) throw new Error("PostgreSQL has not been started");
+        const url = await server.createDatabase();
+        return () => postgresStore({ url });
+      },
+    },
+  ];
+}
+
+for (const kind of kinds()) {
+  describe.skipIf(kind.skipped)(`two agents on one store, ${kind.name}`, () => {
+    let open: () => Store;
+    let spare: Store;
+    let ends: (() => Promise<void>)[];
+    beforeAll(kind.start, startTimeoutMs);
+    afterAll(kind.stop);
+    beforeEach(async () => {
+      open = await kind.make();
+      ends = [];
+      spare = opened();
+    });
+    afterEach(async () => {
+      for (const end of ends.toReversed()) await end();
+    });
+
+    function opened(): Store {
+      const store = open();
+      ends.push(() => store.close());
+      return store;
+    }
+
+    async function host(agentId: string): Promise<{ client: Client; server: AgentServer; turns: string[] }> {
+      const { agent, turns } = agentNamed(agentId);
+      const push = { allow: "loopback" } as const;
+      const own = { agentId, agent, store: opened(), restartable: true, push };
+      const server = await serve({ card, ...own, port: 0, drainMs: 0, limits: { heartbeatMs: 50, graceMs: 0 } });
+      const client = await Client.connect(server.url);
+      ends.push(async () => {
+        await client.close();
+        await server.close();
+      });
+      return { client, server, turns };
+    }
+
+    /** A task of a process that has died while it was at work on it, or had just parked it. */
+    async function leftBehind(agentId: string, text: "hang" | "park"): Promise<string> {
+      const { store, die } = mortal(opened());
+      const { agent } = agentNamed(agentId);
+      const client = await connectTo(await createAgent({ card, agentId, agent, store, restartable: true }));
+      const sent = client.sendMessage(say(text, now));
+      sent.catch(() => {});
+      const stands = async () => (await spare.list(scopeOf(agentId), { limit: 1 })).tasks[0]?.head;
+      await expect.poll(async () => (await stands())?.state).toBe(2);
+      if (text === "park") await expect.poll(async () => (await stands())?.wakeAt).toBe(1);
+      die();
+      const head = await stands();
+      if (head === undefined) throw new Error("no task was left behind");
+      if (head.holder !== "") await spare.retire(head.holder);
+      return head.id;
+    }
+
+    it("list, read, follow and change their own tasks alone", async () => {
+      const [a, b] = [await host("a"), await host("b")];
+      const done = taskOf(await a.client.sendMessage(say("hi")));
+      const running = taskOf(await a.client.sendMessage(say("hang", now)));
+      for (const kindOf of ["moved", "inbox"] as const) processSignals.publish({ kind: kindOf, taskId: running.id });
+      expect((await b.client.listTasks({})).tasks).toEqual([]);
+      expect((await b.client.listTasks({ contextId: done.contextId })).totalSize).toBe(0);
+      for (const { id } of [done, running]) {
+        const calls = [
+          () => b.client.getTask({ id }),
+          () => b.client.cancelTask({ id }),
+          () => b.client.sendMessage(say("more", { taskId: id })),
+          () => linesOf(b.client.sendStreamingMessage(say("more", { taskId: id }))),
+          () => linesOf(b.client.subscribeToTask(requestOf("subscribeToTask", { id }))),
+          () => b.client.listTaskPushNotificationConfigs({ taskId: id }),
+          () => b.server.tasks.wake(id),
+        ];
+        for (const call of calls) expect((await errorOf(call())).code).toBe("taskNotFound");
+      }
+      expect(b.turns).toEqual([]);
+      expect((await a.client.listTasks({})).totalSize).toBe(2);
+      expect(stateOf(await a.client.cancelTask({ id: running.id }))).toBe("CANCELED");
+    });
+
+    it("take no page token of each other", async () => {
+      const [a, b] = [await host("a"), await host("b")];
+      for (const { client } of [a, a, b, b]) await client.sendMessage(say("hi"));
+      const { nextPageToken: pageToken } = await a.client.listTasks({ pageSize: 1 });
+      expect((await a.client.listTasks({ pageSize: 1, pageToken })).tasks).toHaveLength(1);
+      expect((await errorOf(b.client.listTasks({ pageSize: 1, pageToken }))).code).toBe("invalidParams");
+    });
+
+    it("make a task each of the same message", async () => {
+      const [a, b] = [await host("a"), await host("b")];
+      const once = { extensions: [idempotentSendExtension] };
+      const request = say("hi", { messageId: "the same" });
+      const tasks = [];
+      for (const { client } of [a, b, a, b]) tasks.push(taskOf(await client.sendMessage(request, once)));
+      expect(tasks.map(({ artifacts }) => textIn(artifacts[0]?.parts))).toEqual(["a", "b", "a", "b"]);
+      expect(new Set(tasks.map(({ id }) => id)).size).toBe(2);
+      expect([a.turns.length, b.turns.length]).toEqual([1, 1]);
+    });
+
+    it("run the tasks again that their own processes have left, and know their callers by owner and tenant", async () => {
+      const left = await leftBehind("a", "hang");
+      await leftBehind("b", "hang");
+      const before = await spare.head(scopeOf("a"), left);
+      const b = await host("b");
+      // Those that were left first would be taken over first.
+      await expect.poll(() => b.turns).toEqual(["restart hang tenant,owner"]);
+      expect(await spare.head(scopeOf("a"), left)).toEqual(before);
+      const a = await host("a");
+      await expect.poll(() => a.turns).toEqual(["restart hang tenant,owner"]);
+      await expect.poll(async () => stateOf(await a.client.getTask({ id: left }))).toBe("COMPLETED");
+      expect(textIn((await a.client.getTask({ id: left })).artifacts[0]?.parts)).toBe("a");
+      expect(b.turns).toHaveLength(1);
+    });
+
+    it("wake their own parked tasks alone", async () => {
+      const left = await leftBehind("a", "park");
+      await leftBehind("b", "park");
+      const before = await spare.head(scopeOf("a"), left);
+      const b = await host("b");
+      await expect.poll(() => b.turns).toEqual(["wake park tenant,owner"]);
+      expect(await spare.head(scopeOf("a"), left)).toEqual(before);
+      const a = await host("a");
+      await expect.poll(() => a.turns).toEqual(["wake park tenant,owner"]);
+      expect(b.turns).toHaveLength(1);
+    });
+
+    it("deliver the notifications alone that their own processes have left", async () => {
+      await using hook = await webhook();
+      const store = spare.push;
+      if (store === undefined) throw new Error("the store keeps no push configurations");
+      const keys: number[] = [];
+      for (const agentId of ["a", "b"]) {
+        const left = await spare.head(scopeOf(agentId), await leftBehind(agentId, "hang"));
+        if (left === undefined) throw new Error("no task was left behind");
+        const { key, id: taskId, scope, version } = left;
+        const config = requestOf("createTaskPushNotificationConfig", {
+          taskId,
+          id: "p",
+          url: `${hook.url}/${agentId}`,
+        });
+        await store.set({ key, taskId, scope, config, cursor: 0, version, holder: "" }, 5);
+        keys.push(key);
+      }
+      const paths = () => [...new Set(hook.calls.map(({ path }) => path))];
+      await host("b");
+      await expect.poll(paths).toEqual(["/hook/b"]);
+      expect(await store.get(keys[0] ?? 0, "p")).toMatchObject({ holder: "", cursor: 0 });
+      await host("a");
+      await expect.poll(paths).toEqual(["/hook/b", "/hook/a"]);
+    });
+  });
+}
+
+describe("an agentId", () => {
+  it("that is too long to be stored is refused at the start, with the limit", async () => {
+    const { agent } = agentNamed("long");
+    const serving = serve({ card, agent, agentId: "\u6f22".repeat(22), port: 0 });
+    await expect(serving).rejects.toThrow(new TypeError("agentId has 66 bytes, the limit is 64: choose a shorter one"));
+  });
+});
