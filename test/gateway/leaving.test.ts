@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 /** An agent whose subscriptions never end, and whose task `"slow"` is never found; it tells when one is begun, and when it is left. */
-async function endless(binding: "json-rpc" | "http-json") {
+async function endless(binding: "JSONRPC" | "HTTP+JSON") {
   const begun = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();
   const untilLeft = async (signal: AbortSignal): Promise<void> => {
@@ -35,7 +35,7 @@ async function endless(binding: "json-rpc" | "http-json") {
       },
     }),
   );
-  const protocolBinding = binding === "json-rpc" ? "JSONRPC" : "HTTP+JSON";
+  const protocolBinding = binding === "JSONRPC" ? "JSONRPC" : "HTTP+JSON";
   const card = create(AgentCardSchema, {
     name: "Endless",
     capabilities: { streaming: true },
@@ -44,7 +44,7 @@ async function endless(binding: "json-rpc" | "http-json") {
   return { card, begun: begun.promise, left: left.promise };
 }
 
-describe.each(["json-rpc", "http-json"] as const)("in front of %s", (spoken) => {
+describe.each(["JSONRPC", "HTTP+JSON"] as const)("in front of %s", (spoken) => {
   it.each(bindings)("a caller over %s who leaves a stream ends the call of the agent", async (binding) => {
     const agent = await endless(spoken);
     scene = await startScene({ gateway: { upstream: agent.card } });

@@ -29,7 +29,7 @@ interface Answers {
 async function recorded({ wire, served }: Spoilable): Promise<Answers> {
   const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
   const asked = requestOf("getTask", { id });
-  if (wire === "grpc") {
+  if (wire === "GRPC") {
     using session = rawSession(served.server.grpcPort ?? served.server.port);
     const call = await session.call("GetTask", frame(toBinary(GetTaskRequestSchema, asked)));
     const sent = toBinary(SendMessageRequestSchema, say("go"));
@@ -45,7 +45,7 @@ async function recorded({ wire, served }: Spoilable): Promise<Answers> {
   };
   const options = { url: `${served.server.url}/${wire}`, fetch: recordingFetch };
   const transport =
-    wire === "json-rpc"
+    wire === "JSONRPC"
       ? createJsonRpcTransport({ ...options, adapter: rpcAdapter })
       : createHttpJsonTransport({ ...options, adapter: httpAdapter });
   await transport.getTask(asked, {});
@@ -61,8 +61,8 @@ async function answered(
   what: "call" | "stream",
   id: string,
 ): Promise<Outcome<unknown>> {
-  const unaryType = agent.wire === "grpc" ? "application/grpc" : "application/json";
-  const type = what === "stream" && agent.wire !== "grpc" ? "text/event-stream" : unaryType;
+  const unaryType = agent.wire === "GRPC" ? "application/grpc" : "application/json";
+  const type = what === "stream" && agent.wire !== "GRPC" ? "text/event-stream" : unaryType;
   const answer = { status: 200, headers: { "content-type": type }, body };
   await using proxy = await agent.proxy([{ kind: "answer", answer }]);
   await using transport = transportAt(agent.wire, proxy.port);
