@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { A2AError } from "trivium";
 import { afterEach, describe, expect, it } from "vitest";
+import { bindingRow } from "../../src/protocol/bindings.js";
 import { AgentCardSchema, TaskState } from "../../src/protocol/model.js";
 import { serviceOf, statusItem } from "../support/echo-service.js";
 import { type HttpAgent, httpAgent } from "../support/http-agent.js";
@@ -35,11 +36,11 @@ async function endless(binding: "JSONRPC" | "HTTP+JSON") {
       },
     }),
   );
-  const protocolBinding = binding === "JSONRPC" ? "JSONRPC" : "HTTP+JSON";
+  const { wire: protocolBinding, path } = bindingRow(binding);
   const card = create(AgentCardSchema, {
     name: "Endless",
     capabilities: { streaming: true },
-    supportedInterfaces: [{ url: `${behind.url}/${binding}`, protocolBinding, protocolVersion: "1.0" }],
+    supportedInterfaces: [{ url: behind.url + path, protocolBinding, protocolVersion: "1.0" }],
   });
   return { card, begun: begun.promise, left: left.promise };
 }

@@ -2,6 +2,7 @@ import { toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { createHttpJsonTransport } from "../../../src/binding/http-json/client.js";
 import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js";
+import { bindingRow } from "../../../src/protocol/bindings.js";
 import { ConnectionError } from "../../../src/protocol/errors.js";
 import { GetTaskRequestSchema, SendMessageRequestSchema } from "../../../src/protocol/model.js";
 import { frame, rawSession } from "../../support/grpc-raw.js";
@@ -43,7 +44,7 @@ async function recorded({ wire, served }: Spoilable): Promise<Answers> {
     bodies.push(body);
     return new Response(body, { headers: response.headers });
   };
-  const options = { url: `${served.server.url}/${wire}`, fetch: recordingFetch };
+  const options = { url: served.server.url + bindingRow(wire).path, fetch: recordingFetch };
   const transport =
     wire === "JSONRPC"
       ? createJsonRpcTransport({ ...options, adapter: rpcAdapter })
