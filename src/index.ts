@@ -18,7 +18,8 @@ export type { Clock, PushStore, Signals, Store, TaskStore } from "./core/ports.j
 export { merge } from "./core/turn/run-agent.js";
 export { type Gateway, gateway } from "./gateway/gateway.js";
 export type { GatewayOptions, UpstreamOptions } from "./gateway/options.js";
-export type { Binding, CallOptions, CallOrigin, Principal } from "./protocol/context.js";
+export type { Binding } from "./protocol/bindings.js";
+export type { CallOptions, CallOrigin, Principal } from "./protocol/context.js";
 export {
   A2AError,
   ConnectionError,

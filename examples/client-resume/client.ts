@@ -18,7 +18,7 @@ await using server = await serve({
   card: { name: "Tides", description: "Tells the tides slowly", version: "1.0.0" },
   port: 0,
   publicUrl: `http://127.0.0.1:${port}`,
-  bindings: ["json-rpc"],
+  bindings: ["JSONRPC"],
   async *agent() {
     yield working();
     for (const [index, word] of words.entries()) {

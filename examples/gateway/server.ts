@@ -4,7 +4,7 @@ import { artifact, gateway, serve } from "trivium";
 const old = await serve({
   card: { name: "Tide table", description: "Knows when the water is high", version: "1.0.0" },
   port: 0,
-  bindings: ["json-rpc"],
+  bindings: ["JSONRPC"],
   versions: ["0.2"],
   async *agent({ text }) {
     yield artifact(`High water in ${text} is at half past four.`);

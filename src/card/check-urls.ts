@@ -1,11 +1,9 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { bindings } from "../protocol/bindings.js";
 import { isJsonObject } from "../protocol/codec/outline/dynamic.js";
-import { bindingTable } from "./mounts.js";
 
 /** Bindings that the protocol itself defines. Two of them at one address cannot both be meant. */
-const core: readonly JsonValue[] = [bindingTable["json-rpc"], bindingTable.grpc, bindingTable["http-json"]].map(
-  ({ wire }) => wire,
-);
+const core: readonly JsonValue[] = bindings.filter(({ isCore }) => isCore).map(({ wire }) => wire);
 
 /**
  * What is wrong with the places that a card lists in `additionalInterfaces`, the main one in `url` among them: that it

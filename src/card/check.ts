@@ -1,5 +1,6 @@
+import { isAuthority } from "../protocol/bindings.js";
 import { parseVersion } from "../protocol/service-parameters.js";
-import { bindingTable, type Mounted } from "./mounts.js";
+import type { Mounted } from "./mounts.js";
 import {
   count,
   extensionUri,
@@ -136,7 +137,7 @@ export function interfaceProblems(mounted: readonly Mounted[]): readonly string[
     const name = `the interface ${binding || "without a binding"} ${version}`;
     if (binding === "") problems.push(`${name} needs the name of its binding`);
     if (parseVersion(version) !== version) problems.push(`${name} needs a version of the form Major.Minor`);
-    if (binding === bindingTable.grpc.wire) problems.push(...grpcAddress(address, `the address of ${name}`));
+    if (isAuthority(binding)) problems.push(...grpcAddress(address, `the address of ${name}`));
     else if (!URL.canParse(address)) problems.push(`${name} needs an absolute URL, not "${address}"`);
     const key = JSON.stringify([binding, address, version, tenant ?? ""]);
     if (seen.has(key)) problems.push(`${name} is mounted twice at ${address}`);

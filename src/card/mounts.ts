@@ -1,4 +1,4 @@
-import type { Binding } from "../protocol/context.js";
+import { type Binding, bindingRow, isAuthority } from "../protocol/bindings.js";
 import type { Version } from "../version/codec.js";
 import { isListed } from "../version/traits.js";
 import type { Location } from "./urls.js";
@@ -22,24 +22,10 @@ export interface Mounted {
   readonly tenant?: string | undefined;
 }
 
-interface BindingRow {
-  readonly wire: string;
-  readonly path: string;
-  readonly serves: (version: Version) => boolean;
-}
-
-/** How the card names each binding, and the path below the base of the agent where it lies. */
-export const bindingTable = {
-  "json-rpc": { wire: "JSONRPC", path: "/json-rpc", serves: (version) => version.jsonRpc !== undefined },
-  "http-json": { wire: "HTTP+JSON", path: "/http-json", serves: (version) => version.httpJson !== undefined },
-  grpc: { wire: "GRPC", path: "", serves: (version) => version.grpc !== undefined },
-  connect: { wire: "urn:trivium:binding:connect:v1", path: "", serves: (version) => version.grpc !== undefined },
-} as const satisfies Record<Binding, BindingRow>;
-
 /** The mounts of these bindings in these versions: every binding, in order of preference, for one version after the other. */
 export function mountsOf(bindings: readonly Binding[], versions: readonly Version[]): readonly Mount[] {
   return versions.flatMap((version) => {
-    const rows = bindings.map((binding) => bindingTable[binding]).filter(({ serves }) => serves(version));
+    const rows = bindings.map(bindingRow).filter(({ adapter }) => version[adapter] !== undefined);
     return rows.map(({ wire, path }) => ({ binding: wire, version: version.name, path }));
   });
 }
@@ -55,6 +41,6 @@ export function mountedAt(mounts: readonly Mount[], location: Location): readonl
     binding,
     version,
     tenant,
-    url: binding === bindingTable.grpc.wire ? location.grpc : `${location.base}${path}`,
+    url: isAuthority(binding) ? location.grpc : `${location.base}${path}`,
   }));
 }

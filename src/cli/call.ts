@@ -2,6 +2,7 @@ import { text } from "node:stream/consumers";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ConnectOptions } from "../client/connect.js";
+import { type Binding, bindingNames } from "../protocol/bindings.js";
 import type { CallOptions } from "../protocol/context.js";
 import { invokeStream, invokeUnary, type Operation, operations } from "../protocol/operations.js";
 import type { JsonRpcAdapter } from "../version/codec.js";
@@ -11,10 +12,10 @@ import { addCallerOptions, type CallerFlags, credentialsOf, understood } from ".
 import { connect, connectionText } from "./connect.js";
 import { interruptible } from "./interruption.js";
 import { print, printJson } from "./print.js";
-import { type CallBinding, callBindings, targetOf } from "./target.js";
+import { targetOf } from "./target.js";
 
 interface CallFlags extends CallerFlags {
-  readonly binding?: CallBinding;
+  readonly binding?: Binding;
   readonly protocolVersion?: VersionName;
   readonly extension?: readonly string[];
   readonly lastEventId?: string;
@@ -36,7 +37,11 @@ export function addCall(program: Command): void {
     .argument("<url>", "base URL of the agent or URL of its card, URL of an interface, or host:port of gRPC")
     .argument("<operation>", "SendMessage, GetTask, …", parseOperation)
     .argument("[json]", "the request in the JSON of the newest version; - reads it from standard input", "{}")
-    .addOption(new Option("--binding <binding>", "default: what card or URL say").choices(callBindings))
+    .addOption(
+      new Option("--binding <binding>", `${bindingNames.join(", ")}; default: what card or URL say`).argParser(
+        parseBinding,
+      ),
+    )
     .addOption(
       new Option(
         "--protocol-version <version>",
@@ -118,6 +123,12 @@ function parseOperation(name: string): Operation {
   const operation = byPlainName.get(plain(name));
   if (operation !== undefined) return operation;
   throw new InvalidArgumentError(`The operations are ${operations.map(({ method }) => method).join(", ")}.`);
+}
+
+function parseBinding(name: string): Binding {
+  const binding = bindingNames.find((each) => each === name.toUpperCase());
+  if (binding !== undefined) return binding;
+  throw new InvalidArgumentError(`The bindings are ${bindingNames.join(", ")}.`);
 }
 
 function addExtension(uri: string, before: readonly string[] = []): readonly string[] {

@@ -1,14 +1,13 @@
 import { create } from "@bufbuild/protobuf";
-import { bindingTable } from "../card/mounts.js";
 import type { ConnectOptions } from "../client/connect.js";
 import { type Connection, interfaceText } from "../client/connection.js";
 import type { Client } from "../client/node.js";
 import type { TransportFactory } from "../client/transports.js";
+import { type Binding, bindingNamed, bindingNames, bindingRow } from "../protocol/bindings.js";
 import { A2AError } from "../protocol/errors.js";
 import { type AgentCard, AgentCardSchema } from "../protocol/model.js";
-import { bindingNamed } from "../version/binding-names.js";
 import { v1 } from "../version/v1.0/v1.js";
-import { type CallBinding, callBindings, type Target } from "./target.js";
+import type { Target } from "./target.js";
 
 /** Connects to an agent by its card, or to the one interface that was named. */
 export async function connect(target: Target, options: ConnectOptions): Promise<Client> {
@@ -20,19 +19,16 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
   if (binding === undefined) return Client.connect(url, options);
   const client = await Client.connect(url, { ...options, transports: othersThan(binding) });
   const listed = new Set(client.card.supportedInterfaces.map((each) => each.protocolBinding));
-  if ([...listed].some((word) => bindingNamed(word) === bindingTable[binding].wire)) return client;
+  if ([...listed].some((word) => bindingNamed(word) === binding)) return client;
   await client.close();
-  throw new A2AError(
-    "unavailable",
-    `the card lists no interface of ${bindingTable[binding].wire}, only ${[...listed].join(", ")}`,
-  );
+  const names = [...new Set([...listed].map(bindingNamed))];
+  throw new A2AError("unavailable", `the card lists no interface of ${binding}, only ${names.join(", ")}`);
 }
 
 /** Says how the agent is reached, and which interfaces of its card were passed over. */
-export function connectionText({ passedOver, ...used }: Connection, wanted?: CallBinding): string {
-  const isWanted = (wire: string): boolean => wanted === undefined || bindingTable[wanted].wire === wire;
+export function connectionText({ passedOver, ...used }: Connection, wanted?: Binding): string {
   const others = passedOver.map((each) => {
-    const reason = isWanted(each.binding) ? each.reason : "not asked for";
+    const reason = wanted === undefined || wanted === each.binding ? each.reason : "not asked for";
     return `passed over ${interfaceText(each)}: ${reason}\n`;
   });
   return `${others.join("")}using ${interfaceText(used)}\n`;
@@ -41,16 +37,16 @@ export function connectionText({ passedOver, ...used }: Connection, wanted?: Cal
 /** A card that says of an agent no more than where one interface of it is, and what it speaks there. */
 function cardOf({ binding, address }: Extract<Target, { kind: "interface" }>, version: string): AgentCard {
   return create(AgentCardSchema, {
-    supportedInterfaces: [{ url: address, protocolBinding: bindingTable[binding].wire, protocolVersion: version }],
+    supportedInterfaces: [{ url: address, protocolBinding: bindingRow(binding).wire, protocolVersion: version }],
     capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },
   });
 }
 
 // A binding that speaks no version is never used.
-function othersThan(wanted: CallBinding): readonly TransportFactory[] {
-  const others = [...callBindings, "connect" as const].filter((binding) => binding !== wanted);
+function othersThan(wanted: Binding): readonly TransportFactory[] {
+  const others = bindingNames.filter((binding) => binding !== wanted);
   return others.map((binding) => ({
-    binding: bindingTable[binding].wire,
+    binding,
     versions: [],
     create: () => {
       throw new TypeError(`${binding} was not asked for`);

@@ -1,28 +1,24 @@
-import { bindingTable } from "../card/mounts.js";
-
-/** Bindings that the command line can call. */
-export const callBindings = ["json-rpc", "http-json", "grpc"] as const;
-
-export type CallBinding = (typeof callBindings)[number];
+import { type Binding, bindingRow, bindings } from "../protocol/bindings.js";
 
 /** What to call: an agent, whose card says how, or one interface. */
 export type Target =
-  | { readonly kind: "agent"; readonly url: string; readonly binding: CallBinding | undefined }
-  | { readonly kind: "interface"; readonly binding: CallBinding; readonly address: string };
+  | { readonly kind: "agent"; readonly url: string; readonly binding: Binding | undefined }
+  | { readonly kind: "interface"; readonly binding: Binding; readonly address: string };
 
 /**
  * Reads an address: the base URL of an agent, which is one without a path, the URL of a card, which ends in `.json`, the
  * URL of an interface, or `host:port` of gRPC. Without a binding the address says it. Throws a `TypeError` for what is no
  * address of the binding.
  */
-export function targetOf(address: string, wanted?: CallBinding): Target {
+export function targetOf(address: string, wanted?: Binding): Target {
   const isHttp = isHttpUrl(address);
   if (!isHttp && !/^(?:grpcs?:\/\/)?[^\s/?#]+:\d{1,5}$/i.test(address)) {
     throw new TypeError(`${address} is neither an http(s) URL nor the host:port of gRPC`);
   }
   if (isHttp && isAgent(address)) return { kind: "agent", url: address, binding: wanted };
-  const binding = wanted ?? (isHttp ? bindingOfUrl(address) : "grpc");
-  if (binding !== "grpc" && !isHttp) throw new TypeError(`${binding} needs an http(s) URL, ${address} is none`);
+  const binding = wanted ?? (isHttp ? bindingOfUrl(address) : "GRPC");
+  if (bindingRow(binding).address === "url" && !isHttp)
+    throw new TypeError(`${binding} needs an http(s) URL, ${address} is none`);
   return { kind: "interface", binding, address };
 }
 
@@ -41,8 +37,7 @@ function isAgent(url: string): boolean {
 }
 
 // An interface of ours says in its path what it speaks; of any other URL JSON-RPC is the likeliest.
-function bindingOfUrl(url: string): CallBinding {
+function bindingOfUrl(url: string): Binding {
   const path = new URL(url).pathname.replace(/\/$/, "");
-  const named = callBindings.find((each) => bindingTable[each].path !== "" && path.endsWith(bindingTable[each].path));
-  return named ?? "json-rpc";
+  return bindings.find((each) => each.path !== "" && path.endsWith(each.path))?.name ?? "JSONRPC";
 }

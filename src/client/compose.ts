@@ -1,9 +1,8 @@
 import type { CredentialSource } from "../auth/credentials.js";
-import { bindingTable } from "../card/mounts.js";
+import { bindingNamed, hasEventIds, wireName } from "../protocol/bindings.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import type { AgentCard, AgentInterface } from "../protocol/model.js";
 import { parseVersion } from "../protocol/service-parameters.js";
-import { bindingNamed } from "../version/binding-names.js";
 import { isGuess, knowsMessageIds, knowsTenants } from "../version/traits.js";
 import type { InterfaceName, PassedOver } from "./connection.js";
 import { InterfaceClient } from "./interface-client.js";
@@ -102,7 +101,12 @@ function passedOver(entry: AgentInterface, reason: string): PassedOver {
 
 function nameOf({ protocolBinding, url, protocolVersion: version }: AgentInterface): InterfaceName {
   const binding = bindingNamed(protocolBinding);
-  return { binding, url, version, ...(binding === protocolBinding ? {} : { listedAs: protocolBinding }) };
+  return {
+    binding,
+    url,
+    version,
+    ...(protocolBinding === wireName(protocolBinding) ? {} : { listedAs: protocolBinding }),
+  };
 }
 
 function interfaceOf(card: AgentCard, { entry, version, factory }: Usable, composition: Composition): InterfaceClient {
@@ -151,6 +155,5 @@ export function lists({ capabilities }: AgentCard, extension: string): boolean {
 
 // Server-sent events have lines for their ids.
 function resumesByMetadata(card: AgentCard, binding: string): boolean {
-  const numbered: readonly string[] = [bindingTable["json-rpc"].wire, bindingTable["http-json"].wire];
-  return !numbered.includes(binding) && lists(card, resumeExtension);
+  return !hasEventIds(binding) && lists(card, resumeExtension);
 }

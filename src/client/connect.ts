@@ -1,8 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { credentialSource } from "../auth/credential-source.js";
 import { mayCarry, mayCarryTo } from "../auth/may-carry.js";
-import { bindingTable } from "../card/mounts.js";
 import { callerClock } from "../protocol/async/clock.js";
+import { bindingNamed, isAuthority } from "../protocol/bindings.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
@@ -208,7 +208,7 @@ function transportsOf(
   { transports = [] }: ClientOptions,
   ours: readonly TransportFactory[],
 ): readonly TransportFactory[] {
-  const own = new Set(transports.map(({ binding }) => binding));
+  const own = new Set(transports.map(({ binding }) => bindingNamed(binding)));
   return [...transports, ...ours.filter(({ binding }) => !own.has(binding))];
 }
 
@@ -234,8 +234,7 @@ function compositionOf(facts: CompositionFacts) {
         allowPlaintext,
         certificates: tls?.cert !== undefined,
       }),
-    mayCarry: (binding, url) =>
-      allowPlaintext || (binding === bindingTable.grpc.wire ? isSafeForGrpc(url) : mayCarry(url, false)),
+    mayCarry: (binding, url) => allowPlaintext || (isAuthority(binding) ? isSafeForGrpc(url) : mayCarry(url, false)),
     clock,
     probeTimeoutMs: limits.probeTimeoutMs,
     onConnection: options.onConnection,

@@ -2,9 +2,9 @@ import { A2AError, ConnectionError } from "../protocol/errors.js";
 
 /** An interface of a card. */
 export interface InterfaceName {
-  /** `JSONRPC`, `HTTP+JSON`, `GRPC`, or a URI. */
+  /** `JSONRPC`, `HTTP+JSON`, `GRPC`, `CONNECT`, or the URI of another binding. */
   readonly binding: string;
-  /** The card's own word for the binding, where it has another one, such as `REST`. */
+  /** The card's own word for the binding, where that is not what the protocol calls it, such as `REST`. */
   readonly listedAs?: string | undefined;
   readonly url: string;
   /** Version of the protocol. */

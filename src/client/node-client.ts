@@ -1,26 +1,23 @@
 import { clientPolicy } from "../binding/fetch/address-policy.js";
 import { createNodeFetch } from "../binding/fetch/node-fetch.js";
+import { webBindings } from "./bindings.js";
 import { createCardCache } from "./card/card-cache.js";
 import { type ClientFactory, clientFactory } from "./connect.js";
 import type { NetworkOptions, Platform } from "./platform.js";
-import { grpcAdapterOf, named, type TransportFactory, webTransports } from "./transports.js";
-import type { KnownVersions } from "./versions.js";
+import { type ClientBindings, transportsFor } from "./transports.js";
 
 /** gRPC is loaded when a card names it: that takes longer than the rest of a first call. */
-const grpcTransport = (versions: KnownVersions): TransportFactory => ({
-  ...named(versions, "grpc"),
-  create: async ({ url, version }, setting) => {
-    const [{ createGrpcTransport }, adapter] = await Promise.all([
-      import("../binding/grpc/client.js"),
-      grpcAdapterOf(versions, version),
-    ]);
-    const { tls, isSecure, ...rest } = setting;
-    return createGrpcTransport({ ...rest, address: url, adapter, tls: isSecure(url) ? (tls ?? true) : undefined });
+const nodeBindings: ClientBindings = {
+  ...webBindings,
+  GRPC: async ({ grpc: adapter }, { url: address }, { tls, isSecure, ...setting }) => {
+    const { createGrpcTransport } = await import("../binding/grpc/client.js");
+    const secure = isSecure(address) ? (tls ?? true) : undefined;
+    return adapter && createGrpcTransport({ ...setting, address, adapter, tls: secure });
   },
-});
+};
 
 const platform: Platform = {
-  transports: (versions) => [...webTransports(versions), grpcTransport(versions)],
+  transports: (versions) => transportsFor(nodeBindings, versions),
   cardCache: createCardCache(),
   network({ connectTimeoutMs, tls, namedBy, cardUrl, allowPrivate }: NetworkOptions) {
     const redirectPolicy = clientPolicy({ allowPrivate, cardHost: URL.parse(cardUrl ?? "")?.hostname });

@@ -47,7 +47,7 @@ export const defaultClientLimits: ClientLimits = {
 export type Interceptor = (next: Caller) => Caller;
 
 export interface ClientOptions {
-  /** Bindings in the order of preference, as cards name them: `GRPC`, `JSONRPC`, `HTTP+JSON`. A newer version goes before a preferred binding. Default: the card's order. */
+  /** Bindings in the order of preference, `JSONRPC`, `GRPC`, `HTTP+JSON`, `CONNECT`, or the URI of another one. A newer version goes before a preferred binding. Default: the card's order. */
   readonly prefer?: readonly string[] | undefined;
   /** Versions of the protocol that may be spoken; with the newest alone an agent that has but older ones is not called. Cards of every version are read. Default: every version that there is. */
   readonly versions?: readonly VersionName[] | undefined;
@@ -66,7 +66,7 @@ export interface ClientOptions {
   /** `false`: nothing is tried again. */
   readonly retry?: RetryOptions | false | undefined;
   readonly interceptors?: readonly Interceptor[] | undefined;
-  /** Further bindings, under the URI that cards call them by. One of ours is replaced by another of its name. */
+  /** Further bindings, under the URI that cards call them by. One under the name of a built-in binding replaces it. */
   readonly transports?: readonly TransportFactory[] | undefined;
   /** Hears how the agent is reached, first and whenever that changes. */
   readonly onConnection?: ((connection: Connection) => void) | undefined;

@@ -1,12 +1,9 @@
 import type { AddressPolicy } from "../binding/fetch/address-policy.js";
 import type { ClientTls } from "../binding/fetch/client-tls.js";
-import { createHttpJsonTransport } from "../binding/http-json/client.js";
-import { createJsonRpcTransport } from "../binding/json-rpc/client.js";
 import type { Transport } from "../binding/transport.js";
-import { bindingTable } from "../card/mounts.js";
-import type { Binding } from "../protocol/context.js";
+import { type Binding, bindings } from "../protocol/bindings.js";
 import type { Fetch } from "../protocol/fetch.js";
-import type { GrpcAdapter, Version } from "../version/codec.js";
+import type { Version } from "../version/codec.js";
 import type { KnownVersions } from "./versions.js";
 
 /** Where an interface is, and in which version it is spoken to. */
@@ -33,9 +30,9 @@ export interface TransportSetting {
   readonly policy: AddressPolicy | undefined;
 }
 
-/** A binding that a client knows: one of ours, or a user's own under the URI that cards call it by. */
+/** A binding that a client knows: a built-in one, or your own under the URI that cards call it by. */
 export interface TransportFactory {
-  /** As cards name the binding. */
+  /** `JSONRPC`, `GRPC`, `HTTP+JSON`, `CONNECT`, or the URI that cards have for another binding. */
   readonly binding: string;
   /** Versions that it can speak. Default: any. */
   readonly versions?: readonly string[] | undefined;
@@ -43,60 +40,29 @@ export interface TransportFactory {
   create(address: InterfaceAddress, setting: TransportSetting): Transport | Promise<Transport>;
 }
 
-/** The bindings that need nothing but `fetch`, in the versions that have them. */
-export function webTransports(versions: KnownVersions): readonly TransportFactory[] {
-  return [
-    {
-      ...named(versions, "json-rpc"),
-      create: async ({ url, version, isGuess }, setting) => {
-        const adapter = await adapterOf(versions, version, ({ jsonRpc }) => jsonRpc);
-        return createJsonRpcTransport({ ...setting, url, adapter, isGuess });
+/** The client end of a binding, for one interface. `undefined` when the version lacks the binding. */
+export type ClientBinding = (
+  version: Version,
+  address: InterfaceAddress,
+  setting: TransportSetting,
+) => Transport | Promise<Transport | undefined> | undefined;
+
+/** The client ends of all bindings, one for each row of the table in `protocol/bindings.ts`. */
+export type ClientBindings = Readonly<Record<Binding, ClientBinding>>;
+
+/** All bindings, in the versions that have them. */
+export function transportsFor(ends: ClientBindings, versions: KnownVersions): readonly TransportFactory[] {
+  return bindings.map(({ name, adapter }) => {
+    const having = versions.entries.filter(({ adapters, calledIn }) => adapters.includes(adapter) || calledIn?.[name]);
+    return {
+      binding: name,
+      versions: having.map((entry) => entry.name),
+      async create(address, setting) {
+        const spoken = having.find((entry) => entry.name === address.version)?.calledIn?.[name] ?? address.version;
+        const transport = await ends[name](await versions.load(spoken), address, setting);
+        if (transport === undefined) throw new TypeError(`version ${spoken} lacks the binding ${name}`);
+        return transport;
       },
-    },
-    {
-      ...named(versions, "http-json"),
-      create: async ({ url, version }, setting) =>
-        createHttpJsonTransport({
-          ...setting,
-          url,
-          adapter: await adapterOf(versions, version, ({ httpJson }) => httpJson),
-        }),
-    },
-    {
-      ...named(versions, "connect"),
-      create: async ({ url, version }, setting) => {
-        const [{ createConnectTransport }, adapter] = await Promise.all([
-          import("../binding/connect/client.js"),
-          adapterOf(versions, version, ({ grpc }) => grpc),
-        ]);
-        return createConnectTransport({ ...setting, url, adapter });
-      },
-    },
-  ];
-}
-
-/** A binding as cards name it, and the versions that have it. */
-export function named(
-  { entries }: KnownVersions,
-  binding: Binding,
-): Required<Pick<TransportFactory, "binding" | "versions">> {
-  const having = entries.filter(({ bindings, calledIn }) => bindings.includes(binding) || calledIn?.[binding]);
-  return { binding: bindingTable[binding].wire, versions: having.map(({ name }) => name) };
-}
-
-/** How gRPC looks at an agent of a version, which may have it in the form of another one. */
-export function grpcAdapterOf(versions: KnownVersions, version: string): Promise<GrpcAdapter> {
-  const entry = versions.entries.find(({ name }) => name === version);
-  return adapterOf(versions, entry?.calledIn?.grpc ?? version, ({ grpc }) => grpc);
-}
-
-/** How a version looks over a binding. */
-async function adapterOf<F>(
-  versions: KnownVersions,
-  wanted: string,
-  pick: (version: Version) => F | undefined,
-): Promise<F> {
-  const adapter = pick(await versions.load(wanted));
-  if (adapter === undefined) throw new TypeError(`version ${wanted} lacks the binding`);
-  return adapter;
+    };
+  });
 }

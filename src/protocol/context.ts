@@ -1,5 +1,4 @@
-/** The three protocol bindings, and the two browser forms of gRPC (spec 5, 9 to 11). */
-export type Binding = "json-rpc" | "http-json" | "grpc" | "connect";
+import type { Binding } from "./bindings.js";
 
 /** Where a call came in: by a binding, or from a caller in the same process. */
 export type CallOrigin = Binding | "in-process";

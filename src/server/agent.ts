@@ -15,6 +15,7 @@ import { processSignals } from "../signals/in-process.js";
 import { memoryPushStore } from "../store/memory/push-store.js";
 import { memoryTaskStore } from "../store/memory/task-store.js";
 import { anonymous } from "./admission.js";
+import { isMountable } from "./bindings.js";
 import {
   type Backend,
   bindingsOf,
@@ -68,7 +69,7 @@ export interface MountedAgent extends InProcessAgent, HostedAgent {
  * a `CardError` for a card that contradicts itself.
  */
 export async function createAgent(options: AgentOptions): Promise<MountedAgent> {
-  const bindings = bindingsOf(options).filter((binding) => binding !== "grpc");
+  const bindings = bindingsOf(options).filter(isMountable);
   const origin = options.publicUrl === undefined ? "http://localhost" : new URL(options.publicUrl).origin;
   const agent = await composeAgent({ ...options, bindings }, () => ({ origin }));
   const close = async (drainMs = 10_000): Promise<void> => {

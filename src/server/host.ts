@@ -10,7 +10,7 @@ import type { Clock } from "../core/ports.js";
 import type { RequestHandler } from "../core/request-handler.js";
 import { within } from "../protocol/async/pause.js";
 import { systemClock } from "../protocol/async/system-clock.js";
-import type { Binding } from "../protocol/context.js";
+import { type Binding, bindingNames, bindings, unknownBinding } from "../protocol/bindings.js";
 import { type Logger, silentLogger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Version } from "../version/codec.js";
@@ -63,11 +63,13 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
   dispose(): Promise<void>;
 }
 
-const defaultBindings: readonly Binding[] = ["json-rpc", "grpc", "http-json"];
+const defaultBindings = bindings.filter(({ isCore }) => isCore).map(({ name }) => name);
 
-/** The bindings that options name, or those that are served when they name none. */
-export function bindingsOf({ bindings }: Pick<HostOptions, "bindings">): readonly Binding[] {
-  return bindings ?? defaultBindings;
+/** The bindings that options name, by default the protocol's own. Throws a `TypeError` for a name that is none. */
+export function bindingsOf({ bindings: named = defaultBindings }: Pick<HostOptions, "bindings">): readonly Binding[] {
+  const unknown = named.find((name) => !bindingNames.includes(name));
+  if (unknown !== undefined) throw new TypeError(`bindings: ${unknownBinding(unknown)}`);
+  return named;
 }
 
 /** Puts door, bindings and card before whatever answers. */
@@ -77,13 +79,13 @@ export async function composeAround<H extends RequestHandler>(
 ): Promise<ComposedAgent<H>> {
   const { clock = systemClock, logger = silentLogger, authenticate } = options;
   const limits = resolveLimits(options.limits);
+  const bindings = bindingsOf(options);
   const { served, strict = false, fileBytes } = versionSettings(options);
   const [newest, ...others] = await Promise.all(
     versionEntries(served).map((entry) => entry.load({ limits, fileBytes })),
   );
   if (newest === undefined) throw new TypeError("no version is served");
   const versions = [newest, ...others] as const;
-  const bindings = bindingsOf(options);
   const backend = await build({ versions, limits, clock, logger });
   const { handler, card, extensions } = backend;
   const isChoice = typeof extensions === "function";

@@ -4,7 +4,7 @@ import type { CardOptions } from "../card/options.js";
 import type { TrustProxy } from "../card/proxy.js";
 import type { Agent } from "../core/agent.js";
 import type { Clock, PushStore, Signals, Store } from "../core/ports.js";
-import type { Binding } from "../protocol/context.js";
+import type { Binding } from "../protocol/bindings.js";
 import type { Logger } from "../protocol/logger.js";
 import type { PushAllow } from "../push/policy.js";
 import type { FileBytes } from "../version/options.js";
@@ -14,7 +14,7 @@ import type { Limits } from "./limits.js";
 
 /** How an agent is reached and guarded, whatever answers its calls. */
 export interface HostOptions {
-  /** Bindings to mount, in the order of preference that the card shows. Default: JSON-RPC, gRPC, HTTP+JSON. Connect and gRPC-Web answer in any case; named here the card lists them too. */
+  /** Bindings to mount, in the order of preference that the card shows. Default: `"JSONRPC"`, `"GRPC"`, `"HTTP+JSON"`. Connect and gRPC-Web answer in any case; with `"CONNECT"` here the card lists them too. Another name is a `TypeError`. */
   readonly bindings?: readonly Binding[] | undefined;
   /** Says who is asking. Default: nobody is asked, and all callers share the same tasks. */
   readonly authenticate?: Authenticate | undefined;

@@ -7,6 +7,7 @@ import type { CallHead } from "../binding/service.js";
 import type { Listening } from "../card/urls.js";
 import { noop } from "../protocol/async/noop.js";
 import { composeAgent, type HostedAgent, hostTasks } from "./agent.js";
+import { engineOf } from "./bindings.js";
 import { createFallback } from "./fallback.js";
 import type { ComposedAgent, InProcessAgent } from "./host.js";
 import { createHostGuard, guardedEndpoint, type HostGuard } from "./host-guard.js";
@@ -118,25 +119,18 @@ async function listen(
   const { limits, logger, service, versions, bindings } = agent;
   const base = { host, tls, limits };
   try {
-    const adapters = bindings.includes("grpc") ? versions.flatMap((version) => version.grpc ?? []) : [];
-    if (adapters.length === 0) {
+    const refuse = guard && ((caller: Pick<CallHead, "header">) => guard.grpc(caller)?.error);
+    const engine = await engineOf(bindings, { versions, service, limits, logger, refuse });
+    if (engine === undefined) {
       return { main: await createListener({ ...base, port, http }), grpc: undefined, setServing: noop };
     }
-    // What is not mounted is not loaded.
-    const [{ createGrpcServer }, { createGrpcEngine }] = await Promise.all([
-      import("../binding/grpc/server.js"),
-      import("../binding/grpc/listener.js"),
-    ]);
-    const { bodyTimeoutMs, streamsPerConnection } = limits;
-    const grpc = createGrpcServer({ adapters, service, bodyTimeoutMs, streamsPerConnection });
-    const setServing = (serving: boolean): void => grpc.setServing(serving);
-    const refuse = guard && ((caller: Pick<CallHead, "header">) => guard.grpc(caller)?.error);
+    const setServing = (serving: boolean): void => engine.setServing(serving);
     if (grpcPort === undefined) {
-      const http2 = await createGrpcEngine({ grpc, http, limits, logger, refuse });
+      const http2 = await engine.connect(http);
       return { main: await createListener({ ...base, port, http, http2 }), grpc: undefined, setServing };
     }
     const main = await createListener({ ...base, port, http });
-    const http2 = await createGrpcEngine({ grpc, limits, logger, refuse });
+    const http2 = await engine.connect(undefined);
     return { main, grpc: await createListener({ ...base, port: grpcPort, http2 }), setServing };
   } catch (error) {
     await agent.dispose();

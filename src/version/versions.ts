@@ -1,4 +1,4 @@
-import type { Binding } from "../protocol/context.js";
+import type { AdapterKind, Binding } from "../protocol/bindings.js";
 import { defaultValidationLimits } from "../protocol/validation-limits.js";
 import type { Version } from "./codec.js";
 import type { VersionOptions } from "./options.js";
@@ -9,35 +9,36 @@ export type VersionName = "1.0" | "0.3" | "0.2" | "0.1";
 /** One row of the table of versions. The code of a version is loaded when somebody speaks it. */
 export interface VersionEntry {
   readonly name: VersionName;
-  readonly bindings: readonly Binding[];
+  /** What the version looks like over; bindings that share an adapter come with it. */
+  readonly adapters: readonly AdapterKind[];
   /** Bindings that agents of this version may have in the form of another version, in which a client calls them. */
   readonly calledIn?: { readonly [B in Binding]?: VersionName } | undefined;
   load(options?: VersionOptions): Promise<Version>;
 }
 
-const all: readonly Binding[] = ["json-rpc", "http-json", "grpc", "connect"];
+const all: VersionEntry["adapters"] = ["jsonRpc", "httpJson", "grpc"];
 
 /** Every version that there is, the newest first. */
 export const versionTable: readonly VersionEntry[] = [
   {
     name: "1.0",
-    bindings: all,
+    adapters: all,
     load: async ({ limits = defaultValidationLimits } = {}) => (await import("./v1.0/v1.js")).createV1(limits),
   },
   {
     name: "0.3",
-    bindings: all,
+    adapters: all,
     load: async (options = {}) => (await import("./v0.3/v03.js")).createV03(options),
   },
   {
     name: "0.2",
-    bindings: ["json-rpc"],
-    calledIn: { grpc: "0.3" },
+    adapters: ["jsonRpc"],
+    calledIn: { GRPC: "0.3" },
     load: async (options = {}) => (await import("./v0.2/v02.js")).createV02(options),
   },
   {
     name: "0.1",
-    bindings: ["json-rpc"],
+    adapters: ["jsonRpc"],
     load: async (options = {}) => (await import("./v0.1/v01.js")).createV01(options),
   },
 ];

@@ -23,8 +23,8 @@ async function agent(answer: Answer) {
   });
   const served = await serveHttp(server);
   const clients = {
-    "json-rpc": createJsonRpcTransport({ url: `${served.url}/rpc`, adapter: rpcAdapter, ...limits }),
-    "http-json": createHttpJsonTransport({ url: `${served.url}/api/`, adapter: httpAdapter, ...limits }),
+    JSONRPC: createJsonRpcTransport({ url: `${served.url}/rpc`, adapter: rpcAdapter, ...limits }),
+    "HTTP+JSON": createHttpJsonTransport({ url: `${served.url}/api/`, adapter: httpAdapter, ...limits }),
   };
   return Object.assign(served, { calls, clients });
 }
@@ -50,7 +50,7 @@ describe("an answer over json-rpc", () => {
     { what: "status 201", answer: whole(201, { id: 1, result: task }) },
   ])("with $what is read", async ({ answer }) => {
     await using served = await agent(answer);
-    expect(await served.clients["json-rpc"].getTask(getTask, {})).toMatchObject({ id: "t" });
+    expect(await served.clients["JSONRPC"].getTask(getTask, {})).toMatchObject({ id: "t" });
   });
 
   const error = { code: -32001, message: "gone" };
@@ -80,7 +80,7 @@ describe("an answer over json-rpc", () => {
     { what: "too much", answer: whole(200, { id: 1, result: "x".repeat(20_000) }), code: "contentTooLarge" },
   ])("with $what is $code", async ({ what: _, answer, ...wanted }) => {
     await using served = await agent(answer);
-    await expect(served.clients["json-rpc"].getTask(getTask, {})).rejects.toMatchObject(wanted);
+    await expect(served.clients["JSONRPC"].getTask(getTask, {})).rejects.toMatchObject(wanted);
   });
 });
 
@@ -89,7 +89,7 @@ describe("an answer over http-json", () => {
     const remove = validRequest("deleteTaskPushNotificationConfig");
     for (const status of body === "" ? [200, 204] : [200]) {
       await using served = await agent(whole(status, body));
-      const empty = await served.clients["http-json"].deleteTaskPushNotificationConfig({ ...remove, id: "c" }, {});
+      const empty = await served.clients["HTTP+JSON"].deleteTaskPushNotificationConfig({ ...remove, id: "c" }, {});
       expect(empty).toEqual({ $typeName: "google.protobuf.Empty" });
     }
   });
@@ -102,7 +102,7 @@ describe("an answer over http-json", () => {
     { status: 200, body: "", code: "invalidAgentResponse" },
   ])("of $status $body is $code", async ({ status, body, code }) => {
     await using served = await agent(whole(status, body));
-    await expect(served.clients["http-json"].getTask(getTask, {})).rejects.toMatchObject({ code });
+    await expect(served.clients["HTTP+JSON"].getTask(getTask, {})).rejects.toMatchObject({ code });
   });
 
   it("is limited also where it does not say its length", async () => {
@@ -110,18 +110,18 @@ describe("an answer over http-json", () => {
       for (let piece = 0; piece < 20; piece++) res.write(" ".repeat(1_000));
       res.end("{}");
     });
-    await expect(served.clients["http-json"].getTask(getTask, {})).rejects.toMatchObject({ code: "contentTooLarge" });
+    await expect(served.clients["HTTP+JSON"].getTask(getTask, {})).rejects.toMatchObject({ code: "contentTooLarge" });
   });
 
   it("puts the tenant and the ids into the path", async () => {
     await using served = await agent(whole(200, task));
-    await served.clients["http-json"].getTask({ ...getTask, historyLength: 2 }, {});
+    await served.clients["HTTP+JSON"].getTask({ ...getTask, historyLength: 2 }, {});
     expect(served.calls).toEqual(["GET /api/n%C3%B8rth%2Fx/tasks/a%2Fb%3Acancel%3F%C3%A9?historyLength=2"]);
   });
 
   it("is not asked for without an id", async () => {
     await using served = await agent(whole(200, task));
-    const call = served.clients["http-json"].getTask({ ...getTask, id: "" }, {});
+    const call = served.clients["HTTP+JSON"].getTask({ ...getTask, id: "" }, {});
     await expect(call).rejects.toMatchObject({ code: "invalidParams", violations: [{ field: "id" }] });
     expect(served.calls).toEqual([]);
   });
@@ -142,7 +142,7 @@ describe("a subscription over http-json", () => {
     ["that there is no such task", noTask],
   ])("that GET answers with %s is opened by POST, and the next one by POST at once", async (_, get) => {
     await using served = await agent(byVerb({ GET: get, POST: event }));
-    const opened = () => itemsOf(served.clients["http-json"].subscribeToTask(subscribe, {}));
+    const opened = () => itemsOf(served.clients["HTTP+JSON"].subscribeToTask(subscribe, {}));
     expect(await opened()).toHaveLength(1);
     expect(await opened()).toHaveLength(1);
     expect(served.calls).toEqual([...both, both[1]]);
@@ -152,7 +152,7 @@ describe("a subscription over http-json", () => {
     let isThere = true;
     const answer: Answer = (req, res) => (isThere ? event : noTask)(req, res);
     await using served = await agent(byVerb({ [verb]: answer }));
-    const opened = () => itemsOf(served.clients["http-json"].subscribeToTask(subscribe, {}));
+    const opened = () => itemsOf(served.clients["HTTP+JSON"].subscribeToTask(subscribe, {}));
     await opened();
     isThere = false;
     served.calls.length = 0;
@@ -174,7 +174,7 @@ describe("a subscription over http-json", () => {
     { get: whole(400, ""), post: event, code: "invalidParams", calls: both.slice(0, 1) },
   ])("fails with $code after $calls", async ({ get, post, code, calls }) => {
     await using served = await agent(byVerb({ GET: get, POST: post }));
-    const read = itemsOf(served.clients["http-json"].subscribeToTask(subscribe, {}));
+    const read = itemsOf(served.clients["HTTP+JSON"].subscribeToTask(subscribe, {}));
     await expect(read).rejects.toMatchObject({ code });
     expect(served.calls).toEqual(calls);
   });
@@ -182,7 +182,7 @@ describe("a subscription over http-json", () => {
 
 describe.each(httpBindings)("a stream over %s", (binding) => {
   const wrap = (payload: object): string =>
-    JSON.stringify(binding === "json-rpc" ? { jsonrpc: "2.0", id: 1, result: payload } : payload);
+    JSON.stringify(binding === "JSONRPC" ? { jsonrpc: "2.0", id: 1, result: payload } : payload);
   const one = wrap({ task });
   const folded = one.replace(",", ",\ndata: ");
 

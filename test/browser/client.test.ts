@@ -3,7 +3,7 @@ import { A2AError, type Agent, artifact, reply, type Server, serve } from "trivi
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium, startChromium } from "./chromium.js";
 import { type Relay, startRelay } from "./relay.js";
-import { connectBinding, type Scenario } from "./scenarios.js";
+import type { Scenario } from "./scenarios.js";
 import { type Site, startSite } from "./site.js";
 
 let site: Site;
@@ -36,7 +36,7 @@ beforeAll(async () => {
     card: { name: "Counter", description: "Counts, shouts and refuses", version: "1.0.0" },
     port: 0,
     drainMs: 0,
-    bindings: ["json-rpc", "http-json", "grpc", "connect"],
+    bindings: ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"],
     cors: { origins: [site.origin] },
     authenticate({ header }) {
       if (header("authorization") === undefined) return { owner: header("x-api-key") ?? "anybody" };
@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium).each(["inPage", "inWorker"])("the client of a brow
   it.each([
     ["jsonRpc", "JSONRPC"],
     ["httpJson", "HTTP+JSON"],
-    ["connect", connectBinding],
+    ["connect", "CONNECT"],
     ["grpcWeb", "GRPC"],
   ] as const)("reads the card of another origin, sends and streams: %s", async (scenario, binding) => {
     expect(await run(place, scenario)).toEqual({ card: "Counter", binding, sent: "SHOUT", streamed: numbers(5) });

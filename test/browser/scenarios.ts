@@ -9,8 +9,6 @@ export interface Target {
   readonly ask: string;
 }
 
-export const connectBinding = "urn:trivium:binding:connect:v1";
-
 const textOf = ({ response }: StreamItem): string => {
   const { case: kind, value } = response.payload;
   const part = kind === "artifactUpdate" ? value.artifact?.parts[0] : undefined;
@@ -44,7 +42,7 @@ async function codeOf(work: () => Promise<unknown>): Promise<unknown> {
 export const scenarios = {
   jsonRpc: (target) => sendAndStream(target, { prefer: ["JSONRPC"] }),
   httpJson: (target) => sendAndStream(target, { prefer: ["HTTP+JSON"] }),
-  connect: (target) => sendAndStream(target, { prefer: [connectBinding] }),
+  connect: (target) => sendAndStream(target, { prefer: ["CONNECT"] }),
   grpcWeb: (target) => sendAndStream(target, { prefer: ["GRPC"] }),
 
   /** Has the connection broken in the middle of a stream. */

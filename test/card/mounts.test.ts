@@ -7,7 +7,7 @@ import { v1 } from "../../src/version/v1.0/v1.js";
 const oldest: Version = { ...v1, name: "0.1", httpJson: undefined, grpc: undefined };
 
 it("lists each version with the bindings that it has, in the order asked for", () => {
-  expect(mountsOf(["grpc", "json-rpc", "http-json"], [v1, oldest])).toEqual([
+  expect(mountsOf(["GRPC", "JSONRPC", "HTTP+JSON"], [v1, oldest])).toEqual([
     { binding: "GRPC", version: "1.0", path: "" },
     { binding: "JSONRPC", version: "1.0", path: "/json-rpc" },
     { binding: "HTTP+JSON", version: "1.0", path: "/http-json" },
@@ -17,7 +17,7 @@ it("lists each version with the bindings that it has, in the order asked for", (
 
 it("reaches HTTP bindings at a path below the base, and gRPC at a host and a port", () => {
   const location = { base: "https://port.example/agent", grpc: "port.example:443" };
-  const mounted = mountedAt(mountsOf(["json-rpc", "grpc", "connect"], [v1]), location);
+  const mounted = mountedAt(mountsOf(["JSONRPC", "GRPC", "CONNECT"], [v1]), location);
   expect(mounted.map(({ url }) => url)).toEqual([
     "https://port.example/agent/json-rpc",
     "port.example:443",

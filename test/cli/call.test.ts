@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type Agent, artifact, reply, type Server, serve } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callBindings } from "../../src/cli/target.js";
+import { bindingNames, bindings } from "../../src/protocol/bindings.js";
 import { shell, startTrivium, trivium } from "../support/command.js";
 
 const known = "urn:example:known";
@@ -35,9 +35,9 @@ beforeAll(async () => {
     drainMs: 0,
   });
   places = {
-    "json-rpc": `${server.url}/json-rpc`,
-    "http-json": `${server.url}/http-json`,
-    grpc: `127.0.0.1:${server.grpcPort}`,
+    JSONRPC: `${server.url}/json-rpc`,
+    "HTTP+JSON": `${server.url}/http-json`,
+    GRPC: `127.0.0.1:${server.grpcPort}`,
   };
 });
 
@@ -48,7 +48,7 @@ let lastId = 0;
 const sendOf = (text: string): string =>
   JSON.stringify({ message: { messageId: `m${++lastId}`, role: "ROLE_USER", parts: [{ text }] } });
 
-describe.each(callBindings)("trivium call over %s", (binding) => {
+describe.each(bindings.filter(({ isCore }) => isCore).map(({ name }) => name))("trivium call over %s", (binding) => {
   const call = (operation: string, json: string, ...flags: string[]) =>
     trivium(["call", places[binding] ?? "", operation, json, ...flags]);
 
@@ -114,7 +114,7 @@ describe("trivium call", () => {
     }
   });
 
-  it.each(["json-rpc", "http-json"])("goes on behind an event over %s", async (binding) => {
+  it.each(["JSONRPC", "HTTP+JSON"])("goes on behind an event over %s", async (binding) => {
     const { stdout } = await trivium(["call", places[binding] ?? "", "SendStreamingMessage", sendOf("hello"), "--ids"]);
     const lines = stdout.trimEnd().split("\n");
     const [first, second] = lines.map((line) => JSON.parse(line) as { id: string; event: { task: { id: string } } });
@@ -151,8 +151,8 @@ describe("trivium call", () => {
   });
 
   it.each([
-    ["http-json", `HTTP+JSON 1.0 at`],
-    ["grpc", `GRPC 1.0 at`],
+    ["HTTP+JSON", `HTTP+JSON 1.0 at`],
+    ["GRPC", `GRPC 1.0 at`],
   ])("uses no other binding than %s when that is asked for", async (binding, used) => {
     const args = ["call", server.url, "ListTasks", "--verbose", "--binding", binding];
     const { code, stderr } = await trivium(args);
@@ -161,17 +161,40 @@ describe("trivium call", () => {
     expect(stderr).toContain(`passed over JSONRPC 1.0 at ${server.url}/json-rpc: not asked for\n`);
   });
 
+  it.each([
+    ["http+json", "HTTP+JSON"],
+    ["Grpc", "GRPC"],
+    ["connect", "CONNECT"],
+  ])("takes the name of a binding in any case: %s", async (written, binding) => {
+    const card = { name: "Broad", description: "Lists every binding", version: "1" };
+    await using broad = await serve({ card, agent, port: 0, bindings: bindingNames, drainMs: 0 });
+    const { code, stderr } = await trivium(["call", broad.url, "ListTasks", "--verbose", "--binding", written]);
+    expect({ code, used: /^using .* at/m.exec(stderr)?.[0] }).toEqual({ code: 0, used: `using ${binding} 1.0 at` });
+  });
+
+  it("calls an interface of Connect by its URL", async () => {
+    const args = ["call", `${server.url}/`, "SendMessage", sendOf("token"), "--bearer", "t0", "--binding", "CONNECT"];
+    const { stdout } = await trivium(args);
+    expect(JSON.parse(stdout)).toMatchObject({ message: { parts: [{ text: "Bearer t0" }] } });
+  });
+
+  it.each(["json-rpc", "http-json", "REST"])("lists the bindings for a name that is none: %s", async (written) => {
+    const { code, stderr } = await trivium(["call", server.url, "ListTasks", "--binding", written]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`'${written}' is invalid. The bindings are JSONRPC, GRPC, HTTP+JSON, CONNECT.`);
+  });
+
   it("says so when the card does not list the binding that is asked for", async () => {
     const card = { name: "Plain", description: "HTTP alone", version: "1" };
-    await using plain = await serve({ card, agent, port: 0, bindings: ["json-rpc"], drainMs: 0 });
-    expect(await trivium(["call", plain.url, "ListTasks", "--binding", "grpc"])).toEqual({
+    await using plain = await serve({ card, agent, port: 0, bindings: ["JSONRPC"], drainMs: 0 });
+    expect(await trivium(["call", plain.url, "ListTasks", "--binding", "GRPC"])).toEqual({
       code: 1,
       stdout: "",
       stderr: "unavailable: the card lists no interface of GRPC, only JSONRPC\n",
     });
   });
 
-  it.each(["json-rpc", "http-json", "grpc"])("sends a bearer token to an interface of %s", async (binding) => {
+  it.each(["JSONRPC", "HTTP+JSON", "GRPC"])("sends a bearer token to an interface of %s", async (binding) => {
     const { stdout } = await trivium(["call", places[binding] ?? "", "SendMessage", sendOf("token"), "--bearer", "t0"]);
     expect(JSON.parse(stdout)).toMatchObject({ message: { parts: [{ text: "Bearer t0" }] } });
   });

@@ -12,7 +12,7 @@ beforeAll(async () => {
     card: { name: "Behind", description: "Repeats", version: "1.0.0" },
     port: 0,
     drainMs: 0,
-    bindings: ["json-rpc"],
+    bindings: ["JSONRPC"],
     versions: ["0.3"],
     authenticate(caller) {
       tokens.push(caller.header("authorization"));
@@ -62,7 +62,7 @@ describe("trivium gateway", () => {
       expect(started.greeting).toBe(
         `gateway at ${started.url} for ${behind.url}, which is spoken to over JSONRPC 0.3 at ${behind.url}/json-rpc\n`,
       );
-      const { code, stdout } = await trivium(["call", started.url, "SendMessage", message, "--binding", "grpc"]);
+      const { code, stdout } = await trivium(["call", started.url, "SendMessage", message, "--binding", "GRPC"]);
       expect(code).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject({ task: { artifacts: [{ parts: [{ text: "ahoy" }] }] } });
       expect(await started.stop(signal)).toBe(0);

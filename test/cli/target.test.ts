@@ -1,26 +1,28 @@
 import { describe, expect, it } from "vitest";
-import { type CallBinding, targetOf } from "../../src/cli/target.js";
+import { targetOf } from "../../src/cli/target.js";
+import type { Binding } from "../../src/protocol/bindings.js";
 
-const agents: readonly (readonly [address: string, wanted: CallBinding | undefined])[] = [
+const agents: readonly (readonly [address: string, wanted: Binding | undefined])[] = [
   ["http://localhost:80", undefined],
-  ["https://agent.example", "http-json"],
-  ["http://[::1]:8080", "json-rpc"],
-  ["http://agent.example", "grpc"],
+  ["https://agent.example", "HTTP+JSON"],
+  ["http://[::1]:8080", "JSONRPC"],
+  ["http://agent.example", "GRPC"],
   ["https://agent.example/.well-known/agent-card.json", undefined],
-  ["https://agent.example/agents/7/card.json?x=1", "grpc"],
+  ["https://agent.example/agents/7/card.json?x=1", "GRPC"],
 ];
 
-const interfaces: readonly (readonly [address: string, wanted: CallBinding | undefined, binding: CallBinding])[] = [
-  ["http://agent.example/", undefined, "json-rpc"],
-  ["http://agent.example/a2a", undefined, "json-rpc"],
-  ["http://agent.example/a2a", "http-json", "http-json"],
-  ["http://agent.example/a2a", "grpc", "grpc"],
-  ["http://agent.example?x=1", undefined, "json-rpc"],
-  ["http://agent.example/base/json-rpc", undefined, "json-rpc"],
-  ["http://agent.example/http-json/", undefined, "http-json"],
-  ["127.0.0.1:41241", undefined, "grpc"],
-  ["[::1]:41241", undefined, "grpc"],
-  ["grpcs://agent.example:443", undefined, "grpc"],
+const interfaces: readonly (readonly [address: string, wanted: Binding | undefined, binding: Binding])[] = [
+  ["http://agent.example/", undefined, "JSONRPC"],
+  ["http://agent.example/a2a", undefined, "JSONRPC"],
+  ["http://agent.example/a2a", "HTTP+JSON", "HTTP+JSON"],
+  ["http://agent.example/a2a", "GRPC", "GRPC"],
+  ["http://agent.example/a2a", "CONNECT", "CONNECT"],
+  ["http://agent.example?x=1", undefined, "JSONRPC"],
+  ["http://agent.example/base/json-rpc", undefined, "JSONRPC"],
+  ["http://agent.example/http-json/", undefined, "HTTP+JSON"],
+  ["127.0.0.1:41241", undefined, "GRPC"],
+  ["[::1]:41241", undefined, "GRPC"],
+  ["grpcs://agent.example:443", undefined, "GRPC"],
 ];
 
 describe("the target of a call", () => {
@@ -39,7 +41,7 @@ describe("the target of a call", () => {
     },
   );
 
-  it.each(["json-rpc", "http-json"] as const)("of %s has to be a URL", (binding) => {
+  it.each(["JSONRPC", "HTTP+JSON", "CONNECT"] as const)("of %s has to be a URL", (binding) => {
     expect(() => targetOf("127.0.0.1:41241", binding)).toThrow(`${binding} needs an http(s) URL`);
   });
 });

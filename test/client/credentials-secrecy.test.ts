@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { CredentialOptions } from "../../src/auth/options.js";
 import type { Connection } from "../../src/client/connection.js";
 import { Client } from "../../src/client/node.js";
+import { bindingRow } from "../../src/protocol/bindings.js";
 import { apiKey, http } from "../auth/sources.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 import { cardServer } from "./support/card-server.js";
@@ -87,12 +88,12 @@ describe("a secret", () => {
     ["HTTP+JSON", "http://10.0.0.7"],
     ["GRPC", "agent.example:50051"],
     ["GRPC", "http://agent.example:50051"],
-    ["urn:trivium:binding:connect:v1", "http://127.0.0.1.example"],
+    ["CONNECT", "http://127.0.0.1.example"],
   ];
   it.each(places2)("does not go out in plain text: %s at %s", async (binding, url) => {
     const called: string[] = [];
     await using client = await Client.connect(
-      secured([{ protocolBinding: binding, protocolVersion: "1.0", url }], http("bearer")),
+      secured([{ protocolBinding: bindingRow(binding).wire, protocolVersion: "1.0", url }], http("bearer")),
       {
         credentials: { s: secret },
         grpcTls: false,

@@ -70,7 +70,7 @@ describe("an interface that the card does not list", () => {
     await using agent = await countingAgent({ versions: ["1.0", "0.2"] });
     const newest = { binding: "JSONRPC", versions: ["0.2"] };
     const asked: (string | null)[] = [];
-    const without = ["HTTP+JSON", "GRPC", "urn:trivium:binding:connect:v1"];
+    const without = ["HTTP+JSON", "GRPC", "CONNECT"];
     const none = () => Promise.reject(new Error("is not called"));
     await using own = await Client.connect(agent.url, { ...uncached, versions: ["0.2"] });
     const transports = without.map((binding) => ({ binding, versions: [], create: none }));
@@ -110,7 +110,7 @@ describe("an interface that the card does not list", () => {
 
 describe("an address of gRPC that is given as a URL", () => {
   it("stands in the card as it is, for every version that has gRPC, and can be called", async () => {
-    await using first = await countingAgent({ bindings: ["grpc"] });
+    await using first = await countingAgent({ bindings: ["GRPC"] });
     const publicGrpc = `http://127.0.0.1:${first.port}`;
     await using agent = await countingAgent({ publicGrpc });
     const { text } = await rawCall(`${agent.url}/.well-known/agent-card.json`, { method: "GET" });

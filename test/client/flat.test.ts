@@ -20,7 +20,7 @@ const bindings = {
   JSONRPC: { serve: httpAgent, path: "/json-rpc", events: 100_000 },
   "HTTP+JSON": { serve: httpAgent, path: "/http-json", events: 20_000 },
   GRPC: { serve: grpcAgent, path: "", events: 20_000 },
-  "urn:trivium:binding:connect:v1": { serve: connectAgent, path: "", events: 20_000 },
+  CONNECT: { serve: connectAgent, path: "", events: 20_000 },
 };
 
 interface Source {

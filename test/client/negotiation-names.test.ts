@@ -75,7 +75,7 @@ describe("an agent whose card of 0.2 lists gRPC", () => {
   });
 
   it("is called over gRPC by the service of 0.3, when that is preferred", async () => {
-    await using agent = await countingAgent({ versions: ["0.3"], bindings: ["grpc"] });
+    await using agent = await countingAgent({ versions: ["0.3"], bindings: ["GRPC"] });
     await using client = await Client.connect(card(agent), { ...near, prefer: ["GRPC"] });
     expect(await client.send("go")).toMatchObject({ status: { state: TaskState.COMPLETED } });
     const items = await itemsOf(client.stream("go"));

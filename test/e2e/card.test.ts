@@ -17,7 +17,7 @@ const extendedCard = requestOf("getExtendedAgentCard");
 const known = { authenticate: () => ({ owner: "me", level: "gold" }), agent };
 
 it("the card tells of every binding where it really is, in the order of preference, and nothing that is off", async () => {
-  await using served = await startAgent("json-rpc", { card, agent });
+  await using served = await startAgent("JSONRPC", { card, agent });
   const { status, headers, text } = await getCard(served.server.url);
   const { port, url } = served.server;
   expect(status).toBe(200);
@@ -46,7 +46,7 @@ it("the card tells of every binding where it really is, in the order of preferen
 });
 
 it("the card lists what was mounted, in that order", async () => {
-  await using served = await startAgent("http-json", { card, agent, bindings: ["http-json", "json-rpc"] });
+  await using served = await startAgent("HTTP+JSON", { card, agent, bindings: ["HTTP+JSON", "JSONRPC"] });
   const { text } = await getCard(served.server.url, { "A2A-Version": "0.3" });
   const { url, preferredTransport, additionalInterfaces } = JSON.parse(text);
   expect([url, preferredTransport]).toEqual([`${served.server.url}/json-rpc`, "JSONRPC"]);
@@ -63,7 +63,7 @@ const memberOf = { "1.0": "supportedInterfaces", "0.3": "additionalInterfaces", 
 it.each(Object.entries(memberOf))(
   "a reader that says version %s gets its own card, at both paths",
   async (version, member) => {
-    await using served = await startAgent("json-rpc", { card, agent });
+    await using served = await startAgent("JSONRPC", { card, agent });
     const headers = { "A2A-Version": version };
     const paths = [cardPath, "/.well-known/agent.json"];
     const [one, other] = await Promise.all(
@@ -79,14 +79,14 @@ it.each(Object.entries(memberOf))(
 );
 
 it("a card for one audience is the pure card of its version", async () => {
-  await using served = await startAgent("json-rpc", { card: { ...card, audience: "1.0" }, agent });
+  await using served = await startAgent("JSONRPC", { card: { ...card, audience: "1.0" }, agent });
   const { text, headers } = await getCard(served.server.url);
   expect(JSON.parse(text)).not.toHaveProperty("preferredTransport");
   expect(headers.vary).toBe("A2A-Version");
 });
 
 it("an agent that serves one version has one card for everybody", async () => {
-  await using served = await startAgent("json-rpc", { card, agent, versions: ["1.0"] });
+  await using served = await startAgent("JSONRPC", { card, agent, versions: ["1.0"] });
   const { text, headers } = await getCard(served.server.url);
   expect(JSON.parse(text)).not.toHaveProperty("url");
   expect(headers.vary).toBeUndefined();
@@ -95,7 +95,7 @@ it("an agent that serves one version has one card for everybody", async () => {
 });
 
 it("the card may be kept, and one that is still good is not sent again", async () => {
-  await using served = await startAgent("json-rpc", { card, agent });
+  await using served = await startAgent("JSONRPC", { card, agent });
   const { headers } = await getCard(served.server.url);
   expect(headers["cache-control"]).toMatch(/max-age=\d+/);
   expect(headers["last-modified"]).toBeDefined();
@@ -109,12 +109,12 @@ it("the card is served to anybody, also where calls have to say who is asking", 
   const authenticate = () => {
     throw new Error("nobody");
   };
-  await using served = await startAgent("json-rpc", { card, agent, authenticate });
+  await using served = await startAgent("JSONRPC", { card, agent, authenticate });
   expect((await getCard(served.server.url)).status).toBe(200);
 });
 
 it("calls over TLS work like any others, and the card says https", async () => {
-  await using served = await startAgent("json-rpc", { card, agent, tls: localTls });
+  await using served = await startAgent("JSONRPC", { card, agent, tls: localTls });
   const { url, port } = served.server;
   expect(url).toBe(`https://127.0.0.1:${port}`);
   const urls = served.server.card.supportedInterfaces.map((each) => each.url);
@@ -142,7 +142,7 @@ function postOverTls(url: string, body: string): Promise<string> {
 }
 
 it("an extended card is kept by no cache that others share", async () => {
-  await using served = await startAgent("http-json", { ...known, card: { ...card, extended: {} } });
+  await using served = await startAgent("HTTP+JSON", { ...known, card: { ...card, extended: {} } });
   const { status, headers } = await rawCall(`${served.server.url}/http-json/extendedAgentCard`, { method: "GET" });
   expect([status, headers["cache-control"]]).toEqual([200, "no-store"]);
 });

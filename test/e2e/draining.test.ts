@@ -11,7 +11,7 @@ import { heard } from "../support/wires.js";
 // A server that closes: what runs goes on, what is new is refused. That it is refused depends on no version, so that one
 // older wire of each kind is enough.
 
-const drained = ["json-rpc", "http-json", "grpc", "connect", "in-process", "json-rpc 0.3", "grpc 0.3"] as const;
+const drained = ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT", "in-process", "JSONRPC 0.3", "GRPC 0.3"] as const;
 
 overEach(drained, (start) => {
   it("turns and their streams end in peace, and new work is refused meanwhile", async () => {
@@ -120,7 +120,7 @@ it("a mounted agent lets its streams end in peace as well, and gives the last on
 it("over HTTP connections are told to go, the refusal says when to come again, and /readyz says 503 while /healthz is well", async () => {
   const gate = Promise.withResolvers<void>();
   const at = Promise.withResolvers<void>();
-  const served = await startAgent("json-rpc", {
+  const served = await startAgent("JSONRPC", {
     drainMs: 30_000,
     async *agent() {
       at.resolve();

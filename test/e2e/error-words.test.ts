@@ -21,7 +21,7 @@ const codes = Object.keys(words) as readonly Worded[];
 
 // A client of 0.1 knows two errors by their whole text, of which one is spelt in another way; it asks by methods of 0.3 too.
 function wholeText(wire: Wire, code: Worded): string | undefined {
-  if (!wire.startsWith("json-rpc")) return undefined;
+  if (!wire.startsWith("JSONRPC")) return undefined;
   const { version } = wireRow(wire);
   if (version === "0.1" && code === "taskNotCancelable") return "Task not cancelable";
   return version !== "1.0" && code === "taskNotFound" ? words.taskNotFound : undefined;

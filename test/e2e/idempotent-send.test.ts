@@ -78,8 +78,8 @@ it("a message may come again over every other binding, and at another server of 
   const store = memoryTaskStore();
   let asked = 0;
   const agent = async () => reply(`answer ${++asked}`);
-  await using here = await startAgent("json-rpc", { agent, store });
-  await using there = await startAgent("json-rpc", { agent, store });
+  await using here = await startAgent("JSONRPC", { agent, store });
+  await using there = await startAgent("JSONRPC", { agent, store });
   const request = say("x", { metadata: { b: { d: 1, c: [true, "x"] }, a: null } });
   const answers = await Promise.all(
     [here, there].flatMap((served) =>
@@ -91,7 +91,7 @@ it("a message may come again over every other binding, and at another server of 
 });
 
 it("the card lists the extension, which nobody is required to use, and the answer says that it was activated", async () => {
-  await using served = await startAgent("json-rpc", { agent: async () => reply("pong") });
+  await using served = await startAgent("JSONRPC", { agent: async () => reply("pong") });
   const { capabilities } = served.server.card;
   expect(capabilities?.extensions).toMatchObject([{ uri: idempotentSendExtension, required: false }, {}]);
   const response = await fetch(`${served.server.url}/http-json/message:send`, {

@@ -89,7 +89,7 @@ describe.each(Object.keys(stores))("on the store: %s", (name) => {
     );
   });
 
-  overEach(["http-json"], (start) => {
+  overEach(["HTTP+JSON"], (start) => {
     it.skipIf(name === "PostgreSQL" && !hasPostgres)(
       "a page token with a fraction of a millisecond is a place like any other",
       async () => {

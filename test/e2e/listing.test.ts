@@ -153,7 +153,7 @@ overEach(wiresThat("list tasks"), (start, wire) => {
   it("a page of no size is refused where it must have been meant, and is none that was asked for in protobuf", async () => {
     await using served = await start({ agent });
     const listed = served.client.listTasks(requestOf("listTasks", { pageSize: 0 }), {});
-    if (["grpc", "connect", "grpc-web"].includes(wire)) expect((await listed).pageSize).toBe(50);
+    if (["GRPC", "CONNECT", "grpc-web"].includes(wire)) expect((await listed).pageSize).toBe(50);
     else expect(await errorOf(listed)).toMatchObject({ code: "invalidParams", violations: [{ field: "pageSize" }] });
   });
 

@@ -122,8 +122,8 @@ const rpc = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: sent };
 
 describe("on the wire", () => {
   it.each([
-    ["json-rpc", "/json-rpc", rpc],
-    ["http-json", "/http-json/message:send", sent],
+    ["JSONRPC", "/json-rpc", rpc],
+    ["HTTP+JSON", "/http-json/message:send", sent],
   ] as const)(
     "%s takes the version from the query, the header before it, whatever case their names have",
     async (wire, path, body) => {
@@ -138,8 +138,8 @@ describe("on the wire", () => {
   );
 
   it.each([
-    ["json-rpc", "/json-rpc", rpc],
-    ["http-json", "/http-json/message:send", sent],
+    ["JSONRPC", "/json-rpc", rpc],
+    ["HTTP+JSON", "/http-json/message:send", sent],
   ] as const)("%s says in its answer which extensions were activated", async (wire, path, body) => {
     await using served = await startAgent(wire, { agent, card: cardWith([{ uri }, { uri: other }]) });
     const post = (headers = {}) => postJson(served.server.url + path, body, headers);
@@ -150,7 +150,7 @@ describe("on the wire", () => {
   });
 
   it("gRPC says it in its metadata", async () => {
-    await using served = await startAgent("grpc", { agent, card: cardWith([{ uri }, { uri: other }]) });
+    await using served = await startAgent("GRPC", { agent, card: cardWith([{ uri }, { uri: other }]) });
     using session = rawSession(served.server.port);
     const list = (headers = {}) => session.call("ListTasks", frame(new Uint8Array(0)), headers);
     expect((await list({ "a2a-extensions": `${uri},urn:none` })).headers["a2a-extensions"]).toBe(uri);
@@ -158,7 +158,7 @@ describe("on the wire", () => {
   });
 
   it("an event stream says it too", async () => {
-    await using served = await startAgent("http-json", { agent, card: cardWith([{ uri }]) });
+    await using served = await startAgent("HTTP+JSON", { agent, card: cardWith([{ uri }]) });
     const { headers, text } = await rawCall(`${served.server.url}/http-json/message:stream`, {
       headers: { "content-type": "application/json", "a2a-extensions": uri },
       body: JSON.stringify(sent),

@@ -28,7 +28,7 @@ overEach(wiresThat("activate extensions"), (start, wire) => {
     expect(items.map(idIn)).not.toContain(undefined);
     const status = items[1]?.response.payload;
     expect(status?.case === "statusUpdate" && status.value.metadata).toMatchObject({ by: "agent" });
-    if (wire === "json-rpc" || wire === "http-json") expect(items.map(idIn)).toEqual(items.map(({ id }) => id));
+    if (wire === "JSONRPC" || wire === "HTTP+JSON") expect(items.map(idIn)).toEqual(items.map(({ id }) => id));
   });
 
   it("events are without it for whoever reads the same task at the same time and has not said so", async () => {
@@ -91,7 +91,7 @@ overEach(wiresThat("activate extensions"), (start, wire) => {
 it("a card lists the extension, unless its agent does not stream", async () => {
   const card = { name: "Unary", description: "Does not stream", version: "1", capabilities: { streaming: false } };
   const uris = async (options: object) => {
-    await using served = await startAgent("json-rpc", { agent: threeEvents, ...options });
+    await using served = await startAgent("JSONRPC", { agent: threeEvents, ...options });
     return served.server.card.capabilities?.extensions.map(({ uri }) => uri);
   };
   expect(await uris({})).toContain(resumeExtension);
@@ -101,7 +101,7 @@ it("a card lists the extension, unless its agent does not stream", async () => {
 it("an author who lists the extension as required is heard", async () => {
   const extensions = [{ uri: resumeExtension, required: true }];
   const card = { name: "Strict", description: "Wants ids", version: "1", extensions };
-  await using served = await startAgent("grpc", { agent: threeEvents, card });
+  await using served = await startAgent("GRPC", { agent: threeEvents, card });
   await expect(itemsOf(served.bare.sendStreamingMessage(say("x"), {}))).rejects.toMatchObject({
     code: "extensionSupportRequired",
   });

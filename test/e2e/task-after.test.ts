@@ -117,7 +117,7 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
       },
     });
     // JSON-RPC has one error for content that is not accepted and for a body that is not read.
-    const isNamed = code === "unsupportedMediaType" && wireRow(served.wire).binding === "json-rpc";
+    const isNamed = code === "unsupportedMediaType" && wireRow(served.wire).binding === "JSONRPC";
     const told = isNamed ? "contentTypeNotSupported" : code;
     for (const call of [served.client.sendMessage(say("go"), {}), served.client.sendStreamingMessage(say("go"), {})]) {
       expect(await errorOf(call)).toMatchObject(

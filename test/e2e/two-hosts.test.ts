@@ -14,7 +14,7 @@ const card = { name: "Tested", description: "Does what the test says", version: 
 const agent = async () => reply("hi");
 
 beforeAll(async () => {
-  served = await startAgent("json-rpc", { agent, allowedHosts: ["a.example"] });
+  served = await startAgent("JSONRPC", { agent, allowedHosts: ["a.example"] });
   port = Number(new URL(served.server.url).port);
 });
 afterAll(() => served[Symbol.asyncDispose]());

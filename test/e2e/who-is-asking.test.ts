@@ -215,10 +215,10 @@ const asText = ({ code, message, metadata, violations, retryAfterMs }: A2AError)
   JSON.stringify({ code, message, metadata, violations, retryAfterMs });
 
 describe("over HTTP", () => {
-  it.each(["json-rpc", "http-json/message:send"])(
+  it.each(["JSONRPC", "http-json/message:send"])(
     "401 comes with the challenge, before the body is read: %s",
     async (path) => {
-      const { served } = await guarded((options) => startAgent("json-rpc", options));
+      const { served } = await guarded((options) => startAgent("JSONRPC", options));
       await using _ = served;
       const { status, headers } = await postJson(`${served.server.url}/${path}`, "{ no JSON at all");
       expect([status, headers["www-authenticate"]]).toEqual([401, 'Bearer realm="x"']);
@@ -232,7 +232,7 @@ describe("over HTTP", () => {
   );
 
   it("an answer about somebody else's task is that about one that never was, byte for byte", async () => {
-    const { served } = await guarded((options) => startAgent("http-json", options));
+    const { served } = await guarded((options) => startAgent("HTTP+JSON", options));
     await using _ = served;
     const { id } = taskOf(await served.client.sendMessage(say("done"), as("alice")));
     const missing = id.replace(/.{4}$/, "0000");

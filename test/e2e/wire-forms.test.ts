@@ -49,7 +49,7 @@ const time = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z
 
 describe("JSON", () => {
   it("a task has lowerCamelCase members, words of the schema, UTC times in milliseconds, and no kind", async () => {
-    await using served = await startAgent("json-rpc", { agent });
+    await using served = await startAgent("JSONRPC", { agent });
     const { result } = JSON.parse((await rpc(served, "SendMessage", params("go"))).text);
     expect(Object.keys(result)).toEqual(["task"]);
     expect(result.task).toMatchObject({
@@ -62,7 +62,7 @@ describe("JSON", () => {
   });
 
   it("required members of a list are there when they are empty; artifacts and history are not there at all", async () => {
-    await using served = await startAgent("json-rpc", { agent });
+    await using served = await startAgent("JSONRPC", { agent });
     const empty = JSON.parse((await rpc(served, "ListTasks", {})).text).result;
     expect(empty).toEqual({ tasks: [], nextPageToken: "", pageSize: 50, totalSize: 0 });
     await rpc(served, "SendMessage", params("go"));
@@ -78,7 +78,7 @@ describe("JSON", () => {
   });
 
   it("history is left out when none is asked for", async () => {
-    await using served = await startAgent("json-rpc", { agent });
+    await using served = await startAgent("JSONRPC", { agent });
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
     const got = JSON.parse((await rpc(served, "GetTask", { id, historyLength: 0 })).text).result;
     expect(got).not.toHaveProperty("history");
@@ -86,7 +86,7 @@ describe("JSON", () => {
   });
 
   it("members that nobody knows are ignored, on every level", async () => {
-    await using served = await startAgent("json-rpc", { agent });
+    await using served = await startAgent("JSONRPC", { agent });
     const { message } = params("reply");
     const odd = { extra: 1, message: { ...message, extra: {}, parts: [{ text: "reply", extra: [] }] } };
     expect(JSON.parse((await rpc(served, "SendMessage", odd)).text).result).toHaveProperty("message");
@@ -98,7 +98,7 @@ describe("JSON-RPC", () => {
   it.each(["a", 7, null])(
     "an answer has the id of its request, and exactly one of result and error: %j",
     async (id) => {
-      await using served = await startAgent("json-rpc", { agent });
+      await using served = await startAgent("JSONRPC", { agent });
       const good = await rpc(served, "SendMessage", params("reply"), id);
       expect(good.headers["content-type"]).toBe("application/json");
       expect(JSON.parse(good.text)).toEqual({ jsonrpc: "2.0", id, result: { message: expect.any(Object) } });
@@ -109,7 +109,7 @@ describe("JSON-RPC", () => {
   );
 
   it("a stream is made of whole responses, each with the id of the request and one member in its result", async () => {
-    await using served = await startAgent("json-rpc", { agent });
+    await using served = await startAgent("JSONRPC", { agent });
     const { status, headers, text } = await rpc(served, "SendStreamingMessage", params("go"));
     expect([status, headers["content-type"]]).toEqual([200, "text/event-stream"]);
     const events = eventsIn(text) as { readonly result: object }[];
@@ -123,7 +123,7 @@ describe("JSON-RPC", () => {
   });
 
   it("an error has its code, a message, and typed details that name the reason", async () => {
-    await using served = await startAgent("json-rpc", { agent });
+    await using served = await startAgent("JSONRPC", { agent });
     const { error } = JSON.parse((await rpc(served, "GetTask", { id: "none" })).text);
     expect(error).toEqual({
       code: -32001,
@@ -145,7 +145,7 @@ describe("JSON-RPC", () => {
   });
 
   it("the result of a delete is an empty object", async () => {
-    await using served = await startAgent("json-rpc", { agent: async () => completed(), push: { allow: "loopback" } });
+    await using served = await startAgent("JSONRPC", { agent: async () => completed(), push: { allow: "loopback" } });
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
     const { result } = JSON.parse(
       (await rpc(served, "DeleteTaskPushNotificationConfig", { taskId: id, id: "x" })).text,
@@ -156,14 +156,14 @@ describe("JSON-RPC", () => {
 
 describe("HTTP+JSON", () => {
   it("an answer is the bare object, in A2A's own media type", async () => {
-    await using served = await startAgent("http-json", { agent });
+    await using served = await startAgent("HTTP+JSON", { agent });
     const { status, headers, text } = await http(served, "POST /message:send", params("reply"));
     expect([status, headers["content-type"]]).toEqual([200, "application/a2a+json"]);
     expect(Object.keys(JSON.parse(text))).toEqual(["message"]);
   });
 
   it("a stream is made of bare events", async () => {
-    await using served = await startAgent("http-json", { agent });
+    await using served = await startAgent("HTTP+JSON", { agent });
     const { headers, text } = await http(served, "POST /message:stream", params("go"));
     expect(headers["content-type"]).toBe("text/event-stream");
     expect(eventsIn(text).map((event) => Object.keys(event).join())).toEqual([
@@ -175,7 +175,7 @@ describe("HTTP+JSON", () => {
   });
 
   it("an error is one object with code, status, message and typed details", async () => {
-    await using served = await startAgent("http-json", { agent });
+    await using served = await startAgent("HTTP+JSON", { agent });
     const { status, headers, text } = await http(served, "GET /tasks/none");
     expect([status, headers["content-type"]]).toEqual([404, "application/json"]);
     expect(JSON.parse(text)).toEqual({
@@ -196,7 +196,7 @@ describe("HTTP+JSON", () => {
   });
 
   it("every route is there, with a tenant before it as well", async () => {
-    await using served = await startAgent("http-json", { agent, tenants: ["north"], push: { allow: "loopback" } });
+    await using served = await startAgent("HTTP+JSON", { agent, tenants: ["north"], push: { allow: "loopback" } });
     for (const tenant of ["", "/north"]) {
       const body = await http(served, `POST ${tenant}/message:send`, params("go"));
       const { id } = JSON.parse(body.text).task;
@@ -217,7 +217,7 @@ describe("HTTP+JSON", () => {
   });
 
   it("the card shows no patch number of the protocol", async () => {
-    await using served = await startAgent("http-json", { agent });
+    await using served = await startAgent("HTTP+JSON", { agent });
     const versions = served.server.card.supportedInterfaces.map(({ protocolVersion }) => protocolVersion);
     expect(versions).toEqual(["1.0", "1.0", "1.0", "0.3", "0.3", "0.3"]);
     expect((await served.client.listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);

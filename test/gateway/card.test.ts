@@ -97,13 +97,13 @@ describe("the card of a gateway", () => {
     const authenticate = () => ({ owner: "ada" });
     await using anonymous = await startScene({ behind: { card, authenticate } });
     expect(anonymous.gateway.card.capabilities?.extendedAgentCard).toBe(false);
-    const nobody = (await anonymous.over("json-rpc")).operations;
+    const nobody = (await anonymous.over("JSONRPC")).operations;
     const refused = await errorOf(nobody.getExtendedAgentCard(requestOf("getExtendedAgentCard"), {}));
     expect(refused.code).toBe("unsupportedOperation");
 
     await using scene = await startScene({ behind: { card, authenticate }, gateway: { forward: ["authorization"] } });
     expect(scene.gateway.card.capabilities?.extendedAgentCard).toBe(true);
-    for (const binding of ["json-rpc", "http-json", "grpc"] as const) {
+    for (const binding of ["JSONRPC", "HTTP+JSON", "GRPC"] as const) {
       const { operations } = await scene.over(binding);
       const extended = await operations.getExtendedAgentCard(requestOf("getExtendedAgentCard"), {});
       expect(extended.name).toBe("Behind and more");
@@ -178,7 +178,7 @@ describe("the card behind a gateway", () => {
     await using scene = await startScene({
       gateway: { upstream: place.url, clock, refreshMs: 0, client: { retry: false } },
     });
-    const { operations } = await scene.over("json-rpc");
+    const { operations } = await scene.over("JSONRPC");
     await operations.sendMessage(say("echo before"), {});
     expect(clock.pending()).toEqual([]);
     await one.behind.close();

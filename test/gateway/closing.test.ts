@@ -24,7 +24,7 @@ describe("a gateway that closes", () => {
       },
     });
     await using scene = await startScene({ gateway: { upstream: behind.url, drainMs: 20_000 } });
-    const { operations } = await scene.over("http-json");
+    const { operations } = await scene.over("HTTP+JSON");
     const stream = await opened(operations.sendStreamingMessage(say("go"), {}));
     const unary = operations.sendMessage(say("go"), {});
     await second.promise;
@@ -76,7 +76,7 @@ describe("a gateway", () => {
 
   it("has the limits of a server of its own", async () => {
     await using scene = await startScene({ gateway: { limits: { contentMaxBytes: 1000, jsonBodyMaxBytes: 1500 } } });
-    const { operations } = await scene.over("json-rpc");
+    const { operations } = await scene.over("JSONRPC");
     const error = await errorOf(operations.sendMessage(say(`echo ${"x".repeat(2000)}`), {}));
     expect(error.code).toBe("contentTooLarge");
     await expect(gateway({ upstream: scene.behind.url, port: 0, limits: { nothing: 1 } as object })).rejects.toThrow(
@@ -97,7 +97,7 @@ describe("a gateway", () => {
     const limits = { pollMs: 5 };
     await using scene = await startScene({ gateway: { upstream: behind.url, client: { limits } } });
     expect(scene.gateway.card.capabilities?.streaming).toBe(true);
-    const { operations } = await scene.over("json-rpc");
+    const { operations } = await scene.over("JSONRPC");
     const lines = await linesOf(operations.sendStreamingMessage(say("chunks"), {}));
     expect([lines[0]?.slice(0, 4), lines.at(-1)]).toEqual(["task", expect.stringMatching(/^(status|task) COMPLETED$/)]);
   });

@@ -15,12 +15,12 @@ const listed = "urn:example:listed";
 
 /** The ends of bindings alone: they show what is on the wire. */
 const bareEnds: readonly [name: string, open: (scene: Scene) => Transport][] = [
-  ["json-rpc", ({ gateway }) => createJsonRpcTransport({ url: `${gateway.url}/json-rpc`, adapter: rpcAdapter })],
-  ["http-json", ({ gateway }) => createHttpJsonTransport({ url: `${gateway.url}/http-json`, adapter: httpAdapter })],
-  ["grpc", ({ gateway }) => createGrpcTransport({ address: `127.0.0.1:${gateway.grpcPort}`, adapter })],
+  ["JSONRPC", ({ gateway }) => createJsonRpcTransport({ url: `${gateway.url}/json-rpc`, adapter: rpcAdapter })],
+  ["HTTP+JSON", ({ gateway }) => createHttpJsonTransport({ url: `${gateway.url}/http-json`, adapter: httpAdapter })],
+  ["GRPC", ({ gateway }) => createGrpcTransport({ address: `127.0.0.1:${gateway.grpcPort}`, adapter })],
 ];
 
-describe.each(["json-rpc", "http-json", "grpc"] as const)("in front of %s", (spoken) => {
+describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spoken) => {
   it.each(bareEnds)(
     "events carry their ids in their metadata over %s when that is activated, and else not",
     async (_, open) => {
@@ -65,7 +65,7 @@ describe.each(["json-rpc", "http-json", "grpc"] as const)("in front of %s", (spo
     const extensions = [{ uri: listed, description: "of its own", required: true }];
     const card = { name: "Behind", description: "Strict", version: "1", extensions };
     await using scene = await startScene({ behind: { bindings: [spoken], card } });
-    const { operations } = await scene.over("http-json");
+    const { operations } = await scene.over("HTTP+JSON");
     const refused = await errorOf(operations.sendMessage(say("echo hi"), {}));
     expect(refused).toMatchObject({ code: "extensionSupportRequired", metadata: { uri: listed } });
     const taken = await operations.sendMessage(say("echo hi"), { extensions: [listed] });
@@ -81,7 +81,7 @@ describe.each(["json-rpc", "http-json", "grpc"] as const)("in front of %s", (spo
       },
       behind: { bindings: [spoken] },
     });
-    const { operations } = await scene.over("json-rpc");
+    const { operations } = await scene.over("JSONRPC");
     const request = say("go", { messageId: "only-once" });
     const extensions = [idempotentSendExtension];
     const [one, other] = [

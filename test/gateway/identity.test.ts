@@ -28,7 +28,7 @@ function doorman() {
   return { shown, authenticate };
 }
 
-describe.each(["json-rpc", "http-json", "grpc"] as const)("in front of %s", (spoken) => {
+describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spoken) => {
   describe.each(bindings)("a caller over %s", (binding) => {
     it("shows the agent nothing of itself unless that is configured", async () => {
       const { shown, authenticate } = doorman();
@@ -70,7 +70,7 @@ describe.each(["json-rpc", "http-json", "grpc"] as const)("in front of %s", (spo
       const error = await errorOf(operations.getTask(anyTask, {}));
       expect(error).toMatchObject({ code, message });
       // gRPC has no place for it.
-      if (spoken !== "grpc" && binding !== "grpc") expect(error.challenge).toBe(challenge);
+      if (spoken !== "GRPC" && binding !== "GRPC") expect(error.challenge).toBe(challenge);
     });
   });
 });
@@ -79,8 +79,8 @@ describe("a gateway", () => {
   it("keeps the tasks of callers apart when the agent judges them", async () => {
     const { authenticate } = doorman();
     await using scene = await startScene({ behind: { authenticate }, gateway: { forward: ["authorization"] } });
-    const ada = await scene.over("grpc", { headers: { authorization: "Bearer ada" } });
-    const bob = await scene.over("json-rpc", { headers: { authorization: "Bearer bob" } });
+    const ada = await scene.over("GRPC", { headers: { authorization: "Bearer ada" } });
+    const bob = await scene.over("JSONRPC", { headers: { authorization: "Bearer bob" } });
     const { id } = taskOf(await ada.operations.sendMessage(say("echo mine"), {}));
     expect(stateOf(await ada.operations.getTask(requestOf("getTask", { id }), {}))).toBe("COMPLETED");
     expect((await errorOf(bob.operations.getTask(requestOf("getTask", { id }), {}))).code).toBe("taskNotFound");
@@ -90,7 +90,7 @@ describe("a gateway", () => {
     const { shown, authenticate } = doorman();
     const credentials = () => ({ headers: { authorization: "Bearer gateway" } });
     await using scene = await startScene({ behind: { authenticate }, gateway: { client: { credentials } } });
-    const { operations } = await scene.over("json-rpc", { headers: secrets });
+    const { operations } = await scene.over("JSONRPC", { headers: secrets });
     shown.length = 0;
     await errorOf(operations.getTask(anyTask, {}));
     expect(shown).toEqual([{ authorization: "Bearer gateway" }]);
@@ -102,9 +102,9 @@ describe("a gateway", () => {
       return { owner: "ada" };
     };
     await using scene = await startScene({ gateway: { authenticate } });
-    const stranger = await scene.over("http-json");
+    const stranger = await scene.over("HTTP+JSON");
     expect(await errorOf(stranger.operations.getTask(anyTask, {}))).toMatchObject({ message: "who is it" });
-    const ada = await scene.over("http-json", { headers: { authorization: "Bearer ada" } });
+    const ada = await scene.over("HTTP+JSON", { headers: { authorization: "Bearer ada" } });
     expect((await errorOf(ada.operations.getTask(anyTask, {}))).code).toBe("taskNotFound");
   });
 
@@ -125,7 +125,7 @@ describe("a gateway", () => {
 
   it("keeps the tenants of its own callers to itself", async () => {
     await using scene = await startScene({ gateway: { authenticate: () => ({ owner: "ada", tenant: "acme" }) } });
-    const { operations } = await scene.over("http-json");
+    const { operations } = await scene.over("HTTP+JSON");
     const { id } = taskOf(await operations.sendMessage(say("echo hi", { tenant: "acme" }), {}));
     const read = await operations.getTask(requestOf("getTask", { id, tenant: "acme" }), {});
     expect(stateOf(read)).toBe("COMPLETED");

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { A2AError } from "trivium";
 import { afterEach, describe, expect, it } from "vitest";
+import { bindingRow } from "../../src/protocol/bindings.js";
 import { AgentCardSchema, TaskState } from "../../src/protocol/model.js";
 import { serviceOf, statusItem } from "../support/echo-service.js";
 import { type HttpAgent, httpAgent } from "../support/http-agent.js";
@@ -15,7 +16,7 @@ afterEach(async () => {
 });
 
 /** An agent whose subscriptions never end, and whose task `"slow"` is never found; it tells when one is begun, and when it is left. */
-async function endless(binding: "json-rpc" | "http-json") {
+async function endless(binding: "JSONRPC" | "HTTP+JSON") {
   const begun = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();
   const untilLeft = async (signal: AbortSignal): Promise<void> => {
@@ -35,16 +36,16 @@ async function endless(binding: "json-rpc" | "http-json") {
       },
     }),
   );
-  const protocolBinding = binding === "json-rpc" ? "JSONRPC" : "HTTP+JSON";
+  const { wire: protocolBinding, path } = bindingRow(binding);
   const card = create(AgentCardSchema, {
     name: "Endless",
     capabilities: { streaming: true },
-    supportedInterfaces: [{ url: `${behind.url}/${binding}`, protocolBinding, protocolVersion: "1.0" }],
+    supportedInterfaces: [{ url: behind.url + path, protocolBinding, protocolVersion: "1.0" }],
   });
   return { card, begun: begun.promise, left: left.promise };
 }
 
-describe.each(["json-rpc", "http-json"] as const)("in front of %s", (spoken) => {
+describe.each(["JSONRPC", "HTTP+JSON"] as const)("in front of %s", (spoken) => {
   it.each(bindings)("a caller over %s who leaves a stream ends the call of the agent", async (binding) => {
     const agent = await endless(spoken);
     scene = await startScene({ gateway: { upstream: agent.card } });

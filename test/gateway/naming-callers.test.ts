@@ -12,7 +12,7 @@ let scene: Scene | undefined;
 afterEach(() => scene?.[Symbol.asyncDispose]());
 
 async function inFrontOf(version: VersionName): Promise<Scene> {
-  scene = await startScene({ behind: { bindings: ["json-rpc"], versions: [version] } });
+  scene = await startScene({ behind: { bindings: ["JSONRPC"], versions: [version] } });
   // The two oldest look alike until the first message.
   await call(scene, "tasks/send", { id: "first", message: told("echo first") });
   return scene;
@@ -81,7 +81,7 @@ describe.each(versions)("a caller who names its tasks, in front of an agent in v
 
   it("goes on with a task of other callers, by the id of the agent", async () => {
     const at = await inFrontOf(behind);
-    const { operations } = await at.over("grpc");
+    const { operations } = await at.over("GRPC");
     const made = taskOf(await operations.sendMessage(say("ask berth"), {}));
     expect(stateOf(made)).toBe("INPUT_REQUIRED");
     const answered = await call(at, "tasks/send", { id: made.id, message: told("south") });

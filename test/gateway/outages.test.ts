@@ -28,7 +28,7 @@ describe("a gateway", () => {
 
   it("says that its agent is away and no more, and calls it again when it is back", async () => {
     await using scene = await startScene({ gateway: { client: impatient } });
-    const { operations } = await scene.over("json-rpc");
+    const { operations } = await scene.over("JSONRPC");
     const { port } = scene.behind;
     expect((await errorOf(operations.getTask(nowhere, {}))).code).toBe("taskNotFound");
     await scene.behind.close();
@@ -48,7 +48,7 @@ describe("a gateway", () => {
   });
 
   it("goes on with a stream that breaks on its way from the agent, wherever that is", async () => {
-    const only = { bindings: ["http-json"], versions: ["1.0"] } as const;
+    const only = { bindings: ["HTTP+JSON"], versions: ["1.0"] } as const;
     await using behind = await serve({ card, agent: scripted, port: 0, drainMs: 0, ...only });
     let cuts = 0;
     for (let after = 500; after < 2500; after += 200) {
@@ -56,7 +56,7 @@ describe("a gateway", () => {
       const schedule = [{ kind: "pass" }, cut("response", after, "reset"), { kind: "pass" }] as const;
       await using proxy = await createFaultProxy({ target: { port: behind.port }, schedule });
       await using scene = await startScene({ gateway: { upstream: proxy.url() } });
-      const { operations } = await scene.over("json-rpc");
+      const { operations } = await scene.over("JSONRPC");
       const extensions = [idempotentSendExtension];
       const lines = await linesOf(operations.sendStreamingMessage(say("chunks"), { extensions }));
       expect(lines).toEqual([
@@ -73,10 +73,10 @@ describe("a gateway", () => {
   });
 
   it("ends its own call when the caller leaves, and the task goes on", async () => {
-    await using behind = await serve({ card, agent: scripted, port: 0, drainMs: 0, bindings: ["grpc"] });
+    await using behind = await serve({ card, agent: scripted, port: 0, drainMs: 0, bindings: ["GRPC"] });
     await using proxy = await createFaultProxy({ target: { port: behind.port } });
     await using scene = await startScene({ gateway: { upstream: behind.url } });
-    const { operations } = await scene.over("http-json");
+    const { operations } = await scene.over("HTTP+JSON");
     const { first, iterator } = await opened(operations.sendStreamingMessage(say("wait"), {}));
     const { id } = taskOf(first.response);
     await iterator.return?.();
@@ -100,7 +100,7 @@ describe("a gateway", () => {
         },
       },
     });
-    const { operations } = await scene.over("grpc");
+    const { operations } = await scene.over("GRPC");
     const error = await errorOf(operations.listTasks(requestOf("listTasks"), {}));
     expect(error).toBeInstanceOf(A2AError);
     expect([error.code, error.message.includes("secret")]).toEqual(["internalError", false]);

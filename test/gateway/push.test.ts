@@ -20,11 +20,11 @@ afterEach(async () => {
 });
 
 async function start(behind: VersionName, served: readonly VersionName[] = versions): Promise<Scene> {
-  const bindings = ["json-rpc"] as const;
+  const bindings = ["JSONRPC"] as const;
   const push = { allow: "loopback" } as const;
   scene = await startScene({ behind: { bindings, versions: [behind], push }, gateway: { versions: served } });
   // The two oldest look alike until the first message.
-  await (await scene.over("json-rpc", { version: served[0] ?? behind })).send("echo hello");
+  await (await scene.over("JSONRPC", { version: served[0] ?? behind })).send("echo hello");
   return scene;
 }
 
@@ -38,7 +38,7 @@ describe.each(pairs)("a caller in version $caller, in front of an agent in versi
 
   it(`${isAlike ? "is told by the agent's own webhook calls" : "cannot register a webhook"}`, async () => {
     hook = await webhook();
-    const { operations } = await (await start(behind)).over("json-rpc", { version: caller });
+    const { operations } = await (await start(behind)).over("JSONRPC", { version: caller });
     const send = operations.sendMessage(say("echo hi", { configuration: inlineConfig(hook.url) }), {});
     if (!isAlike) {
       expect((await errorOf(send)).code).toBe("pushNotificationNotSupported");
@@ -79,7 +79,7 @@ describe("the card of a gateway", () => {
   it("offers none where the agent has none", async () => {
     await using quiet = await startScene({ behind: { versions: ["1.0"] }, gateway: { versions: ["1.0"] } });
     expect(await pushesOf(quiet.gateway.url)).toBe(false);
-    const { operations } = await quiet.over("grpc");
+    const { operations } = await quiet.over("GRPC");
     const { id } = taskOf(await operations.sendMessage(say("echo x"), {}));
     const config = requestOf("createTaskPushNotificationConfig", { taskId: id, url: "http://127.0.0.1:1/" });
     expect((await errorOf(operations.createTaskPushNotificationConfig(config, {}))).code).toBe(
@@ -89,7 +89,7 @@ describe("the card of a gateway", () => {
 
   it("keeps configurations at the agent, where its callers list and delete them", async () => {
     hook = await webhook();
-    const { operations } = await (await start("1.0")).over("json-rpc");
+    const { operations } = await (await start("1.0")).over("JSONRPC");
     const configuration = { returnImmediately: true };
     const task = taskOf(await operations.sendMessage(say("wait", { configuration }), {}));
     const made = await operations.createTaskPushNotificationConfig(

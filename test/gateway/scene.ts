@@ -16,14 +16,14 @@ import {
   type Turn,
   working,
 } from "trivium";
-import { bindingTable } from "../../src/card/mounts.js";
 import { Client } from "../../src/client/node.js";
+import { bindingRow } from "../../src/protocol/bindings.js";
 import type { VersionName } from "../../src/version/versions.js";
 import { type LogLine, recordingLogger } from "../support/recording-logger.js";
 import { textIn } from "../support/say.js";
 
 /** The bindings that an agent can be mounted on. */
-export const bindings = ["json-rpc", "http-json", "grpc", "connect"] as const satisfies readonly Binding[];
+export const bindings = ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"] as const satisfies readonly Binding[];
 
 /** What the agent behind the gateway is told by the first word of a message. */
 const script: Readonly<Record<string, (turn: Turn) => ReturnType<Agent>>> = {
@@ -126,7 +126,7 @@ async function clientOf(
   version: VersionName,
   options: ClientOptions,
 ): Promise<Client> {
-  const { wire } = bindingTable[binding];
+  const { wire } = bindingRow(binding);
   // The oldest versions are not listed, and answer at the same place.
   const listed = server.card.supportedInterfaces.find(({ protocolBinding }) => protocolBinding === wire);
   if (listed === undefined) throw new TypeError(`the gateway has no ${wire}`);

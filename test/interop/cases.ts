@@ -50,6 +50,6 @@ export const cases = {
   "error-extended-card": "UnsupportedOperation from an agent without an extended card",
 } as const satisfies Record<string, string>;
 
-export const bindings = ["json-rpc", "http-json", "grpc"] as const;
+export const bindings = ["JSONRPC", "HTTP+JSON", "GRPC"] as const;
 
 export type BindingName = (typeof bindings)[number];

@@ -1,7 +1,7 @@
 import { Client } from "../../src/client/node.js";
 import type { BindingName } from "./cases.js";
 
-export const bindingIds = { "json-rpc": "JSONRPC", "http-json": "HTTP+JSON", grpc: "GRPC" } as const;
+export const bindingIds = { JSONRPC: "JSONRPC", "HTTP+JSON": "HTTP+JSON", GRPC: "GRPC" } as const;
 
 // Some agents say nothing to a subscriber before something happens: the tests need not wait as long as users do.
 const limits = { snapshotTimeoutMs: 1_000 };

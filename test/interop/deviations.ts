@@ -59,26 +59,26 @@ export const deviations: readonly Deviation[] = [
   },
   {
     sdk: js101,
-    binding: "http-json",
+    binding: "HTTP+JSON",
     name: "creates, gets, lists and deletes a push configuration",
     code: "internalError",
     because: "it does not look for the task in the path",
   },
   {
     sdk: "Python",
-    binding: "grpc",
+    binding: "GRPC",
     name: "asks for a version that is none",
     code: "taskNotFound",
     because: "its gRPC end does not read the version",
   },
   {
     sdk: go201,
-    binding: "json-rpc",
+    binding: "JSONRPC",
     name: "creates a push configuration for a task that is none",
     code: "invalidParams",
     because: "it reads push configurations in the form of a draft",
   },
-  ...(["json-rpc", "http-json"] as const).map(
+  ...(["JSONRPC", "HTTP+JSON"] as const).map(
     (binding): Deviation => ({
       sdk: go201,
       binding,
@@ -90,7 +90,7 @@ export const deviations: readonly Deviation[] = [
   ...["sends to a finished task", "sends a message without parts"].map(
     (name): Deviation => ({
       sdk: go201,
-      binding: "http-json",
+      binding: "HTTP+JSON",
       name,
       code: "internalError",
       because: "its error for wrong parameters has no code over HTTP+JSON",

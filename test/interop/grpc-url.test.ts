@@ -12,7 +12,7 @@ import { type Report, runClient, type Sdk } from "./sdk.js";
 
 const complete = process.env["CI"] !== undefined;
 const [python] = oldPythons;
-const dialed = [...oldJs, ...oldGo].filter(({ version, bindings }) => version === "0.3" && bindings.includes("grpc"));
+const dialed = [...oldJs, ...oldGo].filter(({ version, bindings }) => version === "0.3" && bindings.includes("GRPC"));
 
 const servers: Server[] = [];
 
@@ -25,7 +25,7 @@ afterAll(() => Promise.all(servers.map((server) => server.close())));
 
 function runOverGrpc(sdk: Sdk): Promise<Report> {
   const [full, plain] = servers;
-  return runClient(sdk, "grpc", { full: full?.url ?? "", plain: plain?.url ?? "" });
+  return runClient(sdk, "GRPC", { full: full?.url ?? "", plain: plain?.url ?? "" });
 }
 
 describe.runIf(python?.installed === true || complete)("a URL of gRPC in the card of 0.3", () => {
@@ -35,7 +35,7 @@ describe.runIf(python?.installed === true || complete)("a URL of gRPC in the car
     const report = await runOverGrpc({ name: release, command, program: [clientProgram], installed });
     const failed = Object.keys(casesAsClient(python)).filter((name) => report.outcomes.get(name)?.ok !== true);
     const known = failed.filter(
-      (name) => deviationOf(clientDeviations, { release, binding: "grpc", name }) === undefined,
+      (name) => deviationOf(clientDeviations, { release, binding: "GRPC", name }) === undefined,
     );
     expect(known, report.end).toEqual([]);
     expect(report.outcomes.get("message")?.ok).toBe(true);

@@ -34,13 +34,13 @@ const byStatus = "over gRPC it goes by the status alone, which stands for anothe
 const noName = "it asks for no configuration without its name";
 
 export const clientDeviations: readonly ClientDeviation[] = [
-  { sdk: js3, binding: "http-json", name: "task", because: rawBytes },
-  { sdk: js3, binding: "grpc", name: "task", because: rawBytes },
-  { sdk: js3, binding: "http-json", name: "push-unnamed", because: noName },
-  { sdk: js3, binding: "grpc", name: "error-content-type", because: byStatus },
-  { sdk: go3, binding: "grpc", name: "error-content-type", because: byStatus },
-  { sdk: go3, binding: "grpc", name: "error-push", because: byStatus },
-  { sdk: go3, binding: "grpc", name: "error-extended-card", because: byStatus },
+  { sdk: js3, binding: "HTTP+JSON", name: "task", because: rawBytes },
+  { sdk: js3, binding: "GRPC", name: "task", because: rawBytes },
+  { sdk: js3, binding: "HTTP+JSON", name: "push-unnamed", because: noName },
+  { sdk: js3, binding: "GRPC", name: "error-content-type", because: byStatus },
+  { sdk: go3, binding: "GRPC", name: "error-content-type", because: byStatus },
+  { sdk: go3, binding: "GRPC", name: "error-push", because: byStatus },
+  { sdk: go3, binding: "GRPC", name: "error-extended-card", because: byStatus },
 ];
 
 const laxParts = "it does not look whether a message has parts";
@@ -65,12 +65,12 @@ export const agentDeviations: readonly AgentDeviation[] = [
   },
   { sdk: js2, name: "is given the extended card", code: "otherwise", because: "it serves none" },
   { sdk: js2, name: "is called back by the agent, in its version", code: "otherwise", because: "it calls nobody back" },
-  { sdk: js3, binding: "json-rpc", name: "sends to a finished task", code: "invalidRequest", because: restarts },
-  { sdk: js3, binding: "http-json", name: "sends to a finished task", code: "invalidRequest", because: restarts },
-  { sdk: js3, binding: "grpc", name: "sends to a finished task", code: "invalidParams", because: restarts },
+  { sdk: js3, binding: "JSONRPC", name: "sends to a finished task", code: "invalidRequest", because: restarts },
+  { sdk: js3, binding: "HTTP+JSON", name: "sends to a finished task", code: "invalidRequest", because: restarts },
+  { sdk: js3, binding: "GRPC", name: "sends to a finished task", code: "invalidParams", because: restarts },
   {
     sdk: js3,
-    binding: "grpc",
+    binding: "GRPC",
     name: "gets files and data back unchanged",
     code: "otherwise",
     because: "it writes 0 for null over gRPC",
@@ -78,7 +78,7 @@ export const agentDeviations: readonly AgentDeviation[] = [
   ...["subscribes to a task that is none", "streams to a task that is none"].map(
     (name): AgentDeviation => ({
       sdk: js3,
-      binding: "http-json",
+      binding: "HTTP+JSON",
       name,
       code: "internalError",
       because: brokenStreamError,

@@ -46,9 +46,9 @@ function go(name: string, version: VersionName, more: Pick<OldSdk, "bindings" | 
 }
 
 export const oldJs: readonly OldSdk[] = [
-  javaScript("@a2a-js/sdk 0.3.14", "0.3", { bindings: ["json-rpc", "http-json", "grpc"] }),
+  javaScript("@a2a-js/sdk 0.3.14", "0.3", { bindings: ["JSONRPC", "HTTP+JSON", "GRPC"] }),
   javaScript("@a2a-js/sdk 0.2.5", "0.2", {
-    bindings: ["json-rpc"],
+    bindings: ["JSONRPC"],
     without: {
       "extended-card": "it does not ask for one",
       "error-extended-card": "it does not ask for one",
@@ -58,13 +58,13 @@ export const oldJs: readonly OldSdk[] = [
       "error-push-missing": "it cannot name a configuration",
     },
   }),
-  javaScript("a2a-js 0.2.0", "0.1", { bindings: ["json-rpc"] }),
+  javaScript("a2a-js 0.2.0", "0.1", { bindings: ["JSONRPC"] }),
 ];
 
 export const oldGo: readonly OldSdk[] = [
-  go("github.com/a2aproject/a2a-go v0.3.15", "0.3", { bindings: ["json-rpc", "grpc"] }),
+  go("github.com/a2aproject/a2a-go v0.3.15", "0.3", { bindings: ["JSONRPC", "GRPC"] }),
   go("trpc.group/trpc-go/trpc-a2a-go v0.2.5", "0.2", {
-    bindings: ["json-rpc"],
+    bindings: ["JSONRPC"],
     without: {
       "push-list": "it neither lists nor deletes them",
       "error-subscribe-missing": "it passes over errors that come in a stream",
@@ -72,7 +72,7 @@ export const oldGo: readonly OldSdk[] = [
     },
   }),
   go("trpc.group/trpc-go/trpc-a2a-go v0.0.3", "0.1", {
-    bindings: ["json-rpc"],
+    bindings: ["JSONRPC"],
     without: {
       subscribe: "it has no such call",
       "error-subscribe-missing": "it has no such call",

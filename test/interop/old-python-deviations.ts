@@ -15,7 +15,7 @@ export interface Place {
   readonly because: string;
 }
 
-const binary = ["http-json", "grpc"] as const;
+const binary = ["HTTP+JSON", "GRPC"] as const;
 const noResubscribe = "it has no call to come back to a task";
 const fastaFiles = "it calls the bytes of a file its data and the uri its url, and knows files by nothing else";
 const noConfigId = "its push configurations have no id";
@@ -80,7 +80,7 @@ const grpcOf02: readonly AgentDeviation[] = [
   ].map(
     (name): AgentDeviation => ({
       release: "a2a-sdk 0.2",
-      binding: "grpc",
+      binding: "GRPC",
       name,
       comes: "taskNotFound",
       because: hyphens,
@@ -91,25 +91,25 @@ const grpcOf02: readonly AgentDeviation[] = [
     "is told that it has to log in",
     "is told that a task was rejected",
   ].map(
-    (name): AgentDeviation => ({ release: "a2a-sdk 0.2", binding: "grpc", name, comes: "other", because: fewStates }),
+    (name): AgentDeviation => ({ release: "a2a-sdk 0.2", binding: "GRPC", name, comes: "other", because: fewStates }),
   ),
   {
     release: "a2a-sdk 0.2",
-    binding: "grpc",
+    binding: "GRPC",
     name: "creates a push configuration for a task that is none",
     comes: "internalError",
     because: "it fails to write its error for that",
   },
   {
     release: "a2a-sdk 0.2",
-    binding: "grpc",
+    binding: "GRPC",
     name: "gets files, data and metadata back unchanged",
     comes: "other",
     because: "its gRPC loses the media types of files",
   },
   {
     release: "a2a-sdk 0.2",
-    binding: "grpc",
+    binding: "GRPC",
     name: "is given the extended card",
     comes: "other",
     because: "it gives the public card to everyone",
@@ -120,7 +120,7 @@ export const agentDeviations: readonly AgentDeviation[] = [
   ...grpcOf02,
   {
     release: sdks,
-    binding: ["json-rpc", "grpc"],
+    binding: ["JSONRPC", "GRPC"],
     name: "subscribes to a task that waits for an answer",
     comes: "taskNotFound",
     because: "it knows only the tasks that run, and a task that waits is not run",
@@ -133,7 +133,7 @@ export const agentDeviations: readonly AgentDeviation[] = [
   ].map(
     (name): AgentDeviation => ({
       release: "a2a-sdk 0.3",
-      binding: "http-json",
+      binding: "HTTP+JSON",
       name,
       comes: "break",
       because: "it breaks a stream off that fails, at its beginning too",
@@ -141,21 +141,21 @@ export const agentDeviations: readonly AgentDeviation[] = [
   ),
   {
     release: sdks,
-    binding: ["json-rpc", "grpc"],
+    binding: ["JSONRPC", "GRPC"],
     name: "subscribes to a finished task",
     comes: "invalidParams",
     because: "it takes the id of a finished task for a wrong parameter",
   },
   {
     release: "a2a-sdk 0.3",
-    binding: "http-json",
+    binding: "HTTP+JSON",
     name: "lists push configurations",
     comes: "internalError",
     because: "its handler for that raises",
   },
   {
     release: "a2a-sdk 0.3",
-    binding: "http-json",
+    binding: "HTTP+JSON",
     name: "deletes a push configuration",
     comes: "methodNotAllowed",
     because: "it has no such route",
@@ -163,7 +163,7 @@ export const agentDeviations: readonly AgentDeviation[] = [
   ...["lists push configurations", "deletes a push configuration"].map(
     (name): AgentDeviation => ({
       release: "a2a-sdk 0.3",
-      binding: "grpc",
+      binding: "GRPC",
       name,
       comes: "pushNotificationNotSupported",
       because: "it has no such procedure, and says so by an exception",
@@ -171,7 +171,7 @@ export const agentDeviations: readonly AgentDeviation[] = [
   ),
   {
     release: "a2a-sdk 0.3",
-    binding: "grpc",
+    binding: "GRPC",
     name: "is given the extended card",
     comes: "other",
     because: "it gives the public card to everyone",

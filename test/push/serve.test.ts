@@ -11,7 +11,7 @@ import { adapter as grpcAdapter } from "../support/grpc-agent.js";
 import { httpAdapter, rpcAdapter } from "../support/http-agent.js";
 import { webhook } from "./receiver.js";
 
-const bindings = ["json-rpc", "http-json", "grpc"] as const;
+const bindings = ["JSONRPC", "HTTP+JSON", "GRPC"] as const;
 
 const card = { name: "Clerk", description: "Asks, then writes a report", version: "1.0.0" };
 
@@ -35,9 +35,9 @@ async function agentOver(binding: (typeof bindings)[number], options: Partial<Ag
   const server = await serve({ card, agent: clerk, push: { allow: "loopback" }, port: 0, drainMs: 100, ...options });
   const grpc = createGrpcTransport({ address: `127.0.0.1:${server.port}`, adapter: grpcAdapter });
   const clients = {
-    grpc,
-    "json-rpc": createJsonRpcTransport({ url: `${server.url}/json-rpc`, adapter: rpcAdapter }),
-    "http-json": createHttpJsonTransport({ url: `${server.url}/http-json`, adapter: httpAdapter }),
+    GRPC: grpc,
+    JSONRPC: createJsonRpcTransport({ url: `${server.url}/json-rpc`, adapter: rpcAdapter }),
+    "HTTP+JSON": createHttpJsonTransport({ url: `${server.url}/http-json`, adapter: httpAdapter }),
   };
   return {
     server,
@@ -192,7 +192,7 @@ describe("a served agent", () => {
   it("is not held up by a webhook that never answers", async () => {
     await using hook = await webhook();
     hook.answer = () => undefined;
-    await using agent = await agentOver("json-rpc");
+    await using agent = await agentOver("JSONRPC");
     const { payload } = await agent.client.sendMessage(say("go", { url: hook.url }), {});
     expect(payload).toMatchObject({ case: "task", value: { status: { state: TaskState.COMPLETED } } });
     await hook.received(1);
@@ -201,7 +201,7 @@ describe("a served agent", () => {
 
   it("sends what the last turns did before it is closed", async () => {
     await using hook = await webhook();
-    await using agent = await agentOver("json-rpc", {
+    await using agent = await agentOver("JSONRPC", {
       agent: async ({ emit, signal }) => {
         await emit(working());
         await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));

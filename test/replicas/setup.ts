@@ -10,7 +10,7 @@ const replicated = { clientsPerWire: 3, serve: serveReplicas };
 let how: Omit<typeof alone, "wires"> = replicated;
 
 serveBy({
-  wires: ["json-rpc", "http-json", "grpc"],
+  wires: ["JSONRPC", "HTTP+JSON", "GRPC"],
   get clientsPerWire() {
     return how.clientsPerWire;
   },

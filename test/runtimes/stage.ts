@@ -35,7 +35,7 @@ export async function startStage(): Promise<Stage> {
       agent,
       port: 0,
       drainMs: 0,
-      bindings: ["json-rpc", "http-json", "grpc", "connect"],
+      bindings: ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"],
       authenticate({ header }) {
         if (header("authorization") === undefined) return { owner: header("x-api-key") ?? "anybody" };
         throw new A2AError("unauthenticated", "a token is needed", { challenge: 'Bearer realm="counter"' });

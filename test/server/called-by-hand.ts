@@ -20,7 +20,7 @@ export interface Called extends AsyncDisposable {
 
 /** Serves it in every version. */
 export async function called(options: Partial<ServedOptions> = {}): Promise<Called> {
-  const served = await startAgent("json-rpc", { agent, push: { allow: "loopback" }, ...options });
+  const served = await startAgent("JSONRPC", { agent, push: { allow: "loopback" }, ...options });
   const line = httpLine(served.server.port);
   return {
     served,

@@ -18,7 +18,7 @@ let server: AgentServer;
 
 const agentOptions = {
   card: { name: "Near", description: "Is of this machine", version: "1" },
-  bindings: ["json-rpc", "http-json", "grpc", "connect"],
+  bindings: ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"],
   agent: async () => {
     turns++;
     return reply("done");

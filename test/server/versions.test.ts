@@ -22,7 +22,7 @@ describe("callers of different versions see the same task", () => {
     const made = taskOf(await served.client.sendMessage(say("ask"), {}));
     for (const other of wires.filter((each) => each !== "in-process")) {
       // Callers of 0.1 know the tasks of others only when they say that they speak it.
-      const options = other === "json-rpc 0.1" ? { headers: { "A2A-Version": "0.1" } } : {};
+      const options = other === "JSONRPC 0.1" ? { headers: { "A2A-Version": "0.1" } } : {};
       const seen = await served.over(other).getTask(requestOf("getTask", { id: made.id }), options);
       expect([other, seen.id, seen.contextId, stateOf(seen)]).toEqual([
         other,
@@ -32,7 +32,7 @@ describe("callers of different versions see the same task", () => {
       ]);
       expect([textIn(seen.artifacts[0]?.parts), seen.history.length]).toEqual(["done", made.history.length]);
     }
-    const over: Wire = wire === "grpc 0.3" ? "json-rpc" : "grpc 0.3";
+    const over: Wire = wire === "GRPC 0.3" ? "JSONRPC" : "GRPC 0.3";
     const more = say("more", { taskId: made.id });
     expect(stateOf(taskOf(await served.over(over).sendMessage(more, {})))).toBe("COMPLETED");
     expect(stateOf(await served.client.getTask(requestOf("getTask", { id: made.id }), {}))).toBe("COMPLETED");
@@ -40,7 +40,7 @@ describe("callers of different versions see the same task", () => {
 
   it("and the same events, at the same time", async () => {
     const gate = Promise.withResolvers<void>();
-    await using served = await startAgent("json-rpc 0.3", {
+    await using served = await startAgent("JSONRPC 0.3", {
       async *agent() {
         yield working();
         await gate.promise;
@@ -61,7 +61,7 @@ describe("callers of different versions see the same task", () => {
   });
 
   it("a cancel in one version ends the stream of another", async () => {
-    await using served = await startAgent("json-rpc 0.1", {
+    await using served = await startAgent("JSONRPC 0.1", {
       async *agent({ signal }) {
         yield working();
         await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -69,8 +69,8 @@ describe("callers of different versions see the same task", () => {
     });
     const stream = await opened(served.client.sendStreamingMessage(say("go", { taskId: "mine" }), {}));
     await readUntil(stream.iterator, (line) => line === "status WORKING");
-    const [task] = (await served.over("json-rpc").listTasks(requestOf("listTasks"), {})).tasks;
-    const canceled = await served.over("http-json 0.3").cancelTask(requestOf("cancelTask", { id: task?.id ?? "" }), {});
+    const [task] = (await served.over("JSONRPC").listTasks(requestOf("listTasks"), {})).tasks;
+    const canceled = await served.over("HTTP+JSON 0.3").cancelTask(requestOf("cancelTask", { id: task?.id ?? "" }), {});
     expect(stateOf(canceled)).toBe("CANCELED");
     expect(await stream.rest()).toEqual(["status CANCELED"]);
   });
@@ -124,7 +124,7 @@ describe("versions that are served", () => {
   ])(
     "%j are those that answer, and no other; the oldest are not listed beside others",
     async (versions, shown = versions) => {
-      await using served = await startAgent("json-rpc", { agent, versions });
+      await using served = await startAgent("JSONRPC", { agent, versions });
       const listed = new Set(served.server.card.supportedInterfaces.map(({ protocolVersion }) => protocolVersion));
       expect(listed).toEqual(new Set(shown));
       for (const wire of wiresOf("1.0", "0.3", "0.2", "0.1").filter((each) => each !== "in-process")) {
@@ -146,7 +146,7 @@ describe("versions that are served", () => {
 
   it("a stream in a version that is off is refused and runs nothing", async () => {
     let turns = 0;
-    await using served = await startAgent("json-rpc", {
+    await using served = await startAgent("JSONRPC", {
       versions: ["1.0"],
       async agent() {
         turns++;

@@ -73,6 +73,6 @@ export async function beginTask(options: TestHandlerOptions): Promise<BegunTask>
 
 /** The context of a call; the caller is Alice unless it says who it is. */
 export function contextOf(caller: Caller = {}): ServerContext {
-  const nobody = { principal: { owner: "alice" }, binding: "json-rpc", version: "1.0", extensions: [] } as const;
+  const nobody = { principal: { owner: "alice" }, binding: "JSONRPC", version: "1.0", extensions: [] } as const;
   return createContext({ ...nobody, after: undefined, ...caller });
 }

@@ -16,7 +16,7 @@ import { v1 } from "../../src/version/v1.0/v1.js";
 export const rpcAdapter = v1.jsonRpc ?? missing();
 export const httpAdapter = v1.httpJson ?? missing();
 
-export const httpBindings = ["json-rpc", "http-json"] as const;
+export const httpBindings = ["JSONRPC", "HTTP+JSON"] as const;
 
 export interface HttpServer {
   readonly url: string;
@@ -66,8 +66,8 @@ export interface HttpAgent extends HttpServer {
 export async function httpAgent(service: Service, options: NodeListenerOptions = {}): Promise<HttpAgent> {
   const served = await serveEndpoint(endpointOf(service), options);
   const clients = {
-    "json-rpc": createJsonRpcTransport({ url: `${served.url}/json-rpc`, adapter: rpcAdapter }),
-    "http-json": createHttpJsonTransport({ url: `${served.url}/http-json`, adapter: httpAdapter }),
+    JSONRPC: createJsonRpcTransport({ url: `${served.url}/json-rpc`, adapter: rpcAdapter }),
+    "HTTP+JSON": createHttpJsonTransport({ url: `${served.url}/http-json`, adapter: httpAdapter }),
   };
   return { ...served, clients };
 }

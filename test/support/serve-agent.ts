@@ -5,9 +5,9 @@ import { createGrpcTransport } from "../../src/binding/grpc/client.js";
 import { createHttpJsonTransport } from "../../src/binding/http-json/client.js";
 import { createJsonRpcTransport } from "../../src/binding/json-rpc/client.js";
 import { createTransport, type Transport } from "../../src/binding/transport.js";
-import { bindingTable } from "../../src/card/mounts.js";
 import { Client } from "../../src/client/node.js";
 import type { TransportFactory } from "../../src/client/transports.js";
+import { bindingRow } from "../../src/protocol/bindings.js";
 import type { CallOptions } from "../../src/protocol/context.js";
 import { idempotentSendExtension, resumeExtension } from "../../src/protocol/extensions.js";
 import type { AgentCard } from "../../src/protocol/model.js";
@@ -94,7 +94,7 @@ async function connectOver(wire: Wire, server: Server): Promise<Client> {
   if (binding === "in-process") return connectInProcess(agent, { retry: false });
   const [known] = agent.card.supportedInterfaces;
   if (known === undefined) throw new TypeError("the card of the agent lists no interface");
-  const protocolBinding = binding === "grpc-web" ? grpcWeb : bindingTable[binding].wire;
+  const protocolBinding = binding === "grpc-web" ? grpcWeb : bindingRow(binding).wire;
   const only = { ...known, protocolBinding, protocolVersion: version, url: addressOf(binding, server) };
   const ownGrpcWeb: TransportFactory = {
     binding: grpcWeb,
@@ -115,8 +115,8 @@ function withoutOwnExtensions(card: AgentCard): AgentCard {
 const ownExtensions: ReadonlySet<string> = new Set([idempotentSendExtension, resumeExtension]);
 
 function addressOf(binding: Exclude<WireBinding, "in-process">, { url, grpcPort }: Server): string {
-  if (binding === "grpc") return `127.0.0.1:${grpcPort}`;
-  return binding === "grpc-web" ? url : url + bindingTable[binding].path;
+  if (binding === "GRPC") return `127.0.0.1:${grpcPort}`;
+  return binding === "grpc-web" ? url : url + bindingRow(binding).path;
 }
 
 async function bareTransport(wire: Wire, server: Server): Promise<Transport> {
@@ -125,11 +125,11 @@ async function bareTransport(wire: Wire, server: Server): Promise<Transport> {
   const url = addressOf(binding, server);
   const [entry] = versionEntries([version]);
   const spoken = await entry?.load();
-  if (binding === "json-rpc") return createJsonRpcTransport({ url, adapter: there(spoken?.jsonRpc) });
-  if (binding === "http-json") return createHttpJsonTransport({ url, adapter: there(spoken?.httpJson) });
+  if (binding === "JSONRPC") return createJsonRpcTransport({ url, adapter: there(spoken?.jsonRpc) });
+  if (binding === "HTTP+JSON") return createHttpJsonTransport({ url, adapter: there(spoken?.httpJson) });
   const adapter = there(spoken?.grpc);
-  if (binding === "grpc") return createGrpcTransport({ address: url, adapter });
-  return binding === "connect" ? createConnectTransport({ url, adapter }) : webTransport(url, adapter);
+  if (binding === "GRPC") return createGrpcTransport({ address: url, adapter });
+  return binding === "CONNECT" ? createConnectTransport({ url, adapter }) : webTransport(url, adapter);
 }
 
 async function grpcAdapterOf(version: string): Promise<GrpcAdapter> {

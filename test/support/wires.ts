@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Binding } from "../../src/protocol/context.js";
+import type { Binding } from "../../src/protocol/bindings.js";
 import type { A2AError, ErrorCode } from "../../src/protocol/errors.js";
 import type { VersionName } from "../../src/version/versions.js";
 
@@ -12,19 +12,19 @@ interface WireRow {
 
 /** Every way of calling an agent, in every version that has it; `in-process` is no wire at all. */
 const table = {
-  "json-rpc": { binding: "json-rpc", version: "1.0" },
-  "http-json": { binding: "http-json", version: "1.0" },
-  grpc: { binding: "grpc", version: "1.0" },
-  connect: { binding: "connect", version: "1.0" },
+  JSONRPC: { binding: "JSONRPC", version: "1.0" },
+  "HTTP+JSON": { binding: "HTTP+JSON", version: "1.0" },
+  GRPC: { binding: "GRPC", version: "1.0" },
+  CONNECT: { binding: "CONNECT", version: "1.0" },
   "grpc-web": { binding: "grpc-web", version: "1.0" },
   "in-process": { binding: "in-process", version: "1.0" },
-  "json-rpc 0.3": { binding: "json-rpc", version: "0.3" },
-  "http-json 0.3": { binding: "http-json", version: "0.3" },
-  "grpc 0.3": { binding: "grpc", version: "0.3" },
-  "connect 0.3": { binding: "connect", version: "0.3" },
+  "JSONRPC 0.3": { binding: "JSONRPC", version: "0.3" },
+  "HTTP+JSON 0.3": { binding: "HTTP+JSON", version: "0.3" },
+  "GRPC 0.3": { binding: "GRPC", version: "0.3" },
+  "CONNECT 0.3": { binding: "CONNECT", version: "0.3" },
   "grpc-web 0.3": { binding: "grpc-web", version: "0.3" },
-  "json-rpc 0.2": { binding: "json-rpc", version: "0.2" },
-  "json-rpc 0.1": { binding: "json-rpc", version: "0.1" },
+  "JSONRPC 0.2": { binding: "JSONRPC", version: "0.2" },
+  "JSONRPC 0.1": { binding: "JSONRPC", version: "0.1" },
 } as const satisfies Record<string, WireRow>;
 
 export type Wire = keyof typeof table;
@@ -63,12 +63,12 @@ const abilities = {
   ),
   "name fields as the model does": notBy(older, "a caller is told of the names that it wrote"),
   "tell details of errors": notBy(
-    ["json-rpc 0.3", "json-rpc 0.2", "json-rpc 0.1"],
+    ["JSONRPC 0.3", "JSONRPC 0.2", "JSONRPC 0.1"],
     "`data` has no form before 1.0, and clients of that time lose errors over it",
   ),
-  "refer to tasks": notBy(["http-json 0.3", ...oldest], "0.3's schema and 0.1's messages have no such field"),
+  "refer to tasks": notBy(["HTTP+JSON 0.3", ...oldest], "0.3's schema and 0.1's messages have no such field"),
   "number events": notBy(
-    ["grpc", "connect", "grpc-web", "grpc 0.3", "connect 0.3", "grpc-web 0.3", ...oldest],
+    ["GRPC", "CONNECT", "grpc-web", "GRPC 0.3", "CONNECT 0.3", "grpc-web 0.3", ...oldest],
     "server-sent events alone have a line for it, which 0.1 does not use",
   ),
   "tell the agent's answer": notBy(oldest, "0.1 knows no answer but a task, whose name the caller has given"),

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { bindings } from "../../src/protocol/bindings.js";
 import type { HttpJsonAdapter, JsonRpcAdapter } from "../../src/version/codec.js";
 import { adaptersFor, declaredVersion, versionsOf } from "../../src/version/detect.js";
 import { versionEntries, versionTable } from "../../src/version/versions.js";
@@ -141,18 +142,13 @@ describe("the table of versions", () => {
   });
 
   it.each(versionTable)(
-    "loads $name, which has the bindings that it says and no other",
-    async ({ name, load, bindings }) => {
+    "loads $name, which has the adapters that it says and no other",
+    async ({ name, load, adapters }) => {
       const version = await load();
       expect(version.name).toBe(name);
-      const has = {
-        "json-rpc": version.jsonRpc,
-        "http-json": version.httpJson,
-        grpc: version.grpc,
-        connect: version.grpc,
-      };
-      for (const [binding, adapter] of Object.entries(has)) {
-        expect([binding, adapter !== undefined]).toEqual([binding, bindings.some((each) => each === binding)]);
+      for (const { adapter: kind } of bindings) {
+        const adapter = version[kind];
+        expect([kind, adapter !== undefined]).toEqual([kind, adapters.includes(kind)]);
         if (adapter !== undefined) expect(adapter.version).toBe(name);
       }
     },

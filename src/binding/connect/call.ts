@@ -44,7 +44,7 @@ export class ConnectCall {
     if (this.#hasBody) throw this.#public(unreadable(this.#method));
     const { request, service, served, bodyMaxBytes } = this.#options;
     try {
-      const call = await authenticate(service, headOf("connect", request));
+      const call = await authenticate(service, headOf("CONNECT", request));
       this.#call = call;
       this.#method = methodFor(call, served);
       const { extensionsName } = this.#method.adapter;

@@ -30,7 +30,7 @@ export function createConnectTransport(options: ConnectTransportOptions): Transp
   const callOf = (operation: Operation, request: AnyMessage, call: CallOptions): WebCall => {
     const method = methods.get(operation);
     if (method !== undefined) return { ...method, http: options, base, wire, replyMaxBytes, request, options: call };
-    throw missingIn(adapter, operation, protocol);
+    throw missingIn(adapter, operation, wire.name);
   };
   const calls = createTransport({
     unary: async (operation, request, call) => callUnary(callOf(operation, request, call)),
@@ -42,6 +42,8 @@ export function createConnectTransport(options: ConnectTransportOptions): Transp
 
 /** What the two protocols do differently. */
 interface WebWire {
+  /** As errors name it. */
+  readonly name: string;
   readonly unaryType: string;
   readonly streamType: string;
   /** Whether the message of a unary call is framed too. */
@@ -56,6 +58,7 @@ interface WebWire {
 
 const wires: Readonly<Record<"connect" | "grpc-web", WebWire>> = {
   connect: {
+    name: "CONNECT",
     unaryType: "application/proto",
     streamType: "application/connect+proto",
     framesUnary: false,
@@ -65,6 +68,7 @@ const wires: Readonly<Record<"connect" | "grpc-web", WebWire>> = {
     errorOfEnd: errorFromEnd,
   },
   "grpc-web": {
+    name: "gRPC-Web",
     unaryType: "application/grpc-web+proto",
     streamType: "application/grpc-web+proto",
     framesUnary: true,

@@ -56,7 +56,7 @@ export class GrpcCall extends ServerInterceptingCall {
 
   onReceiveMetadata(metadata: Metadata): void {
     try {
-      const call = authenticate(this.#options.service, { binding: "grpc", header: (name) => headerOf(metadata, name) });
+      const call = authenticate(this.#options.service, { binding: "GRPC", header: (name) => headerOf(metadata, name) });
       if (call instanceof Promise)
         call.then((known) => this.#admit(known)).catch((error: unknown) => this.#fail(error));
       else this.#admit(call);

@@ -65,7 +65,7 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
   const methodOf = (operation: Operation): CalledMethod => {
     const method = methods.get(operation);
     if (method !== undefined) return method;
-    throw missingIn(adapter, operation, "gRPC");
+    throw missingIn(adapter, operation, "GRPC");
   };
   const calls = createTransport({
     unary: (operation, request, options) => callUnary(() => methodOf(operation), request, options),

@@ -57,7 +57,7 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
   let reply: HttpReply | undefined;
   try {
     if (request.method === "OPTIONS") return options(end, request);
-    call = await authenticate(service, headOf("http-json", request));
+    call = await authenticate(service, headOf("HTTP+JSON", request));
     call.declare(end.versions);
     const { declared } = call;
     errorContext.adapter = end.adapters.find(({ version }) => version === declared) ?? errorContext.adapter;

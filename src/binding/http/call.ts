@@ -1,5 +1,5 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
-import type { Binding } from "../../protocol/context.js";
+import type { Binding } from "../../protocol/bindings.js";
 import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";

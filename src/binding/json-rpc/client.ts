@@ -77,7 +77,7 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operat
 function post({ adapter, nextId, send, url }: RpcClient, call: RpcCall, accept: string): Promise<Incoming> {
   const { operation, request, options, left } = call;
   const method = adapter.methodOf(operation);
-  if (method === undefined) throw missingIn(adapter, operation, "JSON-RPC");
+  if (method === undefined) throw missingIn(adapter, operation, "JSONRPC");
   const params = adapter.codec(operation).writeRequest(request);
   const body = JSON.stringify({ jsonrpc: "2.0", id: nextId(), method, params });
   return send({ method: "POST", url, accept, contentType: jsonMediaType, body, options, left });

@@ -24,7 +24,7 @@ export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): Htt
     let call: ServerCall | undefined;
     try {
       if (request.method !== "GET") throw new A2AError("methodNotAllowed", "the extended card is read by GET");
-      call = await authenticate(service, headOf("json-rpc", request));
+      call = await authenticate(service, headOf("JSONRPC", request));
       call.declare(versions);
       call.admit(0);
       const message = create(operation.input);

@@ -74,7 +74,7 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
   let call: ServerCall | undefined;
   let reply: HttpReply | undefined;
   try {
-    call = await authenticate(service, headOf("json-rpc", request));
+    call = await authenticate(service, headOf("JSONRPC", request));
     const refusal = refusalOf(call, versions);
     errorContext.extensions = call.extensions;
     const read = await readCall(call, request, { errorContext, refusal });
@@ -148,7 +148,7 @@ async function readCall(
 /** The face that says what goes wrong before a method is known. */
 function adapterOf({ adapters, implied, versions }: RpcEnd, request: HttpRequest): JsonRpcAdapter {
   try {
-    const declared = declaredBy(headOf("json-rpc", request), versions);
+    const declared = declaredBy(headOf("JSONRPC", request), versions);
     return adapters.find(({ version }) => version === declared) ?? implied;
   } catch {
     return implied;

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { wireName } from "../../protocol/bindings.js";
 import { readJson } from "../../protocol/codec/json/reader.js";
 import { writeJson } from "../../protocol/codec/json/writer.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
@@ -6,7 +7,6 @@ import { A2AError, type FieldViolation } from "../../protocol/errors.js";
 import { type AgentCard, AgentCardSchema } from "../../protocol/model.js";
 import { parseVersion } from "../../protocol/service-parameters.js";
 import { mustBe, violationText } from "../../protocol/violations.js";
-import { bindingNamed } from "../binding-names.js";
 import { interfacesOf } from "./card-interfaces.js";
 import { readRequirements, readSchemes, writeRequirements, writeSchemes } from "./security.js";
 
@@ -108,7 +108,7 @@ function placesOf({ url, preferredTransport, additionalInterfaces }: JsonObject)
   const places = new Map<string, Place>();
   for (const { url: address, transport } of [main, ...objectsOf(additionalInterfaces)]) {
     if (typeof address !== "string" || address === "" || typeof transport !== "string") continue;
-    const place = { url: address, transport: bindingNamed(transport || defaultTransport) };
+    const place = { url: address, transport: wireName(transport || defaultTransport) };
     places.set(JSON.stringify([place.url, place.transport]), place);
   }
   return [...places.values()];

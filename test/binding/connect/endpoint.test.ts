@@ -54,7 +54,7 @@ it.each(webProtocols.flatMap((protocol) => [[protocol, "1.1"] as const, [protoco
     expect(active).toBe("urn:known:a");
     const seen = {
       principal: { owner: "ann" },
-      binding: "connect",
+      binding: "CONNECT",
       version: "1.0",
       extensions: ["urn:known:a"],
       after: "e",

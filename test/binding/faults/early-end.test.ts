@@ -2,6 +2,7 @@ import { toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { createHttpJsonTransport } from "../../../src/binding/http-json/client.js";
 import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js";
+import { bindingRow } from "../../../src/protocol/bindings.js";
 import { ConnectionError } from "../../../src/protocol/errors.js";
 import { GetTaskRequestSchema, SendMessageRequestSchema } from "../../../src/protocol/model.js";
 import { frame, rawSession } from "../../support/grpc-raw.js";
@@ -29,7 +30,7 @@ interface Answers {
 async function recorded({ wire, served }: Spoilable): Promise<Answers> {
   const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
   const asked = requestOf("getTask", { id });
-  if (wire === "grpc") {
+  if (wire === "GRPC") {
     using session = rawSession(served.server.grpcPort ?? served.server.port);
     const call = await session.call("GetTask", frame(toBinary(GetTaskRequestSchema, asked)));
     const sent = toBinary(SendMessageRequestSchema, say("go"));
@@ -43,9 +44,9 @@ async function recorded({ wire, served }: Spoilable): Promise<Answers> {
     bodies.push(body);
     return new Response(body, { headers: response.headers });
   };
-  const options = { url: `${served.server.url}/${wire}`, fetch: recordingFetch };
+  const options = { url: served.server.url + bindingRow(wire).path, fetch: recordingFetch };
   const transport =
-    wire === "json-rpc"
+    wire === "JSONRPC"
       ? createJsonRpcTransport({ ...options, adapter: rpcAdapter })
       : createHttpJsonTransport({ ...options, adapter: httpAdapter });
   await transport.getTask(asked, {});
@@ -61,8 +62,8 @@ async function answered(
   what: "call" | "stream",
   id: string,
 ): Promise<Outcome<unknown>> {
-  const unaryType = agent.wire === "grpc" ? "application/grpc" : "application/json";
-  const type = what === "stream" && agent.wire !== "grpc" ? "text/event-stream" : unaryType;
+  const unaryType = agent.wire === "GRPC" ? "application/grpc" : "application/json";
+  const type = what === "stream" && agent.wire !== "GRPC" ? "text/event-stream" : unaryType;
   const answer = { status: 200, headers: { "content-type": type }, body };
   await using proxy = await agent.proxy([{ kind: "answer", answer }]);
   await using transport = transportAt(agent.wire, proxy.port);

@@ -15,10 +15,10 @@ import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 import { turns } from "../../support/turns.js";
 
 /** The client ends that are tried bare: nothing stands between them and the socket. */
-export const bareWires = ["json-rpc", "http-json", "grpc"] as const;
+export const bareWires = ["JSONRPC", "HTTP+JSON", "GRPC"] as const;
 export type BareWire = (typeof bareWires)[number];
 
-export const isHttp = (wire: BareWire): boolean => wire !== "grpc";
+export const isHttp = (wire: BareWire): boolean => wire !== "GRPC";
 
 /** Five lines of a stream, each written on its own. */
 export const fiveLines = [
@@ -73,8 +73,8 @@ export function transportAt(wire: BareWire, port: number): Transport & AsyncDisp
 }
 
 function bareTransport(wire: BareWire, url: string): Transport {
-  if (wire === "json-rpc") return createJsonRpcTransport({ url: `${url}/json-rpc`, adapter: rpcAdapter });
-  if (wire === "http-json") return createHttpJsonTransport({ url: `${url}/http-json`, adapter: httpAdapter });
+  if (wire === "JSONRPC") return createJsonRpcTransport({ url: `${url}/json-rpc`, adapter: rpcAdapter });
+  if (wire === "HTTP+JSON") return createHttpJsonTransport({ url: `${url}/http-json`, adapter: httpAdapter });
   return createGrpcTransport({ address: url, adapter });
 }
 

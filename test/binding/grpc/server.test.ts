@@ -39,7 +39,7 @@ it("hands the operation who calls, how, and what the caller asked for", async ()
   await agent.client.sendMessage(hello, { headers, extensions: ["urn:known:a", "urn:other"], after: "e-7" });
   expect(contexts[0]).toMatchObject({
     principal: { owner: "ann" },
-    binding: "grpc",
+    binding: "GRPC",
     version: "1.0",
     extensions: ["urn:known:a"],
     after: "e-7",

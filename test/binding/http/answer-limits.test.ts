@@ -18,8 +18,8 @@ const limits = { replyMaxBytes: 10_000, eventMaxLength: 10_000 };
 /** Clients of a URL on connections of their own. */
 function clientsOf(url: string, fetch: Fetch) {
   const clients = {
-    "json-rpc": createJsonRpcTransport({ url, adapter: rpcAdapter, fetch, ...limits }),
-    "http-json": createHttpJsonTransport({ url, adapter: httpAdapter, fetch, ...limits }),
+    JSONRPC: createJsonRpcTransport({ url, adapter: rpcAdapter, fetch, ...limits }),
+    "HTTP+JSON": createHttpJsonTransport({ url, adapter: httpAdapter, fetch, ...limits }),
   };
   return (binding: (typeof httpBindings)[number]) => ({
     unary: () => clients[binding].getTask(getTask, {}),
@@ -158,7 +158,7 @@ describe.each(httpBindings)("over %s", (binding) => {
   it("a reader that stops slows the agent down, and loses nothing", async () => {
     let sent = 0;
     const update = { statusUpdate: { taskId: "t", contextId: long, status: { state: "TASK_STATE_WORKING" } } };
-    const data = JSON.stringify(binding === "json-rpc" ? { jsonrpc: "2.0", id: 1, result: update } : update);
+    const data = JSON.stringify(binding === "JSONRPC" ? { jsonrpc: "2.0", id: 1, result: update } : update);
     await using peer = await httpPeer((_, response) => {
       const more = (): void => {
         while (!response.destroyed && response.write(`id: ${++sent}\ndata: ${data}\n\n`));
@@ -169,7 +169,7 @@ describe.each(httpBindings)("over %s", (binding) => {
     const fetch = createNodeFetch();
     const client = createJsonRpcTransport({ url: peer.url, adapter: rpcAdapter, fetch });
     const other = createHttpJsonTransport({ url: peer.url, adapter: httpAdapter, fetch });
-    const items = (binding === "json-rpc" ? client : other).sendStreamingMessage(send, {});
+    const items = (binding === "JSONRPC" ? client : other).sendStreamingMessage(send, {});
     const iterator = items[Symbol.asyncIterator]();
     await iterator.next();
     await standsStill(() => sent);

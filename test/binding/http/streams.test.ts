@@ -15,8 +15,8 @@ const subscribe = validRequest("subscribeToTask");
 const rpcBody = JSON.stringify({ jsonrpc: "2.0", id: "s", method: "SubscribeToTask", params: { id: "t" } });
 
 const wires = {
-  "json-rpc": { method: "POST", path: "/json-rpc", body: rpcBody },
-  "http-json": { method: "GET", path: "/http-json/tasks/t:subscribe", body: "" },
+  JSONRPC: { method: "POST", path: "/json-rpc", body: rpcBody },
+  "HTTP+JSON": { method: "GET", path: "/http-json/tasks/t:subscribe", body: "" },
 } as const;
 
 /** The stream of a subscription as it comes over the wire. */
@@ -48,7 +48,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     });
     const event = (n: number): string => {
       const update = `{"statusUpdate":{"taskId":"t","contextId":"c${n}","status":{"state":"TASK_STATE_WORKING"}}}`;
-      return binding === "http-json" ? update : `{"jsonrpc":"2.0","id":"s","result":${update}}`;
+      return binding === "HTTP+JSON" ? update : `{"jsonrpc":"2.0","id":"s","result":${update}}`;
     };
     expect(reply.text).toBe(`id: 1\ndata: ${event(1)}\n\ndata: ${event(2)}\n\n`);
   });
@@ -128,7 +128,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     await left.promise;
     await expect.poll(() => inside).toBe(0);
     // A body that did not come is not even read; without one the operation is called, and told at once.
-    if (binding === "http-json") await source.returned;
+    if (binding === "HTTP+JSON") await source.returned;
     expect(served.faults).toEqual([]);
   });
 
@@ -188,7 +188,7 @@ it("joins the events of one turn of the event loop into one write", async () => 
   const source = fedSubscription();
   await using served = await httpAgent(serviceOf(source));
   source.push(...Array.from({ length: 20 }, (_, n) => statusItem(n)));
-  const response = await openStream(served.url, "http-json");
+  const response = await openStream(served.url, "HTTP+JSON");
   const pieces: Buffer[] = [];
   response.on("data", (piece: Buffer) => pieces.push(piece));
   await expect.poll(() => Buffer.concat(pieces).toString()).toContain("id: 19\n");
@@ -204,7 +204,7 @@ it("an endless stream leaves other callers their turn", async () => {
   await using served = await httpAgent(
     serviceOf({ subscribeToTask: endless, getTask: async ({ id }) => create(TaskSchema, { id }) }),
   );
-  const response = await openStream(served.url, "json-rpc");
+  const response = await openStream(served.url, "JSONRPC");
   response.resume();
   const { status } = await rawCall(`${served.url}/http-json/tasks/t`, { method: "GET" });
   expect(status).toBe(200);

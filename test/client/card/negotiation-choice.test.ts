@@ -5,6 +5,7 @@ import { NoInterfaceError } from "../../../src/client/connection.js";
 import { Client } from "../../../src/client/node.js";
 import type { TransportFactory } from "../../../src/client/transports.js";
 import { Client as WebClient } from "../../../src/client/web.js";
+import { bindingNamed } from "../../../src/protocol/bindings.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import { TaskSchema } from "../../../src/protocol/model.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
@@ -14,7 +15,6 @@ import { countingAgent } from "../support/counting-agent.js";
 import { ruled, rules } from "../support/stand-ins.js";
 
 const near = { allowPrivate: true };
-const connectUri = "urn:trivium:binding:connect:v1";
 
 /** A binding of a user's own that answers every read with a task of the tenant that it was asked for. */
 function ownTransport(binding: string, versions?: readonly string[]) {
@@ -45,12 +45,13 @@ function ownTransport(binding: string, versions?: readonly string[]) {
 }
 
 describe("among interfaces that all answer", () => {
-  const order = ["HTTP+JSON", "GRPC", "JSONRPC", connectUri] as const;
+  const order = ["HTTP+JSON", "GRPC", "JSONRPC", "CONNECT"] as const;
   it.each<readonly [readonly string[], BindingName]>([
     [[], "HTTP+JSON"],
     [["GRPC"], "GRPC"],
     [["JSONRPC", "GRPC"], "JSONRPC"],
-    [["urn:nobody:has:this", connectUri, "JSONRPC"], connectUri],
+    [["urn:nobody:has:this", "CONNECT", "JSONRPC"], "CONNECT"],
+    [["urn:trivium:binding:connect:v1"], "CONNECT"],
     [["grpc"], "HTTP+JSON"],
   ])("whoever prefers %j gets %s", async (prefer, winner) => {
     await using agent = await countingAgent();
@@ -74,7 +75,7 @@ describe("among interfaces that all answer", () => {
 });
 
 function named({ protocolBinding, url, protocolVersion }: JsonObject) {
-  return { binding: protocolBinding, url, version: protocolVersion };
+  return { binding: bindingNamed(String(protocolBinding)), url, version: protocolVersion };
 }
 
 describe("an interface that the client cannot speak to", () => {
@@ -92,7 +93,7 @@ describe("an interface that the client cannot speak to", () => {
 
   it("is called by gRPC-Web by a client that has no gRPC", async () => {
     await using agent = await countingAgent();
-    const card = cardOf([interfaceAt("GRPC", agent.url), interfaceAt(connectUri, agent.url)]);
+    const card = cardOf([interfaceAt("GRPC", agent.url), interfaceAt("CONNECT", agent.url)]);
     await using client = await WebClient.connect(card, { prefer: ["GRPC"] });
     await client.send("say");
     expect(client.connection).toMatchObject({ binding: "GRPC", passedOver: [] });
@@ -181,7 +182,7 @@ describe("when nobody answers", () => {
       interfaceAt("JSONRPC", refusing.origin),
       interfaceAt("GRPC", refusing.origin),
       interfaceAt("HTTP+JSON", missing.origin),
-      interfaceAt(connectUri, missing.origin, { protocolVersion: "9.9" }),
+      interfaceAt("CONNECT", missing.origin, { protocolVersion: "9.9" }),
     ];
     await using client = await Client.connect(cardOf(interfaces), { ...near, retry: false });
     const failure = call === "read" ? client.getTask({ id: "x" }) : client.send("go");
@@ -190,7 +191,7 @@ describe("when nobody answers", () => {
     expect(error).toMatchObject({
       written: false,
       passedOver: [
-        { binding: connectUri, reason: "this client does not speak the version" },
+        { binding: "CONNECT", reason: "this client does not speak the version" },
         { binding: "JSONRPC", reason: expect.stringContaining("ECONNREFUSED") },
         { binding: "GRPC", reason: expect.stringContaining("ECONNREFUSED") },
         { binding: "HTTP+JSON", reason: expect.stringContaining("404") },

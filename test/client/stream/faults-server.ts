@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { artifact, completed, inputRequired, type Server, serve, working } from "trivium";
 import { Client } from "../../../src/client/node.js";
 import type { ClientOptions } from "../../../src/client/options.js";
+import { bindingNames, bindingRow } from "../../../src/protocol/bindings.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { createFaultProxy, type FaultProxy } from "../../support/fault-proxy.js";
 import type { Schedule } from "../../support/fault-schedule.js";
@@ -11,7 +12,7 @@ import { toldLine } from "./lasting-events.js";
 
 // A server of ours behind a proxy that spoils connections.
 
-export const allBindings = ["JSONRPC", "HTTP+JSON", "GRPC", "urn:trivium:binding:connect:v1"] as const;
+export const allBindings = bindingNames;
 type AnyBinding = (typeof allBindings)[number];
 
 interface FaultyWay extends AsyncDisposable {
@@ -51,7 +52,7 @@ export async function faultyServer(): Promise<FaultyServer> {
     card: { name: "Faulty", description: "Is called over bad lines", version: "1" },
     port: 0,
     drainMs: 0,
-    bindings: ["json-rpc", "http-json", "grpc", "connect"],
+    bindings: ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"],
     async *agent({ text, task }) {
       runs++;
       if (text === "ask") {
@@ -108,12 +109,10 @@ export async function faultyServer(): Promise<FaultyServer> {
 
 function cardAt(card: string, binding: AnyBinding, own: number, other: number): JsonObject {
   const json = JSON.parse(card.replaceAll(`:${own}`, `:${other}`)) as JsonObject;
-  const [first] = (json["supportedInterfaces"] as JsonObject[]).filter(
-    (each) => each["protocolBinding"] === (binding.startsWith("urn:") ? "JSONRPC" : binding),
-  );
-  if (first === undefined) throw new Error(`the card has no ${binding}`);
-  const url = binding.startsWith("urn:") ? `http://127.0.0.1:${other}` : first["url"];
-  return { ...json, supportedInterfaces: [{ ...first, url: url ?? null, protocolBinding: binding }] };
+  const { wire } = bindingRow(binding);
+  const only = (json["supportedInterfaces"] as JsonObject[]).find((each) => each["protocolBinding"] === wire);
+  if (only === undefined) throw new Error(`the card has no ${binding}`);
+  return { ...json, supportedInterfaces: [only] };
 }
 
 /** How a stream ended. */

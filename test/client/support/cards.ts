@@ -1,19 +1,14 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import { type Binding, bindingNames, bindingRow } from "../../../src/protocol/bindings.js";
 
 /** The bindings that a client of Node has. */
-export const allBindings = ["JSONRPC", "HTTP+JSON", "GRPC", "urn:trivium:binding:connect:v1"] as const;
-export type BindingName = (typeof allBindings)[number];
-
-const paths: Readonly<Record<BindingName, string>> = {
-  JSONRPC: "/json-rpc",
-  "HTTP+JSON": "/http-json",
-  GRPC: "",
-  "urn:trivium:binding:connect:v1": "",
-};
+export const allBindings = bindingNames;
+export type BindingName = Binding;
 
 /** The entry of a card for an interface of a Trivium server at an origin. */
 export function interfaceAt(binding: BindingName, origin: string, more: JsonObject = {}): JsonObject {
-  return { protocolBinding: binding, url: origin + paths[binding], protocolVersion: "1.0", ...more };
+  const { wire, path } = bindingRow(binding);
+  return { protocolBinding: wire, url: origin + path, protocolVersion: "1.0", ...more };
 }
 
 /** The JSON of a card with these interfaces. */

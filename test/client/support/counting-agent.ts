@@ -22,7 +22,7 @@ export async function countingAgent(options: Partial<ServeOptions> = {}): Promis
     card,
     port: 0,
     drainMs: 0,
-    bindings: ["json-rpc", "http-json", "grpc", "connect"],
+    bindings: ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"],
     async *agent({ text, signal }) {
       runs++;
       if (text === "say") {

@@ -66,7 +66,7 @@ export async function untrusted(): Promise<StandIn> {
 
 const starters: Readonly<
   Record<BindingName, (service: Service) => Promise<AsyncDisposable & { readonly port: number }>>
-> = { JSONRPC: httpAgent, "HTTP+JSON": httpAgent, GRPC: grpcAgent, "urn:trivium:binding:connect:v1": connectAgent };
+> = { JSONRPC: httpAgent, "HTTP+JSON": httpAgent, GRPC: grpcAgent, CONNECT: connectAgent };
 
 /** An agent of another version of the protocol. */
 export async function ofAnotherVersion(binding: BindingName): Promise<StandIn> {

@@ -12,7 +12,7 @@ import { text } from "../../../src/protocol/parts.js";
 
 export function callContext(after?: string): OpenContext {
   const principal = { owner: "alice" };
-  return createContext({ principal, binding: "json-rpc", version: "1.0", extensions: [], after });
+  return createContext({ principal, binding: "JSONRPC", version: "1.0", extensions: [], after });
 }
 
 /** How a send is meant beside what it says. */

@@ -66,7 +66,7 @@ export class Caller {
   ): Promise<Answer<T>> {
     const { open, signals } = this.#stage;
     const name = `${++this.#calls} ${what} at ${process.name}`;
-    const nobody = { principal: { owner: "alice" }, binding: "json-rpc", version: "1.0", extensions: [] } as const;
+    const nobody = { principal: { owner: "alice" }, binding: "JSONRPC", version: "1.0", extensions: [] } as const;
     const context = createContext({ ...nobody, after: undefined, ...how });
     signals.push(context.signal);
     open.add(name);

@@ -163,7 +163,7 @@ overEach(wiresThat("list tasks"), (start) => {
   });
 });
 
-overEach(["json-rpc 0.3", "http-json 0.3", "grpc 0.3", "json-rpc 0.1"], (start) => {
+overEach(["JSONRPC 0.3", "HTTP+JSON 0.3", "GRPC 0.3", "JSONRPC 0.1"], (start) => {
   let served: ServedAgent;
   beforeAll(async () => {
     served = await start({ agent: obliging });
@@ -180,7 +180,7 @@ overEach(["json-rpc 0.3", "http-json 0.3", "grpc 0.3", "json-rpc 0.1"], (start) 
   });
 });
 
-overEach(["json-rpc", "grpc"], (start) => {
+overEach(["JSONRPC", "GRPC"], (start) => {
   it("an event over the limit fails the task, with the limit named", async () => {
     for (const event of [
       artifact("x".repeat(5_000)),

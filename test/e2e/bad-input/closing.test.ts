@@ -28,7 +28,7 @@ const head = "POST /json-rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: applic
 it("a server with connections of every kind closes, and leaves no socket open", async () => {
   const faults = uncaught();
   const before = openHandles();
-  const served = await startAgent("json-rpc", {
+  const served = await startAgent("JSONRPC", {
     limits: { graceMs: 100 },
     async *agent({ signal }) {
       yield working();
@@ -52,7 +52,7 @@ it("a server with connections of every kind closes, and leaves no socket open", 
   const session = await http2Session(grpcPort);
   const sessionClosed = once(session, "close");
   const streams = await Promise.all(
-    (["json-rpc", "http-json", "grpc", "connect", "grpc-web"] as const).map(async (wire) => {
+    (["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT", "grpc-web"] as const).map(async (wire) => {
       const { rest } = await opened(served.over(wire).sendStreamingMessage(say("go"), {}));
       return { ended: rest().catch(() => []) };
     }),
@@ -68,7 +68,7 @@ it("a server with connections of every kind closes, and leaves no socket open", 
 it("a server closes twice, and at once while calls come in", async () => {
   const faults = uncaught();
   const before = openHandles();
-  const served = await startAgent("json-rpc", { limits: { graceMs: 50 }, agent: async () => {} });
+  const served = await startAgent("JSONRPC", { limits: { graceMs: 50 }, agent: async () => {} });
   const calls = Array.from({ length: 20 }, () =>
     served.client.sendMessage(say("go"), {}).catch((error: unknown) => error),
   );

@@ -9,7 +9,7 @@ import { fullRequest, spoiledRequests } from "../../support/spoiled-request.js";
 // Every field of every request with everything that can be wrong with it, over each binding, one after the other on one
 // connection. After each the connection still serves.
 
-const wires = { "json-rpc": rawJsonRpc, "http-json": rawHttpJson, grpc: rawGrpc } as const;
+const wires = { JSONRPC: rawJsonRpc, "HTTP+JSON": rawHttpJson, GRPC: rawGrpc } as const;
 
 let server: Server;
 

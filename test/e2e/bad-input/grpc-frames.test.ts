@@ -16,7 +16,7 @@ let session: RawSession;
 let turns = 0;
 
 beforeAll(async () => {
-  served = await startAgent("grpc", {
+  served = await startAgent("GRPC", {
     limits: { contentMaxBytes: maxBytes, bodyTimeoutMs: 200 },
     agent: async () => {
       turns++;

@@ -34,7 +34,7 @@ const watched = {
 beforeAll(async () => {
   for (const [name, watch] of Object.entries(watched)) channel(name).subscribe(watch);
   const text = "x".repeat(eventBytes);
-  served = await startAgent("json-rpc", {
+  served = await startAgent("JSONRPC", {
     async *agent() {
       for (let event = 0; event < events; event++) yield artifact(text, { artifactId: "a", lastChunk: true });
       yield completed();

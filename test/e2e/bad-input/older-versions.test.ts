@@ -14,7 +14,7 @@ let line: HttpLine;
 let turns = 0;
 
 beforeAll(async () => {
-  served = await startAgent("json-rpc", {
+  served = await startAgent("JSONRPC", {
     agent: async () => {
       turns++;
       return reply("done");

@@ -12,7 +12,7 @@ let line: HttpLine;
 let taskId = "";
 
 beforeAll(async () => {
-  served = await startAgent("http-json", {
+  served = await startAgent("HTTP+JSON", {
     versions: ["1.0"],
     allowedHosts: ["evil.example"],
     async *agent() {

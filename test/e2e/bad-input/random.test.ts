@@ -17,7 +17,7 @@ import { fullRequest } from "../../support/spoiled-request.js";
 let served: ServedAgent;
 
 beforeAll(async () => {
-  served = await startAgent("json-rpc", { push: { allow: "loopback" }, agent: async () => reply("taken") });
+  served = await startAgent("JSONRPC", { push: { allow: "loopback" }, agent: async () => reply("taken") });
 });
 
 afterAll(() => served[Symbol.asyncDispose]());

@@ -68,7 +68,7 @@ function expectLogged({ log }: ServedAgent): void {
 describe.each(leaks)("an agent that %s", (how, agent) => {
   it.each(Object.entries(wires))("tells nothing of it over %s", async (_, open) => {
     for (const name of ["sendMessage", "sendStreamingMessage"] as const) {
-      await using served = await startAgent("json-rpc", { agent });
+      await using served = await startAgent("JSONRPC", { agent });
       using wire = open(served.server.port);
       const { told } = await wire.call(operationOf(name), { message });
       const listed = await wire.call(operationOf("listTasks"), { includeArtifacts: true, historyLength: 100 });
@@ -78,7 +78,7 @@ describe.each(leaks)("an agent that %s", (how, agent) => {
     }
   });
 
-  it.each(["connect", "grpc-web"] as const)("tells nothing of it over %s", async (wire) => {
+  it.each(["CONNECT", "grpc-web"] as const)("tells nothing of it over %s", async (wire) => {
     await using served = await startAgent(wire, { agent });
     const seen: unknown[] = [];
     const see = ({ code, message, metadata, violations }: A2AError) => seen.push(code, message, metadata, violations);
@@ -90,7 +90,7 @@ describe.each(leaks)("an agent that %s", (how, agent) => {
   });
 
   it("tells nothing of it to a stranger over Connect", async () => {
-    await using served = await startAgent("connect", { agent });
+    await using served = await startAgent("CONNECT", { agent });
     using line = httpLine(served.server.port);
     const { text } = await line.ask({ target: connectTarget, headers: json, body: connectBody });
     expect(text).not.toContain(secret);
@@ -101,7 +101,7 @@ describe.each(leaks)("an agent that %s", (how, agent) => {
 it.each(leaks.slice(0, 6))(
   "the log tells why an agent that %s failed, with the reference that the caller got",
   async (_, agent) => {
-    await using served = await startAgent("json-rpc", { agent });
+    await using served = await startAgent("JSONRPC", { agent });
     using wire = rawJsonRpc(served.server.port);
     const { told } = await wire.call(operationOf("sendMessage"), { message });
     expectLogged(served);
@@ -120,7 +120,7 @@ describe.each(Object.entries(wires))("over %s nothing is told of what fails arou
   ] as const)("%s", async (_what, name, code) => {
     const store = failingStore();
     const options = { authenticate: () => ({ owner: "o" }), agent: async () => {}, store };
-    await using served = await startAgent("json-rpc", { ...options, card });
+    await using served = await startAgent("JSONRPC", { ...options, card });
     using wire = open(served.server.port);
     const { error, told } = await wire.call(operationOf(name), {});
     expect(error?.code).toBe(code);
@@ -131,7 +131,7 @@ describe.each(Object.entries(wires))("over %s nothing is told of what fails arou
 
   it("who asks for credentials", async () => {
     const refuse: Authenticate = async () => fail();
-    await using served = await startAgent("json-rpc", {
+    await using served = await startAgent("JSONRPC", {
       authenticate: refuse,
       versions: ["1.0"],
       agent: async () => {},

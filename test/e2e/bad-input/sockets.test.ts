@@ -22,7 +22,7 @@ let port = 0;
 let turns = 0;
 
 beforeAll(async () => {
-  served = await startAgent("json-rpc", {
+  served = await startAgent("JSONRPC", {
     limits,
     versions: ["1.0"],
     agent: async () => {

@@ -10,9 +10,9 @@ import {
 import { GrpcTransportFactory } from "@a2a-js/sdk/client/grpc";
 
 const transports = {
-  "json-rpc": { Factory: JsonRpcTransportFactory, name: "JSONRPC", unauthenticated: { envelopeCode: -32000 } },
-  "http-json": { Factory: RestTransportFactory, name: "HTTP+JSON", unauthenticated: { statusCode: 401 } },
-  grpc: { Factory: GrpcTransportFactory, name: "GRPC", unauthenticated: { status: 16 } },
+  JSONRPC: { Factory: JsonRpcTransportFactory, name: "JSONRPC", unauthenticated: { envelopeCode: -32000 } },
+  "HTTP+JSON": { Factory: RestTransportFactory, name: "HTTP+JSON", unauthenticated: { statusCode: 401 } },
+  GRPC: { Factory: GrpcTransportFactory, name: "GRPC", unauthenticated: { status: 16 } },
 };
 
 /** The two agents as the SDK reaches them over one binding. */

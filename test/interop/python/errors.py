@@ -86,7 +86,7 @@ async def page_token(peer):
 
 async def version(peer):
     transport = (await peer.believing())._transport
-    if peer.binding == 'grpc':
+    if peer.binding == 'GRPC':
         # It would send its own version beside this one.
         transport._get_grpc_metadata = lambda _: [('a2a-version', '9.9')]
     context = ClientCallContext(service_parameters={'A2A-Version': '9.9'})

@@ -9,7 +9,7 @@ from a2a.client import A2ACardResolver, ClientCallContext, ClientConfig, ClientF
 from a2a.types import a2a_pb2 as pb
 from google.protobuf import json_format
 
-BINDING_NAMES = {'json-rpc': 'JSONRPC', 'http-json': 'HTTP+JSON', 'grpc': 'GRPC'}
+BINDING_NAMES = {'JSONRPC': 'JSONRPC', 'HTTP+JSON': 'HTTP+JSON', 'GRPC': 'GRPC'}
 
 OPEN = (pb.TASK_STATE_SUBMITTED, pb.TASK_STATE_WORKING)
 

@@ -38,7 +38,7 @@ let served: ServedAgent;
 let operations: Operations<CallOptions>;
 
 beforeAll(async () => {
-  served = await startAgent("json-rpc", { agent });
+  served = await startAgent("JSONRPC", { agent });
   const { jsonRpc } = createV01();
   if (jsonRpc === undefined) throw new TypeError("version 0.1 has no JSON-RPC");
   operations = createJsonRpcTransport({ url: served.server.url, adapter: jsonRpc });

@@ -33,7 +33,7 @@ const newTask = (): string => `5d0c2f0e-${++ids}`;
 
 beforeAll(async () => {
   hooks = await bareHooks();
-  served = await startAgent("json-rpc", {
+  served = await startAgent("JSONRPC", {
     agent,
     push: { allow: "loopback" },
   });

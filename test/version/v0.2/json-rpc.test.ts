@@ -81,7 +81,7 @@ describe("a server of 0.2 alone", () => {
   };
 
   it("answers kind-JSON, and has no method for the extended card", async () => {
-    await using served = await startAgent("json-rpc", options);
+    await using served = await startAgent("JSONRPC", options);
     using line = httpLine(Number(new URL(served.server.url).port));
     const post = async (method: string, params: JsonValue): Promise<JsonObject> => {
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
@@ -100,7 +100,7 @@ describe("a server of 0.2 alone", () => {
       [{ description: "more" }, 200],
       [undefined, 404],
     ] as const) {
-      await using served = await startAgent("json-rpc", {
+      await using served = await startAgent("JSONRPC", {
         ...options,
         card: { ...card, extended },
         authenticate: ({ header }) => ({ owner: header("authorization") ?? "nobody" }),

@@ -46,7 +46,7 @@ interface Called extends AsyncDisposable {
 }
 
 async function start(options: Partial<ServedOptions> = {}): Promise<Called> {
-  const served = await startAgent("json-rpc", { agent, ...options });
+  const served = await startAgent("JSONRPC", { agent, ...options });
   const url = `${served.server.url}/json-rpc`;
   return {
     agent: createJsonRpcTransport({ url, adapter: jsonRpcAdapter(defaultValidationLimits) }),

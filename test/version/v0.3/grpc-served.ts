@@ -15,7 +15,7 @@ export interface OldGrpc extends AsyncDisposable {
 }
 
 export async function startGrpc(options: Partial<ServedOptions> = {}): Promise<OldGrpc> {
-  const served = await startAgent("grpc", { agent, push: { allow: "loopback" }, ...options });
+  const served = await startAgent("GRPC", { agent, push: { allow: "loopback" }, ...options });
   const client = new Client(`127.0.0.1:${served.server.grpcPort}`, credentials.createInsecure());
   return {
     served,

@@ -34,7 +34,7 @@ interface RestAnswer extends HttpAnswer {
 }
 
 export async function startRest(options: Partial<ServedOptions> = {}): Promise<Rest> {
-  const served = await startAgent("http-json", { agent, push: { allow: "loopback" }, ...options });
+  const served = await startAgent("HTTP+JSON", { agent, push: { allow: "loopback" }, ...options });
   const line = httpLine(Number(new URL(served.server.url).port));
   return {
     served,

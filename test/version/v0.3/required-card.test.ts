@@ -38,7 +38,7 @@ const found: Readonly<Record<string, unknown>> = { JSONRPC: -32001, "HTTP+JSON":
 const agent = async () => completed();
 
 it("every place in the card answers in the transport that it names, the main one as well", async () => {
-  await using served = await startAgent("json-rpc", { agent });
+  await using served = await startAgent("JSONRPC", { agent });
   const { url, preferredTransport, additionalInterfaces } = await cardOf(served.server);
   expect(additionalInterfaces).toContainEqual({ url, transport: preferredTransport });
   expect(additionalInterfaces.map(({ transport }) => transport)).toEqual(["JSONRPC", "GRPC", "HTTP+JSON"]);
@@ -54,7 +54,7 @@ it("every place in the card answers in the transport that it names, the main one
 it("the card has all that 0.3 wants in it, whatever its author has left out", async () => {
   const skills = [{ id: "s", name: "Skill", description: "Does it", tags: ["t"] }];
   const card = { name: "Short", description: "Says little", version: "1", skills };
-  await using served = await startAgent("json-rpc", { agent, card });
+  await using served = await startAgent("JSONRPC", { agent, card });
   expect(await cardOf(served.server)).toMatchObject({
     ...{ protocolVersion: "0.3.0", name: "Short", description: "Says little", version: "1" },
     ...{ url: expect.stringMatching(/^http/), preferredTransport: "JSONRPC", capabilities: expect.any(Object) },
@@ -63,7 +63,7 @@ it("the card has all that 0.3 wants in it, whatever its author has left out", as
 });
 
 it("an agent of one transport names that one, as the main one too", async () => {
-  await using served = await startAgent("http-json", { agent, bindings: ["http-json"] });
+  await using served = await startAgent("HTTP+JSON", { agent, bindings: ["HTTP+JSON"] });
   const card = await cardOf(served.server);
   expect(card).toMatchObject({ preferredTransport: "HTTP+JSON", url: `${served.server.url}/http-json` });
   expect(card.additionalInterfaces.map(({ transport }) => transport)).toEqual(["HTTP+JSON"]);

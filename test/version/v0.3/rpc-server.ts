@@ -27,7 +27,7 @@ export interface Rpc extends AsyncDisposable {
 
 /** Serves an agent in every version. */
 export async function startRpc(options: Partial<ServedOptions> = {}): Promise<Rpc> {
-  const served = await startAgent("json-rpc", { agent, ...options });
+  const served = await startAgent("JSONRPC", { agent, ...options });
   const line = httpLine(Number(new URL(served.server.url).port));
   const post: Rpc["post"] = (body, headers = json) => line.ask({ target: "/json-rpc", headers, body });
   const bodyOf = (method: string, params: JsonValue | undefined): string =>

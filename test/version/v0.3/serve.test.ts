@@ -24,7 +24,7 @@ type Handler = Operations<ServerContext>;
 
 const context = createContext({
   principal: { owner: "o" },
-  binding: "json-rpc",
+  binding: "JSONRPC",
   version: "0.3",
   extensions: [],
   after: undefined,

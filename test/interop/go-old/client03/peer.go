@@ -15,8 +15,8 @@ import (
 )
 
 var transports = map[string]a2a.TransportProtocol{
-	"json-rpc": a2a.TransportProtocolJSONRPC,
-	"grpc":     a2a.TransportProtocolGRPC,
+	"JSONRPC": a2a.TransportProtocolJSONRPC,
+	"GRPC":     a2a.TransportProtocolGRPC,
 }
 
 // The two agents as the SDK reaches them over one binding.
@@ -31,7 +31,7 @@ type peer struct {
 }
 
 func newPeer(ctx context.Context, options speak.Options) (*peer, error) {
-	p := &peer{overProto: options.Binding == "grpc", transport: transports[options.Binding]}
+	p := &peer{overProto: options.Binding == "GRPC", transport: transports[options.Binding]}
 	var err error
 	if p.card, err = agentcard.DefaultResolver.Resolve(ctx, options.URL); err != nil {
 		return nil, err

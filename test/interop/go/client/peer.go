@@ -17,9 +17,9 @@ import (
 )
 
 var bindingNames = map[string]a2a.TransportProtocol{
-	"json-rpc":  a2a.TransportProtocolJSONRPC,
-	"http-json": a2a.TransportProtocolHTTPJSON,
-	"grpc":      a2a.TransportProtocolGRPC,
+	"JSONRPC":  a2a.TransportProtocolJSONRPC,
+	"HTTP+JSON": a2a.TransportProtocolHTTPJSON,
+	"GRPC":      a2a.TransportProtocolGRPC,
 }
 
 // The two agents as the SDK reaches them over one binding.

@@ -8,9 +8,9 @@ import {
 import { GrpcTransportFactory } from "sdk-0.3/client/grpc";
 
 const transports = {
-  "json-rpc": JsonRpcTransportFactory,
-  "http-json": RestTransportFactory,
-  grpc: GrpcTransportFactory,
+  JSONRPC: JsonRpcTransportFactory,
+  "HTTP+JSON": RestTransportFactory,
+  GRPC: GrpcTransportFactory,
 };
 
 /** Two agents as SDK 0.3 reaches them over one binding. */
@@ -21,7 +21,7 @@ export function createPeer({ url, plain, binding }) {
     change?.(card);
     return clientOf(await factory.createFromAgentCard(card));
   };
-  const overProto = binding !== "json-rpc";
+  const overProto = binding !== "JSONRPC";
   return {
     binding,
     card: () => new DefaultAgentCardResolver().resolve(url),
@@ -29,7 +29,7 @@ export function createPeer({ url, plain, binding }) {
     plain: once(() => connect(plain)),
     believing: (change) => connect(plain, change),
     /** What its writers and readers of the binary and the HTTP+JSON form lose; over gRPC it cannot write a null. */
-    drops: { append: overProto, partMetadata: overProto, fileName: overProto, null: binding === "grpc" },
+    drops: { append: overProto, partMetadata: overProto, fileName: overProto, null: binding === "GRPC" },
     errorKind: (error) => errorKind(binding, error),
   };
 }
@@ -62,9 +62,9 @@ const statuses = { 3: "InvalidParams", 12: "UnsupportedOperation", 16: "Refused"
 function errorKind(binding, error) {
   // An error within a stream is wrapped.
   const seen =
-    error.cause?.name?.endsWith("Error") && error.name === "Error" && binding !== "grpc" ? error.cause : error;
+    error.cause?.name?.endsWith("Error") && error.name === "Error" && binding !== "GRPC" ? error.cause : error;
   if (seen.name !== "Error") return seen.name.replace(/Error$/, "");
-  if (binding === "grpc") return statuses[seen.cause?.code];
+  if (binding === "GRPC") return statuses[seen.cause?.code];
   const code = seen.errorResponse?.error.code ?? /\(Code: (-?\d+)\)/.exec(seen.message)?.[1];
   return codes[code] ?? (/\b401\b/.test(seen.message) ? "Refused" : undefined);
 }

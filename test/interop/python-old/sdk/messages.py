@@ -12,7 +12,7 @@ async def card(peer):
     equal((card['name'], card['version'], card['provider']['organization']), ('Interop', '1.2.3', 'Trivium'))
     equal((card['capabilities']['streaming'], card['capabilities']['pushNotifications']), (True, True))
     equal(card['skills'][0]['examples'], ['work'])
-    assert peer.binding == 'grpc' or peer.picked().startswith(peer.url), peer.picked()
+    assert peer.binding == 'GRPC' or peer.picked().startswith(peer.url), peer.picked()
 
 
 async def extended_card(peer):

@@ -119,10 +119,10 @@ class Refused(Exception):
 def wanted_of(binding, name):
     """What a caller must be told, over a binding, of an error."""
     if name == 'Unauthenticated':
-        return ('UNAUTHENTICATED', None) if binding == 'grpc' else 401
-    if binding == 'json-rpc':
+        return ('UNAUTHENTICATED', None) if binding == 'GRPC' else 401
+    if binding == 'JSONRPC':
         return JSON_RPC_CODES[name]
-    if binding == 'http-json':
+    if binding == 'HTTP+JSON':
         return HTTP_STATUS.get(name, 400)
     # Servers of these releases write the class of an error before its text, and callers look for it there.
     return (GRPC_STATUS.get(name, 'FAILED_PRECONDITION'), f'{name}Error')

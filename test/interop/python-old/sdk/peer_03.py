@@ -9,9 +9,9 @@ from a2a.types import Message, TransportProtocol
 from peer import Peer, Refused, dump, read
 
 TRANSPORTS = {
-    'json-rpc': TransportProtocol.jsonrpc,
-    'http-json': TransportProtocol.http_json,
-    'grpc': TransportProtocol.grpc,
+    'JSONRPC': TransportProtocol.jsonrpc,
+    'HTTP+JSON': TransportProtocol.http_json,
+    'GRPC': TransportProtocol.grpc,
 }
 
 
@@ -32,7 +32,7 @@ class Peer03(Peer):
             grpc_channel_factory=lambda url: grpc.aio.insecure_channel(urlsplit(url).netloc or url),
         )
         client = ClientFactory(config).create(card)
-        if self.binding == 'grpc':
+        if self.binding == 'GRPC':
             self._sign(client)
         return client
 

@@ -3,7 +3,7 @@ import { AgentSkillSchema, ListTasksRequestSchema } from "../../gen/lf/a2a/v1/a2
 import { readJson } from "../../src/protocol/codec/json/reader.js";
 import { A2AError } from "../../src/protocol/errors.js";
 import { operationOf } from "../../src/protocol/operations.js";
-import { queryFromJson, queryToJson } from "../../src/protocol/query.js";
+import { queryFromJson, queryToJson } from "../../src/version/query.js";
 import { v1 } from "../../src/version/v1.0/v1.js";
 
 const read = (query: string) =>

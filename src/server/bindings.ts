@@ -1,0 +1,121 @@
+import type { HttpEndpoint, HttpRequest } from "../binding/http/http.js";
+import { httpJsonEndpoint } from "../binding/http-json/server.js";
+import { extendedCardEndpoint } from "../binding/json-rpc/extended-card.js";
+import { jsonRpcEndpoint } from "../binding/json-rpc/server.js";
+import type { RequestListener } from "../binding/listen/connection.js";
+import type { Http2Engine } from "../binding/listen/http2-engine.js";
+import type { CallHead, Service } from "../binding/service.js";
+import type { Binding } from "../protocol/bindings.js";
+import type { A2AError } from "../protocol/errors.js";
+import type { Logger } from "../protocol/logger.js";
+import type { Version } from "../version/codec.js";
+import type { Limits } from "./limits.js";
+
+// The server ends of all bindings, one row for each row of the table in `protocol/bindings.ts`.
+
+/** What a binding serves. */
+export interface BindingSetting {
+  readonly versions: readonly Version[];
+  readonly service: Service;
+}
+
+/** The HTTP requests that a binding answers. */
+interface Routes {
+  /** Those below its path. */
+  readonly below?: HttpEndpoint | undefined;
+  /** `POST` at the base of the agent. */
+  readonly root?: HttpEndpoint | undefined;
+  /** Those at other places below the base; `undefined` for a request that is not its own. */
+  readonly beside?: HttpEndpoint | undefined;
+}
+
+/** What a binding with connections of its own needs to know of the host. */
+export interface EngineSetting extends BindingSetting {
+  readonly limits: Limits;
+  readonly logger: Logger;
+  /** Why a call is refused before anything of it is looked at. */
+  readonly refuse: ((caller: Pick<CallHead, "header">) => A2AError | undefined) | undefined;
+}
+
+/** A binding that takes the HTTP/2 connections of a port. */
+interface ConnectionEngine {
+  /** Tells callers who watch its health. */
+  setServing(serving: boolean): void;
+  /** Takes the connections, and hands what is not its own to `http`; without that it is refused. */
+  connect(http: RequestListener | undefined): Promise<Http2Engine>;
+}
+
+/** The server end of a binding: HTTP requests, connections, or both. */
+interface ServerBinding {
+  /** Answers whether or not options name the binding; then the card lists it too. */
+  readonly isAlwaysServed?: boolean;
+  routes?(setting: BindingSetting): Routes;
+  /** Needs a port of `serve`. `undefined` when no version has the binding. */
+  engine?(setting: EngineSetting): Promise<ConnectionEngine | undefined>;
+}
+
+/** How each binding is served. */
+export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
+  JSONRPC: {
+    routes({ versions, service }) {
+      const adapters = versions.flatMap(({ jsonRpc }) => jsonRpc ?? []);
+      if (adapters.length === 0) return {};
+      const endpoint = jsonRpcEndpoint({ adapters, service });
+      return { below: endpoint, root: endpoint, beside: extendedCardEndpoint({ adapters, service }) };
+    },
+  },
+  "HTTP+JSON": {
+    routes({ versions, service }) {
+      const adapters = versions.flatMap(({ httpJson, httpJsonOthers = [] }) => [httpJson ?? [], httpJsonOthers].flat());
+      return adapters.length === 0 ? {} : { below: httpJsonEndpoint({ adapters, service }) };
+    },
+  },
+  GRPC: {
+    async engine({ versions, service, limits, logger, refuse }) {
+      const adapters = versions.flatMap(({ grpc }) => grpc ?? []);
+      if (adapters.length === 0) return undefined;
+      const [{ createGrpcServer }, { createGrpcEngine }] = await Promise.all([
+        import("../binding/grpc/server.js"),
+        import("../binding/grpc/listener.js"),
+      ]);
+      const { bodyTimeoutMs, streamsPerConnection } = limits;
+      const grpc = createGrpcServer({ adapters, service, bodyTimeoutMs, streamsPerConnection });
+      return {
+        setServing: (serving) => grpc.setServing(serving),
+        connect: (http) => createGrpcEngine({ grpc, http, limits, logger, refuse }),
+      };
+    },
+  },
+  CONNECT: { isAlwaysServed: true, routes: (setting) => ({ beside: lazyConnect(setting) }) },
+};
+
+/** The engine of the first of these bindings that takes connections: a port has room for one. */
+export async function engineOf(
+  bindings: readonly Binding[],
+  setting: EngineSetting,
+): Promise<ConnectionEngine | undefined> {
+  for (const binding of bindings) {
+    const engine = await serverBindings[binding].engine?.(setting);
+    if (engine !== undefined) return engine;
+  }
+  return undefined;
+}
+
+/** Whether a binding answers HTTP requests, so that a server that exists can mount it. */
+export function isMountable(binding: Binding): boolean {
+  return serverBindings[binding].routes !== undefined;
+}
+
+// Loaded with the first call over Connect or gRPC-Web.
+function lazyConnect({ versions, service }: BindingSetting): HttpEndpoint {
+  const adapters = versions.flatMap(({ grpc }) => grpc ?? []);
+  const prefixes = adapters.map((adapter) => `/${adapter.service.typeName}/`);
+  let loading: Promise<HttpEndpoint> | undefined;
+  return (request: HttpRequest) => {
+    if (!prefixes.some((prefix) => request.path.startsWith(prefix))) return undefined;
+    loading ??= import("../binding/connect/endpoint.js").then(({ createConnectEndpoint }) =>
+      createConnectEndpoint({ adapters, service }),
+    );
+    return loading.then((endpoint) => endpoint(request));
+  };
+}

@@ -1,0 +1,52 @@
+import { type AgentOptions, Client, createAgent, gateway, reply, serve } from "trivium";
+import { describe, expect, it } from "vitest";
+import { bindingNames } from "../../src/protocol/bindings.js";
+
+const card = { name: "Named", description: "Says over which binding it was called", version: "1" };
+
+/** Each caller is the binding that it came by. */
+const options: AgentOptions = {
+  card,
+  authenticate: ({ binding }) => ({ owner: binding }),
+  async *agent({ principal }) {
+    yield reply(principal.owner);
+  },
+};
+
+/** As JavaScript hands them over: nothing has checked the names. */
+const unchecked = (names: readonly string[]): Pick<AgentOptions, "bindings"> =>
+  JSON.parse(JSON.stringify({ bindings: names }));
+
+describe("the names of bindings", () => {
+  it.each(["json-rpc", "http-json", "grpc", "connect", "REST", ""])(
+    "fail at startup when unknown: %j",
+    async (name) => {
+      const bindings = unchecked(["GRPC", name]);
+      const message = `bindings: ${JSON.stringify(name)} is none of JSONRPC, GRPC, HTTP+JSON, CONNECT`;
+      await expect(serve({ ...options, ...bindings, port: 0 })).rejects.toThrow(new TypeError(message));
+      await expect(createAgent({ ...options, ...bindings })).rejects.toThrow(new TypeError(message));
+    },
+  );
+
+  it("fail at startup of a gateway when unknown", async () => {
+    await using upstream = await serve({ ...options, port: 0, drainMs: 0 });
+    const started = gateway({ upstream: upstream.url, ...unchecked(["http-json"]), port: 0 });
+    await expect(started).rejects.toThrow('bindings: "http-json" is none of JSONRPC, GRPC, HTTP+JSON, CONNECT');
+  });
+
+  it.each(bindingNames)("are the same for options, preference, report and caller: %s", async (binding) => {
+    await using server = await serve({ ...options, bindings: bindingNames, port: 0, drainMs: 0 });
+    await using client = await Client.connect(server.url, { prefer: [binding], grpcTls: false });
+    expect(await client.send("hello")).toMatchObject({ parts: [{ content: { value: binding } }] });
+    expect(client.connection?.binding).toBe(binding);
+    expect(client.connection?.listedAs).toBeUndefined();
+  });
+
+  it("are what a transport of the caller's own replaces a binding by", async () => {
+    await using server = await serve({ ...options, bindings: ["CONNECT"], versions: ["1.0"], port: 0, drainMs: 0 });
+    const own = server.inProcess({ principal: { owner: "own" } });
+    const transports = [{ binding: "CONNECT", create: () => own }];
+    await using client = await Client.connect(server.url, { transports });
+    expect(await client.send("hello")).toMatchObject({ parts: [{ content: { value: "own" } }] });
+  });
+});
