@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPostgres } from "../../../src/store/postgres/database.js";
 import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../../support/postgres.js";
+import { migrateUpTo } from "../sql-queries/databases.js";
 import { alice, appendRow, completion, taskRow } from "../sql-queries/rows.js";
 
 type Opened = ReturnType<typeof openPostgres>;
@@ -135,5 +136,18 @@ describe.skipIf(!hasPostgres)("plans of PostgreSQL", () => {
     // The counters fit into a few pages.
     expect((await readWhole(database)).filter((text) => !text.startsWith("trivium_counts"))).toEqual([]);
     await database.backend.close();
+  });
+
+  it("know the tables once a migration has changed them", async () => {
+    const url = await server.createDatabase();
+    const { backend, db, dialect } = openPostgres({ url, pool: { max: 1 } });
+    await migrateUpTo({ db, dialect }, 1);
+    const insert = `insert into trivium_tasks (id, tenant, owner, context_id, incarnation, version, holder)
+      select 'task ' || i, '', 'alice', 'c', 'one', '1.0', '' from generate_series(1, 500) as i`;
+    await server.query(insert, undefined, url);
+    await backend.open();
+    const known = "select reltuples::int as rows from pg_class where relname = 'trivium_tasks'";
+    expect(await server.query(known, undefined, url)).toEqual([{ rows: 500 }]);
+    await backend.close();
   });
 });
