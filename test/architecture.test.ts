@@ -83,6 +83,24 @@ const samples: readonly {
     found: ["src/server/a.ts:2", "src/server/a.ts:3", "src/core/a.ts:1", "src/core/a.ts:2", "src/binding/grpc/a.ts:2"],
   },
   {
+    rule: "what reaches below grpc-js lies in one folder",
+    files: {
+      "src/binding/grpc/a.ts":
+        'import { x } from "@grpc/grpc-js/build/src/channel.js";\nimport { Server } from "@grpc/grpc-js";\nconst call = channel.createCall(path);',
+      "src/binding/grpc/b.ts":
+        'const f = "_setupHandlers";\n// createCall is for internals\nserver._streamHandler();\nserver.createConnectionInjector(none);',
+      "src/binding/grpc/internals/a.ts": 'const f = "_setupHandlers";\nchannel.createCall(path);',
+      "src/binding/listen/a.ts": 'server.removeAllListeners("stream");',
+    },
+    found: [
+      "src/binding/grpc/a.ts:1",
+      "src/binding/grpc/a.ts:3",
+      "src/binding/grpc/b.ts:1",
+      "src/binding/grpc/b.ts:3",
+      "src/binding/grpc/b.ts:4",
+    ],
+  },
+  {
     rule: "no cycle of imports",
     files: {
       "src/core/a.ts": 'import { b } from "./b.js";',

@@ -52,13 +52,21 @@ const packageHomes = [
   { packages: /^(?:@nats-io\/|nats(?:\/|$))/, home: "src/signals/" },
 ];
 
+/** What is no part of grpc-js' documented interface, or relies on how it works inside, and the one folder that may use it. */
+const belowGrpc = {
+  home: "src/binding/grpc/internals/",
+  packages: /^(?:@grpc\/grpc-js\/|node:diagnostics_channel$)/,
+  words:
+    /\b(?:Reflect|ServerInterceptingCall\w*|createConnectionInjector|createCall|sendMessageWithContext|removeAllListeners|internalChannel)\b|\.register\(|["'.]_[a-z]/,
+};
+
 /** As versions are spelt on the wire: 1.0 and the releases of 0.x. Others, such as "2.0" of JSON-RPC, are something else. */
 const protocolVersion = /^v?(?:1\.0|0\.[123](?:\.\d+)?)$/;
 
 const maxLines = 400;
 /** A room may have rooms of its own when its files would not fit into one folder. */
 const maxDepth = 2;
-const deepRooms: ReadonlySet<string> = new Set(["protocol/codec", "store/sql", "version/v0.3"]);
+const deepRooms: ReadonlySet<string> = new Set(["protocol/codec", "store/sql", "version/v0.3", "binding/grpc"]);
 const maxFiles = 25;
 const fileName = /^[a-z0-9]+(?:[-.][a-z0-9]+)*\.ts$/;
 
@@ -67,6 +75,17 @@ export const rules = {
   "imports point to the left": arrows,
   "examples know the package by its name": borders,
   "packages stay in their room": packages,
+  "what reaches below grpc-js lies in one folder": perLine(
+    ({ path }) => path.startsWith("src/binding/grpc/") && !path.startsWith(belowGrpc.home),
+    ({ imports, comments, lines }) => {
+      const remarks = new Set(comments.map(({ line }) => line));
+      const found = [
+        ...imports.filter(({ specifier }) => belowGrpc.packages.test(specifier)).map(({ line }) => line),
+        ...lines.flatMap((text, index) => (belowGrpc.words.test(text) && !remarks.has(index + 1) ? [index + 1] : [])),
+      ];
+      return found.map((line) => ({ line, rule: `reaches below grpc-js: it belongs to ${belowGrpc.home}` }));
+    },
+  ),
   "no cycle of imports": cycles,
   "rooms form no circle": circles,
   "versions are named in their room": perLine(

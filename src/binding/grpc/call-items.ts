@@ -1,7 +1,7 @@
 import type { StatusObject } from "@grpc/grpc-js";
 import { over, type Step } from "../../protocol/async/steps.js";
 import type { StreamItem } from "../../protocol/operations.js";
-import type { CallListener, OpenCall } from "./open-call.js";
+import type { CallListener, OpenCall } from "./internals/open-call.js";
 
 /** What the items of a streaming call come from. */
 export interface ItemSource {

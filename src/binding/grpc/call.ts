@@ -1,5 +1,5 @@
 import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
-import { Metadata, ServerInterceptingCall, type ServerInterceptingCallInterface, status } from "@grpc/grpc-js";
+import { Metadata, status } from "@grpc/grpc-js";
 import { noop } from "../../protocol/async/noop.js";
 import { writeBinary, writeBuffer } from "../../protocol/codec/binary/writer.js";
 import { A2AError } from "../../protocol/errors.js";
@@ -8,8 +8,8 @@ import { formatExtensions } from "../../protocol/service-parameters.js";
 import type { WireEvent } from "../../version/codec.js";
 import { authenticate, type ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
-import { sayFindings } from "./engine-status.js";
 import { errorToStatus } from "./errors.js";
+import type { RawCall, RawCallListener } from "./internals/taken-call.js";
 import { asBuffer, decodeMessage, headerOf, methodFor, type ServedMethod, type ServedPath } from "./method.js";
 
 // Bytes of a stream that may wait for its socket before the reading of its subscription stops.
@@ -25,12 +25,9 @@ export interface GrpcCallOptions {
   readonly bodyTimeoutMs: number;
 }
 
-/**
- * One call of one of our operations. It takes the place of the handler that grpc-js would run, for two reasons: the
- * caller is known before a byte of its message is read, and a reply with its status leaves in one write.
- */
-export class GrpcCall extends ServerInterceptingCall {
-  readonly #call: ServerInterceptingCallInterface;
+/** One call of one of our operations. */
+export class GrpcCall implements RawCallListener {
+  readonly #call: RawCall;
   readonly #options: GrpcCallOptions;
   #method: ServedMethod;
   #admitted: ServerCall | undefined;
@@ -42,16 +39,10 @@ export class GrpcCall extends ServerInterceptingCall {
   #drained: (() => void) | undefined;
   #events: AsyncIterator<StreamItem> | undefined;
 
-  constructor(call: ServerInterceptingCallInterface, options: GrpcCallOptions) {
-    super(call);
-    sayFindings(call);
+  constructor(call: RawCall, options: GrpcCallOptions) {
     this.#call = call;
     this.#options = options;
     [this.#method] = options.served.methods;
-  }
-
-  override start(): void {
-    this.#call.start(this);
   }
 
   onReceiveMetadata(metadata: Metadata): void {

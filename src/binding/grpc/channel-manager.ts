@@ -8,7 +8,7 @@ import {
 import { ConnectionError } from "../../protocol/errors.js";
 import type { AddressPolicy, Lookup } from "../fetch/address-policy.js";
 import { allowedTargets, type ConnectTarget, targetOf } from "./address.js";
-import { type OwnSockets, ownSockets } from "./own-sockets.js";
+import { type OwnSockets, ownSockets } from "./internals/own-sockets.js";
 
 export interface ChannelManagerOptions {
   readonly address: string;

@@ -12,11 +12,11 @@ import type { ClientTls } from "../fetch/client-tls.js";
 import { connectTimeoutDefaultMs } from "../fetch/node-fetch.js";
 import { createTransport, missingIn } from "../transport.js";
 import { credentialsOf } from "./address.js";
-import { callFailure } from "./call-failure.js";
 import { CallItems } from "./call-items.js";
 import { ChannelManager } from "./channel-manager.js";
+import { callFailure } from "./internals/call-failure.js";
+import { type CallRequest, type OpenCall, openCall } from "./internals/open-call.js";
 import { decodeOptions, methodsOf, type RpcMethod } from "./method.js";
-import { type CallRequest, type OpenCall, openCall } from "./open-call.js";
 
 export interface GrpcTransportOptions {
   /** `host:port`, or a URL; `https` and `grpcs` mean TLS, and port 443 when none is named. */

@@ -1,16 +1,14 @@
 import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { ServerCredentials } from "@grpc/grpc-js";
 import { type A2AError, errorTable } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { ListenerLimits, RequestListener } from "../listen/connection.js";
 import { refuseHttp } from "../listen/http1-engine.js";
 import { goAway, type Http2Engine, keepSessions } from "../listen/http2-engine.js";
 import type { CallHead } from "../service.js";
+import { injectConnections, isEndless, takeStreams } from "./internals/http2-server.js";
 import type { GrpcServer } from "./server.js";
 
-// The one file that knows how gRPC and HTTP share a connection. grpc-js owns the HTTP/2 server and has no public hook
-// before its handlers, so its private set-up method is wrapped, once, on the one server that we made.
-const setupName = "_setupHandlers";
+// The one file that knows how gRPC and HTTP share a connection.
 
 export interface GrpcEngineOptions {
   readonly grpc: GrpcServer;
@@ -25,15 +23,14 @@ export interface GrpcEngineOptions {
 /** HTTP/2 for gRPC and HTTP: the content type of each stream decides. */
 export async function createGrpcEngine(options: GrpcEngineOptions): Promise<Http2Engine> {
   const { grpc, limits, logger } = options;
-  const http2 = captureHttp2(grpc);
-  const injector = grpc.server.createConnectionInjector(ServerCredentials.createInsecure());
-  if (http2.server === undefined) {
+  const { injector, http2 } = injectConnections(grpc.server);
+  if (http2 === undefined) {
     logger.warn({}, "this release of grpc-js hides its HTTP/2 server: HTTP/2 connections are for gRPC only");
     await grpc.prepareAll();
     return { accept: injector.injectConnection, drain: () => injector.drain(2 ** 31 - 1), close: injector.destroy };
   }
-  const sessions = keepSessions(http2.server, limits);
-  shareStreams(http2.server, options);
+  const sessions = keepSessions(http2, limits);
+  shareStreams(http2, options);
   return {
     accept: injector.injectConnection,
     drain: () => goAway(sessions),
@@ -44,30 +41,11 @@ export async function createGrpcEngine(options: GrpcEngineOptions): Promise<Http
   };
 }
 
-/** Waits for the HTTP/2 server that the next injector makes. */
-function captureHttp2({ server }: GrpcServer): { server: Http2Server | undefined } {
-  const captured: { server: Http2Server | undefined } = { server: undefined };
-  const setup: unknown = Reflect.get(server, setupName);
-  if (typeof setup !== "function") return captured;
-  Reflect.set(server, setupName, (http2: Http2Server, ...rest: unknown[]) => {
-    Reflect.apply(setup, server, [http2, ...rest]);
-    captured.server = http2;
-  });
-  return captured;
-}
-
-type StreamListener = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ...rest: unknown[]) => void;
-
-/** Puts itself before the stream listeners of grpc-js. */
+/** Gives gRPC the streams that are its own, and HTTP all others. */
 function shareStreams(server: Http2Server, { grpc, http, refuse }: GrpcEngineOptions): void {
-  const theirs = server.listeners("stream") as StreamListener[];
-  const serveGrpc: StreamListener = (...stream) => {
-    for (const listener of theirs) Reflect.apply(listener, server, stream);
-  };
   // A server that never listens: it makes requests and responses of the streams that it is given.
   const requests = createServer(http ?? refuseHttp);
-  server.removeAllListeners("stream");
-  server.on("stream", (stream, headers, ...rest) => {
+  takeStreams(server, (serveGrpc, stream, headers, ...rest) => {
     if (headers[":method"] !== "POST" || !isGrpc(headers["content-type"])) {
       requests.emit("stream", stream, headers, ...rest);
       return;
@@ -99,13 +77,4 @@ function refuseCall(stream: ServerHttp2Stream, { code, message }: A2AError): voi
 /** gRPC-Web is HTTP. */
 function isGrpc(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/grpc(?:[+;]|$)/.test(contentType);
-}
-
-const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000 };
-
-/** A time limit of weeks is none; grpc-js counts in 32 bits and would take it for one that has passed. */
-function isEndless(timeout: string | string[] | undefined): boolean {
-  if (typeof timeout !== "string") return false;
-  const unit = unitMs[timeout.at(-1) ?? ""];
-  return unit !== undefined && Number.parseInt(timeout, 10) * unit >= 2 ** 31;
 }

@@ -1,10 +1,10 @@
-import { Server, ServerInterceptingCall } from "@grpc/grpc-js";
-import { noop } from "../../protocol/async/noop.js";
+import { Server } from "@grpc/grpc-js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import type { Service } from "../service.js";
 import { GrpcCall } from "./call.js";
 import { createHealth } from "./health.js";
-import { asBuffer, same, servedPaths } from "./method.js";
+import { leaveCall, registerTaken, takeCall } from "./internals/taken-call.js";
+import { servedPaths } from "./method.js";
 import { addReflection } from "./reflection.js";
 
 export interface GrpcServerOptions {
@@ -45,14 +45,12 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     interceptors: [
       ({ path }, call) => {
         const served = paths.get(path);
-        return served === undefined
-          ? new ServerInterceptingCall(call)
-          : new GrpcCall(call, { served, service, bodyTimeoutMs });
+        if (served === undefined) return leaveCall(call);
+        return takeCall(call, (raw) => new GrpcCall(raw, { served, service, bodyTimeoutMs }));
       },
     ],
   });
-  // grpc-js wants a handler for each method; the interceptor answers the call before it comes to that.
-  for (const path of paths.keys()) server.register(path, noop, asBuffer, same, "unary");
+  for (const path of paths.keys()) registerTaken(server, path);
   const health = createHealth(options.adapters.map(({ service }) => service.typeName));
   const onDemand = new Map([
     ["grpc.health.v1", once(() => health.addTo(server))],

@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto";
 import { type RawBuilder, sql } from "kysely";
 import type { LogRange, SqlDialect } from "../sql/dialect.js";
 import { type Given, Param, sentAs } from "../sql/param.js";
+import type { Database } from "../sql/schema.js";
 
 /** The machine of the database tells the time, so that all processes on it have the same. */
 export const clockText = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
@@ -11,6 +12,17 @@ const shards = 16;
 
 /** Any number, as long as nobody else in the database locks it. */
 export const migrationLock = 7_238_201_846;
+
+const analyzed = [
+  "trivium_tasks",
+  "trivium_snapshots",
+  "trivium_log",
+  "trivium_inbox",
+  "trivium_sends",
+  "trivium_push_configs",
+  "trivium_counts",
+  "trivium_periods",
+] as const satisfies readonly (keyof Database)[];
 
 /** What only those know who connect. `now`: the store's clock; left out: that of the database. */
 export interface PostgresDialectOptions extends Pick<SqlDialect, "withoutLimits"> {
@@ -39,6 +51,7 @@ export function postgresDialect({ now, withoutLimits }: PostgresDialectOptions):
       return rows[0]?.found === true;
     },
     withoutLimits,
+    analyzeText: `analyze ${analyzed.map((table) => `"${table}"`).join(", ")}`,
     async lockMigrations(transaction) {
       // A role or a database may have limits of its own. The last of them is new in PostgreSQL 17.
       const limits = sql.join(["statement_timeout", "lock_timeout", "transaction_timeout"]);

@@ -42,15 +42,18 @@ export interface Pool {
   /** For Kysely. */
   readonly open: () => Promise<PostgresPool>;
   query<R extends pg.QueryResultRow>(statement: Statement): Promise<readonly R[]>;
+  /** Has each connection plan its statements anew at their next use. */
+  replan(): void;
   close(): Promise<void>;
 }
 
 export function createPool(options: ConnectOptions, load = loadPg): Pool {
   let made: Promise<pg.Pool> | undefined;
   const pool = (): Promise<pg.Pool> => {
-    made ??= load().then((driver) => makePool(driver, options));
+    made ??= load().then((driver) => makePool(driver, options, plans));
     return made;
   };
+  const plans = { age: 0 };
   const nameOf = options.sessions ? createNames() : () => undefined;
   return {
     async open() {
@@ -69,6 +72,9 @@ export function createPool(options: ConnectOptions, load = loadPg): Pool {
       } catch (error) {
         throw unanswered(error) ?? error;
       }
+    },
+    replan() {
+      if (options.sessions) plans.age += 1;
     },
     async close() {
       const open = made;
@@ -121,31 +127,37 @@ function typeParsers({ types }: Pg): pg.CustomTypesConfig["getTypeParser"] {
 }
 
 /**
- * Each query here walks an index. What the planner believes of tables that it has no statistics of yet must not
- * mislead it, since it keeps the plan of a statement that has a name. Left to itself it does not keep it where a
- * statement is given arrays shorter than it believes in, and plans each small flush anew, which costs more than the
- * flush. Of what it cannot know beforehand it believes too much, and would have other processes help.
+ * A statement is planned once for each connection. Left to itself, PostgreSQL plans it anew whenever its arrays are shorter
+ * than it expects, and planning a small flush costs more than the flush. Nothing else is set: each query plans well by itself.
  */
-const planning = [
-  "plan_cache_mode=force_generic_plan",
-  "max_parallel_workers_per_gather=0",
-  ...["jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"].map((name) => `${name}=off`),
-].map((setting) => `-c ${setting}`);
+const planning = "-c plan_cache_mode=force_generic_plan";
 
-/** The URL with settings of ours before its own, which win. */
+/** The URL with the setting before its own, which win. */
 function withPlanning(url: string): string {
   const [context = "", query = ""] = url.split("?", 2);
   const params = new URLSearchParams(query);
-  params.set("options", [...planning, params.get("options") ?? ""].join(" ").trim());
+  params.set("options", `${planning} ${params.get("options") ?? ""}`.trim());
   return `${context}?${params}`;
 }
 
-function makePool(driver: Pg, options: ConnectOptions): pg.Pool {
+/** How often the plans of all connections were given up. */
+interface Plans {
+  readonly age: number;
+}
+
+function makePool(driver: Pg, options: ConnectOptions, plans: Plans): pg.Pool {
   const pool = new driver.Pool({ ...clientConfig(driver, options), max: options.max, allowExitOnIdle: true });
   // A connection that is lost while nobody uses it is replaced by the next use.
   pool.on("error", noop);
   // One that is lost in use fails its query; what it emits beside that has no other listener.
   pool.on("connect", (client) => client.on("error", noop));
+  const ages = new WeakMap<pg.PoolClient, number>();
+  pool.on("acquire", (client) => {
+    const age = ages.get(client) ?? plans.age;
+    ages.set(client, plans.age);
+    // Goes out before what the connection was taken for.
+    if (age !== plans.age) client.query("discard plans").catch(noop);
+  });
   return pool;
 }
 

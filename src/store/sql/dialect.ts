@@ -35,6 +35,8 @@ export interface SqlDialect {
   hasTable(db: Kysely<Database>, table: string): Promise<boolean>;
   /** Runs over a connection whose statements, and whose waits for locks, take the time that they take. */
   withoutLimits<T>(db: Kysely<Database>, run: (db: Kysely<Database>) => Promise<T>): Promise<T>;
+  /** SQL that refreshes what the planner knows of tables that a migration has changed. */
+  readonly analyzeText?: string | undefined;
   /** Within a transaction: waits until no other process migrates, and keeps others waiting until its end. */
   lockMigrations(transaction: Kysely<Database>): Promise<void>;
 }

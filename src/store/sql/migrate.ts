@@ -30,12 +30,20 @@ export async function migrate(context: DbContext, report: ReportMigration = () =
   // Nothing is locked, and nothing written, where there is nothing to do.
   if (version === latest) return version;
   report({ kind: "begun", from: version, to: latest });
-  const before = await context.dialect.withoutLimits(context.db, (db) => {
+  const before = await context.dialect.withoutLimits(context.db, async (db) => {
     report({ kind: "waiting" });
-    return inTransaction({ ...context, db }, (within) => takeSteps(within, report));
+    const stood = await inTransaction({ ...context, db }, (within) => takeSteps(within, report));
+    await analyze({ ...context, db }, stood);
+    return stood;
   });
   report({ kind: "done" });
   return before;
+}
+
+/** New tables are left out: of a table without statistics PostgreSQL expects more rows than of one that it found empty. */
+async function analyze({ db, dialect }: DbContext, before: number): Promise<void> {
+  if (before === 0 || dialect.analyzeText === undefined) return;
+  await sql.raw(dialect.analyzeText).execute(db);
 }
 
 async function takeSteps(within: DbContext, report: ReportMigration): Promise<number> {
@@ -63,7 +71,8 @@ export function migrationSql({ db, dialect }: DbContext, after = 0): string {
   ]);
   if (statements.length === 0) return "";
   const first = schemaTable(db, dialect).compile().sql;
-  return ["begin", first, ...statements, "commit"].map((statement) => `${statement};\n`).join("");
+  const last = after === 0 || dialect.analyzeText === undefined ? [] : [dialect.analyzeText];
+  return ["begin", first, ...statements, "commit", ...last].map((statement) => `${statement};\n`).join("");
 }
 
 function stepsAfter(version: number) {

@@ -2,7 +2,7 @@ import { type SqlBool, sql } from "kysely";
 import type { DueCursor, Head } from "../../../core/ports.js";
 import { compiled, type Params } from "../compiled.js";
 import type { DbContext } from "../dialect.js";
-import { headFrom, selectHeads } from "../head-row.js";
+import { type HeadRow, headFrom, selectHeads } from "../head-row.js";
 import type { Given } from "../param.js";
 
 /** Instances that are over for so long are not kept. One that is not there counts as expired. */
@@ -45,23 +45,41 @@ interface Sweep {
   readonly limit: number;
 }
 
-/** Tasks of an agent whose holder does not live. Each holder is looked at once, however many tasks it has. */
-export const orphaned = compiled((context, { agent, limit, after }: Params<Sweep & { readonly after: number }>) =>
+/** Holders of an agent's tasks that have expired. Each is looked at once, however many tasks it has. */
+export const expiredHolders = expiredIn("trivium_tasks");
+
+/**
+ * Tasks of one holder, in the order of their keys. With `+ 0` the index of holders is walked, whose entries are few; a
+ * planner without statistics would rather walk all tasks in their order.
+ */
+export const heldBy = compiled((context, { agent, limit, after, holder }: Params<Sweep & OrphansOf>) =>
   selectHeads(context)
-    .innerJoin(holders("trivium_tasks", agent).as("h"), "h.name", "t.holder")
     .where("t.agent", "=", agent)
     .where("t.holder", "<>", sql.lit(""))
-    .where(isOver(context, "h.name"))
-    .where("t.key", ">", after)
-    .orderBy("t.key")
+    .where("t.holder", "=", holder)
+    .where(sql`t.key + 0`, ">", after)
+    .orderBy(sql`t.key + 0`)
     .limit(limit),
 );
 
+interface OrphansOf {
+  readonly holder: string;
+  readonly after: number;
+}
+
+/** Tasks of an agent whose holder has expired. */
 export async function orphans(
   context: DbContext,
   { agent, limit, after = 0 }: Sweep & { readonly after?: number | undefined },
 ): Promise<readonly Head[]> {
-  return (await orphaned.all(context, { agent, limit, after })).map(headFrom);
+  const found: HeadRow[] = [];
+  for (const { name: holder } of await expiredHolders.all(context, { agent })) {
+    found.push(...(await heldBy.all(context, { agent, limit, after, holder })));
+  }
+  return found
+    .toSorted((a, b) => a.key - b.key)
+    .slice(0, limit)
+    .map(headFrom);
 }
 
 /** Parked tasks of an agent whose time has come. */
@@ -86,18 +104,27 @@ export async function dueTasks(
   return (await due.all(context, { agent, limit, wakeAt, key })).map(headFrom);
 }
 
+type HoldingTable = "trivium_tasks" | "trivium_push_configs";
+
+/** The holders of an agent's rows that have expired or are unknown. */
+export function expiredIn(table: HoldingTable) {
+  return compiled(({ db, dialect }, { agent }: Params<{ readonly agent: string }>) =>
+    db
+      .selectFrom(holders(table, agent).as("h"))
+      .select("h.name")
+      .where(
+        sql<boolean>`not exists (select 1 from trivium_instances as lives
+          where lives.name = h.name and lives.expires_at > ${dialect.now()})`,
+      ),
+  );
+}
+
 /** Every holder of an agent's rows, found by going from one to the next in the index. */
-export function holders(table: "trivium_tasks" | "trivium_push_configs", agent: Given<string>) {
+function holders(table: HoldingTable, agent: Given<string>) {
   const next = (after: string) =>
     sql`select min(holder) from ${sql.table(table)}
       where agent = ${agent} and holder <> '' and holder > ${sql.raw(after)}`;
   return sql<{ name: string }>`(with recursive holders (name) as (${next("''")}
     union all select (${next("holders.name")}) from holders where holders.name is not null)
     select name from holders where name is not null)`;
-}
-
-/** Whether an instance has expired, or is unknown. */
-export function isOver({ dialect }: DbContext, name: "h.name") {
-  return sql<boolean>`not exists (select 1 from trivium_instances as lives
-    where lives.name = ${sql.ref(name)} and lives.expires_at > ${dialect.now()})`;
 }

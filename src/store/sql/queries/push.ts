@@ -1,10 +1,10 @@
-import { type Selectable, sql } from "kysely";
+import type { Selectable } from "kysely";
 import { compiled, type Params } from "../compiled.js";
 import { type DbContext, inTransaction } from "../dialect.js";
 import { type PushRow, settledHolder } from "../rows.js";
 import type { PushConfigsTable } from "../schema.js";
 import { scopeOf } from "../scope.js";
-import { holders, isOver } from "./instances.js";
+import { expiredIn } from "./instances.js";
 
 export function setConfig(context: DbContext, row: PushRow, max: number): Promise<"stored" | "full"> {
   return inTransaction(context, async (within) => {
@@ -108,19 +108,22 @@ const settleHeld = compiled(({ db }, { key, id, cursor, holder }: Params<Settled
     .where("holder", "=", holder),
 );
 
-/** Configurations of an agent's tasks with records behind their cursor, whose holder is nobody or has expired. */
-export const adoptable = compiled((context, { agent, limit }: Params<Omit<Adoption, "instance">>) => {
+const expiredHolders = expiredIn("trivium_push_configs");
+
+/**
+ * Configurations of one holder, of an agent's tasks with records behind their cursor. The task is read by a subquery, since a
+ * join would let the planner read all tasks.
+ */
+export const adoptable = compiled((context, { agent, limit, holder }: Params<Omit<Adoption, "instance"> & Holder>) => {
   const { db, dialect } = context;
-  const others = holders("trivium_push_configs", agent);
   return db
-    .selectFrom(sql<{ name: string }>`(select '' as name union all select * from ${others} as o)`.as("h"))
-    .innerJoin("trivium_push_configs as p", "p.holder", "h.name")
-    .innerJoin("trivium_tasks as t", "t.key", "p.key")
+    .selectFrom("trivium_push_configs as p")
     .select(["p.key", "p.id"])
     .where("p.agent", "=", agent)
-    .where("h.name", "<>", sql.lit(settledHolder))
-    .where(isOver(context, "h.name"))
-    .whereRef("t.seq", ">", "p.cursor")
+    .where("p.holder", "=", holder)
+    .where("p.cursor", "<", (where) =>
+      where.selectFrom("trivium_tasks as t").select("t.seq").whereRef("t.key", "=", "p.key"),
+    )
     .limit(limit)
     .$if(dialect.locksRows, (select) => select.forUpdate("p").skipLocked());
 });
@@ -130,12 +133,17 @@ interface Adoption extends Holding {
   readonly limit: number;
 }
 
+/** Adopts configurations whose holder is nobody or has expired. */
 export function adoptConfigs(context: DbContext, { agent, instance, limit }: Adoption): Promise<readonly PushRow[]> {
   return inTransaction(context, async (within) => {
+    const expired = (await expiredHolders.all(within, { agent })).map(({ name }) => name);
     const adopted: PushRow[] = [];
-    for (const { key, id } of await adoptable.all(within, { agent, limit })) {
-      const row = await holdConfig.first(within, { key, id, instance });
-      if (row !== undefined) adopted.push(rowFrom(row));
+    for (const holder of ["", ...expired]) {
+      if (holder === settledHolder) continue;
+      for (const { key, id } of await adoptable.all(within, { agent, limit: limit - adopted.length, holder })) {
+        const row = await holdConfig.first(within, { key, id, instance });
+        if (row !== undefined) adopted.push(rowFrom(row));
+      }
     }
     return adopted;
   });

@@ -3,7 +3,9 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Socket } from "node:net";
 
 // grpc-js gives up an attempt to connect without closing its socket, which then keeps the process alive for as long as the
-// other end likes. Node tells of every socket that is opened, and the asynchronous context on whose behalf.
+// other end likes. Node reports every socket that is opened, and the asynchronous context in which it was.
+// Tried with grpc-js 1.14.7. Costs a call nothing: it is used while a connection is made. Without it a program whose agent
+// hangs ends minutes late.
 
 /** Sockets that some code opens, however deep in a library. */
 export interface OwnSockets {
