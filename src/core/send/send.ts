@@ -265,12 +265,12 @@ function registering(opening: Opening, register: Register): Opening {
       const observer = {
         record: (record: LogRecord): void => {
           if (record.kind !== "event") return;
-          live.observers.delete(observer);
+          live.unobserve(observer);
           if (live.key !== undefined) register({ key: live.key, id: live.id, seq: record.seq });
         },
         left: noop,
       };
-      live.observers.add(observer);
+      live.observe(observer);
       opening.live(live);
     },
   };

@@ -63,7 +63,7 @@ export function streamNew(call: SendCall, start: TurnStart, register: Register |
     const opening = {
       failed: reject,
       reply: (message: Message) => resolve({ items: [messageItem(message)] }),
-      live: (live: LiveTask) => live.observers.add(firstSnapshot(call, live, { entry: start.entry, resolve, reject })),
+      live: (live: LiveTask) => live.observe(firstSnapshot(call, live, { entry: start.entry, resolve, reject })),
     };
     startNew(call, start, opening, register);
   });
@@ -83,7 +83,7 @@ function firstSnapshot(call: SendCall, live: LiveTask, { entry, resolve, reject 
     record(record) {
       applyRecord(task, record);
       if (record.kind !== "event") return;
-      live.observers.delete(observer);
+      live.unobserve(observer);
       resolve(behindFirst(call, live, { task, seq: record.seq, see }));
     },
     left: () => {
