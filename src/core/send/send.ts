@@ -13,15 +13,16 @@ import { unaryRenderer } from "./unary.js";
 
 /** SendMessage (spec 3.1.1). */
 export function sendMessage(call: SendCall): Promise<SendMessageResponse> {
-  return whileExpected(call, (expected) => send(expected, unaryRenderer));
+  return whileExpected(call, answer);
 }
 
 /** SendStreamingMessage (spec 3.1.2). A caller that returns with the id of an event resumes behind it and starts nothing. */
 export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> {
-  const open = async (expected: SendCall): Promise<StreamStart> =>
-    (await attach(expected)) ?? send(expected, streamRenderer);
   return new TaskStream(() => whileExpected(call, open), eventIdMarker(call.context));
 }
+
+const answer = (call: SendCall): Promise<SendMessageResponse> => send(call, unaryRenderer);
+const open = async (call: SendCall): Promise<StreamStart> => (await attach(call)) ?? send(call, streamRenderer);
 
 async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
   if (isOnce(call)) return sendOnce(call, renderer);
