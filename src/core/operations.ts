@@ -22,9 +22,8 @@ import { readTask } from "./read/read-task.js";
 import { subscribeToTask } from "./read/subscribe.js";
 import type { Runtime } from "./runtime.js";
 import { createPartCheck } from "./send/accept-parts.js";
-import { isOnce, sendMessageOnce, sendStreamingMessageOnce } from "./send/idempotent-send.js";
-import { type SendCall, type SendPolicy, sendMessage, whileExpected } from "./send/send.js";
-import { sendStreamingMessage } from "./send/stream.js";
+import type { SendCall, SendPolicy } from "./send/call.js";
+import { sendMessage, sendStreamingMessage } from "./send/send.js";
 import { guardPushStore } from "./store-failure.js";
 
 /** Whose tasks a request is about. Throws when its tenant is none of the caller's. */
@@ -112,14 +111,10 @@ function sendOperations(
     name,
   });
   return {
-    sendMessage: async (request, context, name) => {
-      const call = sendCall(request, context, name);
-      return whileExpected(call, isOnce(call) ? sendMessageOnce : sendMessage);
-    },
+    sendMessage: async (request, context, name) => sendMessage(sendCall(request, context, name)),
     sendStreamingMessage: (request, context, name) => {
       gate("sendStreamingMessage");
-      const call = sendCall(request, context, name);
-      return isOnce(call) ? sendStreamingMessageOnce(call) : sendStreamingMessage(call);
+      return sendStreamingMessage(sendCall(request, context, name));
     },
   };
 }

@@ -34,7 +34,7 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
   runtime.turns.check(scope);
   const live = new LiveTask(runtime, stored);
   // What waits was put for the process that has gone, so nobody knows how much of it there is.
-  live.inboxPut = -1;
+  live.sawInbox(-1);
   const { turn } = live;
   const { wake, messageSeq: message, entry, send } = origin;
   const attempt = origin.attempt + (released ? 0 : 1);
@@ -66,7 +66,7 @@ async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   }
   const { send, id } = entry;
   runtime.turns.check(scope);
-  live.inboxPut = -1;
+  live.sawInbox(-1);
   const turn = live.turn + 1;
   const claimed = await claimTurn(runtime, live, {
     turn,

@@ -104,13 +104,13 @@ export class IdempotencyClaim {
     const observer = {
       record: (record: LogRecord): void => {
         if (record.kind !== "event") return;
-        live.observers.delete(observer);
+        live.unobserve(observer);
         this.reached();
       },
       // Behind another task of its name the promised one will never be: the send goes there, as a new one.
       left: (): void => void (live.failure instanceof NameTaken ? this.#delete() : this.#release()),
     };
-    live.observers.add(observer);
+    live.observe(observer);
   }
 
   async #release(): Promise<void> {

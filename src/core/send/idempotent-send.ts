@@ -1,24 +1,18 @@
 import { A2AError, invalidParams, taskNotFound } from "../../protocol/errors.js";
 import { idempotentSendExtension } from "../../protocol/extensions.js";
-import type { Message, SendMessageRequest, SendMessageResponse } from "../../protocol/model.js";
-import type { StreamItem } from "../../protocol/operations.js";
+import type { Message, SendMessageRequest } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import { giveUpSend } from "../ownership/abandoned-sends.js";
 import { deliverOnce } from "../ownership/claim.js";
 import { TaskWaiter } from "../ownership/task-waiter.js";
 import type { NewSend, SendRecord, StoredTask } from "../ports.js";
 import { isPlaced } from "../read/read-task.js";
-import { messageItem, type StreamStart, TaskStream } from "../read/task-stream.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer, publicFailure } from "../store-failure.js";
-import { eventIdMarker } from "../task/event-id.js";
 import type { TurnStart } from "../turn-start.js";
+import { onceKept, openSend, type ReachedTask, registerOf, type SendCall, type SendRenderer } from "./call.js";
 import { digestOfSend } from "./digest.js";
 import { IdempotencyClaim, noteTask } from "./idempotency-claim.js";
-import { answerAgain, type ReachedTask, streamAgain } from "./repeat.js";
-import { onceKept, openSend, registerOf, type SendCall, sendDelivered, sendNew, whileExpected } from "./send.js";
-import { attach, streamDelivered, streamNew } from "./stream.js";
-import { messageResponse } from "./wait.js";
 
 // Sends under the idempotent-send extension: the first one with a message id does what any send does, with a record of it
 // in the store; every other one attaches to what that came to.
@@ -29,46 +23,23 @@ export function isOnce({ context, request }: SendCall): boolean {
   return extensions.length > 0 && extensions.includes(idempotentSendExtension) && request.message?.messageId !== "";
 }
 
-/** SendMessage under the extension. */
-export async function sendMessageOnce(call: SendCall): Promise<SendMessageResponse> {
+/** A send under the extension. */
+export async function sendOnce<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
   const found = await find(call);
-  if (found.kind === "reply") return messageResponse(found.message);
-  if (found.kind === "task") return pushKept(call, found, (task) => answerAgain(call, task));
-  const held = { ...call, idempotency: found.idempotency };
-  return tryOut(found.idempotency, async () => {
-    const { start } = found;
-    const register = await registerOf(held, start.entry);
-    if (found.idempotency.record.seq === 0) return onceKept(register, sendNew(held, start, register));
-    const delivery = await bring(held, found);
-    if (delivery === "placed") {
-      return pushKept(call, await knownTask(call, found.idempotency.record), (task) => answerAgain(call, task));
-    }
-    return onceKept(register, sendDelivered(held, start, delivery, register));
-  });
-}
-
-/** SendStreamingMessage under the extension. */
-export function sendStreamingMessageOnce(call: SendCall): AsyncIterable<StreamItem> {
-  return new TaskStream(() => whileExpected(call, openOnce), eventIdMarker(call.context));
-}
-
-async function openOnce(call: SendCall): Promise<StreamStart> {
-  const attached = await attach(call);
-  if (attached !== undefined) return attached;
-  const found = await find(call);
-  if (found.kind === "reply") return { items: [messageItem(found.message)] };
-  if (found.kind === "task") return pushKept(call, found, (task) => streamAgain(call, task));
-  const held = { ...call, idempotency: found.idempotency };
-  return tryOut(found.idempotency, async () => {
-    const { start } = found;
-    const register = await registerOf(held, start.entry);
-    if (found.idempotency.record.seq === 0) return onceKept(register, streamNew(held, start, register));
-    const delivery = await bring(held, found);
-    if (delivery === "placed") {
-      return pushKept(call, await knownTask(call, found.idempotency.record), (task) => streamAgain(call, task));
-    }
-    return onceKept(register, Promise.resolve(streamDelivered(held, start, delivery, register)));
-  });
+  if (found.kind === "reply") return renderer.reply(found.message);
+  if (found.kind === "task") return repeated(call, found, renderer);
+  const { idempotency, start } = found;
+  try {
+    const register = await registerOf(call, start.entry);
+    const sent = { call: { ...call, idempotency }, start, register };
+    if (idempotency.record.seq === 0) return await onceKept(register, renderer.created(sent));
+    const delivery = await bring(call, found);
+    if (delivery === "placed") return await repeated(call, await knownTask(call, idempotency.record), renderer);
+    return await onceKept(register, renderer.delivered(sent, delivery));
+  } catch (error) {
+    await idempotency.failed(error);
+    throw error;
+  }
 }
 
 /** What a send finds under its message id: a reply, a task, or nothing, so that it is this one's to do. */
@@ -211,20 +182,11 @@ async function knownTask({ runtime, scope }: SendCall, sent: IdempotencyClaim["r
   return { sent, head };
 }
 
-async function tryOut<T>(idempotency: IdempotencyClaim, run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    await idempotency.failed(error);
-    throw error;
-  }
-}
-
 // The first try may have ended between the task and its push configuration.
-async function pushKept<T>(call: SendCall, task: ReachedTask, answer: (task: ReachedTask) => Promise<T>): Promise<T> {
+async function repeated<T>(call: SendCall, task: ReachedTask, renderer: SendRenderer<T>): Promise<T> {
   const { sent, head } = task;
   const register = await registerOf(call, sent.entry);
   register?.({ key: head.key, id: head.id, seq: sent.seq, again: true });
   await register?.kept();
-  return answer(task);
+  return renderer.repeated(call, task);
 }

@@ -1,71 +1,46 @@
-import { copyTask, emptyTask } from "../../protocol/fold.js";
-import type { Message, Task } from "../../protocol/model.js";
-import type { StreamItem } from "../../protocol/operations.js";
+import { copyTask, emptyTask, lastOf } from "../../protocol/fold.js";
+import type { Task } from "../../protocol/model.js";
 import { TurnAborted } from "../agent.js";
-import { type Delivery, deliver } from "../ownership/claim.js";
+import type { Delivery } from "../ownership/claim.js";
+import { foldLog } from "../read/past-task.js";
 import { readStoredTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
 import { streamFrom, streamFromNow } from "../read/subscribe.js";
-import { messageItem, type StreamStart, snapshotItem, TaskStream } from "../read/task-stream.js";
+import { messageItem, type StreamStart, snapshotItem } from "../read/task-stream.js";
 import { publicFailure } from "../store-failure.js";
-import { eventIdMarker, eventIdPrefix, parseEventId } from "../task/event-id.js";
+import { eventIdPrefix, parseEventId } from "../task/event-id.js";
 import { applyRecord, foldStored } from "../task/fold.js";
 import type { LiveTask, RecordObserver } from "../task/live-task.js";
-import type { TurnStart } from "../turn-start.js";
-import { createSendGate, type SendGate } from "./gate.js";
 import {
   checkTaken,
-  onceKept,
-  openSend,
-  type Register,
+  type ReachedTask,
   registerLive,
-  registerOf,
   type SendCall,
+  type SendRenderer,
+  type SentMessage,
   startNew,
-  whileExpected,
-} from "./send.js";
+} from "./call.js";
+import { createSendGate, type SendGate } from "./gate.js";
 
-/**
- * SendStreamingMessage (spec 3.1.2): a message, or the task and its events until it ends or wants input. A caller that
- * comes back with the id of an event goes on behind it and starts nothing.
- */
-export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> {
-  return new TaskStream(() => whileExpected(call, open), eventIdMarker(call.context));
-}
+/** Answers with a stream: a message, or the task and its events until it ends or wants input. */
+export const streamRenderer: SendRenderer<StreamStart> = {
+  reply: (message) => ({ items: [messageItem(message)] }),
+  created: streamNew,
+  async delivered(sent, delivery) {
+    return delivery.kind === "queued" ? streamQueued(sent, delivery) : streamClaimed(sent, delivery);
+  },
+  repeated: streamAgain,
+};
 
-async function open(call: SendCall): Promise<StreamStart> {
-  const attached = await attach(call);
-  if (attached !== undefined) return attached;
-  const start = openSend(call);
-  const register = await registerOf(call, start.entry);
-  const from =
-    start.send.message.taskId === ""
-      ? streamNew(call, start, register)
-      : streamDelivered(call, start, await deliver(call.runtime, start), register);
-  return onceKept(register, Promise.resolve(from));
-}
-
-/** The stream of a message that has reached its task. */
-export function streamDelivered(
-  call: SendCall,
-  start: TurnStart,
-  delivery: Delivery,
-  register: Register | undefined,
-): StreamStart {
-  if (delivery.kind === "queued") return streamQueued(call, start, delivery, register);
-  registerLive(register, delivery.live);
-  return streamClaimed(call, start, delivery);
-}
-
-/** Starts the turn of a message that names no task, and gives what comes of it. */
-export function streamNew(call: SendCall, start: TurnStart, register: Register | undefined): Promise<StreamStart> {
+function streamNew(sent: SentMessage): Promise<StreamStart> {
+  const { call, start } = sent;
+  const { entry } = start;
   return new Promise((resolve, reject) => {
-    const opening = {
+    startNew(sent, {
       failed: reject,
-      reply: (message: Message) => resolve({ items: [messageItem(message)] }),
-      live: (live: LiveTask) => live.observers.add(firstSnapshot(call, live, { entry: start.entry, resolve, reject })),
-    };
-    startNew(call, start, opening, register);
+      reply: (message) => resolve(streamRenderer.reply(message)),
+      live: (live) => live.observe(firstSnapshot(call, live, { entry, resolve, reject })),
+    });
   });
 }
 
@@ -83,7 +58,7 @@ function firstSnapshot(call: SendCall, live: LiveTask, { entry, resolve, reject 
     record(record) {
       applyRecord(task, record);
       if (record.kind !== "event") return;
-      live.observers.delete(observer);
+      live.unobserve(observer);
       resolve(behindFirst(call, live, { task, seq: record.seq, see }));
     },
     left: () => {
@@ -131,11 +106,7 @@ async function fromFirst(call: SendCall, id: string, see: SendGate["see"]): Prom
 }
 
 // The stream of a send from now on: the log has gone before it was read.
-export async function again(
-  { runtime, request, scope }: SendCall,
-  id: string,
-  see: SendGate["see"],
-): Promise<StreamStart> {
+async function again({ runtime, request, scope }: SendCall, id: string, see: SendGate["see"]): Promise<StreamStart> {
   checkTaken((await readStoredTask(runtime, scope, id)).task, request);
   const historyLength = request.configuration?.historyLength;
   return streamFromNow(runtime, scope, id, { see, historyLength, compacted: true });
@@ -143,10 +114,10 @@ export async function again(
 
 // The snapshot is held back until the turn says something: an error before that is the answer of the operation.
 function streamClaimed(
-  call: SendCall,
-  start: TurnStart,
+  { call, start, register }: SentMessage,
   { live, start: run }: Delivery & { readonly kind: "claimed" },
 ): StreamStart {
+  registerLive(register, live);
   const { runtime, request } = call;
   const { id, key, stored, idPrefix } = live;
   const historyLength = request.configuration?.historyLength;
@@ -159,10 +130,8 @@ function streamClaimed(
 
 // A send that waits in the inbox sees the running turn too: the task as it was before the message was put, then all events.
 function streamQueued(
-  call: SendCall,
-  start: TurnStart,
+  { call, start, register }: SentMessage,
   { before }: Delivery & { readonly kind: "queued" },
-  register: Register | undefined,
 ): StreamStart {
   const { runtime, request } = call;
   const { key, id, seq, incarnation } = before.head;
@@ -188,4 +157,19 @@ export async function attach({ runtime, context, scope, request, name }: SendCal
     untilIdle: true,
     historyLength: request.configuration?.historyLength,
   });
+}
+
+/** The stream as the first send got it, from its beginning; from now on where the log has gone. */
+async function streamAgain(call: SendCall, { sent, head }: ReachedTask): Promise<StreamStart> {
+  const { runtime, request } = call;
+  const { id, key, incarnation } = head;
+  const historyLength = request.configuration?.historyLength;
+  const { see } = createSendGate(sent.entry, "stream", sent.seq === 0);
+  const begun = await foldLog(runtime, head, sent.seq === 0 ? "first event" : sent.seq);
+  const restart = (): Promise<StreamStart> => again(call, id, see);
+  if (begun === undefined) return restart();
+  const idPrefix = eventIdPrefix(id, incarnation);
+  const shown = { ...begun.task, history: lastOf(begun.task.history, historyLength) };
+  const reader = new RecordReader(runtime, id, key, begun.seq);
+  return { items: [snapshotItem(shown, idPrefix, begun.seq)], reader, idPrefix, see, restart };
 }

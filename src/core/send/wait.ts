@@ -40,7 +40,7 @@ export class SendWait implements Opening, RecordObserver {
 
   live(task: LiveTask): void {
     this.#live = task;
-    task.observers.add(this);
+    task.observe(this);
   }
 
   record(record: LogRecord, task: Task): void {
@@ -60,7 +60,7 @@ export class SendWait implements Opening, RecordObserver {
   }
 
   close(): void {
-    this.#live?.observers.delete(this);
+    this.#live?.unobserve(this);
   }
 }
 

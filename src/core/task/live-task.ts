@@ -1,4 +1,3 @@
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { noop } from "../../protocol/async/noop.js";
 import type { Principal, Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
@@ -11,6 +10,7 @@ import { eventIdPrefix } from "./event-id.js";
 import { applyRecord, foldStored } from "./fold.js";
 import type { LiveTaskDeps } from "./live-task-deps.js";
 import { createRecentItems, type RecentItems } from "./recent-items.js";
+import { StatusTimes } from "./status-times.js";
 import { createTail, type Tail } from "./tail.js";
 import { TaskSize } from "./task-size.js";
 import { attempt, type Outcome, retryWrite, type Write } from "./write.js";
@@ -23,6 +23,12 @@ export interface RecordObserver {
   /** This process does not run the task any more: its turn has ended, or was taken over. */
   left(): void;
 }
+
+/** Whether this process writes the task: until its turn has ended, or the task was abandoned. */
+type LivePhase = { readonly name: "writable" | "ended" } | { readonly name: "abandoned"; readonly reason: unknown };
+
+const writable: LivePhase = { name: "writable" };
+const ended: LivePhase = { name: "ended" };
 
 /**
  * A task that a turn of this process runs: the only writer of its log. Records are numbered when they go to the store
@@ -39,49 +45,41 @@ export class LiveTask {
   readonly task: Task;
   readonly tail: Tail = createTail();
   readonly recent: RecentItems = createRecentItems();
-  readonly observers = new Set<RecordObserver>();
-  key: number | undefined;
-  incarnation = "";
-  idPrefix = "";
-  epoch = 0;
-  /** Number of the last stored record. */
-  stored = 0;
-  inboxPut = 0;
-  turn = 0;
-  /** Number of the record with the message that has started the turn. */
-  messageSeq = 0;
-  /** Until when the task was parked before the turn. */
-  wakeAt: number | undefined;
-  /** State of the last status that was accepted, stored or not. */
-  state: TaskState = TaskState.UNSPECIFIED;
-  /** Set when this process does not write the task any more. */
-  closed = false;
-  /** Why, when it was not the end of the turn. */
-  failure: unknown;
-  /** Told once when it is closed. */
-  onClose: (() => void) | undefined;
+  readonly #deps: LiveTaskDeps;
+  #key: number | undefined;
+  #incarnation = "";
+  #idPrefix = "";
+  #epoch = 0;
+  #stored = 0;
+  #inboxPut = 0;
+  #turn = 1;
+  #messageSeq = 0;
+  #wakeAt: number | undefined;
+  #state: TaskState = TaskState.UNSPECIFIED;
+  #phase: LivePhase = writable;
+  #onClose: (() => void) | undefined;
+  readonly #observers = new Set<RecordObserver>();
   /** Who sent what waits in the inbox: a stored send knows its scope only. */
   #senders: Map<string, Principal> | undefined;
-  readonly #deps: LiveTaskDeps;
   readonly #pending: WriteBatch[] = [];
   #writing = false;
   #waiters: (() => void)[] = [];
   readonly #size = new TaskSize();
-  #statusTime = 0;
+  readonly #statusTimes: StatusTimes;
 
   constructor(
     deps: LiveTaskDeps,
     born: Pick<LiveTask, "id" | "contextId" | "scope" | "version" | "name"> | StoredTask,
   ) {
     this.#deps = deps;
+    this.#statusTimes = new StatusTimes(deps.clock, "head" in born ? born.head.statusTime : 0);
     if ("head" in born) {
       const { head } = born;
       ({ id: this.id, contextId: this.contextId, scope: this.scope, version: this.version } = head);
-      ({ key: this.key, epoch: this.epoch, seq: this.stored, inboxPut: this.inboxPut, turn: this.turn } = head);
+      ({ key: this.#key, epoch: this.#epoch, seq: this.#stored, inboxPut: this.#inboxPut, turn: this.#turn } = head);
       this.task = foldStored(born);
-      this.state = head.state;
-      this.wakeAt = head.wakeAt;
-      this.#statusTime = head.statusTime;
+      this.#state = head.state;
+      this.#wakeAt = head.wakeAt;
       this.#size.resume(born, this.task);
       this.#identify(head.incarnation);
       return;
@@ -89,6 +87,90 @@ export class LiveTask {
     ({ id: this.id, contextId: this.contextId, scope: this.scope, version: this.version } = born);
     this.name = born.name;
     this.task = emptyTask(this.id, this.contextId);
+  }
+
+  /** Key in the store; `undefined` until the task is created there. */
+  get key(): number | undefined {
+    return this.#key;
+  }
+
+  get incarnation(): string {
+    return this.#incarnation;
+  }
+
+  get idPrefix(): string {
+    return this.#idPrefix;
+  }
+
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** Number of the last stored record. */
+  get stored(): number {
+    return this.#stored;
+  }
+
+  /** The store's `inboxPut` when the inbox was last seen empty. */
+  get inboxPut(): number {
+    return this.#inboxPut;
+  }
+
+  get turn(): number {
+    return this.#turn;
+  }
+
+  /** Number of the record with the message that has started the turn. */
+  get messageSeq(): number {
+    return this.#messageSeq;
+  }
+
+  /** Until when the task was parked before the turn. */
+  get wakeAt(): number | undefined {
+    return this.#wakeAt;
+  }
+
+  /** State of the last status that was accepted, stored or not. */
+  get state(): TaskState {
+    return this.#state;
+  }
+
+  /** True once this process does not write the task any more. */
+  get closed(): boolean {
+    return this.#phase !== writable;
+  }
+
+  /** Why the task was abandoned; `undefined` when its turn has ended. */
+  get failure(): unknown {
+    return this.#phase.name === "abandoned" ? this.#phase.reason : undefined;
+  }
+
+  /** Calls `listener`, in place of an earlier one, once the task is closed. */
+  whenClosed(listener: () => void): void {
+    this.#onClose = listener;
+  }
+
+  observe(observer: RecordObserver): void {
+    this.#observers.add(observer);
+  }
+
+  unobserve(observer: RecordObserver): void {
+    this.#observers.delete(observer);
+  }
+
+  /** Notes the state of a status that is being accepted, or takes that back. */
+  accepted(state: TaskState): void {
+    this.#state = state;
+  }
+
+  /** Notes the inbox's counter: that of an empty inbox, or -1 when its content is unknown. */
+  sawInbox(inboxPut: number): void {
+    this.#inboxPut = inboxPut;
+  }
+
+  /** Notes that the turn ends parked, so that the next one can restore it; `undefined` without a time. */
+  parkedUntil(wakeAt: number | undefined): void {
+    this.#wakeAt = wakeAt;
   }
 
   /** Accepts records, which travel in one write: at once when nothing is in flight, else with the next flight. */
@@ -154,9 +236,8 @@ export class LiveTask {
   /** Gives the task up without a word to the store: somebody else writes it, or the store is gone. */
   abandon(reason: unknown): void {
     if (this.closed) return;
-    this.failure = reason;
     if (!(reason instanceof TurnAborted)) this.#lose();
-    this.#close();
+    this.#close({ name: "abandoned", reason });
     this.#deps.watch.moved(this.id);
   }
 
@@ -206,10 +287,10 @@ export class LiveTask {
   }
 
   #number({ drafts, bytes, extras }: WriteBatch): Write {
-    let { stored: seq } = this;
+    let seq = this.#stored;
     const records: LogRecord[] = [];
     for (const draft of drafts) records.push(Object.assign(draft, { seq: ++seq }) as LogRecord);
-    const status = this.#stamp(records);
+    const status = this.#statusTimes.stamp(records);
     const snapshot = this.#snapshot(
       records,
       bytes,
@@ -217,7 +298,7 @@ export class LiveTask {
     );
     return {
       task: this,
-      fence: { key: this.key, epoch: this.epoch, seq: this.stored },
+      fence: { key: this.#key, epoch: this.#epoch, seq: this.#stored },
       holder: this.#deps.instance,
       claim: extras?.claim,
       body: { records, bytes, status, end: extras?.end, takes: extras?.takes, snapshot },
@@ -226,7 +307,7 @@ export class LiveTask {
 
   #commit(batch: WriteBatch, { body, claim }: Write, { result, head }: Outcome): void {
     if (head !== undefined) {
-      this.key = head.key;
+      this.#key = head.key;
       this.#identify(head.incarnation);
     }
     if (result === "fenced" || (result === "inboxMoved" && !batch.alone)) {
@@ -239,29 +320,15 @@ export class LiveTask {
     }
     if (result === "stored") {
       if (head !== undefined) {
-        this.epoch = head.epoch;
-        this.turn = head.turn;
+        this.#epoch = head.epoch;
+        this.#turn = head.turn;
       } else if (claim !== undefined) {
-        this.epoch++;
-        this.turn = claim.turn;
+        this.#epoch++;
+        this.#turn = claim.turn;
       }
       this.#publish(body.records, body.bytes, body.end !== undefined);
     }
     batch.settled?.resolve(result);
-  }
-
-  // Sets the time of each status: now, but never before the last one. Gives the last status of the write.
-  #stamp(records: readonly LogRecord[]): Write["body"]["status"] {
-    let last: Write["body"]["status"];
-    for (const record of records) {
-      if (record.kind !== "event" || record.event.payload.case !== "statusUpdate") continue;
-      const { status } = record.event.payload.value;
-      if (status === undefined) continue;
-      this.#statusTime = Math.max(this.#deps.clock.now(), this.#statusTime);
-      status.timestamp = timestampFromMs(this.#statusTime);
-      last = { state: status.state, time: this.#statusTime };
-    }
-    return last;
   }
 
   #snapshot(records: readonly LogRecord[], bytes: number, finished: boolean): Write["body"]["snapshot"] {
@@ -275,25 +342,25 @@ export class LiveTask {
   #publish(records: readonly LogRecord[], bytes: number, ends: boolean): void {
     for (const record of records) {
       applyRecord(this.task, record);
-      this.stored = record.seq;
-      if (record.kind === "turnStarted") this.messageSeq = record.message ?? record.seq + 1;
-      for (const observer of this.observers) observer.record(record, this.task);
+      this.#stored = record.seq;
+      if (record.kind === "turnStarted") this.#messageSeq = record.message ?? record.seq + 1;
+      for (const observer of this.#observers) observer.record(record, this.task);
     }
     this.tail.push(records, bytes);
-    if (ends) this.#close();
+    if (ends) this.#close(ended);
     this.#deps.watch.moved(this.id);
     this.#deps.signals.publish({ kind: "moved", taskId: this.id });
   }
 
-  #close(): void {
-    this.closed = true;
+  #close(phase: LivePhase): void {
+    this.#phase = phase;
     for (const { settled } of this.#pending.splice(0))
       settled?.reject(this.failure ?? new TurnAborted("OwnershipLost"));
     this.#wake();
-    const observers = [...this.observers];
-    this.observers.clear();
+    const observers = [...this.#observers];
+    this.#observers.clear();
     for (const observer of observers) observer.left();
-    this.onClose?.();
+    this.#onClose?.();
   }
 
   #nextCommit(): Promise<void> {
@@ -306,8 +373,8 @@ export class LiveTask {
   }
 
   #identify(incarnation: string): void {
-    this.incarnation = incarnation;
-    this.idPrefix = eventIdPrefix(this.id, incarnation);
+    this.#incarnation = incarnation;
+    this.#idPrefix = eventIdPrefix(this.id, incarnation);
   }
 }
 

@@ -10,6 +10,7 @@ import { recordBytes } from "../task/size.js";
 import { shuttingDown } from "../turn-counter.js";
 import type { TurnStart, TurnSubject } from "../turn-start.js";
 import type { TurnInbox } from "./inbox.js";
+import type { TurnState } from "./phase.js";
 import type { TurnWriter } from "./writer.js";
 
 /** A turn whose agent has returned or thrown, or was cut off. */
@@ -19,23 +20,21 @@ export interface EndingTurn {
   readonly subject: TurnSubject;
   readonly writer: TurnWriter;
   readonly inbox: TurnInbox;
-  readonly aborted: TurnAborted | undefined;
-  /** Nothing was emitted, and no task made for that reason, since the turn began. */
-  readonly silent: boolean;
+  readonly state: TurnState;
   /** When it began. */
   readonly begun: number;
 }
 
 /** Writes how a turn has ended. `failure`: what its agent has thrown. */
 export async function endTurn(turn: EndingTurn, failure: { readonly error: unknown } | undefined): Promise<void> {
-  const { writer, aborted } = turn;
-  const { live, parked } = writer;
-  if (parked !== undefined && failure === undefined && mayPark(turn)) return endParked(turn, parked);
-  if (parked === undefined && writer.closed) return live?.flushed();
+  const { live } = turn.writer;
+  const { aborted, output } = turn.state;
+  if (output.name === "answered") return live?.flushed();
+  if (output.name === "parked" && failure === undefined && mayPark(aborted)) return endParked(turn, output.park);
   if (aborted !== undefined) return endAborted(turn, aborted);
   if (failure !== undefined) return endFailed(turn, failure.error);
-  if (live !== undefined && writer.stopped) return turn.inbox.endTurn(live, [{ kind: "turnEnded" }]);
-  return writer.end(TaskState.COMPLETED);
+  if (live !== undefined && output.name === "stopped") return turn.inbox.endTurn(live, [{ kind: "turnEnded" }]);
+  return turn.writer.end(TaskState.COMPLETED);
 }
 
 async function endAborted({ runtime, writer, inbox, subject }: EndingTurn, aborted: TurnAborted): Promise<void> {
@@ -50,7 +49,7 @@ async function endAborted({ runtime, writer, inbox, subject }: EndingTurn, abort
   if ("opening" in subject) subject.opening.failed(shuttingDown());
 }
 
-function mayPark({ aborted }: EndingTurn): boolean {
+function mayPark(aborted: TurnAborted | undefined): boolean {
   return aborted === undefined || aborted.kind === "Draining";
 }
 
@@ -76,12 +75,12 @@ async function release(live: LiveTask, aborted: TurnAborted): Promise<void> {
 }
 
 async function endFailed(turn: EndingTurn, error: unknown): Promise<void> {
-  const { runtime, writer, subject, silent } = turn;
+  const { runtime, writer, subject, state } = turn;
   if (!(error instanceof A2AError)) return writer.end(TaskState.FAILED, masked(turn, error));
   if (error.code === "invalidAgentResponse") {
     runtime.logger.error({ taskId: writer.identity.taskId, error }, "the agent emitted what cannot be sent");
   }
-  if (!silent) return writer.end(TaskState.FAILED, error.message);
+  if (state.output.name !== "silent") return writer.end(TaskState.FAILED, error.message);
   if (writer.live !== undefined) return refuse(turn, writer.live, error);
   if ("opening" in subject) subject.opening.failed(error);
 }

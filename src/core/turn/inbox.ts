@@ -16,6 +16,7 @@ interface InboxTurn {
   readonly taskId: string;
   readonly start: TurnStart;
   readonly runtime: Runtime;
+  readonly answered: boolean;
   abort(kind: AbortKind): void;
   refusal(): unknown;
   orAborted<T>(wait: Promise<T>): Promise<T>;
@@ -27,20 +28,21 @@ interface InboxTurn {
 }
 
 interface Receiver {
-  /** False as long as what was said before is not stored, and while a message is being taken. */
-  ready: boolean;
+  /** `waiting` once all earlier events are stored; `taking` while a message is being taken. */
+  phase: "flushing" | "waiting" | "taking";
   readonly resolve: (message: Message) => void;
   readonly reject: (reason: unknown) => void;
 }
+
+/** `stale`: something was put while the inbox was being read, so it is read again. */
+type InboxPhase = "idle" | "reading" | "stale" | "closed";
 
 /** A turn's view of its task's inbox: hears of cancels, hands messages to `receive`, and ends the turn when nothing waits. */
 export class TurnInbox implements Watcher {
   readonly #run: InboxTurn;
   #live: LiveTask | undefined;
   #receiver: Receiver | undefined;
-  #checking = false;
-  #again = false;
-  #closed = false;
+  #phase: InboxPhase = "idle";
 
   constructor(run: InboxTurn) {
     this.#run = run;
@@ -57,7 +59,7 @@ export class TurnInbox implements Watcher {
   watch(live: LiveTask): void {
     this.#live = live;
     // A turn may make its task with its very last word.
-    if (!this.#closed) this.#run.runtime.watch.add(this);
+    if (this.#phase !== "closed") this.#run.runtime.watch.add(this);
   }
 
   wake(kind: Hint["kind"]): void {
@@ -66,13 +68,13 @@ export class TurnInbox implements Watcher {
 
   check(head: Head): void {
     const live = this.#live;
-    if (live === undefined || this.#closed) return;
+    if (live === undefined || this.#phase === "closed") return;
     if (head.epoch > live.epoch && head.holder !== this.#run.runtime.instance) this.#run.abort("OwnershipLost");
     else if (head.inboxPut !== live.inboxPut) this.#look();
   }
 
   close(): void {
-    this.#closed = true;
+    this.#phase = "closed";
     this.#receiver?.reject(noMessage());
     this.#run.runtime.watch.delete(this);
   }
@@ -82,15 +84,17 @@ export class TurnInbox implements Watcher {
     const refusal = this.#run.refusal();
     if (refusal !== undefined) throw refusal;
     if (this.#receiver !== undefined) throw new TypeError("a turn receives one message at a time");
+    // A reply was the whole answer: there is no task, and there will be none.
+    if (this.#live === undefined && this.#run.answered) throw noMessage();
     const live = this.#run.ensureTask();
     const { promise: taken, resolve, reject } = Promise.withResolvers<Message>();
     taken.catch(noop);
-    const receiver: Receiver = { ready: false, resolve, reject };
+    const receiver: Receiver = { phase: "flushing", resolve, reject };
     this.#receiver = receiver;
     try {
       await this.#run.orAborted(this.#run.flushed());
       if (live.closed) throw noMessage();
-      receiver.ready = true;
+      receiver.phase = "waiting";
       this.#look();
       return await this.#run.orAborted(taken);
     } finally {
@@ -104,7 +108,7 @@ export class TurnInbox implements Watcher {
    */
   async endTurn(live: LiveTask, ended: readonly Draft[], park?: Park): Promise<void> {
     await live.flushed();
-    live.wakeAt = park?.wakeAt;
+    live.parkedUntil(park?.wakeAt);
     for (;;) {
       const result = await live.exclusive(copied(ended), 0, { end: { inboxPut: live.inboxPut, park } });
       if (result !== "inboxMoved") return;
@@ -157,48 +161,51 @@ export class TurnInbox implements Watcher {
   }
 
   #look(): void {
-    if (this.#checking) {
-      this.#again = true;
-      return;
-    }
-    this.#checking = true;
+    if (this.#phase === "reading") this.#phase = "stale";
+    if (this.#phase !== "idle") return;
+    this.#phase = "reading";
     void this.#lookNow();
   }
 
   async #lookNow(): Promise<void> {
     try {
-      do {
-        this.#again = false;
+      await this.#handle();
+      while (this.#is("stale")) {
+        this.#phase = "reading";
         await this.#handle();
-      } while (this.#again && !this.#closed);
+      }
     } catch (error) {
       // The poll looks again.
       this.#run.runtime.logger.warn({ taskId: this.taskId, error }, "the inbox could not be read");
     } finally {
-      this.#checking = false;
+      if (!this.#is("closed")) this.#phase = "idle";
     }
+  }
+
+  #is(phase: InboxPhase): boolean {
+    return this.#phase === phase;
   }
 
   async #handle(): Promise<void> {
     const live = this.#live;
-    if (live?.key === undefined || this.#closed || live.closed) return;
+    if (live?.key === undefined || this.#is("closed") || live.closed) return;
     const entries = await this.#read(live);
-    if (this.#closed) return;
+    if (this.#is("closed")) return;
     if (entries.some((entry) => entry.kind === "cancel")) return this.#run.abort("Canceled");
     const entry = entries.find((each) => each.send !== undefined);
     const receiver = this.#receiver;
-    if (receiver?.ready !== true || entry?.send === undefined) return;
-    receiver.ready = false;
+    if (receiver?.phase !== "waiting" || entry?.send === undefined) return;
+    receiver.phase = "taking";
     if (await this.#run.take(live, entry, entry.send)) return receiver.resolve(entry.send.message);
-    receiver.ready = true;
-    this.#again = true;
+    receiver.phase = "waiting";
+    this.#look();
   }
 
   // The count is remembered only when nothing waits, so that a turn does not end over what it has seen.
   async #read(live: LiveTask): Promise<readonly InboxEntry[]> {
     if (live.key === undefined) return [];
     const { entries, inboxPut } = await this.#run.runtime.store.inbox(live.key);
-    if (entries.length === 0) live.inboxPut = inboxPut;
+    if (entries.length === 0) live.sawInbox(inboxPut);
     return entries;
   }
 }

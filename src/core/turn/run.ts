@@ -12,6 +12,7 @@ import { normalizeEvent } from "../task/normalize.js";
 import type { TurnStart, TurnSubject } from "../turn-start.js";
 import { type EndingTurn, endTurn } from "./end.js";
 import { TurnInbox } from "./inbox.js";
+import { TurnState } from "./phase.js";
 import { runAgent } from "./run-agent.js";
 import { createTurn } from "./turn.js";
 import { TurnWaits } from "./waits.js";
@@ -27,19 +28,14 @@ export class TurnRun {
   /** The task as it stood when the turn began. */
   readonly before: Task | undefined;
   message: Message;
-  /** Set once the turn is told to stop. */
-  aborted: TurnAborted | undefined;
+  readonly state = new TurnState();
   readonly inbox: TurnInbox;
-  readonly #subject: TurnSubject;
+  readonly subject: TurnSubject;
   readonly #writer: TurnWriter;
   #controller: AbortController | undefined;
-  #abortPending = false;
   #waits: TurnWaits | undefined;
   /** Settles when all events that wait for room have been accepted. */
   #line: Promise<void> | undefined;
-  /** Nothing was emitted, and no task made for that reason, since the turn began. */
-  #silent = true;
-  #concluded = false;
   #begun = 0;
   #timers: (() => void)[] = [];
 
@@ -48,8 +44,8 @@ export class TurnRun {
     this.start = start;
     this.scope = start.scope;
     this.message = start.send.message;
-    this.#subject = subject;
-    this.#writer = new TurnWriter(runtime, start, subject, (made) => {
+    this.subject = subject;
+    this.#writer = new TurnWriter(this, (made) => {
       this.#follow(made);
       this.inbox.watch(made);
     });
@@ -69,7 +65,7 @@ export class TurnRun {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.aborted !== undefined) this.#controller.abort(this.aborted);
+      if (this.state.aborted !== undefined) this.#controller.abort(this.state.aborted);
     }
     return this.#controller.signal;
   }
@@ -91,7 +87,7 @@ export class TurnRun {
 
   async #run(): Promise<void> {
     try {
-      const named = "opening" in this.#subject && this.#subject.name !== undefined;
+      const named = "opening" in this.subject && this.subject.name !== undefined;
       if (named && !(await this.#hasItsName())) return this.#conclude(undefined);
       await runAgent(this.runtime.agent, createTurn(this), this);
       // An agent that did not wait for its events has said them all the same.
@@ -105,7 +101,7 @@ export class TurnRun {
   // Another task may get the name at the same moment: then the message goes there, and no agent hears of it here.
   async #hasItsName(): Promise<boolean> {
     await this.live?.flushed();
-    return this.aborted === undefined;
+    return this.state.aborted === undefined;
   }
 
   /** Accepts an event: at once (`undefined`), or when the promise resolves. Throws for an event that is not the turn's. */
@@ -134,12 +130,12 @@ export class TurnRun {
   }
 
   #accept(event: AgentEvent): Promise<void> | undefined {
-    if (this.#writer.closed || this.#concluded) {
+    if (this.state.closed || !this.alive()) {
       this.runtime.logger.debug({ taskId: this.taskId }, "an event behind the end of the turn was dropped");
       return undefined;
     }
     const normal = normalizeEvent(event, this.#writer.identity);
-    this.#silent = false;
+    this.state.speak();
     return this.#writer.write(normal);
   }
 
@@ -151,20 +147,17 @@ export class TurnRun {
 
   /** False once the turn has ended, or was cut off. */
   alive(): boolean {
-    return !this.#concluded;
+    return this.state.phase.name !== "ending";
   }
 
-  /** True once a reply or a terminal event was emitted. */
+  /** True once a reply or a terminal event was emitted, or the turn was parked. */
   get answered(): boolean {
-    return this.#writer.closed;
+    return this.state.closed;
   }
 
   /** Why nothing is accepted now: told once after an abort, and always after the turn was cut off. */
   refusal(): unknown {
-    if (this.aborted === undefined) return undefined;
-    if (!this.#abortPending && !this.#concluded) return undefined;
-    this.#abortPending = false;
-    return this.aborted;
+    return this.state.refusal();
   }
 
   /** Waits for something, unless the turn is told to stop first, or cut off. */
@@ -177,50 +170,47 @@ export class TurnRun {
 
   /** Tells the agent to stop. What it emits while it unwinds is stored; after the grace it is cut off. */
   abort(kind: AbortKind): void {
-    if (this.aborted !== undefined || this.#concluded) return;
-    this.aborted = new TurnAborted(kind);
-    // Those who wait are told; else it is told to whoever asks next.
-    this.#abortPending = this.#waits?.end(this.aborted) !== true;
-    this.#controller?.abort(this.aborted);
+    if (this.state.phase.name !== "running") return;
+    const reason = this.state.abort(kind);
+    // Pending waits get the reason; without one the next call does.
+    if (this.#waits?.end(reason) === true) this.state.refusal();
+    this.#controller?.abort(reason);
     if (kind === "OwnershipLost") return void this.#conclude(undefined);
     this.#timers.push(this.runtime.clock.after(this.runtime.limits.graceMs, () => void this.#conclude(undefined)));
   }
 
   /** The task, made now if there is none yet: a turn that waits for a message must be there to be sent one. */
   ensureTask(): LiveTask {
-    // What was made for the agent is no longer as it was before the turn.
-    if (this.live === undefined) this.#silent = false;
     return this.#writer.ensureTask();
   }
 
   /** Takes a waiting message into the turn. False when it was withdrawn meanwhile. */
   async take(live: LiveTask, entry: InboxEntry, send: QueuedSend): Promise<boolean> {
     if (!(await this.#writer.take(live, entry, send))) return false;
-    this.#silent = false;
     this.message = send.message;
     return true;
   }
 
   #makeTask(): void {
-    if (this.#concluded || this.#writer.closed || !this.#silent) return;
-    this.#silent = false;
+    if (!this.alive() || this.state.output.name !== "silent") return;
+    this.state.speak();
     this.#writer.makeTask();
   }
 
   // A task that was given up takes its turn with it; one that has ended gets no more messages.
   #follow(live: LiveTask): void {
-    live.onClose = () => {
+    live.whenClosed(() => {
       if (live.failure === undefined) this.inbox.close();
       else this.abort("OwnershipLost");
-    };
+    });
   }
 
   async #conclude(failure: { readonly error: unknown } | undefined): Promise<void> {
-    if (this.#concluded) return;
-    this.#concluded = true;
+    if (!this.alive()) return;
+    this.state.end();
     for (const cancel of this.#timers.splice(0)) cancel();
     // An error is made only for somebody who waits: its stack costs more than all the rest of a short turn.
-    if (this.#waits?.isEmpty === false) this.#waits.end(this.aborted ?? new TypeError("the turn has ended"));
+    if (this.#waits?.isEmpty === false) this.#waits.end(this.state.aborted ?? new TypeError("the turn has ended"));
     this.inbox.close();
     try {
       await endTurn(this.#ending(), failure);
@@ -228,8 +218,8 @@ export class TurnRun {
       if (!(error instanceof TurnAborted))
         this.runtime.logger.error({ taskId: this.taskId, error }, "a turn could not be ended");
       this.live?.abandon(error);
-      if (this.live === undefined && "opening" in this.#subject) {
-        this.#subject.opening.failed(new A2AError("internalError", "internal error", { cause: error }));
+      if (this.live === undefined && "opening" in this.subject) {
+        this.subject.opening.failed(new A2AError("internalError", "internal error", { cause: error }));
       }
     } finally {
       if (this.live?.closed === true && this.runtime.live.get(this.taskId) === this.live)
@@ -239,9 +229,8 @@ export class TurnRun {
   }
 
   #ending(): EndingTurn {
-    const { runtime, start, inbox, aborted } = this;
-    const [writer, subject] = [this.#writer, this.#subject];
-    return { runtime, start, inbox, aborted, writer, subject, silent: this.#silent, begun: this.#begun };
+    const { runtime, start, subject, state, inbox } = this;
+    return { runtime, start, subject, state, inbox, writer: this.#writer, begun: this.#begun };
   }
 
   /** Ends a task that was asked to be canceled while its turn was ending. */

@@ -2,7 +2,7 @@ import { A2AError } from "../../protocol/errors.js";
 import { reply } from "../../protocol/events.js";
 import { type Message, type StreamResponse, TaskState } from "../../protocol/model.js";
 import { isInterrupted, isStop, isTerminal } from "../../protocol/states.js";
-import type { InboxEntry, Park, QueuedSend } from "../ports.js";
+import type { InboxEntry, QueuedSend } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { LiveTask, tooLarge } from "../task/live-task.js";
 import { messageDraft } from "../task/message-record.js";
@@ -10,6 +10,15 @@ import { type Identity, type Normalized, statusUpdate } from "../task/normalize.
 import { recordBytes, replacedBytes, sizeOfEvent, sizeOfMessage, sizeOfSend } from "../task/size.js";
 import type { Draft } from "../task/write-batch.js";
 import type { TurnStart, TurnSubject } from "../turn-start.js";
+import type { TurnState } from "./phase.js";
+
+/** The turn that a writer writes for. */
+interface WrittenTurn {
+  readonly runtime: Runtime;
+  readonly start: TurnStart;
+  readonly subject: TurnSubject;
+  readonly state: TurnState;
+}
 
 /** A task that is written to, and what has to be written before the next event. */
 interface Opened {
@@ -28,30 +37,25 @@ interface Status {
  */
 export class TurnWriter {
   readonly identity: Identity;
-  /** The task, once there is one. */
-  live: LiveTask | undefined;
-  /** A reply or a terminal event was written, or the task was parked: nothing more is. */
-  closed = false;
-  /** The last status since the last message was taken is one that answers a send. */
-  stopped = false;
-  /** How the turn ends, when it is to go on later. */
-  parked: Park | undefined;
   readonly #runtime: Runtime;
   readonly #start: TurnStart;
   readonly #subject: TurnSubject;
+  readonly #state: TurnState;
+  #live: LiveTask | undefined;
   readonly #onTask: (live: LiveTask) => void;
   /** A status stands before whatever comes next: WORKING on a continued task. */
   #needsWorking: boolean;
   #keyed: Map<object, string> | undefined;
   #ordinal = 0;
 
-  constructor(runtime: Runtime, start: TurnStart, subject: TurnSubject, onTask: (live: LiveTask) => void) {
+  constructor({ runtime, start, subject, state }: WrittenTurn, onTask: (live: LiveTask) => void) {
     this.#runtime = runtime;
     this.#start = start;
     this.#subject = subject;
+    this.#state = state;
     this.#onTask = onTask;
-    this.live = "live" in subject ? subject.live : undefined;
-    this.#needsWorking = this.live !== undefined && this.live.state !== TaskState.WORKING;
+    this.#live = "live" in subject ? subject.live : undefined;
+    this.#needsWorking = this.#live !== undefined && this.#live.state !== TaskState.WORKING;
     const { newId } = runtime;
     const ids = "live" in subject ? { taskId: subject.live.id, contextId: subject.live.contextId } : subject;
     this.identity = {
@@ -60,6 +64,11 @@ export class TurnWriter {
       newId,
       artifactId: (key) => this.#artifactId(key),
     };
+  }
+
+  /** The task, once there is one. */
+  get live(): LiveTask | undefined {
+    return this.#live;
   }
 
   /** Writes an event: accepted at once (`undefined`), or stored when the promise resolves. Throws when it is too large. */
@@ -90,8 +99,10 @@ export class TurnWriter {
 
   /** The task, made now if there is none yet; a continued one stays as it is. */
   ensureTask(): LiveTask {
+    if (this.#live !== undefined) return this.#live;
+    this.#state.speak();
     const { live, prelude } = this.#open(true);
-    if (prelude.length > 0) live.add(prelude, prelude.length * recordBytes);
+    live.add(prelude, prelude.length * recordBytes);
     return live;
   }
 
@@ -102,28 +113,27 @@ export class TurnWriter {
     if (isInterrupted(state)) drafts.push(this.#statusDraft(live, TaskState.WORKING));
     const result = await live.exclusive(drafts, sizeOfSend(send) + recordBytes, { takes: [entry.id] });
     if (result !== "stored") {
-      if (live.state === TaskState.WORKING) live.state = state;
+      if (live.state === TaskState.WORKING) live.accepted(state);
       return false;
     }
     live.forgetSender(entry.id);
-    this.stopped = false;
+    this.#state.take();
     this.#needsWorking = false;
     return true;
   }
 
   // The live task, and what has to be written before the next event: how the task began, or that it is worked on again.
   #open(isStatus: boolean): Opened {
-    if (this.live !== undefined) {
-      const prelude = this.#needsWorking && !isStatus ? [this.#statusDraft(this.live, TaskState.WORKING)] : [];
+    if (this.#live !== undefined) {
+      const prelude = this.#needsWorking && !isStatus ? [this.#statusDraft(this.#live, TaskState.WORKING)] : [];
       if (prelude.length > 0) this.#needsWorking = false;
-      return { live: this.live, prelude };
+      return { live: this.#live, prelude };
     }
     if (!("opening" in this.#subject)) throw new TypeError("a continued turn has its task");
     const { taskId: id, contextId, version, name, opening } = this.#subject;
     const { scope, attempt, cause, entry, send } = this.#start;
     const live = new LiveTask(this.#runtime, { id, contextId, scope, version, name });
-    this.live = live;
-    live.turn = 1;
+    this.#live = live;
     this.#runtime.live.set(id, live);
     this.#onTask(live);
     opening.live(live);
@@ -138,16 +148,15 @@ export class TurnWriter {
   // The task stays as it is, at work unless it has asked for something; the turn ends when its agent does.
   #park(wakeAt: number | undefined): undefined {
     const { live, prelude } = this.#open(true);
-    const isBegun = this.stopped || live.state === TaskState.WORKING;
+    const isBegun = this.#state.output.name === "stopped" || live.state === TaskState.WORKING;
     const drafts = isBegun ? prelude : [...prelude, this.#statusDraft(live, TaskState.WORKING)];
     if (drafts.length > 0) live.add(drafts, drafts.length * recordBytes);
-    this.closed = true;
-    this.parked = { wakeAt };
+    this.#state.park({ wakeAt });
   }
 
   // Without a task the message is the whole answer; with one it completes the task.
   #reply(message: Message): Promise<void> | undefined {
-    if (this.live !== undefined) {
+    if (this.#live !== undefined) {
       return this.#status(TaskState.COMPLETED, statusUpdate(TaskState.COMPLETED, this.identity, message));
     }
     const { eventMaxBytes } = this.#runtime.limits;
@@ -157,7 +166,7 @@ export class TurnWriter {
     if (opening?.replyMaxBytes !== undefined && bytes > opening.replyMaxBytes) {
       return this.#status(TaskState.COMPLETED, statusUpdate(TaskState.COMPLETED, this.identity, message));
     }
-    this.closed = true;
+    this.#state.answer();
     opening?.reply(message);
     return undefined;
   }
@@ -174,12 +183,12 @@ export class TurnWriter {
 
   #addStatus({ live, prelude }: Opened, { state, event }: Status, bytes: number): Promise<void> {
     this.#needsWorking = false;
-    this.stopped = isStop(state);
-    live.state = state;
+    if (isTerminal(state)) this.#state.answer();
+    else this.#state.status(isStop(state));
+    live.accepted(state);
     const drafts: Draft[] = [...prelude, { kind: "event", event }];
     const size = bytes + drafts.length * recordBytes;
     if (!isTerminal(state)) return live.addStored(drafts, size);
-    this.closed = true;
     drafts.push({ kind: "turnEnded" });
     return live.addStored(drafts, size, { end: { inboxPut: 0 } });
   }
@@ -188,20 +197,20 @@ export class TurnWriter {
     const { eventMaxBytes, taskMaxBytes } = this.#runtime.limits;
     const bytes = sizeOfEvent(event);
     if (bytes > eventMaxBytes) throw tooLarge("the event", eventMaxBytes);
-    const fits = this.live?.grow(bytes - replacedBytes(this.live.task, event)) ?? true;
+    const fits = this.#live?.grow(bytes - replacedBytes(this.#live.task, event)) ?? true;
     if (!fits) throw tooLarge("the task", taskMaxBytes);
     return bytes;
   }
 
   #statusDraft(live: LiveTask, state: TaskState): Draft {
-    live.state = state;
+    live.accepted(state);
     return { kind: "event", event: statusUpdate(state, this.identity) };
   }
 
   #artifactId(key: object | undefined): string {
     const known = key === undefined ? undefined : this.#keyed?.get(key);
     if (known !== undefined) return known;
-    const made = `${this.live?.turn ?? 1}.${++this.#ordinal}`;
+    const made = `${this.#live?.turn ?? 1}.${++this.#ordinal}`;
     if (key !== undefined) {
       this.#keyed ??= new Map();
       this.#keyed.set(key, made);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Agent, Turn } from "../../../src/core/agent.js";
 import { A2AError } from "../../../src/protocol/errors.js";
-import { artifact, authRequired, completed, inputRequired, working } from "../../../src/protocol/events.js";
+import { artifact, authRequired, completed, inputRequired, reply, working } from "../../../src/protocol/events.js";
 import type { Message } from "../../../src/protocol/model.js";
-import { beginTask } from "../../support/handler.js";
+import { beginTask, startHandler } from "../../support/handler.js";
 import { heldStore } from "../../support/held-store.js";
 import { errorOf, historyOf, opened, stateOf, taskOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
@@ -34,6 +34,23 @@ describe("receive", () => {
     for (const answer of answers) expect(stateOf(taskOf(await answer))).toBe("COMPLETED");
     expect(taken).toEqual(["one", "two", "three"]);
     expect(historyOf(await served.get(taskId))).toEqual(["user: go", "user: one", "user: two", "user: three"]);
+  });
+
+  it("is refused after a reply, and makes no task", async () => {
+    const refused: unknown[] = [];
+    const ids: string[] = [];
+    await using served = startHandler({
+      async agent({ emit, receive, taskId }) {
+        ids.push(taskId);
+        await emit(reply("done"));
+        await receive().catch((error: unknown) => refused.push(error));
+      },
+    });
+    const { payload } = await served.send("go");
+    await settle();
+    expect(payload.case).toBe("message");
+    expect(refused).toEqual([new TypeError("the task has ended: no message will come")]);
+    expect(await errorOf(served.get(ids[0] ?? ""))).toMatchObject({ code: "taskNotFound" });
   });
 
   it("is for one at a time: a second one beside it is refused, and the first still gets its message", async () => {

@@ -1,0 +1,168 @@
+import { noop } from "../../protocol/async/noop.js";
+import { A2AError } from "../../protocol/errors.js";
+import { copyTask } from "../../protocol/fold.js";
+import type { SendMessageResponse, Task } from "../../protocol/model.js";
+import type { Delivery } from "../ownership/claim.js";
+import type { LogRecord } from "../ports.js";
+import { readTaskAt } from "../read/past-task.js";
+import { isTaken, type Placed, readStoredTask, readTask } from "../read/read-task.js";
+import { RecordReader } from "../read/record-reader.js";
+import type { Verdict } from "../read/task-stream.js";
+import { shuttingDown } from "../turn-counter.js";
+import {
+  checkTaken,
+  type ReachedTask,
+  registerLive,
+  type SendCall,
+  type SendRenderer,
+  type SentMessage,
+  startNew,
+} from "./call.js";
+import { createSendGate, type SendGate } from "./gate.js";
+import { IdempotencyClaim } from "./idempotency-claim.js";
+import { messageResponse, SendWait, taskResponse } from "./wait.js";
+
+/** Answers with a message or a task: at the first stop behind the message, or as soon as there is a task when told so. */
+export const unaryRenderer: SendRenderer<SendMessageResponse> = {
+  reply: messageResponse,
+  created: sendNew,
+  delivered: sendDelivered,
+  repeated: answerAgain,
+};
+
+function sendNew(sent: SentMessage): Promise<SendMessageResponse> {
+  const { call, start } = sent;
+  const { historyLength, returnImmediately } = call.request.configuration ?? {};
+  const gate = createSendGate(start.entry, returnImmediately === true ? "created" : "stop");
+  const wait = new SendWait(gate, historyLength);
+  startNew(sent, wait);
+  return settled(call, wait, gate);
+}
+
+function sendDelivered({ call, start, register }: SentMessage, delivery: Delivery): Promise<SendMessageResponse> {
+  const { request } = call;
+  const historyLength = request.configuration?.historyLength;
+  const immediately = request.configuration?.returnImmediately === true;
+  const { taskId } = start.send.message;
+  if (delivery.kind === "claimed") {
+    const { live } = delivery;
+    registerLive(register, live);
+    const task = immediately ? copyTask(live.task, { historyLength }) : undefined;
+    const gate = createSendGate(start.entry, "stop", true);
+    const wait = new SendWait(gate, historyLength);
+    if (task === undefined) wait.live(live);
+    delivery.start();
+    return task === undefined ? settled(call, wait, gate) : Promise.resolve(taskResponse(task));
+  }
+  const { key, seq } = delivery.before.head;
+  register?.({ key, id: taskId, seq });
+  return followTaken(call, taskId, { key, after: seq, entry: start.entry });
+}
+
+/** Follows a task behind a position until the message of a send is answered there, or taken when that is enough. */
+function followTaken(call: SendCall, taskId: string, placed: Placed): Promise<SendMessageResponse> {
+  const immediately = call.request.configuration?.returnImmediately === true;
+  const reader = new RecordReader(call.runtime, taskId, placed.key, placed.after);
+  const answered = follow(call, reader, createSendGate(placed.entry, immediately ? "taken" : "stop"));
+  if (!immediately) return answered;
+  return withdrawLate(call, taskId, placed, answered).finally(() => reader.close());
+}
+
+async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<SendMessageResponse> {
+  const outcome = await wait.outcome;
+  if ("live" in outcome) {
+    // Another process has taken the task over, or nobody runs it now: what becomes of it stands in the log.
+    const { id, key, stored } = outcome.live;
+    return follow(call, new RecordReader(call.runtime, id, key, stored), gate);
+  }
+  return outcome;
+}
+
+// Reads the log until the send is answered, or its caller has gone. The message stays with the task in any case.
+async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Promise<SendMessageResponse> {
+  const { context } = call;
+  call.arrived?.();
+  const leave = (): void => reader.close();
+  if (context.signal.aborted) leave();
+  context.signal.addEventListener("abort", leave, { once: true });
+  try {
+    for (;;) {
+      const records = await reader.next();
+      if (records === "closed") throw context.signal.aborted ? context.signal.reason : shuttingDown();
+      if (typeof records === "string") return fromHistory(call, reader.taskId);
+      const [seq, verdict] = verdictOn(records, gate);
+      if (verdict === undefined) continue;
+      if (verdict !== "answer") throw verdict.error;
+      return taskResponse(await taskBehind(call, reader.taskId, seq));
+    }
+  } finally {
+    reader.close();
+    context.signal.removeEventListener("abort", leave);
+  }
+}
+
+/** The first record that answers a send, by its number, and how. */
+function verdictOn(records: readonly LogRecord[], gate: SendGate): readonly [number, Verdict] {
+  for (const record of records) {
+    const verdict = gate.see(record);
+    if (verdict !== undefined) return [record.seq, verdict];
+  }
+  return [0, undefined];
+}
+
+// Who waits for a stop gets the task as it stood there, whatever others have said to it since; who does not, as it is.
+async function taskBehind(
+  { runtime, request, scope }: Pick<SendCall, "runtime" | "request" | "scope">,
+  id: string,
+  seq: number,
+): Promise<Task> {
+  const { historyLength, returnImmediately } = request.configuration ?? {};
+  if (returnImmediately !== true) return readTaskAt(runtime, scope, { id, seq }, { historyLength });
+  return (await readTask(runtime, scope, id, { historyLength, from: seq })).task;
+}
+
+// The log has gone, since the task ended a while ago: its history says whether the message was taken.
+async function fromHistory({ runtime, request, scope }: SendCall, taskId: string): Promise<SendMessageResponse> {
+  const { task } = await readStoredTask(runtime, scope, taskId);
+  checkTaken(task, request);
+  return taskResponse(copyTask(task, { historyLength: request.configuration?.historyLength }));
+}
+
+/** The task as the first send would get it: at the stop behind its message, or at once when told so. */
+async function answerAgain(call: SendCall, { sent, head }: ReachedTask): Promise<SendMessageResponse> {
+  const { historyLength, returnImmediately } = call.request.configuration ?? {};
+  if (sent.seq === 0 && returnImmediately === true) {
+    return taskResponse((await readTask(call.runtime, call.scope, head.id, { historyLength })).task);
+  }
+  const held = { ...call, idempotency: new IdempotencyClaim(call.runtime, sent) };
+  return followTaken(held, head.id, { key: head.key, after: sent.seq, entry: sent.entry });
+}
+
+// A send that shall not wait is answered when its message was taken; one that nobody takes in time is taken back.
+async function withdrawLate<T>(
+  { runtime, idempotency }: SendCall,
+  taskId: string,
+  placed: Placed,
+  answered: Promise<T>,
+): Promise<T> {
+  const { clock, limits, store } = runtime;
+  const { key, entry } = placed;
+  let cancel = noop;
+  const late = new Promise<"late">((resolve) => {
+    cancel = clock.after(limits.inboxWaitMs, () => resolve("late"));
+  });
+  try {
+    const first = await Promise.race([answered, late]);
+    if (first !== "late") return first;
+    // Taken, unless another try of the same send was faster.
+    if (!(await store.withdraw(key, entry)) && (await isTaken(runtime, placed))) return await answered;
+    answered.catch(noop);
+    runtime.live.get(taskId)?.forgetSender(entry);
+    await idempotency?.forget();
+    throw new A2AError("unsupportedOperation", `the task took no message within ${limits.inboxWaitMs} ms`, {
+      metadata: { taskId },
+    });
+  } finally {
+    cancel();
+  }
+}

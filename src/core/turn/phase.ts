@@ -1,0 +1,116 @@
+import { type AbortKind, TurnAborted } from "../agent.js";
+import type { Park } from "../ports.js";
+
+// A turn is one state machine in two regions. Every other transition throws an internal error.
+//
+// | phase    | transition   | next     |                                                                       |
+// |----------|--------------|----------|-----------------------------------------------------------------------|
+// | running  | abort        | aborting | the agent is asked to stop; the grace period starts                   |
+// | aborting | refusal      | aborting | the reason is delivered once: to pending waits, else to the next call |
+// | running  | end          | ending   | the agent has returned or thrown, or ownership was lost               |
+// | aborting | end          | ending   | the agent has unwound, or its grace period is over                    |
+//
+// | output   | transition   | next     |                                                                       |
+// |----------|--------------|----------|-----------------------------------------------------------------------|
+// | silent   | speak        | speaking | an event is accepted, or the task is created                          |
+// | any      | take         | speaking | a message is taken from the inbox; parked and answered stay           |
+// | open     | status       | stopped  | a status that answers a send; any other status leads to speaking      |
+// | open     | park         | parked   | the turn ends when its agent does, and continues later                |
+// | open     | answer       | answered | a reply or a terminal status                                          |
+// | parked   | answer       | answered | only in the phase `ending`: the agent failed, or the task is canceled |
+//
+// "open" is silent, speaking or stopped. Events are accepted while the output is open and the phase is not `ending`.
+
+/** Whether the agent runs. */
+export type TurnPhase =
+  | { readonly name: "running" }
+  /** `delivered`: the agent has seen the reason. */
+  | { readonly name: "aborting"; readonly reason: TurnAborted; readonly delivered: boolean }
+  /** The end of the turn is being written, or is stored. `reason`: why it was aborted, if it was. */
+  | { readonly name: "ending"; readonly reason: TurnAborted | undefined };
+
+/** What the turn has written. */
+export type TurnOutput =
+  | { readonly name: "silent" | "speaking" | "stopped" | "answered" }
+  | { readonly name: "parked"; readonly park: Park };
+
+const running: TurnPhase = { name: "running" };
+const silent: TurnOutput = { name: "silent" };
+const speaking: TurnOutput = { name: "speaking" };
+const stopped: TurnOutput = { name: "stopped" };
+const answered: TurnOutput = { name: "answered" };
+
+/** The state of one turn. */
+export class TurnState {
+  #phase: TurnPhase = running;
+  #output: TurnOutput = silent;
+
+  get phase(): TurnPhase {
+    return this.#phase;
+  }
+
+  get output(): TurnOutput {
+    return this.#output;
+  }
+
+  /** Why the turn was aborted, if it was. */
+  get aborted(): TurnAborted | undefined {
+    return this.#phase.name === "running" ? undefined : this.#phase.reason;
+  }
+
+  /** True once nothing more can be written: the turn is parked or answered. */
+  get closed(): boolean {
+    return this.#output.name === "answered" || this.#output.name === "parked";
+  }
+
+  abort(kind: AbortKind): TurnAborted {
+    if (this.#phase.name !== "running") throw invalid("abort", this.#phase.name);
+    const reason = new TurnAborted(kind);
+    this.#phase = { name: "aborting", reason, delivered: false };
+    return reason;
+  }
+
+  /** Why a call of the agent is refused: once after an abort, and always while an aborted turn ends. */
+  refusal(): TurnAborted | undefined {
+    const phase = this.#phase;
+    if (phase.name !== "aborting") return this.aborted;
+    if (phase.delivered) return undefined;
+    this.#phase = { ...phase, delivered: true };
+    return phase.reason;
+  }
+
+  end(): void {
+    if (this.#phase.name === "ending") throw invalid("end", this.#phase.name);
+    this.#phase = { name: "ending", reason: this.aborted };
+  }
+
+  speak(): void {
+    if (this.closed) throw invalid("speak", this.#output.name);
+    if (this.#output === silent) this.#output = speaking;
+  }
+
+  take(): void {
+    if (!this.closed) this.#output = speaking;
+  }
+
+  /** `stops`: the status answers a send. */
+  status(stops: boolean): void {
+    if (this.closed) throw invalid("status", this.#output.name);
+    this.#output = stops ? stopped : speaking;
+  }
+
+  park(park: Park): void {
+    if (this.closed) throw invalid("park", this.#output.name);
+    this.#output = { name: "parked", park };
+  }
+
+  answer(): void {
+    const isFinal = this.#output.name === "parked" && this.#phase.name === "ending";
+    if (this.closed && !isFinal) throw invalid("answer", this.#output.name);
+    this.#output = answered;
+  }
+}
+
+function invalid(transition: string, state: string): TypeError {
+  return new TypeError(`invalid transition of a turn: ${transition} while ${state}`);
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import { TurnState } from "../../../src/core/turn/phase.js";
+
+const park = { wakeAt: undefined };
+
+const outputs: Readonly<Record<string, (state: TurnState) => void>> = {
+  silent: () => undefined,
+  speaking: (state) => state.speak(),
+  stopped: (state) => state.status(true),
+  parked: (state) => state.park(park),
+  answered: (state) => state.answer(),
+};
+
+const transitions: Readonly<Record<string, (state: TurnState) => void>> = {
+  speak: (state) => state.speak(),
+  take: (state) => state.take(),
+  "status that stops": (state) => state.status(true),
+  "status that does not": (state) => state.status(false),
+  park: (state) => state.park(park),
+  answer: (state) => state.answer(),
+};
+
+function nextOf(from: string, transition: string, isEnding = false): string {
+  const state = new TurnState();
+  outputs[from]?.(state);
+  if (isEnding) state.end();
+  try {
+    transitions[transition]?.(state);
+  } catch (error) {
+    return error instanceof TypeError ? error.message : "another error";
+  }
+  return state.output.name;
+}
+
+describe("the output of a turn", () => {
+  it.each([
+    ["silent", ["speaking", "speaking", "stopped", "speaking", "parked", "answered"]],
+    ["speaking", ["speaking", "speaking", "stopped", "speaking", "parked", "answered"]],
+    ["stopped", ["stopped", "speaking", "stopped", "speaking", "parked", "answered"]],
+  ])("when %s, follows each transition", (from, expected) => {
+    expect(Object.keys(transitions).map((transition) => nextOf(from, transition))).toEqual(expected);
+  });
+
+  it.each(["parked", "answered"])("when %s, refuses everything but a message that was being taken", (from) => {
+    const refused = (transition: string): string => `invalid transition of a turn: ${transition} while ${from}`;
+    expect(Object.keys(transitions).map((transition) => nextOf(from, transition))).toEqual([
+      refused("speak"),
+      from,
+      refused("status"),
+      refused("status"),
+      refused("park"),
+      refused("answer"),
+    ]);
+  });
+
+  it("lets the end of a parked turn answer, and no other", () => {
+    expect(nextOf("parked", "answer", true)).toBe("answered");
+    expect(nextOf("answered", "answer", true)).toBe("invalid transition of a turn: answer while answered");
+  });
+});
+
+describe("the phase of a turn", () => {
+  it("delivers the reason of an abort once, and again whenever it is asked for while the turn ends", () => {
+    const state = new TurnState();
+    expect(state.refusal()).toBeUndefined();
+    const reason = state.abort("Canceled");
+    expect([state.refusal(), state.refusal()]).toEqual([reason, undefined]);
+    state.end();
+    expect([state.refusal(), state.refusal()]).toEqual([reason, reason]);
+  });
+
+  it("ends without a reason when it was not aborted", () => {
+    const state = new TurnState();
+    state.end();
+    expect([state.phase, state.refusal()]).toEqual([{ name: "ending", reason: undefined }, undefined]);
+  });
+
+  it("is neither aborted nor ended twice", () => {
+    const state = new TurnState();
+    state.abort("Canceled");
+    expect(() => state.abort("Draining")).toThrow("invalid transition of a turn: abort while aborting");
+    state.end();
+    expect(() => state.abort("Draining")).toThrow("invalid transition of a turn: abort while ending");
+    expect(() => state.end()).toThrow("invalid transition of a turn: end while ending");
+  });
+});
