@@ -41,7 +41,7 @@ export interface TransportFactory {
 }
 
 /** The client end of a binding, for one interface. `undefined` when the version lacks the binding. */
-export type ClientBinding = (
+type ClientBinding = (
   version: Version,
   address: InterfaceAddress,
   setting: TransportSetting,

@@ -57,8 +57,11 @@ describe("trivium", () => {
     { args: ["call", "nowhere", "GetTask"], told: "nowhere is neither an http(s) URL nor the host:port of gRPC" },
     { args: ["call", "http://127.0.0.1", "Dance"], told: "The operations are SendMessage," },
     { args: ["call", "http://127.0.0.1", "GetTask", "{id}"], told: "the request is no JSON" },
-    { args: ["call", "http://127.0.0.1", "GetTask", "--binding", "soap"], told: "Allowed choices are json-rpc" },
-    { args: ["call", "127.0.0.1:1", "GetTask", "--binding", "JSONRPC"], told: "json-rpc needs an http(s) URL" },
+    {
+      args: ["call", "http://127.0.0.1", "GetTask", "--binding", "soap"],
+      told: "The bindings are JSONRPC, GRPC, HTTP+JSON, CONNECT.",
+    },
+    { args: ["call", "127.0.0.1:1", "GetTask", "--binding", "JSONRPC"], told: "JSONRPC needs an http(s) URL" },
     { args: ["call", "http://127.0.0.1", "GetTask", "--header", "no"], told: "It takes name:value." },
     { args: ["card", "127.0.0.1:1"], told: "127.0.0.1:1 is no http(s) URL" },
     { args: ["card", "http://127.0.0.1", "--bearer", "two words"], told: "a bearer token is printable ASCII" },

@@ -215,7 +215,7 @@ const asText = ({ code, message, metadata, violations, retryAfterMs }: A2AError)
   JSON.stringify({ code, message, metadata, violations, retryAfterMs });
 
 describe("over HTTP", () => {
-  it.each(["JSONRPC", "http-json/message:send"])(
+  it.each(["json-rpc", "http-json/message:send"])(
     "401 comes with the challenge, before the body is read: %s",
     async (path) => {
       const { served } = await guarded((options) => startAgent("JSONRPC", options));

@@ -1,8 +1,6 @@
 import { Client } from "../../src/client/node.js";
 import type { BindingName } from "./cases.js";
 
-export const bindingIds = { JSONRPC: "JSONRPC", "HTTP+JSON": "HTTP+JSON", GRPC: "GRPC" } as const;
-
 // Some agents say nothing to a subscriber before something happens: the tests need not wait as long as users do.
 const limits = { snapshotTimeoutMs: 1_000 };
 
@@ -10,7 +8,7 @@ const limits = { snapshotTimeoutMs: 1_000 };
 export async function connect(url: string, binding: BindingName): Promise<Client> {
   await using reader = await Client.connect(url);
   const supportedInterfaces = reader.card.supportedInterfaces.filter(
-    ({ protocolBinding }) => protocolBinding === bindingIds[binding],
+    ({ protocolBinding }) => protocolBinding === binding,
   );
   return Client.connect({ ...reader.card, supportedInterfaces }, { grpcTls: false, retry: false, limits });
 }

@@ -3,7 +3,7 @@ import { Client } from "../../src/client/node.js";
 import { bindings } from "./cases.js";
 import { clientCases, type Peer } from "./client-cases.js";
 import { errorCases } from "./client-errors.js";
-import { bindingIds, connect } from "./connect.js";
+import { connect } from "./connect.js";
 import { cutCases } from "./cut-cases.js";
 import { deviations, isOpen, openForOurClient } from "./deviations.js";
 import { olderAgents, type RunningAgent, sdkAgents, startAgent, titleOf } from "./sdk-agents.js";
@@ -39,9 +39,9 @@ describe.each(agents)("our client and an agent on the $title SDK", ({ sdk, title
     afterAll(() => peer?.client.close());
 
     it("picks the interface that is preferred", async () => {
-      await using client = await Client.connect(agent.url, { prefer: [bindingIds[binding]] });
+      await using client = await Client.connect(agent.url, { prefer: [binding] });
       await clientCases["is answered by a message"]?.({ sdk: sdk.name, client });
-      expect(client.connection).toMatchObject({ binding: bindingIds[binding], passedOver: [] });
+      expect(client.connection).toMatchObject({ binding, passedOver: [] });
     });
 
     for (const [name, run] of Object.entries(cutCases)) it(name, () => run(peer.client.card));

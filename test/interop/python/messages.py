@@ -15,7 +15,7 @@ async def card(peer):
     equal((card.capabilities.streaming, card.capabilities.push_notifications), (True, True))
     equal(list(card.skills[0].examples), ['work'])
     interfaces = [(each.protocol_binding, each.protocol_version) for each in card.supported_interfaces]
-    assert (peer.binding_name, '1.0') in interfaces, interfaces
+    assert (peer.binding, '1.0') in interfaces, interfaces
 
 
 async def extended_card(peer):

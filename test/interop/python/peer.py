@@ -9,8 +9,6 @@ from a2a.client import A2ACardResolver, ClientCallContext, ClientConfig, ClientF
 from a2a.types import a2a_pb2 as pb
 from google.protobuf import json_format
 
-BINDING_NAMES = {'JSONRPC': 'JSONRPC', 'HTTP+JSON': 'HTTP+JSON', 'GRPC': 'GRPC'}
-
 OPEN = (pb.TASK_STATE_SUBMITTED, pb.TASK_STATE_WORKING)
 
 
@@ -19,7 +17,6 @@ class Peer:
         self.url = url
         self.plain_url = plain
         self.binding = binding
-        self.binding_name = BINDING_NAMES[binding]
         self._stack = AsyncExitStack()
 
     async def __aenter__(self):
@@ -47,7 +44,7 @@ class Peer:
         factory = ClientFactory(
             ClientConfig(
                 streaming=streaming,
-                supported_protocol_bindings=[self.binding_name],
+                supported_protocol_bindings=[self.binding],
                 grpc_channel_factory=self._channel,
             )
         )

@@ -16,7 +16,7 @@ import (
 
 var transports = map[string]a2a.TransportProtocol{
 	"JSONRPC": a2a.TransportProtocolJSONRPC,
-	"GRPC":     a2a.TransportProtocolGRPC,
+	"GRPC":    a2a.TransportProtocolGRPC,
 }
 
 // The two agents as the SDK reaches them over one binding.

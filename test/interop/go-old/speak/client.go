@@ -45,7 +45,7 @@ func Run[P any](connect func(context.Context, Options) (P, error), cases []Case[
 	var options Options
 	flag.StringVar(&options.URL, "url", "", "where the full agent is")
 	flag.StringVar(&options.Plain, "plain", "", "where the plain agent is")
-	flag.StringVar(&options.Binding, "binding", "", "json-rpc, http-json or grpc")
+	flag.StringVar(&options.Binding, "binding", "", "JSONRPC, HTTP+JSON or GRPC")
 	flag.Parse()
 	lines := json.NewEncoder(quiet())
 	peer, err := connect(context.Background(), options)

@@ -31,7 +31,7 @@ type outcome struct {
 func main() {
 	url := flag.String("url", "", "where the full agent is")
 	plain := flag.String("plain", "", "where the plain agent is")
-	binding := flag.String("binding", "", "json-rpc, http-json or grpc")
+	binding := flag.String("binding", "", "JSONRPC, HTTP+JSON or GRPC")
 	flag.Parse()
 	// Cases provoke errors, which the SDK also logs.
 	slog.SetDefault(slog.New(slog.DiscardHandler))

@@ -17,7 +17,7 @@ import (
 )
 
 var bindingNames = map[string]a2a.TransportProtocol{
-	"JSONRPC":  a2a.TransportProtocolJSONRPC,
+	"JSONRPC":   a2a.TransportProtocolJSONRPC,
 	"HTTP+JSON": a2a.TransportProtocolHTTPJSON,
 	"GRPC":      a2a.TransportProtocolGRPC,
 }

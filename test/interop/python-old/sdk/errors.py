@@ -19,7 +19,7 @@ async def cancel_missing(peer):
 
 async def resubscribe_missing(peer):
     # It looks at no status here, and calls whatever is no stream a bad request.
-    await fails(peer, 'TaskNotFound', collect(peer.resubscribe(NOBODY)), http_json=400)
+    await fails(peer, 'TaskNotFound', collect(peer.resubscribe(NOBODY)), {'HTTP+JSON': 400})
 
 
 async def send_missing(peer):
@@ -90,8 +90,8 @@ async def push_missing(peer):
 
 async def extended_card(peer):
     # Release 0.2 asks with a GET.
-    told = {'json_rpc': 404} if peer.gets_extended_card else {}
-    await fails(peer, 'AuthenticatedExtendedCardNotConfigured', peer.plain.extended_card(believing=True), **told)
+    told = {'JSONRPC': 404} if peer.gets_extended_card else {}
+    await fails(peer, 'AuthenticatedExtendedCardNotConfigured', peer.plain.extended_card(believing=True), told)
 
 
 CASES = {

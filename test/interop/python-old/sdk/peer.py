@@ -128,11 +128,11 @@ def wanted_of(binding, name):
     return (GRPC_STATUS.get(name, 'FAILED_PRECONDITION'), f'{name}Error')
 
 
-async def fails(peer, name, awaitable, **otherwise):
-    """`otherwise`: what the release makes of the error over a binding, where that says less than it was told."""
+async def fails(peer, name, awaitable, otherwise={}):
+    """`otherwise`: by binding, what the release makes of the error where that says less than it was told."""
     try:
         await awaitable
     except Refused as error:
-        equal(error.told, otherwise.get(peer.binding.replace('-', '_'), wanted_of(peer.binding, name)))
+        equal(error.told, otherwise.get(peer.binding, wanted_of(peer.binding, name)))
         return
     raise AssertionError('no error was raised')
