@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
-import { artifactIndex } from "../../protocol/artifact-index.js";
+import { artifactIndex } from "../../protocol/fold.js";
 import type { Artifact, Message, Part, StreamResponse, Task } from "../../protocol/model.js";
 import type { LogRecord, QueuedSend, SendContext } from "../ports.js";
 

@@ -5,7 +5,7 @@ import { errorToStatus } from "../errors.js";
 type Status = Parameters<ServerInterceptingCallInterface["sendStatus"]>[0];
 
 // grpc-js answers by itself what it finds wrong with a call, past all interceptors but with the call's own `sendStatus`.
-// Tried with grpc-js 1.14.7. Costs a call nothing that can be measured (one bound function). Without it callers get INTERNAL
+// Tried with grpc-js 1.14.7. Costs a call one bound function and saves no time. Without it callers get INTERNAL
 // without details for a message over the limit, and for one that cannot be decompressed.
 
 /** What grpc-js finds wrong with a call by itself. It takes some of its caller's faults for its own. */

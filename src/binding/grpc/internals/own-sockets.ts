@@ -4,8 +4,8 @@ import { Socket } from "node:net";
 
 // grpc-js gives up an attempt to connect without closing its socket, which then keeps the process alive for as long as the
 // other end likes. Node reports every socket that is opened, and the asynchronous context in which it was.
-// Tried with grpc-js 1.14.7. Costs a call nothing: it is used while a connection is made. Without it a program whose agent
-// hangs ends minutes late.
+// Tried with grpc-js 1.14.7. Costs a call nothing: it is used while a connection is made. Without it a program does not end
+// as long as an agent hangs.
 
 /** Sockets that some code opens, however deep in a library. */
 export interface OwnSockets {

@@ -61,13 +61,7 @@ export class Input {
     const end = this.end();
     const start = this.at;
     this.at = end;
-    if (end - start > recentMaxLength) return decode(this.bytes, start, end);
-    const slot = (end - start + 31 * (this.bytes[end - 1] ?? 0)) % recentTexts.length;
-    const recent = recentTexts[slot];
-    if (recent !== undefined && isText(recent, this.bytes, start, end)) return recent;
-    const text = decode(this.bytes, start, end);
-    recentTexts[slot] = text;
-    return text;
+    return decode(this.bytes, start, end);
   }
 
   plain(): Uint8Array {
@@ -76,20 +70,6 @@ export class Input {
     this.at = end;
     return plain(this.bytes, start, end);
   }
-}
-
-// Ids and names come again with each event of a stream: comparing costs less than decoding, and keeps one string of each.
-const recentTexts: (string | undefined)[] = new Array(256).fill(undefined);
-const recentMaxLength = 64;
-
-/** Whether a text is what the bytes say, for texts of ASCII; of others it does not know. Ids differ at their ends. */
-function isText(text: string, bytes: Buffer, start: number, end: number): boolean {
-  if (text.length !== end - start) return false;
-  for (let index = text.length - 1; index >= 0; index--) {
-    const byte = bytes[start + index];
-    if (byte !== text.charCodeAt(index) || byte > 0x7f) return false;
-  }
-  return true;
 }
 
 function decode(bytes: Buffer, start: number, end: number): string {

@@ -11,8 +11,8 @@ import { type DynamicMessage, type OneofValue, perMessageType, setOwn } from "..
 import { Input, maxDepth, plain, unsupportedInput } from "./input.js";
 import { readStruct } from "./struct.js";
 
-// Binary messages in one pass, by closures that are compiled once per message type, for Node: at about a third of what
-// protobuf-es' fromBinary costs there. It knows the ordinary alone. Whatever else is met, be it an unknown field, a field
+// Buys 1 to 2 µs a message beside fromBinary (25 to 45 % of reading one), which are 2 % of a unary gRPC call and more of an
+// event; Node 24.21. Binary messages in one pass, by closures that are compiled once per message type. It knows the ordinary alone. Whatever else is met, be it an unknown field, a field
 // that comes twice and has to be merged, or bytes that are broken, is left to fromBinary, which starts anew.
 
 /** Reads a message as `fromBinary` does. Throws as it does for bytes that are no such message. */

@@ -1,8 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { artifactIndex } from "../../src/protocol/artifact-index.js";
-import { applyEvent, emptyTask } from "../../src/protocol/fold.js";
+import { applyEvent, artifactIndex, emptyTask } from "../../src/protocol/fold.js";
 import { type Artifact, ArtifactSchema, StreamResponseSchema } from "../../src/protocol/model.js";
 
 const named = (artifactId: string): Artifact => create(ArtifactSchema, { artifactId });
