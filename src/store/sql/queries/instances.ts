@@ -3,7 +3,6 @@ import type { DueCursor, Head } from "../../../core/ports.js";
 import { compiled, type Params } from "../compiled.js";
 import type { DbContext } from "../dialect.js";
 import { headFrom, selectHeads } from "../head-row.js";
-import type { Given } from "../param.js";
 
 /** Instances that are over for so long are not kept. One that is not there counts as expired. */
 const keptMs = 3_600_000;
@@ -48,7 +47,7 @@ interface Sweep {
 /** Tasks of an agent whose holder does not live. Each holder is looked at once, however many tasks it has. */
 export const orphaned = compiled((context, { agent, limit, after }: Params<Sweep & { readonly after: number }>) =>
   selectHeads(context)
-    .innerJoin(holders("trivium_tasks", agent).as("h"), "h.name", "t.holder")
+    .innerJoin(holders("trivium_tasks").as("h"), "h.name", "t.holder")
     .where("t.agent", "=", agent)
     .where("t.holder", "<>", sql.lit(""))
     .where(isOver(context, "h.name"))
@@ -86,11 +85,13 @@ export async function dueTasks(
   return (await due.all(context, { agent, limit, wakeAt, key })).map(headFrom);
 }
 
-/** Every holder of an agent's rows, found by going from one to the next in the index. */
-export function holders(table: "trivium_tasks" | "trivium_push_configs", agent: Given<string>) {
+/**
+ * Every holder, whatever its agent, found by going from one to the next in the index. They are few; what each has is then
+ * sought by holder and agent.
+ */
+export function holders(table: "trivium_tasks" | "trivium_push_configs") {
   const next = (after: string) =>
-    sql`select min(holder) from ${sql.table(table)}
-      where agent = ${agent} and holder <> '' and holder > ${sql.raw(after)}`;
+    sql`select min(holder) from ${sql.table(table)} where holder <> '' and holder > ${sql.raw(after)}`;
   return sql<{ name: string }>`(with recursive holders (name) as (${next("''")}
     union all select (${next("holders.name")}) from holders where holders.name is not null)
     select name from holders where name is not null)`;

@@ -111,7 +111,7 @@ const settleHeld = compiled(({ db }, { key, id, cursor, holder }: Params<Settled
 /** Configurations of an agent's tasks with records behind their cursor, whose holder is nobody or has expired. */
 export const adoptable = compiled((context, { agent, limit }: Params<Omit<Adoption, "instance">>) => {
   const { db, dialect } = context;
-  const others = holders("trivium_push_configs", agent);
+  const others = holders("trivium_push_configs");
   return db
     .selectFrom(sql<{ name: string }>`(select '' as name union all select * from ${others} as o)`.as("h"))
     .innerJoin("trivium_push_configs as p", "p.holder", "h.name")
