@@ -319,7 +319,10 @@ async function registered(
   changes: Partial<PushRegistration> = {},
 ): Promise<PushRegistration> {
   lastKey += 1;
-  const { key, id: taskId } = (await tasks?.create(newTask(changes.scope && { scope: changes.scope }))) ?? { key: lastKey, id: `task-${lastKey}` };
+  const { key, id: taskId } = (await tasks?.create(newTask(changes.scope && { scope: changes.scope }))) ?? {
+    key: lastKey,
+    id: `task-${lastKey}`,
+  };
   const made = registration(key, id, { taskId, ...changes });
   assert.equal(await store.set(made, 10), "stored");
   return made;
