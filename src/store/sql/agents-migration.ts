@@ -16,8 +16,8 @@ const owned = ["agent", "tenant", "owner"] as const;
 
 /**
  * Several agents share a database: what is there already belongs to the one without a name. Both databases add a column
- * without writing the rows again, so on a large table only its indexes take time: they begin with the agent from now on,
- * so that a list or a sweep of one agent does not walk the tasks of the others.
+ * without writing the rows again, so on a large table only its indexes take time: they name the agent from now on, so that
+ * a list or a sweep of one agent does not walk the tasks of the others.
  */
 export function agentsInScopes(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
   return [
@@ -25,7 +25,7 @@ export function agentsInScopes(db: Kysely<Database>, dialect: SqlDialect): reado
     ...taskIndexes(db),
     withAgent(db, "push_configs"),
     db.schema.dropIndex("trivium_push_configs_holder"),
-    db.schema.createIndex("trivium_push_configs_holder").on("trivium_push_configs").columns(["agent", "holder"]),
+    db.schema.createIndex("trivium_push_configs_holder").on("trivium_push_configs").columns(["holder", "agent"]),
     ...(dialect.name === "sqlite" ? keyedAnew(db, dialect) : keyedInPlace(db)),
   ];
 }
@@ -49,7 +49,7 @@ function taskIndexes(db: Kysely<Database>): readonly SchemaStatement[] {
     index("time").columns([...owned, "status_time", "key"]),
     index("state").columns([...owned, "state", "status_time", "key"]),
     index("context").columns([...owned, "context_id", "status_time", "key", "state"]),
-    index("holder").columns(["agent", "holder"]).where(sql.ref("holder"), "<>", sql.lit("")),
+    index("holder").columns(["holder", "agent"]).where(sql.ref("holder"), "<>", sql.lit("")),
     index("wake").columns(["agent", "wake_at"]).where(sql.ref("wake_at"), "is not", null),
   ];
 }

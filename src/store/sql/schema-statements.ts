@@ -45,11 +45,21 @@ export function statementOf(db: Kysely<Database>, statement: RawBuilder<unknown>
 /** The columns that say whose a row is: with the agent since schema 3. */
 export type Owned = readonly ["tenant", "owner"] | readonly ["agent", "tenant", "owner"];
 
+function withOwner(table: Table, owned: Owned): Table {
+  return owned.reduce<Table>(
+    (made, name) =>
+      made.addColumn(name, "text", (column) =>
+        name === "agent" ? column.notNull().defaultTo(sql.lit("")) : column.notNull(),
+      ),
+    table,
+  );
+}
+
 /** Sends that are done once. */
 export function sendsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Owned): SchemaStatement {
   const { integer, bytes } = dialect.types;
   const texts = ["message_id", "entry", "digest", "task_id", "instance"];
-  return withText(tableOf(db, dialect, "sends"), ...owned, ...texts)
+  return withText(withOwner(tableOf(db, dialect, "sends"), owned), ...texts)
     .addColumn("attempt", integer, (column) => column.notNull())
     .addColumn("seq", integer, (column) => column.notNull())
     .addColumn("began_at", integer, (column) => column.notNull())
@@ -66,7 +76,7 @@ export function sendsIndex(db: Kysely<Database>): SchemaStatement {
 /** How many tasks an owner has in a state. */
 export function countsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Owned): SchemaStatement {
   const { integer } = dialect.types;
-  return withText(tableOf(db, dialect, "counts", true), ...owned)
+  return withOwner(tableOf(db, dialect, "counts", true), owned)
     .addColumn("state", integer, (column) => column.notNull())
     .addColumn("shard", "text", (column) => column.notNull())
     .addColumn("count", integer, (column) => column.notNull())
@@ -76,7 +86,7 @@ export function countsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Ow
 /** The same by time. */
 export function periodsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Owned): SchemaStatement {
   const { integer } = dialect.types;
-  return withText(tableOf(db, dialect, "periods", true), ...owned)
+  return withOwner(tableOf(db, dialect, "periods", true), owned)
     .addColumn("period", integer, (column) => column.notNull())
     .addColumn("state", integer, (column) => column.notNull())
     .addColumn("shard", "text", (column) => column.notNull())

@@ -3,7 +3,6 @@ import type { DueCursor, Head } from "../../../core/ports.js";
 import { compiled, type Params } from "../compiled.js";
 import type { DbContext } from "../dialect.js";
 import { type HeadRow, headFrom, selectHeads } from "../head-row.js";
-import type { Given } from "../param.js";
 
 /** Instances that are over for so long are not kept. One that is not there counts as expired. */
 const keptMs = 3_600_000;
@@ -45,7 +44,7 @@ interface Sweep {
   readonly limit: number;
 }
 
-/** Holders of an agent's tasks that have expired. Each is looked at once, however many tasks it has. */
+/** Holders of tasks that have expired. Each is looked at once, however many tasks it has. */
 export const expiredHolders = expiredIn("trivium_tasks");
 
 /**
@@ -73,7 +72,7 @@ export async function orphans(
   { agent, limit, after = 0 }: Sweep & { readonly after?: number | undefined },
 ): Promise<readonly Head[]> {
   const found: HeadRow[] = [];
-  for (const { name: holder } of await expiredHolders.all(context, { agent })) {
+  for (const { name: holder } of await expiredHolders.all(context, {})) {
     found.push(...(await heldBy.all(context, { agent, limit, after, holder })));
   }
   return found
@@ -106,11 +105,11 @@ export async function dueTasks(
 
 type HoldingTable = "trivium_tasks" | "trivium_push_configs";
 
-/** The holders of an agent's rows that have expired or are unknown. */
+/** The holders of a table, of whatever agent, that have expired or are unknown. */
 export function expiredIn(table: HoldingTable) {
-  return compiled(({ db, dialect }, { agent }: Params<{ readonly agent: string }>) =>
+  return compiled(({ db, dialect }) =>
     db
-      .selectFrom(holders(table, agent).as("h"))
+      .selectFrom(holders(table).as("h"))
       .select("h.name")
       .where(
         sql<boolean>`not exists (select 1 from trivium_instances as lives
@@ -119,11 +118,13 @@ export function expiredIn(table: HoldingTable) {
   );
 }
 
-/** Every holder of an agent's rows, found by going from one to the next in the index. */
-function holders(table: HoldingTable, agent: Given<string>) {
+/**
+ * Every holder, whatever its agent, found by going from one to the next in the index. They are few; what each has is then
+ * sought by holder and agent.
+ */
+function holders(table: HoldingTable) {
   const next = (after: string) =>
-    sql`select min(holder) from ${sql.table(table)}
-      where agent = ${agent} and holder <> '' and holder > ${sql.raw(after)}`;
+    sql`select min(holder) from ${sql.table(table)} where holder <> '' and holder > ${sql.raw(after)}`;
   return sql<{ name: string }>`(with recursive holders (name) as (${next("''")}
     union all select (${next("holders.name")}) from holders where holders.name is not null)
     select name from holders where name is not null)`;

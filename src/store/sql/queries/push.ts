@@ -136,7 +136,7 @@ interface Adoption extends Holding {
 /** Adopts configurations whose holder is nobody or has expired. */
 export function adoptConfigs(context: DbContext, { agent, instance, limit }: Adoption): Promise<readonly PushRow[]> {
   return inTransaction(context, async (within) => {
-    const expired = (await expiredHolders.all(within, { agent })).map(({ name }) => name);
+    const expired = (await expiredHolders.all(within, {})).map(({ name }) => name);
     const adopted: PushRow[] = [];
     for (const holder of ["", ...expired]) {
       if (holder === settledHolder) continue;
