@@ -22,7 +22,7 @@ export interface BindingLimits {
   readonly keepAliveMs: number;
 }
 
-/** What every binding serves: the one handler, and the door before it. */
+/** What every binding serves: the one handler, behind admission. */
 export interface Service {
   readonly handler: Operations<ServerContext>;
   readonly limits: BindingLimits;

@@ -29,7 +29,7 @@ export function buildCard({ options, mounted, capabilities }: BuildOptions): Age
 }
 
 /**
- * Media types that the agent takes when its author named them, on the card or on a skill; `undefined` when nobody did,
+ * Media types that the agent takes when its author named them, on the card or on a skill; `undefined` otherwise,
  * and nothing is to be refused.
  */
 export function namedInputModes({ defaultInputModes, skills = [] }: CardOptions): readonly string[] | undefined {

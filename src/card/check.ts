@@ -128,7 +128,7 @@ export function audienceProblems(audience: unknown, served: readonly string[]): 
   ];
 }
 
-/** What is wrong with the interfaces of a card: none at all, one twice, or one that nobody can call. */
+/** What is wrong with the interfaces of a card: none at all, one twice, or one that cannot be called. */
 export function interfaceProblems(mounted: readonly Mounted[]): readonly string[] {
   if (mounted.length === 0) return ["the agent is mounted on no binding: mount at least one"];
   const problems: string[] = [];

@@ -25,7 +25,7 @@ export interface CardEndpointOptions {
   readonly lastModified: Date;
 }
 
-/** Places whose cards are kept. More than these are asked for only by somebody who invents hosts. */
+/** How many locations have their cards cached. Only a caller who invents hosts asks for more. */
 const keptPlaces = 16;
 
 interface EncodedCard {

@@ -78,7 +78,7 @@ function pick({ proto, host, prefix }: Chain, hops: number): Forwarded {
   return { proto: entry(proto)?.toLowerCase(), host: entry(host), prefix: entry(prefix) };
 }
 
-/** A header that is longer is nobody's route, and is not read. */
+/** A longer header is no route and is not read. */
 const longest = 2048;
 
 function chainOf(caller: Caller): Chain {

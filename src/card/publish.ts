@@ -64,7 +64,7 @@ export function publishCard(options: PublishOptions): PublishedCard {
     });
   const card = (caller?: Caller, version = versions[0].name) =>
     cardAt((caller && locations.of(caller)) ?? locations.own(), version);
-  // Nobody can ask before something is mounted, and there would be nothing to say.
+  // No request comes before something is mounted, and the card would be empty.
   let current: HttpEndpoint = () => undefined;
   return {
     endpoint: (request) => current(request),

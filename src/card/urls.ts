@@ -35,7 +35,7 @@ export interface Location {
 export interface Locations {
   /** Where a caller reaches the agent, or `undefined` when it, or a proxy, names a host that cannot be one. */
   of(caller: Caller): Location | undefined;
-  /** Where the agent is reached when nobody asks. */
+  /** Where the agent is reached, without a request to tell it. */
   own(): Location;
   /** Request headers that `of` depends on, beside `Host`, which every cache knows of. */
   readonly varyBy: readonly string[];

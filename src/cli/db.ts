@@ -42,7 +42,7 @@ export function addDb(program: Command): void {
     },
   );
   db.command("sql")
-    .description("print the SQL that makes the schema, for somebody who runs it by hand")
+    .description("print the SQL that creates the schema, to run it by hand")
     .addOption(new Option("--dialect <dialect>", "whose SQL").choices(["sqlite", "postgres"]).makeOptionMandatory())
     .addOption(
       new Option("--from <version>", "the schema that is there already").default(0, "none").argParser(parseCount),

@@ -26,7 +26,7 @@ export function addDemo(program: Command): void {
     .description("serve the text analyst, an agent to try things on, until SIGINT or SIGTERM")
     .addOption(portOption())
     .addOption(hostOption())
-    .option("--anonymous", "let whoever reaches the host share all tasks; needed for a host beyond this machine", false)
+    .option("--anonymous", "share all tasks with every caller; required for a host beyond this machine", false)
     .addOption(allowedHostOption())
     .addOption(
       new Option("--store <place>", "where tasks are kept: memory, a file (SQLite), or postgres://…")

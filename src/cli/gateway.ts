@@ -30,11 +30,7 @@ export function addGateway(program: Command): void {
     .argument("<url>", "base URL of the agent, or URL of its card")
     .addOption(portOption())
     .addOption(hostOption())
-    .option(
-      "--anonymous-shared",
-      "let whoever reaches the host share all tasks; needed for a host beyond this machine",
-      false,
-    )
+    .option("--anonymous-shared", "share all tasks with every caller; required for a host beyond this machine", false)
     .addOption(allowedHostOption())
     .option("--public-url <url>", "where the gateway lies from outside; default: what each request says")
     .option("--forward-header <name>", "header of callers that is passed on to the agent; may be repeated", add, [])

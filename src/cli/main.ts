@@ -8,7 +8,7 @@ import { errorText } from "./error-text.js";
 import { addGateway } from "./gateway.js";
 import { packageVersion } from "./package-version.js";
 
-// Exit codes: 0 done, 1 failed, 2 asked in a way that nobody understands, 130 and 143 interrupted.
+// Exit codes: 0 done, 1 failed, 2 wrong usage, 130 and 143 interrupted.
 
 const program = new Command("trivium")
   .description("Agents on the A2A (Agent2Agent) protocol.")

@@ -36,7 +36,7 @@ function isAgent(url: string): boolean {
   return /^[^/]+\/\/[^/?#]+$/.test(url) || new URL(url).pathname.endsWith(".json");
 }
 
-// An interface of ours says in its path what it speaks; of any other URL JSON-RPC is the likeliest.
+// The path of a Trivium interface names its binding; for any other URL JSON-RPC is the likeliest.
 function bindingOfUrl(url: string): Binding {
   const path = new URL(url).pathname.replace(/\/$/, "");
   return bindings.find((each) => each.path !== "" && path.endsWith(each.path))?.name ?? "JSONRPC";

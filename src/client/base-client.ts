@@ -128,7 +128,7 @@ export class BaseClient {
     }
     for (let asked = 1; ; asked++) {
       const task = await this.operations.getTask(create(GetTaskRequestSchema, request), allowance.next());
-      // A task whose state nobody knows is not waited for: it may stay so.
+      // A task in an unknown state is not waited for: it may stay so.
       const state = task.status?.state;
       if (state === TaskState.UNSPECIFIED || isStop(state ?? TaskState.WORKING)) return task;
       await pause(clock, Math.min(pollPause(asked, limits.pollMs), allowance.left()), options.signal, closed);

@@ -35,7 +35,7 @@ export interface ConnectOptions extends ClientOptions {
 export interface ClientFactory {
   /**
    * Reads the card of an agent and makes a client for it; interfaces are called when they are first needed. Throws a
-   * `ConnectionError` when nobody is there, `unavailable` when there is no card, `invalidAgentResponse` when it is none.
+   * `ConnectionError` when no server answers, `unavailable` when there is no card, `invalidAgentResponse` when it is none.
    */
   connect(agent: AgentAddress, options?: ConnectOptions): Promise<Client>;
 }

@@ -8,7 +8,7 @@ import { A2AError, ConnectionError } from "../protocol/errors.js";
 import { invokeStream, invokeUnary, type Operation, type StreamItem } from "../protocol/operations.js";
 import { CredentialsError, type InterfaceName, NotCalledError } from "./connection.js";
 
-/** A stream whose first event has come: whoever got that far has reached the agent. */
+/** A stream whose first event has come, which proves that the agent was reached. */
 export interface OpenStream {
   readonly first: IteratorResult<StreamItem, unknown>;
   readonly rest: AsyncIterator<StreamItem, unknown>;
@@ -17,7 +17,7 @@ export interface OpenStream {
 /** One try of a call. */
 export interface Attempt {
   unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage>;
-  /** `left` aborts when nobody wants the stream any more. */
+  /** `left` aborts when the reader has left the stream. */
   open(operation: Operation, request: AnyMessage, options: CallOptions, left: AbortSignal): Promise<OpenStream>;
 }
 

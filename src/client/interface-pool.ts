@@ -55,7 +55,7 @@ interface Round {
   readonly denied: Candidate[];
 }
 
-// The last one need not be asked: there is nobody to turn to.
+// The last one is not probed: there is no other to fall back to.
 function triesOf(order: readonly Candidate[]): Try[] {
   return order.map((candidate, index) => {
     const asks = !candidate.proven && (index + 1 < order.length || candidate.client.isGuess);
@@ -135,7 +135,7 @@ export class InterfacePool implements Attempt {
         failures.push(error);
       }
     }
-    throw this.#nobody(failures, repeatable);
+    throw this.#unreachable(failures, repeatable);
   }
 
   // Whether a failure leads to the next interface. What it says of this one is kept.
@@ -190,7 +190,7 @@ export class InterfacePool implements Attempt {
     this.#options.onConnection?.(this.#connection);
   }
 
-  #nobody(failures: readonly unknown[], repeatable: boolean): unknown {
+  #unreachable(failures: readonly unknown[], repeatable: boolean): unknown {
     const [first] = failures;
     if (first !== undefined && failures.every((error) => saysTheSame(error, first))) return first;
     // What must not be repeated has got here only because none of it was sent.

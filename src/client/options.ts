@@ -49,7 +49,7 @@ export type Interceptor = (next: Caller) => Caller;
 export interface ClientOptions {
   /** Bindings in the order of preference, `JSONRPC`, `GRPC`, `HTTP+JSON`, `CONNECT`, or the URI of another one. A newer version goes before a preferred binding. Default: the card's order. */
   readonly prefer?: readonly string[] | undefined;
-  /** Versions of the protocol that may be spoken; with the newest alone an agent that has but older ones is not called. Cards of every version are read. Default: every version that there is. */
+  /** Versions of the protocol that may be spoken; with the newest alone an agent that has but older ones is not called. Cards of every version are read. Default: every supported protocol version. */
   readonly versions?: readonly VersionName[] | undefined;
   /** How the bytes of files are written to agents of 0.3 over gRPC and HTTP+JSON, which disagree on it. Default: `"base64"`. */
   readonly fileBytes?: FileBytes | undefined;

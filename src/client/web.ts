@@ -4,7 +4,7 @@ import { type Client as AnyClient, type ClientFactory, clientFactory } from "./c
 import type { Platform } from "./platform.js";
 import { transportsFor } from "./transports.js";
 
-// Who may follow a redirect to wherever it leads: a browser shows nobody where that is, and takes only `Authorization` off.
+// Who may follow a redirect to wherever it leads: a browser does not show where that is, and removes only `Authorization`.
 const harmless =
   /^(?:accept|content-type|if-none-match|last-event-id|a2a-(?:version|extensions)|(?:connect|grpc|x-grpc)-.*)$/;
 

@@ -3,7 +3,7 @@ import type { Clock, TaskStore } from "./ports.js";
 
 /** What makes a process the holder of its tasks: its row in the store, which expires unless it is renewed. */
 export interface Lease {
-  /** `undefined` while the row is good, else a promise of its renewal. Whoever takes a task on asks first. */
+  /** `undefined` while the row is good, else a promise of its renewal. Asked before a task is taken on. */
   hold(): Promise<void> | undefined;
   renew(): Promise<void>;
 }

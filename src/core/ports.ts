@@ -77,7 +77,7 @@ export interface Head {
   readonly seq: number;
   /** Raised by each claim. */
   readonly epoch: number;
-  /** Instance whose turn runs the task; `""` when nobody does. */
+  /** Instance whose turn runs the task; `""` without one. */
   readonly holder: string;
   /** Whether the holder's instance had not expired when this was read, by the store's clock. False without a holder. */
   readonly holderLive: boolean;
@@ -124,11 +124,11 @@ interface WriteBody {
 
 /** A turn that ends here and goes on later. */
 export interface Park {
-  /** When, in milliseconds since the epoch by the store's clock; `undefined`: when somebody says so. */
+  /** When, in milliseconds since the epoch by the store's clock; `undefined`: when it is woken. */
   readonly wakeAt: number | undefined;
 }
 
-/** The first write of a task. It is born at epoch 1, held by `holder` (or by nobody when the write ends the turn). */
+/** The first write of a task. It starts at epoch 1, held by `holder` (or by none when the write ends the turn). */
 export interface NewTask extends WriteBody {
   readonly id: string;
   readonly contextId: string;
@@ -175,7 +175,7 @@ export interface QueuedSend extends SendContext {
 }
 
 /**
- * `idle`: nobody holds the task, so the receiver claims it. `ended`: its state is terminal. `moved`: the fence did not
+ * `idle`: the task has no holder, so the receiver claims it. `ended`: its state is terminal. `moved`: the fence did not
  * match, nothing was put.
  */
 export type PutResult = "stored" | "full" | "idle" | "ended" | "moved";
@@ -186,7 +186,7 @@ export interface PutFence {
   readonly inboxPut: number;
 }
 
-/** Names one try of a send that shall be done once: its record, and that nobody has taken it since. */
+/** Names one try of a send that shall be done once: its record, and that it was not taken since. */
 export interface SendClaim {
   readonly scope: Scope;
   readonly messageId: string;
@@ -204,7 +204,7 @@ export interface NewSend extends Omit<SendClaim, "attempt"> {
   readonly taskId: string;
   /** Number of the last record of the task before the message; 0 for a message that starts a task. */
   readonly seq: number;
-  /** Who brings the message to its task; `""` when nobody does any more. */
+  /** Who brings the message to its task; `""` when none does any more. */
   readonly instance: string;
 }
 
@@ -327,7 +327,7 @@ export interface PushRegistration {
   readonly version: string;
   /** What the caller of that version calls the task, when that is not its id. */
   readonly taskName?: string | undefined;
-  /** Instance that delivers; `""` when nobody does. */
+  /** Instance that delivers; `""` without one. */
   readonly holder: string;
   /** The task has ended and nothing is owed: kept for readers with the holder `""`, and given to no instance. Default: false. */
   readonly settled?: boolean | undefined;
@@ -353,11 +353,11 @@ export interface PushStore {
   /** Settles a configuration. Ignored when it is gone, or another instance holds it by now. */
   settle(key: number, id: string, end: PushEnd): Promise<void>;
   /**
-   * Gives an agent's configurations whose holder is nobody, or has expired, to this instance: those of tasks with records
+   * Gives an agent's configurations without a holder, or with an expired one, to this instance: those of tasks with records
    * behind the cursor, at most `limit`. A store that does not know the tasks may give others too, but none that are settled.
    */
   adopt(agent: string, instance: string, limit: number): Promise<readonly PushRegistration[]>;
-  /** Leaves all that an instance holds with nobody. */
+  /** Releases all that an instance holds. */
   release(instance: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -375,7 +375,7 @@ export interface Store extends TaskStore {
   open?(logger?: Logger): Promise<void>;
 }
 
-/** What the core needs of push notifications: the store, the checks that are policy, and somebody who delivers. */
+/** What the core needs of push notifications: the store, the checks that are policy, and the delivery. */
 export interface PushService {
   readonly store: PushStore;
   /** What is wrong with a configuration: its URL may not be called, a header would be broken, … */

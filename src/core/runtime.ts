@@ -20,7 +20,7 @@ export interface Runtime extends LiveTaskDeps {
   readonly live: Map<string, LiveTask>;
   /** Sends that this process is bringing to their task or reply, by entry. */
   readonly sending: Set<string>;
-  /** Sends whose record may name this process, though nobody here works on them any more; by entry. */
+  /** Sends whose record may name this process, though no call here works on them any more; by entry. */
   readonly givenUp: Map<string, { readonly claim: SendClaim; readonly since: number }>;
   /** Claims that are under way, by task id. */
   readonly claiming: Map<string, Promise<void>>;

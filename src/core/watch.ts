@@ -1,6 +1,6 @@
 import type { Clock, Head, Hint, Signals, TaskStore } from "./ports.js";
 
-/** Somebody who wants to know when a task moves. Waking is cheap and may be in vain. */
+/** A watcher of a task's moves. Waking is cheap and may be in vain. */
 export interface Watcher {
   readonly taskId: string;
   /** The store's key, once the task has one. */
@@ -13,7 +13,7 @@ export interface Watcher {
   close(): void;
 }
 
-/** Wakes whoever watches a task: by hints, and by one poll for all watched tasks, which repairs hints that were lost. */
+/** Wakes the watchers of a task: by hints, and by one poll for all watched tasks, which repairs hints that were lost. */
 export interface Watch {
   add(watcher: Watcher): void;
   delete(watcher: Watcher): void;

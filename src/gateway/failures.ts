@@ -12,7 +12,7 @@ export function isOutage(error: unknown): boolean {
 
 /**
  * The failure as the callers of the gateway see it, when they have not left themselves. Whatever else is no `A2AError`
- * stays what it is, for the door to mask.
+ * stays what it is, for admission to mask.
  */
 export function publicFailure(error: unknown): unknown {
   // A client ends its calls so when it is closed.

@@ -37,7 +37,7 @@ export function forwardedNames(names: readonly string[] = []): readonly string[]
   return lower;
 }
 
-/** Headers of callers, from the door to the call that they belong to. */
+/** Headers of callers, from authentication to their upstream call. */
 export interface Forwarding {
   /** Stands before the question who is asking. */
   readonly wrapAuthenticate: (authenticate: Service["authenticate"]) => Service["authenticate"];

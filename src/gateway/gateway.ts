@@ -10,7 +10,7 @@ export interface Gateway extends Server {
 
 /**
  * Serves an agent that runs somewhere else: whatever it speaks, callers reach it over every binding and in every version.
- * Rejects when nobody is there, and as `serve` does.
+ * Rejects when the agent does not answer, and as `serve` does.
  */
 export async function gateway(options: GatewayOptions): Promise<Gateway> {
   // Most programs that serve an agent have it with them.

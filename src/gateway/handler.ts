@@ -119,7 +119,7 @@ function admit(
   return tenant === "" ? request : Object.assign({ ...request }, { tenant: "" });
 }
 
-// Nobody hears it.
+// No caller waits for it.
 function left(cause: unknown): A2AError {
   return new A2AError("unavailable", "the caller has left", { cause });
 }

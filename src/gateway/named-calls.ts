@@ -38,7 +38,7 @@ export function withNames(options: NamedCallsOptions): Operations<ServerContext>
 // What every operation's type has room for: a row of the table is not typed by its operation.
 type AnyCall = (request: AnyMessage, context: ServerContext) => Promise<never> & AsyncIterable<never>;
 
-/** The operations for one call of somebody who names tasks. */
+/** The operations for one call of a caller who names tasks. */
 function translated(
   { passed, names, takesNames }: NamedCallsOptions,
   { input }: Operation,
@@ -47,7 +47,7 @@ function translated(
   const { principal } = context;
   const sends = input.typeName === "lf.a2a.v1.SendMessageRequest";
   let opened = noop;
-  // A name that nobody has given may be the id of a task that was made by other callers.
+  // An unknown name may be the id of a task that was made by other callers.
   const isTask = async (id: string): Promise<boolean> =>
     passed.operations.getTask(create(GetTaskRequestSchema, { id, historyLength: 0 }), context).then(
       () => true,
@@ -89,7 +89,7 @@ function translated(
   return withTaskNames(by, { store, scopeOf });
 }
 
-// A send that waits tells the id of its task when the task stops. Meanwhile nobody could ask for it by its name, so it is
+// A send that waits tells the id of its task when the task stops. Meanwhile it could not be found by its name, so it is
 // sent as one that does not wait, and waited for here.
 async function sendNew(
   passed: PassedOperations,

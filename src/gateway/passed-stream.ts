@@ -2,11 +2,11 @@ import { over, type Step, type StepStream, streamOfSteps } from "../protocol/asy
 import { withEventId } from "../protocol/extensions.js";
 import type { StreamItem } from "../protocol/operations.js";
 
-/** Somebody who wants to know which task a stream is of. */
+/** Called with the task that a stream belongs to. */
 export interface StreamWatch {
   /** Told the id of the task with each event that has one. */
   seen(taskId: string): void;
-  /** Called when no more is to come, or nobody listens any more. */
+  /** Called when the stream has ended or its reader has left. */
   over(): void;
 }
 

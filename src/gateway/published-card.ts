@@ -22,7 +22,7 @@ export interface RepublishOptions {
   readonly now: () => number;
 }
 
-/** A card of somebody else's, published with interfaces of our own. */
+/** The card of the agent behind the gateway, published with the gateway's interfaces. */
 export interface RepublishedCard extends PublishedCard {
   /** Forgets what was encoded: `cardFor` gives something else now. */
   renew(): void;

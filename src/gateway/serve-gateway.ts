@@ -82,7 +82,7 @@ interface Shown {
   card(card: AgentCard, version: string | undefined): AgentCard;
 }
 
-/** How webhooks of each version are spoken to; some versions have one face in common. */
+/** How webhooks of each version are called; some versions share an adapter. */
 type PushAdapters = ReadonlyMap<string | undefined, PushAdapter>;
 
 async function loadPushAdapters(): Promise<PushAdapters> {
@@ -93,7 +93,7 @@ async function loadPushAdapters(): Promise<PushAdapters> {
 function createShown({ options, upstream, forward, settings: { versions } }: Parts, adapters: PushAdapters): Shown {
   const names = new Set(forward);
   const isKnown = options.authenticate !== undefined || forward.length > 0;
-  // Whoever may see more of the agent has to be somebody.
+  // Callers of the extended card must be authenticated.
   const isExtended = (): boolean => isKnown && upstream.card.capabilities?.extendedAgentCard === true;
   const pushes = (version: string): boolean =>
     upstream.card.capabilities?.pushNotifications === true && adapters.get(version) === adapters.get(upstream.version);

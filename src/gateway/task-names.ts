@@ -10,7 +10,7 @@ const defaultTaskNameLimits: TaskNameLimits = { namesPerPrincipal: 10_000, princ
 
 /**
  * What callers call their tasks, in versions where callers choose that, and the ids that the agent has given them. Kept in
- * memory alone: whoever comes after a restart, or after too many others, is not known any more.
+ * memory alone: names are forgotten after a restart and when there are too many.
  */
 export class TaskNames {
   readonly #limits: TaskNameLimits;
@@ -40,7 +40,7 @@ export class TaskNames {
   }
 
   /**
-   * Says that a task of this name is about to be made, when nobody has said so; whoever comes second waits and looks
+   * Says that a task of this name is about to be made, unless that was said before; the second caller waits and looks
    * again. The returned function ends that, whether or not there is a task now.
    */
   async open(principal: Principal, name: string): Promise<() => void> {

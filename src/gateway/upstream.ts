@@ -37,7 +37,7 @@ const doubtRestMs = 5_000;
 const greetingMs = 10_000;
 
 /**
- * Reads the card of the agent and asks it something harmless, so that a gateway never starts in front of nobody. Throws
+ * Reads the card of the agent and probes it with a harmless GetTask, so that a gateway never starts without an agent behind it. Throws
  * what a client throws that finds no agent.
  */
 export async function connectUpstream(options: GatewayOptions, { clock, logger }: UpstreamSetting): Promise<Upstream> {

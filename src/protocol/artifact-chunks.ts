@@ -1,7 +1,7 @@
 import type { Artifact, Part } from "./model.js";
 
 /**
- * Adds a chunk to the artifact that it goes on with, in place (spec 4.2.2). Parts are shared with the chunk and never
+ * Appends a chunk to its artifact, in place (spec 4.2.2). Parts are shared with the chunk and never
  * changed; a chunk of text goes on in the text part before it, so that a stream of tokens is one part and not thousands.
  */
 export function appendChunk(artifact: Artifact, chunk: Artifact): void {

@@ -29,13 +29,13 @@ export function storedPrincipal({ tenant, owner }: Scope): Principal {
 export interface ServerContext {
   readonly principal: Principal;
   readonly binding: CallOrigin;
-  /** Protocol version of the face that the call came through; a task and a push configuration remember it. */
+  /** Protocol version of the call. A task and a push configuration remember it. */
   readonly version: string;
   /** Extension URIs that the caller wants activated for this call (spec 4.6). */
   readonly extensions: readonly string[];
   /** The id of the last event that the caller has seen: `Last-Event-ID`. */
   readonly after: string | undefined;
-  /** What the call says of where it was sent to, as far as anybody knows. */
+  /** The address that the caller used, where the binding knows it. */
   readonly caller: CallAddress | undefined;
   /** The ids of tasks in requests and replies are names that the caller has chosen, in a version where callers do. */
   readonly callersNameTasks: boolean;
@@ -53,7 +53,7 @@ export interface CallAddress {
 
 /** A `ServerContext` as its binding holds it. */
 export interface OpenContext extends ServerContext {
-  /** Tells the operation that nobody waits for its answer any more. */
+  /** Signals the operation that the caller no longer waits for its answer. */
   leave(reason?: unknown): void;
 }
 

@@ -103,7 +103,7 @@ export class A2AError extends Error {
 /**
  * A call that got no answer, as the client end of a binding tells it: no agent has said this. `written` is false when not
  * a byte of the request has left (the name is unknown, the connection was refused, took too long or was not trusted), so
- * that nobody can have acted on it.
+ * that the agent cannot have acted on it.
  */
 export class ConnectionError extends A2AError {
   readonly written: boolean;
@@ -115,7 +115,7 @@ export class ConnectionError extends A2AError {
   }
 }
 
-/** A message that begins with the specification's words for its error, where it has some, and goes on with the detail. */
+/** A message that begins with the specification's words for its error, where it has some, followed by the detail. */
 export function messageInWords(code: ErrorCode, detail: string): string {
   const { words }: ErrorRow = errorTable[code];
   if (words === undefined || detail.startsWith(words)) return detail;
@@ -146,7 +146,7 @@ export function taskNotFound(taskId: string): A2AError {
 
 const byReason = new Map(errorCodes.map((code) => [errorTable[code].reason as string, code]));
 
-/** The code whose `ErrorInfo.reason` this is, if it is one of ours. */
+/** The code with this `ErrorInfo.reason`, or `undefined`. */
 export function errorCodeFromReason(reason: string): ErrorCode | undefined {
   return byReason.get(reason);
 }

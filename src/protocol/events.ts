@@ -113,7 +113,7 @@ export const canceled: StatusConstructor = statusConstructor(TaskState.CANCELED)
 /** The caller has to say more. Return after it, or stay with `turn.ask` or `turn.receive`. */
 export const inputRequired: StatusConstructor = statusConstructor(TaskState.INPUT_REQUIRED);
 
-/** Somebody has to grant something first; the text says what and where (spec 7.6). */
+/** The caller must grant access first; the text says what and where (spec 7.6). */
 export const authRequired: StatusConstructor = statusConstructor(TaskState.AUTH_REQUIRED);
 
 export interface ReplyOptions {
@@ -143,7 +143,7 @@ export interface ParkOptions {
 }
 
 /**
- * Work goes on elsewhere: the turn ends, and the task stays as it is with nobody behind it until its time has come, it is
+ * Work goes on elsewhere: the turn ends, and the task stays as it is, without a running turn, until its time has come, it is
  * woken, or a message comes. The next turn goes on. The last event of a turn: what comes after it is dropped.
  */
 export function park({ wakeAt }: ParkOptions = {}): ParkEvent {

@@ -1,7 +1,7 @@
 import { appendChunk } from "./artifact-chunks.js";
 import { type Artifact, type StreamResponse, type Task, type TaskArtifactUpdateEvent, TaskState } from "./model.js";
 
-// The fold: a task is what its events add up to. It is done in place; a copy is made only when somebody asks.
+// The fold: a task is what its events add up to. It is done in place; a copy is made only on request.
 
 /** A task before anything is known of it but its ids. */
 export function emptyTask(id: string, contextId: string): Task {

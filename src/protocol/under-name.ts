@@ -1,6 +1,6 @@
 import type { Message, StreamResponse, Task, TaskStatus } from "./model.js";
 
-// A task as somebody is shown it who knows it by a name of their own instead of its id. What is shown is shared with
+// A task as it is shown to a caller who knows it by an own name instead of its id. What is shown is shared with
 // others, so it is copied as far as the name stands in it, and no further.
 
 export function messageUnderName(message: Message, name: string): Message {

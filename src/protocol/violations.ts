@@ -7,7 +7,7 @@ import type { FieldViolation } from "./errors.js";
 /** A growing list of violations. */
 export type Violations = { field: string; readonly description: string }[];
 
-/** More than these are of no help to anybody. */
+/** More than these do not help. */
 const violationsMax = 20;
 
 const shownKeyLength = 64;

@@ -14,7 +14,7 @@ export interface AdoptionOptions {
   take(registration: PushRegistration): boolean;
 }
 
-/** Looks after the configurations that nobody delivers: those of processes that have ended or were killed. */
+/** Adopts configurations without a deliverer: those of processes that have ended or were killed. */
 export interface Adoption {
   /** Takes on nothing more. */
   stop(): void;
@@ -31,7 +31,7 @@ export function startAdoption(options: AdoptionOptions): Adoption {
   let failures = 0;
 
   const adoptAll = async (): Promise<void> => {
-    // The answer to an adoption may have been lost: what it gave is nobody's again, and taken on anew.
+    // The answer to an adoption may have been lost: what it gave is released, and adopted anew.
     if (failures > 0) await unlessAborted(store.release(instance), stopped.signal);
     for (let more = true; more && !stopped.signal.aborted; ) {
       const adopted = await unlessAborted(store.adopt(agentId, instance, adoptedAtOnce), stopped.signal);

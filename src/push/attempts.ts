@@ -4,7 +4,7 @@ import type { PushLimits } from "./limits.js";
 
 const factor = 4;
 
-/** What came of an event in the end, and after how many attempts. `gone`: there is nobody left to send it to. */
+/** The outcome of an event and its number of attempts. `gone`: the configuration is deleted. */
 export interface Attempts {
   readonly outcome: CallOutcome | "gone";
   readonly attempts: number;

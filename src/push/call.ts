@@ -42,7 +42,7 @@ export function createWebhookCaller({ fetch, clock, timeoutMs }: CallOptions): C
         redirect: "manual",
         signal: limit.signal,
       });
-      // Nobody reads what a webhook says beside its status.
+      // Only the status of a webhook's answer is read.
       response.body?.cancel().catch(noop);
       return outcomeOf(response.status);
     } catch (error) {

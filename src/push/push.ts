@@ -34,7 +34,7 @@ export interface PushDeliveryOptions {
    * none, so that nothing is taken over from others, nor left to them.
    */
   readonly instance?: string | undefined;
-  /** How often configurations are looked for that nobody delivers. Default: 3 s. */
+  /** How often configurations without a deliverer are looked for. Default: 3 s. */
   readonly adoptMs?: number | undefined;
   /** How names become addresses. Default: as the system does it. */
   readonly lookup?: Lookup | undefined;

@@ -1,6 +1,6 @@
 /** Turns of which only so many are taken at a time; who has to wait is served in the order of asking. */
 export interface Semaphore {
-  /** Runs with a slot. Rejects with the signal's reason when it aborts before there was one. */
+  /** Runs with a permit. Rejects with the signal's reason when it aborts before a permit is free. */
   run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 }
 
@@ -28,7 +28,7 @@ export function createSemaphore(count: number): Semaphore {
     });
   };
 
-  // A slot goes from hand to hand, so that nobody who comes late gets in between.
+  // A permit is handed to the next waiter, so that no late caller gets in between.
   const give = (): void => {
     const [next] = waiting;
     if (next === undefined) {

@@ -2,7 +2,7 @@ import type { PushRegistration } from "../core/ports.js";
 import { WebhookDelivery } from "./webhook-delivery.js";
 import type { DeliveryDeps } from "./webhook-sender.js";
 
-/** The couriers of a process: one for each configuration of a task that has not ended. */
+/** The deliveries of a process: one for each configuration of a task that has not ended. */
 export interface WebhookDeliveries {
   /** The task may have new records. */
   wake(taskId: string): void;
@@ -25,7 +25,7 @@ export function createWebhookDeliveries(deps: DeliveryDeps): WebhookDeliveries {
 
   const all = (): readonly WebhookDelivery[] => [...byTask.values()].flatMap((deliveries) => [...deliveries.values()]);
 
-  // Hints may be lost: one poll a second finds the couriers that are behind, and those whose task is gone.
+  // Hints may be lost: one poll a second finds deliveries that are behind and deliveries whose task is gone.
   const poll = async (): Promise<void> => {
     const deliveries = all();
     try {

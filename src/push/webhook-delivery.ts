@@ -15,7 +15,7 @@ class Stopped extends Error {}
 
 /**
  * Brings what a task does to one webhook, in order, one event at a time. It is a position in the log and a wake-up: it
- * keeps no events, so a webhook that is slow or away costs nobody but itself.
+ * keeps no events, so a slow or unreachable webhook delays no other.
  */
 export class WebhookDelivery {
   readonly key: number;
@@ -109,7 +109,7 @@ export class WebhookDelivery {
     } finally {
       this.finished = true;
     }
-    // What was told but a moment ago would be told again by whoever goes on.
+    // The process that takes over would repeat what was delivered a moment ago.
     await this.#cursor.end();
   }
 
@@ -137,7 +137,7 @@ export class WebhookDelivery {
       if (!isKept) return false;
       if (page === "compacted" || (page.records.length > 0 && this.position < page.head.seq)) continue;
       if (isTerminal(page.head.state)) return this.#settle(page.head.seq);
-      // A task that rests owes nothing: whoever holds it next need not look.
+      // A resting task has nothing due: its next holder need not look.
       if (page.head.holder === "") this.#cursor.move(this.position);
       return true;
     }
@@ -159,7 +159,7 @@ export class WebhookDelivery {
     const due = this.#plan(record);
     this.position = record.seq;
     if (due.length === 0 || record.seq <= this.#from) return true;
-    // Whoever is told tasks hears of all that is due at once.
+    // A webhook that gets tasks gets all that is due at once.
     const delivered = this.#delivery.tells === "task" ? [{ kind: "task", seq: record.seq } as const] : due;
     for (const each of delivered) {
       const event = await this.#eventOf(each);
@@ -198,7 +198,7 @@ export class WebhookDelivery {
     return delivered;
   }
 
-  // All is told: the configuration stays with its task, and nobody takes it on.
+  // All is delivered: the configuration stays with its task and is not adopted.
   #settle(cursor: number): Promise<false> {
     const end = { holder: this.#holder, cursor };
     return this.#finish(() => this.#deps.store.settle(this.key, this.id, end));

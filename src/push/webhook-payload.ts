@@ -11,7 +11,7 @@ export interface WebhookPayload {
   readonly tokenHeaders: readonly string[];
 }
 
-/** Writes a letter. Throws for what the version cannot say. */
+/** Writes a payload. Throws for what the version cannot express. */
 export function writeWebhookPayload(
   adapter: PushAdapter,
   response: StreamResponse,

@@ -10,7 +10,7 @@ import type { PushLimits } from "./limits.js";
 import type { Semaphore } from "./semaphore.js";
 import { type WebhookPayload, writeWebhookPayload } from "./webhook-payload.js";
 
-/** What all couriers of a process share. A configuration is delivered by the process that holds it. */
+/** What all deliveries of a process share. A configuration is delivered by the process that holds it. */
 export interface DeliveryDeps {
   readonly store: PushStore;
   readonly tasks: TaskStore;

@@ -26,7 +26,7 @@ export interface AdmissionOptions {
   readonly newId: () => string;
 }
 
-/** The door before the handler: who may come in, and how much at once. */
+/** Admission control: which calls reach the handler, and how many at once. */
 export interface Admission extends Pick<Service, "authenticate" | "extensions" | "enter" | "publicError"> {
   /** From now on new work is refused. */
   close(): void;
@@ -34,7 +34,7 @@ export interface Admission extends Pick<Service, "authenticate" | "extensions" |
   idle(): Promise<void>;
 }
 
-/** The one caller of an agent that asks nobody who they are. */
+/** The one principal of an agent without `authenticate`. */
 export const anonymous: Principal = { owner: "anonymous" };
 
 export function createAdmission({ authenticate, extensions, limits, logger, newId }: AdmissionOptions): Admission {

@@ -30,7 +30,7 @@ export type { InProcessAgent } from "./host.js";
 
 /** Whose a task is. */
 export interface TaskOwner {
-  /** `owner` of the principal. Default: the one caller of an agent that asks nobody who they are. */
+  /** `owner` of the principal. Default: the one principal of an agent without `authenticate`. */
   readonly owner?: string | undefined;
   /** Default: the tenant without a name. */
   readonly tenant?: string | undefined;
@@ -94,7 +94,7 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
   };
 }
 
-/** Puts an agent together: store, handler and card, and the doorway before them. */
+/** Composes an agent: store, handler and card, behind a host. */
 export function composeAgent(options: AgentOptions, listening: () => Listening): Promise<ComposedAgent<HostedHandler>> {
   return composeAround(options, (settings) => backendOf(options, listening, settings));
 }
@@ -131,7 +131,7 @@ async function backendOf(
   const signals = options.signals ?? store.signals ?? processSignals;
   await store.open?.(logger);
   const { capabilities } = published.card();
-  // One name for both: who delivers notifications is known by the heartbeat of whoever runs turns.
+  // One name for both: the heartbeat of the instance that runs turns also covers its deliveries.
   const instance = newId(clock.now());
   const push =
     options.push === undefined

@@ -22,7 +22,7 @@ import { type HostOptions, versionSettings } from "./options.js";
 
 /** An agent that can be called in this process, whether or not it has a port. */
 export interface InProcessAgent {
-  /** The card as somebody at the agent's own address sees it. */
+  /** The card as served at the agent's own address. */
   readonly card: AgentCard;
   /** Calls the agent without a wire; the rest is as over a port: who is asking, limits, extensions, versions. */
   inProcess(options?: Pick<InProcessOptions, "principal" | "version" | "headers">): Transport;
@@ -36,7 +36,7 @@ export interface HostSettings {
   readonly logger: Logger;
 }
 
-/** What answers behind a doorway. */
+/** What answers the calls that a host admits. */
 export interface Backend<H extends RequestHandler = RequestHandler> {
   readonly handler: H;
   readonly card: PublishedCard;
@@ -72,7 +72,7 @@ export function bindingsOf({ bindings: named = defaultBindings }: Pick<HostOptio
   return named;
 }
 
-/** Puts door, bindings and card before whatever answers. */
+/** Puts admission, bindings and card in front of a backend. */
 export async function composeAround<H extends RequestHandler>(
   options: HostOptions,
   build: (settings: HostSettings) => Backend<H> | Promise<Backend<H>>,

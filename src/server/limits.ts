@@ -4,11 +4,11 @@ import { type CoreLimits, defaultCoreLimits } from "../core/limits.js";
 import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
 import { defaultPushLimits, type PushLimits } from "../push/limits.js";
 
-/** Limits of the door: what all calls of the process may take together. */
+/** Admission limits: what all calls of the process may use together. */
 export interface AdmissionLimits extends BindingLimits {
   /** Bytes of requests that are being read or worked on. Default: 256 MiB; more is `unavailable`. */
   readonly inFlightMaxBytes: number;
-  /** Open streams of one principal. Default: 1,000. Callers that nobody knows share the limit of the process. */
+  /** Open streams of one principal. Default: 1,000. Unauthenticated callers share the process limit. */
   readonly streamsPerPrincipal: number;
   /** Open streams of the process. Default: 20,000. */
   readonly streamsPerProcess: number;

@@ -16,11 +16,11 @@ import type { Limits } from "./limits.js";
 export interface HostOptions {
   /** Bindings to mount, in the order of preference that the card shows. Default: `"JSONRPC"`, `"GRPC"`, `"HTTP+JSON"`. Connect and gRPC-Web answer in any case; with `"CONNECT"` here the card lists them too. Another name is a `TypeError`. */
   readonly bindings?: readonly Binding[] | undefined;
-  /** Says who is asking. Default: nobody is asked, and all callers share the same tasks. */
+  /** Identifies the caller. Default: no authentication, and all callers share the same tasks. */
   readonly authenticate?: Authenticate | undefined;
   readonly logger?: Logger | undefined;
   readonly limits?: Partial<Limits> | undefined;
-  /** Versions of the protocol that are served, or settings of them. Default: every version that there is. */
+  /** Versions of the protocol that are served, or settings of them. Default: every supported protocol version. */
   readonly versions?: readonly VersionName[] | VersionSettings | undefined;
   /** Lets pages of other origins call the agent. Default: off. */
   readonly cors?: CorsOptions | undefined;
@@ -67,7 +67,7 @@ export interface AgentOptions extends HostOptions {
 }
 
 export interface VersionSettings {
-  /** Default: every version that there is. */
+  /** Default: every supported protocol version. */
   readonly served?: readonly VersionName[] | undefined;
   /** Holds callers to the version that they declare, and refuses 1.0 to those that declare none. Default: false. */
   readonly strict?: boolean | undefined;
@@ -99,7 +99,7 @@ export interface ListenOptions {
   readonly port?: number | undefined;
   /** Default: 127.0.0.1. Another one needs `authenticate`, or `anonymous: "shared"`. */
   readonly host?: string | undefined;
-  /** Says aloud that whoever reaches the host shares all tasks with everybody else. */
+  /** Confirms that every caller who can reach the host shares all tasks. */
   readonly anonymous?: "shared" | undefined;
   /**
    * Further hosts that requests may name where only this machine reaches the port and there is no `authenticate`: names,

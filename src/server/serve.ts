@@ -38,7 +38,7 @@ const lastWordsMs = 2000;
 
 /**
  * Serves an agent on one port: JSON-RPC, HTTP+JSON and gRPC over HTTP/1.1, HTTP/2 and, with `tls`, TLS. Rejects when the
- * card contradicts itself, the port is taken, or the host is open to strangers without anybody having said so.
+ * card contradicts itself, the port is taken, or the host is reachable from other machines without `authenticate` or `anonymous`.
  */
 export async function serve(options: ServeOptions): Promise<AgentServer> {
   const { server, agent } = await listenWith(options, (listening) => composeAgent(options, listening));
@@ -149,7 +149,7 @@ async function shutDown(
   agent.admission.close();
   listeners.main.retire();
   listeners.grpc?.retire();
-  // The port stays open meanwhile, so that whoever comes is told to come again, and where to look whether we are ready.
+  // The port stays open meanwhile: new calls get `unavailable` with a retry delay, and readiness checks are answered.
   await agent.handler.drain(drainMs);
   await agent.dispose();
   await Promise.all([listeners.main.drain(lastWordsMs), listeners.grpc?.drain(lastWordsMs)]);
@@ -170,7 +170,7 @@ function closeOnSignals(close: () => Promise<void>, { logger }: ComposedAgent): 
   }
 }
 
-// Anybody who reaches the port could read everybody's tasks: that is said aloud, or not done.
+// Every caller who reaches the port could read all tasks, so the option must say so explicitly.
 function assertGuarded(
   { authenticate, anonymous }: Pick<HostOptions & ListenOptions, "authenticate" | "anonymous">,
   host: string,

@@ -11,7 +11,7 @@ export interface InProcessSignalsOptions {
   readonly logger?: Logger | undefined;
 }
 
-/** Hints between the handlers of one process. A listener is called within `publish`; one that throws hurts nobody else. */
+/** Hints between the handlers of one process. A listener is called within `publish`; one that throws does not affect others. */
 export function inProcessSignals(options: InProcessSignalsOptions = {}): Signals {
   const { logger = silentLogger } = options;
   // Replaced and never changed, so that listeners may come and go while a hint goes round.

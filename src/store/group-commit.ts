@@ -8,19 +8,19 @@ export type Flush<W, R> = (writes: readonly W[]) => readonly (R | Error)[] | Pro
 
 /** Lets writes that wait on each other travel together. */
 export interface GroupCommit<W, R> {
-  /** Flushes at once when nothing is in flight, else with all others when the flight is back. */
+  /** Flushes at once when no flush is running, else with all other waiting writes after it. */
   write(write: W): Promise<R>;
-  /** Resolves when nothing is in flight and nothing waits. */
+  /** Resolves when no flush is running and no write waits. */
   drain(): Promise<void>;
 }
 
 export interface GroupCommitOptions {
-  /** Writes of one flight; more wait for the next. Default: 1,000. */
+  /** Most writes of one flush; more wait for the next. Default: 1,000. */
   readonly maxWrites?: number | undefined;
   /**
-   * A flight leaves at the end of a tick: all that is written within it goes along, and so does what those write at once
-   * who have heard of the flight before. For a database that a flight costs nearly as much with one write as with five.
-   * Default: it leaves at once.
+   * A flush begins at the end of a tick. It takes all writes of the tick, and those that callers make at once
+   * when the flush before is settled. For a database where a flush of one write costs nearly as much as one of five.
+   * Default: it begins at once.
    */
   readonly gather?: boolean | undefined;
 }
@@ -31,7 +31,7 @@ interface Waiting<W, R> {
   reject(error: unknown): void;
 }
 
-/** Makes a group commit. At most one flight is in the air; a flush that answers without a promise is none. */
+/** Makes a group commit. At most one flush runs at a time; one that answers without a promise is over at once. */
 export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommitOptions = {}): GroupCommit<W, R> {
   const { maxWrites = 1_000, gather = false } = options;
   let waiting: Waiting<W, R>[] = [];
@@ -67,7 +67,7 @@ export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommit
     });
   }
 
-  /** What to do when a flight is back. Unless it gathers, the next one leaves before anybody hears of this one. */
+  /** What to do when a flush has ended. Unless it gathers, the next one begins before the callers of this one hear. */
   function handlers(batch: readonly Waiting<W, R>[]) {
     const finish = (settleBatch: () => void): void => {
       flushing = undefined;

@@ -5,7 +5,7 @@ import type { AgentCard } from "../protocol/model.js";
 import type { InProcessAgent } from "../server/agent.js";
 
 const binding = "urn:trivium:binding:in-process:v1";
-// Nobody calls it. Secrets may go there, since it is this machine.
+// Never called. Secrets may go there, since it is this machine.
 const url = "http://in-process.localhost";
 
 /** A client over the one interface that an agent has in its own process: no port, and nothing else is called. */

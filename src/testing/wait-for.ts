@@ -14,7 +14,7 @@ type Calls = Pick<Client, "operations">;
 
 /**
  * Waits until a task is in a state, or is as a predicate says, and gives the task as it is then. A state that the task has
- * left again before anybody could see it does not count. Rejects with an error that says how the task is, when it has ended
+ * left again before it could be seen does not count. Rejects with an error that says how the task is, when it has ended
  * another way and when the time is over.
  */
 export async function waitFor(

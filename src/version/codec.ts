@@ -7,8 +7,8 @@ import type { Operation, Operations, StreamItem } from "../protocol/operations.j
 
 export type { HttpRoute } from "../protocol/http-rules.js";
 
-// The contract of a version: a model codec (its objects ⇄ the 1.0 messages), a face for each binding that the version
-// has, and a stream adapter. A binding takes faces and loops over them; it never names a version.
+// The contract of a version: a model codec (its objects ⇄ the 1.0 messages), an adapter for each binding that the version
+// has, and a stream adapter. A binding takes adapters and loops over them; it never names a version.
 
 /** JSON forms of one operation. Requests are read strictly, replies leniently. */
 export interface OperationCodec {
@@ -50,7 +50,7 @@ export interface StreamReader<T> {
   readonly isOver?: boolean;
 }
 
-/** What all faces of a version say. */
+/** What all adapters of a version say. */
 interface Adapter {
   readonly version: string;
   /** Callers of this version need not declare it (spec 3.6.2). */

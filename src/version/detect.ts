@@ -34,8 +34,8 @@ export function declaredVersion(value: string | undefined, served: readonly stri
 }
 
 /**
- * The faces that may take a call, the best first: of the declared version, else those that know the method, route or
- * service. In strict mode a face is none of the call's when the caller declares another version, or must declare it and
+ * The adapters that may take a call, the best first: of the declared version, else those that know the method, route or
+ * service. In strict mode an adapter does not take the call when the caller declares another version, or must declare it and
  * does not. Throws `versionNotSupported` when only that stands against it.
  */
 export function adaptersFor<F extends Named>(
@@ -52,7 +52,7 @@ export function adaptersFor<F extends Named>(
   return meant;
 }
 
-/** The versions of faces, each once. */
+/** The versions of adapters, each once. */
 export function versionsOf(adapters: readonly { readonly version: string }[]): readonly string[] {
   return [...new Set(adapters.map(({ version }) => version))];
 }

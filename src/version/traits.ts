@@ -13,7 +13,7 @@ export function isListed(version: string): boolean {
   return version !== "0.2" && version !== "0.1";
 }
 
-/** Whether requests can name a tenant. What cannot be named would be left out, and somebody else called. */
+/** Whether requests can name a tenant. A tenant that cannot be named would be left out, and another one called. */
 export function knowsTenants({ protocolVersion }: Place): boolean {
   return !protocolVersion.startsWith("0.");
 }

@@ -6,7 +6,7 @@ import type { VersionOptions } from "./options.js";
 /** A version of the protocol, `Major.Minor`. */
 export type VersionName = "1.0" | "0.3" | "0.2" | "0.1";
 
-/** One row of the table of versions. The code of a version is loaded when somebody speaks it. */
+/** One row of the table of versions. The code of a version is loaded on first use. */
 export interface VersionEntry {
   readonly name: VersionName;
   /** What the version looks like over; bindings that share an adapter come with it. */
@@ -18,7 +18,7 @@ export interface VersionEntry {
 
 const all: VersionEntry["adapters"] = ["jsonRpc", "httpJson", "grpc"];
 
-/** Every version that there is, the newest first. */
+/** Every supported protocol version, the newest first. */
 export const versionTable: readonly VersionEntry[] = [
   {
     name: "1.0",

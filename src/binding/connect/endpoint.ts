@@ -42,7 +42,7 @@ function serve(served: ServedPath, service: Service): (request: HttpRequest) => 
     const response = await handle();
     if (call.reached && method.operation.streams) return streamReply(response);
     call.end();
-    // The library takes bytes that are no message for an error of ours; asked again, the call says whose it is.
+    // The library reports undecodable bytes as an internal error; the call knows that the caller sent them.
     const blamesUs = response.status === 500 || response.status === 200;
     return wholeReply(call.misread && blamesUs ? await handle() : response);
   };

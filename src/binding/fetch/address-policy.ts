@@ -34,7 +34,7 @@ export class ForbiddenAddressError extends ConnectionError {
 }
 
 /**
- * The addresses to connect to for a host. Each has passed the policy, so whoever connects to them alone cannot be led
+ * The addresses to connect to for a host. Each has passed the policy, so a client that connects only to them cannot be led
  * elsewhere by a second answer. Throws `ForbiddenAddressError` when one of them may not be called, or there is none.
  */
 export async function allowedAddresses(

@@ -42,7 +42,7 @@ export interface Incoming {
 
 export type SendHttp = (call: OutgoingCall) => Promise<Incoming>;
 
-/** What a face says of the calls that go through it. */
+/** What an adapter says of the calls that go through it. */
 type SpokenVersion = Pick<JsonRpcAdapter, "declares" | "extensionsName">;
 
 /** Makes the function that sends the calls of one version to one interface. */

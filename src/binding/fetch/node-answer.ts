@@ -20,7 +20,7 @@ const decoders: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
   ["deflate", createInflate],
   ["br", createBrotliDecompress],
 ]);
-/** Nobody who means well packs a body more often; each layer costs memory. */
+/** No honest server compresses a body more often; each layer costs memory. */
 const encodingsMax = 3;
 
 export class NodeAnswer implements HttpAnswer {
@@ -33,7 +33,7 @@ export class NodeAnswer implements HttpAnswer {
     this.status = data.statusCode;
     this.headers = new NodeHeaders(data.headers);
     this.#data = data;
-    // Whoever reads it hears of its errors; one that comes when nobody does has nobody to tell.
+    // The reader of the body gets its errors; without a reader they are ignored.
     data.body.on("error", noop);
   }
 
@@ -59,7 +59,7 @@ export class NodeAnswer implements HttpAnswer {
   }
 }
 
-/** Undoes the encodings of a body; one that is not known is left to whoever reads it. */
+/** Undoes the encodings of a body; an unknown one is left to the reader. */
 function decode(body: Readable, encoding: string | null): Readable {
   let stream = body;
   const names = (encoding ?? "").toLowerCase().split(",").reverse();

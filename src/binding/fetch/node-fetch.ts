@@ -176,7 +176,7 @@ function whenWanted(
 ): buildConnector.connector {
   return (options, callback) => {
     if (isWanted(`${options.protocol}//${options.host}`)) connect(options, callback);
-    else callback(new Error("nobody waits for the connection"), null);
+    else callback(new Error("the connection is no longer needed"), null);
   };
 }
 

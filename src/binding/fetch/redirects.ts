@@ -36,7 +36,7 @@ export async function followRedirects(first: Hop, send: (hop: Hop) => Promise<Ht
   }
 }
 
-/** An answer to somebody who wants to be led nowhere. */
+/** The answer for a caller who follows no redirects. */
 export function refuseRedirect(answer: HttpAnswer): HttpAnswer {
   if (!redirectStatuses.has(answer.status)) return answer;
   answer.body?.cancel().then(undefined, noop);

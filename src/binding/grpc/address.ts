@@ -5,7 +5,7 @@ import type { ClientTls } from "../fetch/client-tls.js";
 
 const schemes = /^(https?|grpcs?):\/\//i;
 
-/** What grpc-js dials. An interface in a card is `host:port`; some peers write a URL. */
+/** The address that grpc-js connects to. An interface in a card is `host:port`; some peers write a URL. */
 export function targetOf(address: string): string {
   const scheme = schemes.exec(address)?.[1]?.toLowerCase();
   if (scheme === undefined) return address;
@@ -20,7 +20,7 @@ export function credentialsOf(address: string, tls: ClientTls | true | undefined
   return credentials.createSsl(pem(ca), pem(key), pem(cert));
 }
 
-/** One way to dial an agent. */
+/** One target to connect to. */
 export interface ConnectTarget {
   readonly target: string;
   readonly options: ChannelOptions;
@@ -29,7 +29,7 @@ export interface ConnectTarget {
 const hostAndPort = /^(\[[\da-f:.]+\]|[^:/?#@[\]]+)(?::(\d{1,5}))?$/i;
 
 /**
- * The ways to dial an agent at addresses that the policy allows, and at no others: one for each family of addresses. Throws
+ * The targets of an agent at addresses that the policy allows, and at no others: one for each family of addresses. Throws
  * `ForbiddenAddressError`.
  */
 export async function allowedTargets(

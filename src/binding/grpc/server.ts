@@ -31,7 +31,7 @@ export interface GrpcServer {
   setServing(serving: boolean): void;
 }
 
-/** Registers every operation of every face; who calls is known before a message is read. */
+/** Registers every operation of every adapter. The caller is authenticated before a message is read. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const paths = servedPaths(options.adapters, options.service);
   const { service, bodyTimeoutMs = 30_000 } = options;
@@ -60,7 +60,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     server,
     setServing: health.setServing,
     prepare: (path) => {
-      // Every call asks, and no service of ours begins like this.
+      // Every call comes here, and no service of an agent has this prefix.
       if (!path.startsWith("/grpc.")) return undefined;
       for (const [name, load] of onDemand) if (path.startsWith(name, 1)) return load();
       return undefined;

@@ -5,7 +5,7 @@ import { parseQuery } from "./escapes.js";
 import type { RouteMatch } from "./router.js";
 
 // A request over HTTP+JSON says its fields in up to three places: path, query and body. They must not contradict each
-// other, since whoever filters by path would be deceived.
+// other, since it would bypass filters by path.
 
 /** The request of a route without body. */
 export function readQueryRequest({ adapter, route, fields }: RouteMatch, query: string): JsonObject {

@@ -9,10 +9,10 @@ export interface RouteMatch {
   readonly fields: ReadonlyMap<string, string>;
 }
 
-/** What the paths of the faces lead to. `allow`: the verbs of a path that the request's own verb does not fit. */
+/** What the paths of the adapters lead to. `allow`: the verbs of a path that the request's own verb does not fit. */
 type Routed = { readonly match: RouteMatch } | { readonly allow: readonly string[] };
 
-/** Picks those of the faces that may take the request, the best first, given which of them know its path and verb. */
+/** Picks the adapters that may take the request, the best first, given which of them know its path and verb. */
 type PickAdapters = (knows: (adapter: HttpJsonAdapter) => boolean) => readonly HttpJsonAdapter[];
 
 export type Router = (verb: string, path: string, pick: PickAdapters) => Routed;
@@ -24,7 +24,7 @@ interface Entry {
   readonly foreign: readonly string[];
 }
 
-/** Makes the router of some faces. It throws `invalidRequest` for a path with malformed escapes. */
+/** Makes the router of some adapters. It throws `invalidRequest` for a path with malformed escapes. */
 export function createRouter(adapters: readonly HttpJsonAdapter[]): Router {
   const byLength = new Map<number, Entry[]>();
   for (const adapter of adapters) {

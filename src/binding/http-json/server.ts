@@ -84,7 +84,7 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
   }
 }
 
-/** The face that says what goes wrong with a caller who declares no version: by how the path begins. */
+/** The adapter that writes errors for callers who declare no version: chosen by the start of the path. */
 function adapterAt({ adapters, newest }: HttpJsonEnd, path: string): HttpJsonAdapter {
   const [, first] = path.split(/[/:]/, 2);
   const begins = ({ routes }: HttpJsonAdapter): boolean =>
@@ -160,7 +160,7 @@ function jsonReply(
   json: unknown,
   { adapter, extensions, type }: CallErrorContext & { readonly type: string },
 ): HttpReply {
-  // A task that a shared cache kept would be somebody else's answer.
+  // A shared cache would serve a task to another caller.
   const headers = { "Content-Type": type, "Cache-Control": "no-store" };
   return { status, headers: withExtensions(headers, adapter, extensions), body: JSON.stringify(json) };
 }

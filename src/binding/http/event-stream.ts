@@ -128,7 +128,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     else this.#goOn();
   };
 
-  /** Reads on while somebody waits for a piece, and hands it over when nothing more is there at once. */
+  /** Reads on while a reader waits for a piece, and hands it over when no more is ready. */
   #goOn(): void {
     if (this.#taker === undefined) return;
     if (this.#text.length >= pieceMaxLength) {
@@ -148,7 +148,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     if (this.#text !== "" && this.#text.length < pieceMaxLength) this.#handOver();
   };
 
-  /** Gives what there is to whoever waits for it: text, or after all of it the end. */
+  /** Gives the waiting reader what is ready: text, or the end behind all of it. */
   readonly #handOver = (): void => {
     if (this.#taker === undefined) return;
     if (this.#text !== "") this.#hand(this.#take());

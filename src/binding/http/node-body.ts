@@ -39,7 +39,7 @@ export function contentLength(req: NodeIncoming): number | undefined {
   return Number.isSafeInteger(length) && length >= 0 ? length : undefined;
 }
 
-// A small body comes in the packet of its head, and is there before anybody asks for it: then nothing has to be awaited.
+// A small body arrives in the packet of its head, before it is read: then nothing has to be awaited.
 function isWaiting(req: NodeIncoming): boolean {
   return req.complete && !("stream" in req) && req.readableFlowing === null;
 }

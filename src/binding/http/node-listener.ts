@@ -9,7 +9,7 @@ import { namesTwoHosts, twoHosts } from "./one-host.js";
 export interface NodeListenerOptions {
   /** How long a request's body may take to arrive, in milliseconds. Default: 30,000. */
   readonly bodyTimeoutMs?: number | undefined;
-  /** Told of an endpoint that threw, which none should. Default: nobody. */
+  /** Called with the error of an endpoint that threw, which none should. Default: ignored. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 

@@ -4,7 +4,7 @@ import { contentLength, hasBody, type NodeIncoming } from "./node-body.js";
 import { isGone, type NodeResponse } from "./node-request.js";
 import { type Pieces, PieceWriter } from "./piece-writer.js";
 
-/** An upload that nobody wants is read on for this long and this far, so that its sender sees the answer. */
+/** A refused upload is read on for this long and this far, so that its sender sees the answer. */
 const lingerMs = 2_000;
 const lingerMaxBytes = 64 * 1024 * 1024;
 /** What is left of a body up to this size is taken off the connection, which is kept. */

@@ -5,7 +5,7 @@ import { type NodeIncoming, type ParsedBody, parsedBodyOf, readNodeBody } from "
 
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/** True when nobody reads what is written any more. */
+/** True when the peer no longer reads the reply. */
 export function isGone(res: NodeResponse): boolean {
   return "stream" in res ? res.stream.destroyed : res.destroyed;
 }

@@ -24,11 +24,11 @@ import { createTransport, type Transport } from "../transport.js";
 export type InProcessAdmission = Pick<Service, "versions" | "authenticate" | "extensions" | "enter" | "publicError">;
 
 export interface InProcessOptions {
-  /** Who is calling. Default: whoever the door says it is. */
+  /** The principal of the calls. Default: the one that `authenticate` returns. */
   readonly principal?: Principal | undefined;
   /** Version of the protocol that calls declare. Default: the newest. */
   readonly version?: string | undefined;
-  /** Headers of every call, for the door to look at. */
+  /** Headers of every call, as `authenticate` sees them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Default: none; all callers are one, and each extension that a call asks for is active. */
   readonly admission?: InProcessAdmission | undefined;
@@ -60,7 +60,7 @@ export function createInProcessTransport(
     stream: (operation, request, call) =>
       cancelable((left) => callStream(end, { operation, request, options: call }, left)),
   });
-  // Nothing has to be freed; that there is a `close` tells clients to end their calls when they are closed.
+  // Nothing has to be freed. A transport with `close` makes clients end their calls when they are closed.
   return { ...calls, close() {} };
 }
 
@@ -120,7 +120,7 @@ async function* callStream(
     const { target, message } = admit(end, call, entered);
     items = entered.stream(target, message)[Symbol.asyncIterator]();
     const over = (): void => entered.end();
-    // One event is read ahead, so that a stream that ends is over also when nobody reads on.
+    // One event is read ahead, so that a stream is over even if its reader has stopped.
     for (let step = items.next(); ; ) {
       const { done, value } = await deadline.until(step);
       if (done === true) return;
@@ -189,7 +189,7 @@ const openAdmission: InProcessAdmission = {
     error instanceof A2AError ? toldError(error) : new A2AError("internalError", "internal error", { cause: error }),
 };
 
-/** The door, with the caller that the options name. */
+/** Admission, with the principal of the options. */
 function gateOf({ admission = openAdmission, principal }: InProcessOptions): InProcessAdmission {
   if (principal === undefined) return admission;
   const { versions } = admission;

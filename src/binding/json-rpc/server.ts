@@ -47,7 +47,7 @@ const jsonHeaders: Readonly<Record<string, string>> = { "Content-Type": jsonMedi
 /** Errors that say something of HTTP itself keep their status; all others come with 200 (readers drop them otherwise). */
 const ownStatus: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 503]);
 
-/** The server end of JSON-RPC 2.0: one URL, every method of every face (spec 9). */
+/** The server end of JSON-RPC 2.0: one URL, every method of every adapter (spec 9). */
 export function jsonRpcEndpoint({ adapters, service }: JsonRpcOptions): HttpEndpoint {
   const [newest] = adapters;
   if (newest === undefined) throw new TypeError("the JSON-RPC binding needs at least one version");
@@ -145,7 +145,7 @@ async function readCall(
   }
 }
 
-/** The face that says what goes wrong before a method is known. */
+/** The adapter that writes errors before the method is known. */
 function adapterOf({ adapters, implied, versions }: RpcEnd, request: HttpRequest): JsonRpcAdapter {
   try {
     const declared = declaredBy(headOf("JSONRPC", request), versions);
@@ -155,7 +155,7 @@ function adapterOf({ adapters, implied, versions }: RpcEnd, request: HttpRequest
   }
 }
 
-/** The face of a call: where several know the method, that of the caller who has named the task so, else the first. */
+/** The adapter of a call. Where several have the method, the one whose caller named the task counts, else the first. */
 async function spokenAdapter(
   { adapters, service }: RpcEnd,
   { declared, principal }: ServerCall,

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { ListenerLimits, RequestListener } from "./connection.js";
 
-/** Whoever takes the HTTP/1.1 connections of a listener. */
+/** Takes the HTTP/1.1 connections of a listener. */
 export interface Http1Engine {
   accept(socket: Socket): void;
   /** Ends idle connections, and the others behind their next reply. May be called again. */

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { noop } from "../../protocol/async/noop.js";
 import type { ListenerLimits, RequestListener } from "./connection.js";
 
-/** Whoever takes the HTTP/2 connections of a listener. */
+/** Takes the HTTP/2 connections of a listener. */
 export interface Http2Engine {
   /** Takes over a socket that begins with the HTTP/2 preface. */
   accept(socket: Socket): void;
@@ -35,7 +35,7 @@ export function keepSessions(server: Http2Server, limits: ListenerLimits): Reado
     maxConcurrentStreams: limits.streamsPerConnection,
     maxHeaderListSize: limits.headerMaxBytes,
   });
-  // A peer that breaks the protocol loses its session; there is nobody else to tell.
+  // A peer that breaks the protocol loses its session; no request is there to report to.
   server.on("sessionError", noop);
   server.on("session", (session) => {
     sessions.add(session);

@@ -62,7 +62,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #since: number;
   /** The connection has delivered no event yet. */
   #isSilent = true;
-  /** Somebody is being answered; who else asks meanwhile waits for that. */
+  /** A read is being answered; further reads wait for it. */
   #isAsked = false;
   readonly #waiting: (() => void)[] = [];
 

@@ -53,7 +53,7 @@ export class TaskView {
     return !this.#options.toTheEnd && this.#hasMoved && this.state === TaskState.INPUT_REQUIRED;
   }
 
-  /** The agent itself does not know how the task is, or says it in a word that nobody knows: it may never say more. */
+  /** The agent itself does not know how the task is, or reports an unknown state: it may never say more. */
   get isLost(): boolean {
     return this.#isStated && this.state === TaskState.UNSPECIFIED;
   }

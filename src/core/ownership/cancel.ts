@@ -13,7 +13,7 @@ import { takeOver } from "./take-over.js";
 const maxTries = 20;
 
 /**
- * CancelTask (spec 3.1.5): answers with the task at its terminal state, whichever that is. A task that nobody runs is
+ * CancelTask (spec 3.1.5): answers with the task at its terminal state, whichever that is. A task without a running turn is
  * canceled by the receiver's own write. Throws `taskNotCancelable` for a task that had ended before.
  */
 export async function cancelTask(runtime: Runtime, request: CancelTaskRequest, scope: Scope): Promise<Task> {
@@ -42,7 +42,7 @@ async function tryCancel(runtime: Runtime, stored: StoredTask): Promise<boolean>
   return askHolder(runtime, stored.head);
 }
 
-// Leaves a cancel in the inbox and waits for the end. False when the task was held by nobody any more.
+// Leaves a cancel in the inbox and waits for the end. False when the task has no holder any more.
 async function askHolder(runtime: Runtime, head: Head): Promise<boolean> {
   const { store, signals, clock, limits } = runtime;
   const reader = new RecordReader(runtime, head.id, head.key, head.seq);

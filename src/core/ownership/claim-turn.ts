@@ -19,7 +19,7 @@ export interface TurnClaim {
 }
 
 /**
- * Claims a task that nobody runs, in the write that starts its turn. `refused`: somebody was faster; `busy`: another claim
+ * Claims a task without a running turn, in the write that starts one. `refused`: another process was faster; `busy`: another claim
  * of this process was under way, and has ended.
  */
 export async function claimTurn(
@@ -28,7 +28,7 @@ export async function claimTurn(
   { turn, drafts, bytes, takes }: TurnClaim,
 ): Promise<"claimed" | "refused" | "busy"> {
   const { claiming } = runtime;
-  // One claim of a task at a time in this process: while it is under way nobody can tell whether the task is held.
+  // One claim of a task at a time in this process: while it is under way it is unknown whether the task is held.
   const underWay = claiming.get(live.id);
   if (underWay !== undefined) {
     await underWay;
@@ -47,14 +47,14 @@ export async function claimTurn(
   return "claimed";
 }
 
-/** True when nobody works on a task that is held: its holder has expired, or is this process and has given it up. */
+/** True when no process works on a task that is held: its holder has expired, or is this process and has given it up. */
 export function isOrphan(runtime: Runtime, { head }: Pick<StoredTask, "head">): boolean {
   if (head.holder === "" || isTerminal(head.state)) return false;
   if (head.holder !== runtime.instance) return !head.holderLive;
   return !runtime.claiming.has(head.id) && runtime.live.get(head.id)?.closed !== false;
 }
 
-/** Ends a task that nobody runs, in one write that claims and ends it. False when somebody was faster. */
+/** Ends a task without a running turn, in one write that claims and ends it. False when another process was faster. */
 export async function endNow(runtime: Runtime, stored: StoredTask, state: TaskState, text?: string): Promise<boolean> {
   const live = new LiveTask(runtime, stored);
   const identity = { taskId: live.id, contextId: live.contextId, newId: runtime.newId, artifactId: () => "" };

@@ -16,12 +16,12 @@ import { takeOver } from "./take-over.js";
 /** How a message reaches a task that exists: its own turn was started here, or it waits for the turn that runs. */
 export type Delivery =
   | { readonly kind: "claimed"; readonly live: LiveTask; readonly start: () => void }
-  /** `before`: the task as it was before the message was put; whoever follows from there misses nothing. */
+  /** `before`: the task as it was before the message was put; a reader that starts there misses nothing. */
   | { readonly kind: "queued"; readonly before: StoredTask };
 
 const maxTries = 20;
 
-/** Brings a message to its task: claims it when nobody runs it, else puts the message into its inbox. */
+/** Brings a message to its task: claims it when it has no running turn, else puts the message into its inbox. */
 export async function deliver(runtime: Runtime, start: TurnStart): Promise<Delivery> {
   for (let tries = 0; tries < maxTries; tries++) {
     const stored = await readSettled(runtime, start.scope, start.send.message.taskId);
@@ -42,7 +42,7 @@ export interface ClaimNumbers {
 }
 
 /**
- * The same for a message that somebody else may be bringing as well: `placed` when it is there already. The message is
+ * The same for a message that another process may be bringing as well: `placed` when it is there already. The message is
  * looked for behind a read of the task, and whatever is written then is fenced by what was read.
  */
 export async function deliverOnce(
@@ -51,7 +51,7 @@ export async function deliverOnce(
   { after, before }: ClaimNumbers,
 ): Promise<Delivery | "placed"> {
   const { scope, entry, send } = start;
-  // Nobody can have brought it before its record was made.
+  // It cannot have been brought before its record was made.
   let stored = before !== undefined && !isOrphan(runtime, before) ? before : undefined;
   for (let tries = 0; tries < maxTries; tries++) {
     if (stored === undefined) {

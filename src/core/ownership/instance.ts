@@ -12,7 +12,7 @@ const orphanPage = 100;
 
 /**
  * This process's claim on the tasks it runs: one row in the store, renewed by a heartbeat, whatever else is slow. Along
- * with it tasks are taken over that nobody works on any more, so that none stays at work with nobody behind it, and
+ * with it abandoned tasks are taken over, so that none stays at work without a running turn, and
  * parked ones are woken.
  */
 export interface Instance {
@@ -46,7 +46,7 @@ export function startInstance(runtime: Runtime): Instance {
       await wakeDue(runtime);
       await freeGivenUp(runtime);
     } catch (error) {
-      logger.warn({ error }, "tasks that nobody works on could not be looked after: the next heartbeat tries again");
+      logger.warn({ error }, "abandoned tasks could not be taken over: the next heartbeat tries again");
     } finally {
       sweeping = undefined;
       swept();
@@ -106,7 +106,7 @@ async function takeOrphan(runtime: Runtime, stored: StoredTask): Promise<void> {
   }
 }
 
-// Tasks that this process gave up when the store failed: nobody else may end them while it lives. A write of theirs may
+// Tasks that this process gave up when the store failed: no other process may end them while it lives. A write of theirs may
 // arrive late, so they are looked after for as long as the store may be behind.
 async function sweepLost(runtime: Runtime): Promise<void> {
   const { clock, limits, lost, store } = runtime;

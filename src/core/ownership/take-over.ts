@@ -14,7 +14,7 @@ import { claimTurn, endNow } from "./claim-turn.js";
 const maxRestarts = 3;
 
 /**
- * Goes on with a task whose holder has gone: runs its turn again when the agent bears that, else ends it. True when this
+ * Takes over a task whose holder has gone: runs its turn again when the agent is safe to re-run, else ends it. True when this
  * call did it. Rejects when no turn may be started here now.
  */
 export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<boolean> {
@@ -33,7 +33,7 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
   const { scope } = stored.head;
   runtime.turns.check(scope);
   const live = new LiveTask(runtime, stored);
-  // What waits was put for the process that has gone, so nobody knows how much of it there is.
+  // What waits was put for the process that has gone, so its amount is unknown.
   live.sawInbox(-1);
   const { turn } = live;
   const { wake, messageSeq: message, entry, send } = origin;
@@ -49,7 +49,7 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
   return true;
 }
 
-// A task that waits for its caller needs nobody meanwhile. What its caller has said since starts the next turn.
+// A task that waits for its caller needs no process meanwhile. What its caller has said since starts the next turn.
 async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   const { key, scope } = stored.head;
   const { entries, inboxPut } = await runtime.store.inbox(key);

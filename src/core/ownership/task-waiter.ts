@@ -4,7 +4,7 @@ import type { Watcher } from "../watch.js";
 
 /**
  * Rings when a task may have moved, also one that does not exist yet, and once a poll in any case, since hints may be
- * lost. What rings while nobody listens is heard by the next who does.
+ * lost. A hint that comes without a listener is kept for the next one.
  */
 export class TaskWaiter implements Watcher {
   readonly taskId: string;

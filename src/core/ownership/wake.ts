@@ -18,7 +18,7 @@ const duePage = 100;
 const duePages = 100;
 
 /**
- * Starts the next turn of a task: now when nobody runs it, else when the turn that runs has ended without ending the task.
+ * Starts the next turn of a task: at once when it has no running turn, else when that turn has ended without ending the task.
  * False for a task that has ended. Throws `taskNotFound`.
  */
 export async function wakeTask(runtime: Runtime, scope: Scope, id: string, data?: JsonValue): Promise<boolean> {
@@ -54,7 +54,7 @@ async function tryWake(
 
 /**
  * Starts turns of parked tasks whose time has come. Those for which there is no room wait for the next time, and hold up
- * nobody behind them.
+ * no running turn.
  */
 export async function wakeDue(runtime: Runtime): Promise<void> {
   const { agentId, alarm, store } = runtime;

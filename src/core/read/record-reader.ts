@@ -16,7 +16,7 @@ export type ReadResult = readonly LogRecord[] | "ended" | "compacted" | "idle" |
 
 /**
  * A position in the log of one task, and a wake-up. Reads from the tail of the turn that runs in this process, else from
- * the store; however slow it is, it misses nothing and holds nobody up.
+ * the store; however slow it is, it misses nothing and blocks no other reader.
  */
 export class RecordReader implements Watcher {
   readonly taskId: string;
@@ -113,7 +113,7 @@ export class RecordReader implements Watcher {
   }
 }
 
-// A task that is at work with nobody behind it is parked, and goes on.
+// A task at work without a running turn is parked and will go on.
 function isIdle({ holder, state }: Head): boolean {
   return state === TaskState.INPUT_REQUIRED || (holder === "" && isInterrupted(state));
 }

@@ -23,7 +23,7 @@ export function subscribeToTask(
 ): AsyncIterable<StreamItem> {
   const { subscriptions } = runtime;
   const stream = new TaskStream(async () => {
-    // Not before: one that nobody reads never ends.
+    // Not before: an unread stream never ends.
     subscriptions.add(stream);
     const head = await runtime.store.head(scope, request.id);
     if (head === undefined) throw taskNotFound(request.id);

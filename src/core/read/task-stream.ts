@@ -20,7 +20,7 @@ export interface StreamStart {
   readonly idPrefix?: string | undefined;
   /** Says after each record whether the stream ends with it. */
   readonly see?: ((record: LogRecord) => Verdict) | undefined;
-  /** Ends when everything was read and nobody runs the task. */
+  /** Ends when everything was read and the task has no running turn. */
   readonly untilIdle?: boolean | undefined;
   /** Begins anew when the log no longer reaches back to the reader. */
   readonly restart?: (() => Promise<StreamStart>) | undefined;

@@ -35,7 +35,7 @@ export class IdempotencyClaim {
     this.#begun = true;
   }
 
-  /** The message has reached its task. Written down for the time when the task is gone; nobody waits for it. */
+  /** The message has reached its task. Recorded for the time when the task is gone, without a wait. */
   reached(): void {
     this.#begun = true;
     this.#leave();
@@ -64,7 +64,7 @@ export class IdempotencyClaim {
   keeping(opening: Opening): Opening {
     const { keptReplyMaxBytes } = this.#runtime.limits;
     return {
-      // Whoever took the send over must not reply while somebody else makes the task: a task is made but once.
+      // The process that took the send over must not reply while another one makes the task: a task is made only once.
       replyMaxBytes: this.record.attempt > 1 ? 0 : keptReplyMaxBytes,
       reply: (message) => {
         this.#reply(message).then(
@@ -99,7 +99,7 @@ export class IdempotencyClaim {
     }
   }
 
-  // A task that could not be created leaves its send to whoever comes next.
+  // A task that could not be created leaves its send to the next attempt.
   #follow(live: LiveTask): void {
     const observer = {
       record: (record: LogRecord): void => {

@@ -140,7 +140,7 @@ async function outcomeOf({ runtime }: SendCall, record: SendRecord): Promise<Fou
     return { kind: "task", sent: record, head };
   }
   if (head !== undefined && outcome?.kind === "task") {
-    // The message was taken back, by somebody who has not written that down.
+    // The message was taken back, by a process that has not recorded that.
     await runtime.store.forgetSend(record);
     return undefined;
   }

@@ -71,7 +71,7 @@ function followTaken(call: SendCall, taskId: string, placed: Placed): Promise<Se
 async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<SendMessageResponse> {
   const outcome = await wait.outcome;
   if ("live" in outcome) {
-    // Another process has taken the task over, or nobody runs it now: what becomes of it stands in the log.
+    // Another process has taken the task over, or it has no running turn now: the log says what becomes of it.
     const { id, key, stored } = outcome.live;
     return follow(call, new RecordReader(call.runtime, id, key, stored), gate);
   }
@@ -138,7 +138,7 @@ async function answerAgain(call: SendCall, { sent, head }: ReachedTask): Promise
   return followTaken(held, head.id, { key: head.key, after: sent.seq, entry: sent.entry });
 }
 
-// A send that shall not wait is answered when its message was taken; one that nobody takes in time is taken back.
+// A send that shall not wait is answered when its message was taken; one that is not taken in time is withdrawn.
 async function withdrawLate<T>(
   { runtime, idempotency }: SendCall,
   taskId: string,

@@ -2,7 +2,7 @@ import type { ServerContext } from "../../protocol/context.js";
 import { resumeExtension, withEventId } from "../../protocol/extensions.js";
 import type { StreamItem } from "../../protocol/operations.js";
 
-/** Where in which task an opaque event id points to (design: a position, not a cursor that anybody may compute with). */
+/** Where in which task an opaque event id points to (design: a position, not a cursor to compute with). */
 export interface EventPosition {
   readonly taskId: string;
   readonly incarnation: string;

@@ -16,7 +16,7 @@ import { TaskSize } from "./task-size.js";
 import { attempt, type Outcome, retryWrite, type Write } from "./write.js";
 import { committed, type Draft, type Extras, exclusiveBatch, openBatch, type WriteBatch } from "./write-batch.js";
 
-/** Somebody in this process who follows a live task record by record, in the moment it is stored. */
+/** A reader in this process that gets each record of a live task in the moment it is stored. */
 export interface RecordObserver {
   /** `task` is the fold up to and with the record; it goes on changing. */
   record(record: LogRecord, task: Task): void;
@@ -173,7 +173,7 @@ export class LiveTask {
     this.#wakeAt = wakeAt;
   }
 
-  /** Accepts records, which travel in one write: at once when nothing is in flight, else with the next flight. */
+  /** Accepts records for one write: at once when no write is under way, else with the next one. */
   add(drafts: readonly Draft[], bytes: number): void {
     this.#accept(drafts, bytes);
     this.#schedule();
@@ -233,7 +233,7 @@ export class LiveTask {
     return full ? this.#nextCommit() : undefined;
   }
 
-  /** Gives the task up without a word to the store: somebody else writes it, or the store is gone. */
+  /** Gives the task up without a word to the store: another process writes it, or the store is gone. */
   abandon(reason: unknown): void {
     if (this.closed) return;
     if (!(reason instanceof TurnAborted)) this.#lose();
@@ -264,7 +264,7 @@ export class LiveTask {
     process.nextTick(() => void this.#writePending());
   }
 
-  // One flight after the other. The common case awaits the store and nothing else.
+  // One write after the other. The common case awaits the store and nothing else.
   async #writePending(): Promise<void> {
     for (;;) {
       const batch = this.closed ? undefined : this.#pending.shift();
@@ -312,7 +312,7 @@ export class LiveTask {
     }
     if (result === "fenced" || (result === "inboxMoved" && !batch.alone)) {
       const lost = new TurnAborted("OwnershipLost");
-      // A task that another try of this process has made, with nobody behind it.
+      // A task that another try of this process has made, without a running turn.
       if (head?.holder === this.#deps.instance) this.#lose();
       if (batch.alone) batch.settled?.resolve(result);
       else batch.settled?.reject(lost);

@@ -22,17 +22,17 @@ export interface WriteBatch {
   promise: Promise<AppendResult> | undefined;
 }
 
-/** A flight that others may join, without a record yet. */
+/** A batch that others may join, without a record yet. */
 export function openBatch(): WriteBatch {
   return { drafts: [], bytes: 0, extras: undefined, alone: false, settled: undefined, promise: undefined };
 }
 
-/** A flight of its own. */
+/** A batch of its own. */
 export function exclusiveBatch(drafts: readonly Draft[], bytes: number, extras: Extras): WriteBatch {
   return { drafts: [...drafts], bytes, extras, alone: true, settled: undefined, promise: undefined };
 }
 
-/** The promise of a flight is made when somebody wants it, which for a chunk of an artifact nobody does. */
+/** The promise of a batch is made on request: a chunk of an artifact never needs it. */
 export function committed(batch: WriteBatch): Promise<AppendResult> {
   batch.promise ??= new Promise((resolve, reject) => {
     batch.settled = { resolve, reject };

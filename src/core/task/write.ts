@@ -28,7 +28,7 @@ export interface Outcome {
 }
 
 /**
- * Brings a write that has failed through failures of the store. After a failure nobody knows whether the write took
+ * Brings a write that has failed through failures of the store. After a failure it is unknown whether the write took
  * effect, so the head is asked first.
  */
 export async function retryWrite(deps: LiveTaskDeps, write: Write, first: unknown): Promise<Outcome> {
@@ -110,7 +110,7 @@ async function wasAppended(store: TaskStore, key: number, write: Write): Promise
   const page = await store.recordsAfter(key, fence.seq, body.records.length);
   if (page === undefined || page === "compacted") return undefined;
   if (page.head.epoch !== fence.epoch + (claim === undefined ? 0 : 1)) return undefined;
-  // Claims for a restart are alike, whoever makes them, and a write that parks may have no record: the holder tells.
+  // Claims for a restart are alike in every process, and a write that parks may have no record: the holder tells.
   if (page.head.holder !== (body.end === undefined ? write.holder : "")) return undefined;
   return isSameWrite(body.records, page.records) ? { result: "stored" } : undefined;
 }

@@ -85,7 +85,7 @@ async function endFailed(turn: EndingTurn, error: unknown): Promise<void> {
   if ("opening" in subject) subject.opening.failed(error);
 }
 
-// The task stays as it was before the message: parked, or waiting for its caller. A turn without a message has nobody to
+// The task stays as it was before the message: parked, or waiting for its caller. A turn without a message has no sender to
 // refuse.
 function refuse({ start, writer, inbox }: EndingTurn, live: LiveTask, error: A2AError): Promise<void> {
   const wasParked = !isInterrupted(live.state);

@@ -129,7 +129,7 @@ export class TurnInbox implements Watcher {
     return true;
   }
 
-  // A message, or a wake, which goes on with the message of this turn.
+  // A message, or a wake, which continues with the message of this turn.
   #startOf(
     live: LiveTask,
     { id, send, wake }: InboxEntry,

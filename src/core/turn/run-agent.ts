@@ -70,7 +70,7 @@ async function leave(iterator: AsyncIterator<AgentEvent, unknown>): Promise<void
   try {
     await iterator.return?.();
   } catch {
-    // Nobody is there to hear it: what it was left for is told already.
+    // No one waits for it: the reason of its abort is reported already.
   }
 }
 
@@ -129,7 +129,7 @@ type Ready = { readonly iterator: AsyncIterator<AgentEvent, unknown> } & (
   | { readonly step?: undefined; readonly failure: { readonly error: unknown } }
 );
 
-// Never rejects: while the consumer is busy nobody would hear of it.
+// Never rejects: while the consumer is busy the rejection would be unhandled.
 async function readyOf(iterator: AsyncIterator<AgentEvent, unknown>, step: Promise<Step>): Promise<Ready> {
   try {
     return { iterator, step: await step };

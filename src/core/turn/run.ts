@@ -209,7 +209,7 @@ export class TurnRun {
     if (!this.alive()) return;
     this.state.end();
     for (const cancel of this.#timers.splice(0)) cancel();
-    // An error is made only for somebody who waits: its stack costs more than all the rest of a short turn.
+    // An error is made only for a waiting caller: its stack costs more than all the rest of a short turn.
     if (this.#waits?.isEmpty === false) this.#waits.end(this.state.aborted ?? new TypeError("the turn has ended"));
     this.inbox.close();
     try {

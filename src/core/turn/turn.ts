@@ -148,7 +148,7 @@ async function emit(run: ViewedTurn, budget: YieldBudget, event: AgentEvent): Pr
   try {
     await run.emit(event);
   } catch (error) {
-    // Perhaps nobody waits for it, so it is said here as well.
+    // The agent may not await it, so it is logged here as well.
     if (!(error instanceof TurnAborted)) {
       run.runtime.logger.warn({ taskId: run.taskId, error }, "an event of the agent was refused");
     }
@@ -164,7 +164,7 @@ async function ask(run: ViewedTurn, event: AgentEvent): Promise<Message> {
   return run.inbox.receive();
 }
 
-// An agent may emit from a callback without waiting: a refusal that nobody hears must not end the process.
+// An agent may emit from a callback without waiting: an unhandled refusal must not end the process.
 function unattended<T>(promise: Promise<T>): Promise<T> {
   promise.catch(noop);
   return promise;

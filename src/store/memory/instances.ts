@@ -8,7 +8,7 @@ interface Holder extends Instance {
 
 const expired = Number.NEGATIVE_INFINITY;
 
-/** Who runs which task. An instance that nobody registered counts as expired. */
+/** Who runs which task. An unregistered instance counts as expired. */
 export class Instances {
   readonly #clock: Clock;
   readonly #holders = new Map<string, Holder>();
@@ -34,7 +34,7 @@ export class Instances {
     return holder !== undefined && this.#clock.now() < holder.expiresAt;
   }
 
-  /** Hands a task to an instance; `""` leaves it with nobody. */
+  /** Hands a task to an instance; `""` leaves it without a holder. */
   assign(entry: TaskEntry, name: string): void {
     const before = entry.holder;
     if ((before?.name ?? "") === name) return;

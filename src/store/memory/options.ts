@@ -19,7 +19,7 @@ export interface MemoryTaskStoreOptions {
   readonly sendsMaxBytes?: number | undefined;
   /** Marks the event ids of this store. Default: random. */
   readonly incarnation?: string | undefined;
-  /** Delays each flight of writes until it resolves, to see a slow store; when it rejects, they fail. Default: none. */
+  /** Delays each batch of writes until it resolves, to simulate a slow store; when it rejects, they fail. Default: none. */
   readonly beforeFlush?: ((writes: number) => Promise<void> | undefined) | undefined;
 }
 

@@ -69,7 +69,7 @@ type ByConfig = Map<string, PushRegistration>;
 class Registrations {
   readonly #maxBytes: number;
   readonly #tasks = new Map<number, ByConfig>();
-  /** Those that nobody delivers, by their agent and `nameOf`. */
+  /** Those without a deliverer, by their agent and `nameOf`. */
   readonly #free = new Map<string, Map<string, PushRegistration>>();
   /** Those that were settled, by `nameOf`, the oldest first. */
   readonly #settled = new Map<string, PushRegistration>();

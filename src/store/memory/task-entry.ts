@@ -46,7 +46,7 @@ export class TaskEntry {
   statusTime: number;
   inboxPut = 0;
   inbox = nothingWaits;
-  /** Terminal, and held by nobody: may be dropped. */
+  /** Terminal and without a holder: may be dropped. */
   finished: boolean = false;
   #log: LogRecord[] = [];
   /** Number of the last record that is no longer in the log. */

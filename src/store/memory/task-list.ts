@@ -5,7 +5,7 @@ interface Listed extends Position {
   readonly state: TaskState;
 }
 
-/** Up to this size a shelf is searched for the tasks of one state; above it, it keeps them apart. */
+/** Up to this size a list is searched for the tasks of one state; above it, it keeps them apart. */
 const plainMax = 64;
 
 /** The tasks of an owner, or of one of their contexts, newest status first, also by state. */

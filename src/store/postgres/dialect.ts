@@ -10,7 +10,7 @@ export const clockText = "floor(extract(epoch from clock_timestamp()) * 1000)::b
 /** How many shards the counters have: each is a row more to be added up for a count. */
 const shards = 16;
 
-/** Any number, as long as nobody else in the database locks it. */
+/** Any number that no other program of the database locks. */
 export const migrationLock = 7_238_201_846;
 
 const analyzed = [

@@ -21,7 +21,7 @@ export interface ConnectOptions {
 
 type Pg = typeof pg;
 
-/** Loads the driver, which whoever uses this entry installs. */
+/** Loads the driver, an optional peer that users of this entry install. */
 export async function loadPg(load: () => Promise<{ readonly default: Pg }> = () => import("pg")): Promise<Pg> {
   try {
     return (await load()).default;
@@ -147,7 +147,7 @@ interface Plans {
 
 function makePool(driver: Pg, options: ConnectOptions, plans: Plans): pg.Pool {
   const pool = new driver.Pool({ ...clientConfig(driver, options), max: options.max, allowExitOnIdle: true });
-  // A connection that is lost while nobody uses it is replaced by the next use.
+  // A connection that is lost while idle is replaced on the next use.
   pool.on("error", noop);
   // One that is lost in use fails its query; what it emits beside that has no other listener.
   pool.on("connect", (client) => client.on("error", noop));

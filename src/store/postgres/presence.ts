@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/ports.js";
 
-/** Whether anybody else hears what is told. Who cannot know yet counts as somebody. */
+/** Whether another process may listen. Before that is known, the answer is yes. */
 export interface Presence {
   readonly others: boolean;
   /** This process is heard from now on: asks who is there. */
@@ -16,7 +16,7 @@ export interface PresenceOptions {
 }
 
 const periodMs = 5_000;
-/** So many periods without a word: nobody is there. */
+/** After so many silent periods no other process is there. */
 const silentPeriods = 3;
 
 /**

@@ -25,7 +25,7 @@ const maxWaiting = 10_000;
 const pauseMs = 10;
 
 /**
- * Makes signals of LISTEN and NOTIFY. Whoever listens here is told at once; the others, where there are any, hear in one
+ * Makes signals of LISTEN and NOTIFY. Listeners of this process are called at once; other processes, if there are any, hear in one
  * text what was published in one turn of the event loop, or in the moment since the text before.
  */
 export function postgresSignals(options: PostgresSignalsOptions): PostgresSignals {
@@ -113,7 +113,7 @@ function textsOf(words: Iterable<string>): string[] {
   return texts;
 }
 
-/** Texts of other releases, or of somebody else on the channel, say nothing. */
+/** Texts of other releases, or of other users of the channel, are ignored. */
 function hintsFromText(text: string): Hint[] {
   let words: unknown;
   try {

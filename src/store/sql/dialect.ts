@@ -19,7 +19,7 @@ export interface SqlDialect {
    * each time it runs.
    */
   now(late?: boolean): RawBuilder<number>;
-  /** The clock of the database, for SQL that somebody runs by hand. */
+  /** The clock of the database, for SQL that is run by hand. */
   readonly nowText: string;
   /** Whether a column has one of the numbers: one text of SQL, however many they are. */
   isOneOf(column: string, numbers: Given<readonly number[]>): RawBuilder<SqlBool>;

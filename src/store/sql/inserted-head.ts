@@ -33,7 +33,7 @@ export function insertedHead(row: NewTaskRow, { key, incarnation, holderLive }: 
   };
 }
 
-/** Who holds a task that is made: nobody when its turn ends with the same write. */
+/** The holder of an inserted task: none when its turn ends with the same write. */
 export function holderOf({ holder, end }: NewTaskRow): string {
   return end === undefined ? holder : "";
 }

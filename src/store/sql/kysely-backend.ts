@@ -18,7 +18,7 @@ export interface KyselyBackendOptions {
   readonly hot: HotPath;
 }
 
-/** A backend over a database of either dialect. `close` leaves `db` open to nobody. */
+/** A backend over a database of either dialect. `close` closes `db` too. */
 export function createKyselyBackend({ db, dialect, hot }: KyselyBackendOptions): Backend {
   const context: DbContext = { db, dialect };
   return {

@@ -7,7 +7,7 @@ import { StoreError } from "./store-error.js";
 
 /** What a database has, and what this release would make of it. */
 export interface SchemaStatus {
-  /** 0 for a database without tables of ours. */
+  /** 0 for a database without Trivium's tables. */
   readonly version: number;
   readonly latest: number;
   readonly pending: readonly { readonly version: number; readonly name: string }[];
@@ -63,7 +63,7 @@ async function takeSteps(within: DbContext, report: ReportMigration): Promise<nu
   return before;
 }
 
-/** The statements of all steps behind `after`, for somebody who runs them by hand. */
+/** The statements of all steps behind `after`, to run them by hand. */
 export function migrationSql({ db, dialect }: DbContext, after = 0): string {
   const statements = stepsAfter(after).flatMap((step) => [
     ...step.statements(db, dialect).map((statement) => statement.compile().sql),

@@ -3,7 +3,7 @@ import type { Clock } from "../../core/ports.js";
 /** How far the migration of a database has come. */
 export type MigrationProgress =
   | { readonly kind: "begun"; readonly from: number; readonly to: number }
-  /** Waits for whoever else migrates, or writes. */
+  /** Waits for other migrations, or for writes. */
   | { readonly kind: "waiting" }
   /** A statement begins: the one with this number of the step that makes `schema`. */
   | {

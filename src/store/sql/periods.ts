@@ -27,7 +27,7 @@ export function foldPeriods(context: DbContext, limit: number): Promise<number> 
 type Counter = Omit<PeriodsTable, "shard">;
 
 /**
- * Rows that others write at this moment are left for the next round, so that nobody waits for anybody here. The planner has
+ * Rows that others write at this moment are left for the next round, so that no write waits for another. The planner has
  * to see the limit: else it expects a tenth of the table, and reads all of it.
  */
 async function takeLoose({ db, dialect }: DbContext, limit: number): Promise<readonly Counter[]> {

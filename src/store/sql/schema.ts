@@ -19,7 +19,7 @@ export interface TasksTable {
   version: string;
   seq: number;
   epoch: number;
-  /** Instance whose turn runs it; empty when nobody's does. */
+  /** Instance whose turn runs it; empty without a turn. */
   holder: string;
   state: number;
   status_time: number;
@@ -30,9 +30,9 @@ export interface TasksTable {
   wake_at: number | null;
   /** Number of the last record whose row has been dropped; 0 while the log is whole. */
   compacted: number;
-  /** When it came to its end and nobody held it any more; what retention goes by. */
+  /** When it had ended and was released; retention goes by it. */
   finished_at: number | null;
-  /** The same, as long as its log has not been dropped: set with `finished_at`, by whoever sets that. */
+  /** The same, as long as its log has not been dropped: set together with `finished_at`. */
   logged_at: number | null;
 }
 
@@ -99,7 +99,7 @@ export interface PushConfigsTable {
   version: string;
   task_name: string | null;
   cursor: number;
-  /** Instance that delivers; empty when nobody does. */
+  /** Instance that delivers; empty without one. */
   holder: string;
   format: number;
   payload: Uint8Array;

@@ -25,11 +25,11 @@ export interface SqlStoreOptions {
   readonly retention?: RetentionOptions | undefined;
   /** Time between two rounds of dropping what its retention has come for. Default: 60,000. */
   readonly pruneEveryMs?: number | undefined;
-  /** Hears of migrations, and of rounds that failed. Default: of migrations that of whoever opens the store, else nobody. */
+  /** Gets records of migrations and of failed rounds. Default: the logger of the first `open`, for migrations only. */
   readonly logger?: Logger | undefined;
 }
 
-/** A storage over one database. It opens with the first call, if nobody has opened it before. */
+/** A storage over one database. It opens with the first call, unless it was opened before. */
 export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}): Store {
   const { clock = systemClock, pruneEveryMs: everyMs = 60_000, logger } = options;
   const retention = resolveRetention(options.retention);
@@ -158,7 +158,7 @@ function storedFromRow({ head, snapshot, log }: StoredTaskRow): StoredTask {
   };
 }
 
-/** A row that begins before `after` also holds what nobody has asked for. */
+/** A row that begins before `after` also holds records that were not asked for. */
 function recordsBehind(log: readonly LogRow[], after: number): readonly LogRecord[] {
   const records = log.flatMap(logFromRow);
   const first = records[0]?.seq ?? after + 1;

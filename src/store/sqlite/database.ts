@@ -68,7 +68,7 @@ export function openSqlite(settings: SqliteSettings, now: () => number): SqliteD
   return { backend, connection, db, dialect, hot, close: () => db.destroy() };
 }
 
-/** A database that is used in this thread, each write by itself: for tools, which nobody waits for. */
+/** A database that is used in this thread, each write by itself: for tools, where latency does not matter. */
 export function localSqliteBackend(options: SqliteFileOptions, now: () => number = Date.now): Backend {
   return openSqlite(resolveSettings(options), now).backend;
 }

@@ -3,7 +3,7 @@ import type { LogRange, SqlDialect } from "../sql/dialect.js";
 import { type Given, Param, sentAs } from "../sql/param.js";
 import { runStatement, type SqliteConnection } from "./driver.js";
 
-/** `now`: the store's clock. `connection`: where statements run directly, when nobody else has it. */
+/** `now`: the store's clock. `connection`: where statements run directly while it is free. */
 export function sqliteDialect(now: () => number, connection?: SqliteConnection | undefined): SqlDialect {
   return {
     name: "sqlite",

@@ -15,7 +15,7 @@ import { noop } from "../../protocol/async/noop.js";
 /** How many statements stay compiled. The store has fewer; a text that depends on data would fill it. */
 const statementsKept = 256;
 
-/** One connection to a database that Kysely and whoever speaks with it directly take in turn. */
+/** One connection to a database, which Kysely and direct users take in turn. */
 export interface SqliteConnection {
   readonly database: DatabaseSync;
   /** Statements stay compiled: the same text is compiled once. */
@@ -24,7 +24,7 @@ export interface SqliteConnection {
   reader(text: string): Reader;
   /** Waits for the connection. It is taken until what is given is called. */
   acquire(): Promise<() => void>;
-  /** Whether nobody has it, or waits for it. Before its first use it is not: Kysely closes only what it has opened. */
+  /** Whether it is free and has no waiters. Before its first use it is not: Kysely closes only what it has opened. */
   isFree(): boolean;
 }
 
@@ -111,7 +111,7 @@ export function rollBack({ prepare }: SqliteConnection): void {
   }
 }
 
-/** For whoever has the connection. */
+/** For the current user of the connection. */
 export function runStatement<Row>(connection: SqliteConnection, query: CompiledQuery): QueryResult<Row> {
   const parameters = query.parameters.map(inputValue);
   // What comes out is what the caller of Kysely says it is: it knows its tables.

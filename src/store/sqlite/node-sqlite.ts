@@ -8,7 +8,7 @@ export function requireSqlite(): void {
   throw new StoreError("unusable", message);
 }
 
-/** Loaded when a file is opened, so that whoever has no SQLite can import the code and hears of it when they call it. */
+/** Loaded when a file is opened, so that the code can be imported where Node has no SQLite; the error comes with the call. */
 export function loadSqlite(): typeof import("node:sqlite") {
   requireSqlite();
   return process.getBuiltinModule("node:sqlite");

@@ -54,7 +54,7 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
     pushSettle: write("pushSettle"),
     pushAdopt: write("pushAdopt"),
     pushRelease: write("pushRelease"),
-    // Long, and nobody waits for it: a transaction of its own.
+    // Long, and no caller waits for it: a transaction of its own.
     prune: read("prune"),
     async close() {
       await writes.drain();

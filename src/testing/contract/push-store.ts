@@ -129,7 +129,7 @@ function configTests({ describe, it }: Suite, make: MakePushStore): void {
 function settledTests({ describe, it }: Suite, make: MakePushStore): void {
   describe("settled push configurations", () => {
     it(
-      "are kept, with their cursor, for as long as nobody sets them anew",
+      "are kept, with their cursor, until they are set anew",
       withSubject(make, async ({ store }) => {
         const set = registration(1, "a", { cursor: 2 });
         await store.set(set, 10);
@@ -159,7 +159,7 @@ function settledTests({ describe, it }: Suite, make: MakePushStore): void {
 }
 
 function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
-  describe("push configurations that nobody delivers", () => {
+  describe("push configurations without a deliverer", () => {
     it(
       "are given away as they are, once, after their holder has left them",
       withSubject(make, async (subject) => {

@@ -22,7 +22,7 @@ export function holderTests({ describe, it }: Suite, make: MakeTaskStore): void 
       }),
     );
     it(
-      "that ends in the same write leaves the task with nobody at the new epoch",
+      "that ends in the same write leaves the task without a holder at the new epoch",
       withStore(make, async (store) => {
         const head = await store.create(newTask());
         const write = {

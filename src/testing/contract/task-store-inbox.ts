@@ -62,7 +62,7 @@ export function inboxTests({ describe, it }: Suite, make: MakeTaskStore): void {
       }),
     );
     it(
-      "takes nothing for a task that nobody holds, that has ended, or that is gone",
+      "takes nothing for a task without a holder, one that has ended, or one that is gone",
       withStore(make, async (store) => {
         const idle = await store.create(
           newTask({ ...status(INPUT_REQUIRED, 5, 1), status: asked, end: { inboxPut: 0 } }),
@@ -110,7 +110,7 @@ function endTests({ describe, it }: Suite, make: MakeTaskStore): void {
       }),
     );
     it(
-      "leaves the task with nobody, at the same epoch",
+      "leaves the task without a holder, at the same epoch",
       withStore(make, async (store) => {
         const head = await store.create(newTask());
         const end = appendTo(head, { ...status(INPUT_REQUIRED, 2_000, 2), end: { inboxPut: 0 } });

@@ -48,7 +48,7 @@ export function logTests({ describe, it }: Suite, make: MakeTaskStore): void {
       }),
     );
     it(
-      "leaves a task with nobody when the same write ends the turn",
+      "leaves a task without a holder when the same write ends the turn",
       withStore(make, async (store) => {
         const head = await store.create(newTask({ ...status(COMPLETED, 5, 1), status: done, end: { inboxPut: 0 } }));
         assert.equal(head.holder, "");
@@ -57,7 +57,7 @@ export function logTests({ describe, it }: Suite, make: MakeTaskStore): void {
       }),
     );
     it(
-      "refuses an id that exists, whoever asks, and leaves the first task as it was",
+      "refuses an id that exists, in any scope, and leaves the first task as it was",
       withStore(make, async (store) => {
         const task = newTask();
         const head = await store.create(task);

@@ -145,7 +145,7 @@ class Pair {
       assert.equal(await this.#store.withdraw(key, id), this.#model.withdraw(key, id));
     },
     renew: async ({ instance, ttlMs }) => {
-      // Without a clock to turn, nobody knows when an instance expires.
+      // Without a clock to turn, it is unknown when an instance expires.
       const ttl = this.#advance === undefined ? 3_600_000 : ttlMs;
       await this.#store.renew(instance, ttl);
       this.#model.renew(instance, ttl);

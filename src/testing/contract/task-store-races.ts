@@ -59,7 +59,7 @@ function endRaces({ it }: Suite, make: MakeTaskStore): void {
   for (const putFirst of [true, false]) {
     const order = putFirst ? "a put and the end of a turn" : "the end of a turn and a put";
     it(
-      `${order} never leave a message with a task that nobody runs`,
+      `${order} never leave a message with a task without a running turn`,
       withStore(make, async (store) => {
         for (let round = 0; round < 20; round += 1) {
           const head = await store.create(newTask());

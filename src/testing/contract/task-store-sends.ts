@@ -151,7 +151,7 @@ function outcomeTests({ describe, it }: Suite, make: MakeTaskStore): void {
       }),
     );
     it(
-      "is not settled by whoever has lost the record",
+      "is not settled by a process that has lost the record",
       withStore(make, async (store) => {
         const record = await store.beginSend(newSend());
         await store.takeSend(record, "there");
@@ -191,7 +191,7 @@ function fenceTests({ describe, it }: Suite, make: MakeTaskStore): void {
       }),
     );
     it(
-      "is not put once the task was claimed anew, though nobody holds it any more",
+      "is not put once the task was claimed anew, though it has no holder any more",
       withStore(make, async (store) => {
         const head = await store.create(newTask());
         await store.append(appendTo(head, { claim: { holder: "there", turn: 2 } }));

@@ -77,7 +77,7 @@ export function turnTests({ describe, it }: Suite, make: MakeTaskStore): void {
 function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
   describe("parking", () => {
     it(
-      "leaves the task as it is, with nobody, and says when to wake it",
+      "leaves the task as it is, without a holder, and says when to wake it",
       withStore(make, async (store) => {
         const head = await store.create(newTask(working));
         assert.equal(await store.append(appendTo(head, { end: { inboxPut: 0, park: { wakeAt: far } } })), "stored");

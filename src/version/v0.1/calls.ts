@@ -98,7 +98,7 @@ function isBreak(error: unknown): boolean {
   return error instanceof A2AError && error.code === "unavailable";
 }
 
-// Said of the whole call, of which the message has long arrived: nobody may take it for one that can be sent again.
+// The message arrived long ago, so the error must not look like one of a send that is safe to retry.
 function afterSend(error: unknown): unknown {
   if (!isBreak(error) || !(error instanceof Error)) return error;
   return new ConnectionError(`the message was sent, but its task cannot be read: ${error.message}`, {

@@ -15,7 +15,7 @@ export function writeCard(card: AgentCard): JsonObject | undefined {
   if (main === undefined) return undefined;
   const { securitySchemes, security, skills, ...same } = flatCard(card);
   const schemes = knownSchemes(securitySchemes);
-  // Beside a scheme that cannot be named the others would let nobody in.
+  // Beside a scheme that cannot be named the others would not suffice.
   const requirements = objectsOf(security).filter((each) =>
     Object.keys(each).every((key) => Object.hasOwn(schemes, key)),
   );

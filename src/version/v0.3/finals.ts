@@ -25,7 +25,7 @@ export function streamFinals({ name }: Operation, request: AnyMessage): StreamFi
   let task: { readonly taskId: string; readonly contextId: string } | undefined;
   let status: TaskStatus | undefined;
   let isSaid = false;
-  // A send ends where its task asks for input, unless that was asked of somebody whose message came before.
+  // A send ends where its task asks for input, unless it asked the sender of an earlier message.
   let isOwnTurn = name === "sendStreamingMessage" && (request as SendMessageRequest).message?.taskId === "";
   return {
     isFinal({ payload }) {

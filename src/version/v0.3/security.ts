@@ -33,7 +33,7 @@ const kinds: readonly Kind[] = [
 
 /**
  * The `securitySchemes` of a card in the form of 1.0. A scheme that has this form already is left as it is, and one of a
- * kind that nobody knows stays under its name without saying how it works.
+ * unknown kind stays under its name without a description.
  */
 export function readSchemes(schemes: JsonValue | undefined): JsonObject {
   return mapMembers(schemes, (scheme) => {

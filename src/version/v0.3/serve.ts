@@ -18,7 +18,7 @@ type Handler = Operations<ServerContext>;
 /**
  * The handler as callers up to 0.3 expect it. Subscribing to a task that has ended gives the task and not an error. A push
  * configuration without an id has that of its task; one that is asked for without an id is that one, else the first.
- * All configurations are listed at once. An extended card that nobody has declared is one that is not configured.
+ * All configurations are listed at once. An undeclared extended card counts as not configured.
  */
 export function serveV03(handler: Handler): Handler {
   return {
@@ -53,7 +53,7 @@ export function serveV03(handler: Handler): Handler {
   };
 }
 
-// Of a new task nobody knows the id yet: its configuration gets one of the handler's own.
+// The id of a new task is not known yet: its configuration gets one from the handler.
 function withConfigId(request: SendMessageRequest): SendMessageRequest {
   const { message, configuration } = request;
   const config = configuration?.taskPushNotificationConfig;

@@ -106,8 +106,7 @@ describe("parked tasks whose time has come", () => {
     await heartbeat(served.clock);
     expect(woken).toEqual(["bob", "bob"]);
     expect(
-      served.log.filter(({ message }) => /^tasks that nobody works on could not be looked after/.test(message ?? ""))
-        .length,
+      served.log.filter(({ message }) => /^abandoned tasks could not be taken over/.test(message ?? "")).length,
     ).toBeGreaterThan(0);
   });
 });

@@ -5,7 +5,7 @@ import { noop } from "../../../protocol/async/noop.js";
 export interface OpenCall {
   read(): void;
   cancel(): void;
-  /** Whom the call has reached; its target, or `unknown`, before it has reached anybody. */
+  /** The peer of the call; before it is connected, the target or `unknown`. */
   getPeer(): string;
 }
 

@@ -58,7 +58,7 @@ function written<Bytes>(desc: DescMessage, message: unknown, take: () => Bytes):
 /** What is written of one member of a message, at its place in the order of the fields. */
 interface Step {
   readonly name: string;
-  /** The value that means that there is nothing to write. */
+  /** The value that is not written: the field's default. */
   readonly zero: unknown;
   readonly write: Write;
 }

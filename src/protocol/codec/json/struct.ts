@@ -155,7 +155,7 @@ export function checkString(text: string, check: FreeJsonCheck): void {
   if (!check.lenient && !text.isWellFormed()) addViolation(check.violations, "must be well-formed Unicode");
 }
 
-/** Notes a key that no map of ours may have; false when there is something wrong with it. */
+/** Records a key that no map may have; false when it is invalid. */
 export function checkKey(key: string, check: FreeJsonCheck): boolean {
   if (key === "__proto__") {
     addViolation(check.violations, "must not be used as a name");

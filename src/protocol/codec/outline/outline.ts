@@ -10,7 +10,7 @@ import type {
 } from "@bufbuild/protobuf/wkt";
 
 // Descriptors made of the outline that `buf generate` writes of a schema. What protobuf-es makes of the binary form is the
-// same, but for options that nobody reads; reading that form is the largest part of what a page would have to load.
+// same, but for options that are not used; reading that form is the largest part of what a page would have to load.
 
 /** Name, number, type, marks, oneof, JSON name where it is another: see `scripts/protoc-gen-outline.ts`. */
 type FieldOutline = readonly [

@@ -45,7 +45,7 @@ function argsOf(scope: Scope, query: ListQuery): PageArgs {
   const since = Math.ceil(query.since ?? 0);
   const period = periodOf(since);
   const times = { since, period, periodEnd: (period + 1) * periodMs };
-  // One task more, where there is one, says that there is another page.
+  // One more task than the page holds shows that another page follows.
   return { ...scopeOf(scope), contextId, state, ...times, ...cursorOf(after), rows: limit + 1 };
 }
 

@@ -133,7 +133,7 @@ interface Adoption extends Holding {
   readonly limit: number;
 }
 
-/** Adopts configurations whose holder is nobody or has expired. */
+/** Adopts configurations without a holder or with an expired one. */
 export function adoptConfigs(context: DbContext, { agent, instance, limit }: Adoption): Promise<readonly PushRow[]> {
   return inTransaction(context, async (within) => {
     const expired = (await expiredHolders.all(within, {})).map(({ name }) => name);

@@ -33,7 +33,7 @@ export function upgradeUnder<T>({ violations }: Upgrade, name: string, upgrade: 
   return upgraded;
 }
 
-/** Notes something of a member, unless nothing is held against anybody. */
+/** Records a violation of a member, unless the reader is lenient. */
 export function complain(run: Upgrade, name: string, description: string): void {
   if (!run.lenient) upgradeUnder(run, name, () => addViolation(run.violations, description));
 }

@@ -41,7 +41,7 @@ function codeOf(status: number, body: JsonObject, text: string): ErrorCode {
   if (named !== undefined) return named;
   const meant = errorFromJsonRpc({ message: text }).code;
   if (meant !== "internalError") return meant;
-  // A path that nobody serves has a body too, with some servers.
+  // Some servers answer an unknown path with a body.
   const isAgents = textOf(body["message"]) !== undefined || isJsonObject(body["error"]);
   if (status === 404) return isAgents ? "taskNotFound" : "methodNotFound";
   return codesByStatus.get(status) ?? (status >= 400 && status < 500 ? "invalidRequest" : "internalError");

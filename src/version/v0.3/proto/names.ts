@@ -1,7 +1,7 @@
 import { addViolation, underMember, type Violations } from "../../../protocol/violations.js";
 
 // 0.3's schema says ids as names of resources: `tasks/{task}` and `tasks/{task}/pushNotificationConfigs/{configuration}`.
-// Nobody escapes what stands in them, so a task's id holds no slash; that of a configuration is the last and may.
+// Peers do not escape their parts, so a task's id holds no slash; that of a configuration is the last part and may.
 
 /** A task and one of its push configurations. */
 export interface ConfigName {

@@ -4,7 +4,7 @@ import { invoke, type OperationName, type Operations, operations } from "../../.
 import type { FileBytes } from "../../options.js";
 import type { Reading, WireForm } from "./parts.js";
 
-/** What is known of whoever is at the other end. */
+/** What is known of the peer. */
 interface Peer {
   fileBytes: FileBytes | undefined;
 }
@@ -13,7 +13,7 @@ interface Peer {
 type AnyCall = (request: AnyMessage, options: CallOptions) => Promise<never> & AsyncIterable<never>;
 
 /**
- * What the peers of one face write the bytes of files in. A server knows it of each request, and answers that request
+ * How the peers of one adapter write the bytes of files. A server knows it of each request, and answers that request
  * alike. A client knows it of the agent behind each of its transports, once that has sent a file.
  */
 export class Peers {

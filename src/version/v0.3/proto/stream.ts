@@ -55,7 +55,7 @@ export interface ReadEvent {
   readonly final: boolean;
 }
 
-/** Client end of a stream. An event of a kind that nobody knows is passed over, and so is what follows the last one. */
+/** Client end of a stream. Events of unknown kinds and events behind the last one are skipped. */
 export function closingReader<T>(
   operation: Operation,
   request: AnyMessage | undefined,

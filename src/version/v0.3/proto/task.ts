@@ -39,7 +39,7 @@ export function writeMessage(message: Message, form: WireForm): WireMessage {
   };
 }
 
-// A number that nobody knows is kept in a request, to be refused with the words that there are.
+// An unknown number is kept in a request, to be refused with the list of known words.
 function readRole(role: number, { from }: Reading): Role {
   if (role === 0) return from === "client" ? Role.USER : Role.AGENT;
   if (from === "client" || role === Role.USER) return sameNumber(role);
@@ -110,7 +110,7 @@ function writeArtifact(artifact: Artifact, form: WireForm): WireArtifact {
   };
 }
 
-/** Reads an event. Its payload is unset when it is of a kind that nobody knows. */
+/** Reads an event. Its payload is unset when its kind is unknown. */
 export function readEvent({ payload }: WireStreamResponse, reading: Reading): StreamResponse {
   return { $typeName: "lf.a2a.v1.StreamResponse", payload: readPayload(payload, reading) };
 }
