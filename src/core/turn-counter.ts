@@ -37,8 +37,10 @@ export function createTurnCounter(limits: {
     check(scope) {
       if (draining) throw shuttingDown();
       const own = owners.get(ownerKey(scope)) ?? 0;
-      if (own >= limits.turnsPerOwner) throw exhausted("of this caller", limits.turnsPerOwner);
-      if (running.size >= limits.turnsPerProcess) throw exhausted("of the process", limits.turnsPerProcess);
+      if (own >= limits.turnsPerOwner)
+        throw exhausted("turns of this caller", `${limits.turnsPerOwner} (turnsPerOwner)`);
+      if (running.size >= limits.turnsPerProcess)
+        throw exhausted("turns in the process", `${limits.turnsPerProcess} (turnsPerProcess)`);
     },
     expect: underway.enter,
     enter(turn) {
@@ -67,10 +69,8 @@ export function createTurnCounter(limits: {
 
 const ownerKey = ({ tenant, owner }: Scope): string => `${tenant}\n${owner}`;
 
-function exhausted(whose: string, limit: number): A2AError {
-  return new A2AError("resourceExhausted", `the turns ${whose} that run at once are at the limit of ${limit}`, {
-    retryAfterMs: 1000,
-  });
+function exhausted(what: string, limit: string): A2AError {
+  return new A2AError("resourceExhausted", `too many ${what}: the limit is ${limit}`, { retryAfterMs: 1000 });
 }
 
 /** The error for calls during shutdown. */

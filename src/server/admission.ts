@@ -46,11 +46,13 @@ export function createAdmission({ authenticate, extensions, limits, logger, newI
   const inside = createIdleCounter();
   let closed = false;
 
+  const limit = (name: keyof AdmissionLimits): string => `${limits[name]} (${name})`;
   const enterStream = (key: string | undefined): void => {
     const own = key === undefined ? 0 : (streams.get(key) ?? 0);
     if (own >= limits.streamsPerPrincipal)
-      throw tooMany("resourceExhausted", "streams of this caller", limits.streamsPerPrincipal);
-    if (openStreams >= limits.streamsPerProcess) throw tooMany("unavailable", "open streams", limits.streamsPerProcess);
+      throw tooMany("resourceExhausted", "open streams of this caller", limit("streamsPerPrincipal"));
+    if (openStreams >= limits.streamsPerProcess)
+      throw tooMany("unavailable", "open streams", limit("streamsPerProcess"));
     openStreams++;
     if (key !== undefined) streams.set(key, own + 1);
   };
@@ -80,7 +82,7 @@ export function createAdmission({ authenticate, extensions, limits, logger, newI
     enter(call) {
       if (closed) throw new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
       if (bytesInFlight + call.bytes > limits.inFlightMaxBytes)
-        throw tooMany("unavailable", "bytes in flight", limits.inFlightMaxBytes);
+        throw tooMany("unavailable", "request bytes in memory", limit("inFlightMaxBytes"));
       const key = authenticate === undefined ? undefined : `${call.principal.tenant ?? ""}\n${call.principal.owner}`;
       if (call.streams) enterStream(key);
       bytesInFlight += call.bytes;
@@ -117,6 +119,6 @@ async function identify(authenticate: Authenticate, { binding, header }: CallHea
   throw new A2AError("unauthenticated", "authentication is required");
 }
 
-function tooMany(code: "resourceExhausted" | "unavailable", what: string, limit: number): A2AError {
-  return new A2AError(code, `the ${what} are at the limit of ${limit}`, { retryAfterMs: 1000 });
+function tooMany(code: "resourceExhausted" | "unavailable", what: string, limit: string): A2AError {
+  return new A2AError(code, `too many ${what}: the limit is ${limit}`, { retryAfterMs: 1000 });
 }

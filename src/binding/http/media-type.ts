@@ -32,7 +32,7 @@ function hasBody(request: HttpRequest): boolean {
 }
 
 function unsupported(what: string): A2AError {
-  return new A2AError("unsupportedMediaType", `${what} is not taken here: send ${jsonMediaType} or ${a2aMediaType}`);
+  return new A2AError("unsupportedMediaType", `${what} is not supported: send ${jsonMediaType} or ${a2aMediaType}`);
 }
 
 function shown(value: string): string {

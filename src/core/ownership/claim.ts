@@ -150,5 +150,8 @@ function checkHistory(runtime: Runtime, { history, status }: Task): void {
   const { historyMaxMessages } = runtime.limits;
   // A message in the status goes to the history when the caller's is taken.
   if (history.length + (status?.message === undefined ? 0 : 1) < historyMaxMessages) return;
-  throw new A2AError("resourceExhausted", `the history of the task is at the limit of ${historyMaxMessages} messages`);
+  throw new A2AError(
+    "resourceExhausted",
+    `the history of the task is full: the limit is ${historyMaxMessages} messages (historyMaxMessages)`,
+  );
 }

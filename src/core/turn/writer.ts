@@ -176,7 +176,10 @@ export class TurnWriter {
     const { live, prelude } = this.#open(true);
     const { historyMaxMessages } = this.#runtime.limits;
     if (live.task.history.length >= historyMaxMessages) {
-      throw new A2AError("resourceExhausted", `the history is at the limit of ${historyMaxMessages} messages`);
+      throw new A2AError(
+        "resourceExhausted",
+        `the history of the task is full: the limit is ${historyMaxMessages} messages (historyMaxMessages)`,
+      );
     }
     return this.#addStatus({ live, prelude }, { state, event }, bytes);
   }
