@@ -95,7 +95,7 @@ describe("the door", () => {
     expect(status).toBe(415);
     const data = [{ reason: "CONTENT_TYPE_NOT_SUPPORTED" }];
     const message = expect.stringMatching(
-      /^Incompatible content types: .* is not taken here: send application\/json or /,
+      /^Incompatible content types: .* is not supported: send application\/json or /,
     );
     expect(JSON.parse(text)).toMatchObject({ id: null, error: { code: -32005, message, data } });
     expect(served.called).toEqual([]);
