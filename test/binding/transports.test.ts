@@ -37,7 +37,7 @@ function recording(operation: Operation, seen: AnyMessage[]): Partial<Operations
 
 /** JSON-RPC has one code for a body that cannot be read and for content that is not accepted. */
 function arriving(binding: string, code: ErrorCode): { readonly code: ErrorCode; readonly message: string } {
-  return binding === "json-rpc" && code === "unsupportedMediaType"
+  return binding === "JSONRPC" && code === "unsupportedMediaType"
     ? { code: "contentTypeNotSupported", message: "Incompatible content types: just so" }
     : { code, message: "just so" };
 }

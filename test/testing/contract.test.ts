@@ -81,6 +81,7 @@ describe("the contract of a task store, on names", () => {
       "the name of a task leads to its task in its scope, and nowhere else",
       "the name of a task may be used once in each scope",
       "the name of a task tells apart scopes and names that are spelled alike when joined",
+      "a task of one agent is not read, nor named, at another",
     ]);
   });
 });
