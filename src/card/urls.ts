@@ -3,7 +3,7 @@ import { grpcAddress, url } from "./rules.js";
 
 /** How an agent is reached from outside. */
 export interface UrlOptions {
-  /** Where the agent's base lies from outside, path included. Default: what the request says. */
+  /** Base URL of the agent as callers see it, with its path. Default: derived from the request. */
   readonly publicUrl?: string | undefined;
   /**
    * `host:port` of gRPC from outside, or a URL of them (`https://host:port`), which the card shows as it is. Default: host

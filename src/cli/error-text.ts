@@ -1,6 +1,6 @@
 import { A2AError } from "../protocol/errors.js";
 
-/** An error for people: what happened, the other fields at fault, and what lies below it. */
+/** Formats an error for people: what happened, the other invalid fields, and its causes. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return `error: ${String(error)}`;
   const name = error instanceof A2AError ? error.code : "error";

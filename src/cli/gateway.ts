@@ -32,7 +32,7 @@ export function addGateway(program: Command): void {
     .addOption(hostOption())
     .option("--anonymous-shared", "share all tasks with every caller; required for a host beyond this machine", false)
     .addOption(allowedHostOption())
-    .option("--public-url <url>", "where the gateway lies from outside; default: what each request says")
+    .option("--public-url <url>", "base URL of the gateway as callers see it; default: derived from each request")
     .option("--forward-header <name>", "header of callers that is passed on to the agent; may be repeated", add, [])
     .addOption(
       new Option("--protocol-version <version>", "version to serve; may be repeated; default: all of them").argParser(

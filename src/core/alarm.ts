@@ -3,7 +3,7 @@ import type { Clock, DueCursor } from "./ports.js";
 /** Beyond so many times at once the heartbeat is left to find what is due. */
 const maxTimes = 1000;
 
-/** Rings at the times that it is told. May ring in vain, and forgets times when there are too many. */
+/** Rings at given times. May ring in vain, and forgets times when there are too many. */
 export interface Alarm {
   /** `time`: milliseconds since the epoch. */
   at(time: number): void;

@@ -58,7 +58,7 @@ function itemUnderName(item: StreamItem, name: string): StreamItem {
   return named;
 }
 
-/** An error as it is told to a caller that knows the task of its call by a name. */
+/** An error for a caller that knows the task of its call by a name. */
 export function errorUnderName(error: unknown, name: string): unknown {
   if (!(error instanceof A2AError) || error.metadata["taskId"] === undefined) return error;
   const { code, message, cause, violations, metadata, retryAfterMs, challenge } = error;

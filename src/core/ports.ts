@@ -362,7 +362,7 @@ export interface PushStore {
   close(): Promise<void>;
 }
 
-/** A place where tasks live, with what lies beside them there. Each part is used when nothing else is named for it. */
+/** A storage of tasks, with its push store and signals if it has some. Each part is used unless another one is given. */
 export interface Store extends TaskStore {
   /** Other processes are likely to work on it too: who is sent away finds everything there. Default: false. */
   readonly shared?: boolean | undefined;

@@ -111,7 +111,7 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
       }, storeRetries(runtime));
     } catch (error) {
       runtime.logger.error({ taskId: id, error }, "an inline push configuration could not be stored");
-      // The caller of a store that does not answer is told so, and may send again.
+      // While the store does not answer, the caller gets an error and may send again.
       if (!isAnswer(error)) throw error;
     }
   };

@@ -48,7 +48,7 @@ export function publicFailure(error: unknown): unknown {
 }
 
 /**
- * The store as the operations use it: a call that fails tells the caller so, and the log why. The writes of turns have a
+ * The store as the operations use it: a failed call gives the caller a public error, and the log its cause. The writes of turns have a
  * way of their own through failures, and go past it.
  */
 export function guardStore(store: TaskStore, logger: Logger): TaskStore {

@@ -71,7 +71,7 @@ function translated(
       try {
         if (request.message?.taskId === "") return await sendNew(passed, request, context, (id) => learn(name, id));
         const response = await passed.operations.sendMessage(request, context);
-        // Some agents that are told an id give the task another one.
+        // Some agents give the task another id than the requested one.
         learn(name, taskIdOf(response));
         return response;
       } finally {
@@ -89,7 +89,7 @@ function translated(
   return withTaskNames(by, { store, scopeOf });
 }
 
-// A send that waits tells the id of its task when the task stops. Meanwhile it could not be found by its name, so it is
+// A blocking send returns the id of its task when the task stops. Meanwhile it could not be found by its name, so it is
 // sent as one that does not wait, and waited for here.
 async function sendNew(
   passed: PassedOperations,

@@ -96,7 +96,7 @@ async function greet({ operations }: Client): Promise<void> {
   }
 }
 
-// Before the agent has answered, a card whose interfaces agree tells it as well.
+// Before the agent has answered, a card whose interfaces agree shows it as well.
 function versionOf({ connection, card }: Client): string | undefined {
   if (connection !== undefined) return parseVersion(connection.version);
   const versions = new Set(card.supportedInterfaces.map(({ protocolVersion }) => parseVersion(protocolVersion)));

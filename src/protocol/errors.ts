@@ -41,7 +41,7 @@ export const errorTable = {
   methodNotAllowed: row("METHOD_NOT_ALLOWED", -32600, 12, 405),
   invalidParams: row("INVALID_PARAMS", -32602, 3, 400),
   contentTooLarge: row("CONTENT_TOO_LARGE", -32600, 8, 413),
-  // HTTP alone tells it apart: the protocol has one error for both.
+  // Only HTTP has this error: the protocol has one for both.
   unsupportedMediaType: { ...row("UNSUPPORTED_MEDIA_TYPE", -32005, 3, 415), a2a: false },
   unauthenticated: row("UNAUTHENTICATED", -32000, 16, 401),
   permissionDenied: row("PERMISSION_DENIED", -32000, 7, 403),
@@ -101,7 +101,7 @@ export class A2AError extends Error {
 }
 
 /**
- * A call that got no answer, as the client end of a binding tells it: no agent has said this. `written` is false when not
+ * A call that got no answer, reported by the client end of a binding and not by the agent. `written` is false when not
  * a byte of the request has left (the name is unknown, the connection was refused, took too long or was not trusted), so
  * that the agent cannot have acted on it.
  */
@@ -123,7 +123,7 @@ export function messageInWords(code: ErrorCode, detail: string): string {
   return detail === "" ? words : `${words}: ${detail}`;
 }
 
-/** An error as a server tells it to its caller, over every binding and in every version. */
+/** Returns an error as a server sends it, over every binding and in every version. */
 export function toldError(error: A2AError): A2AError {
   const { code, cause, violations, metadata, retryAfterMs, challenge } = error;
   const message = messageInWords(code, error.message);

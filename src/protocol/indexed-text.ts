@@ -1,7 +1,7 @@
 import type { Scope } from "./context.js";
 import { invalidParams } from "./errors.js";
 
-// What a store finds tasks by stands in its indexes, and no index takes texts of any length: in PostgreSQL an entry has 2,704
+// Stores find tasks by indexed texts, and no index takes texts of any length: in PostgreSQL an entry has 2,704
 // bytes, and the longest one holds an agent, a tenant, an owner, an id and three numbers.
 
 /**

@@ -10,7 +10,7 @@ export interface Logger {
 /** A logger that says nothing. */
 export const silentLogger: Logger = { debug: noop, info: noop, warn: noop, error: noop };
 
-/** A logger that adds the same fields to everything it is told. */
+/** Returns a logger that adds the same fields to every record. */
 export function withFields(logger: Logger, fields: object): Logger {
   return {
     debug: (more, message) => logger.debug({ ...fields, ...more }, message),

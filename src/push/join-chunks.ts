@@ -22,7 +22,7 @@ export async function joinChunks(tasks: TaskStore, key: number, run: ChunkRun): 
       const chunk = chunkOf(record, run.artifactId);
       if (chunk === undefined) continue;
       joined = joinedWith(joined, chunk);
-      // What is one whole event in the log is told as it is.
+      // A whole event of the log is delivered as it is.
       only = record.seq === run.first && !chunk.append ? chunk : undefined;
     }
   }

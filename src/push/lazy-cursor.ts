@@ -13,7 +13,7 @@ const cursorMs = 1000;
 
 /**
  * How far a webhook has been told, on its way into the store: a second later, and with it all that was told until then, so
- * that an event costs no write. What is told but not written may be told again after a crash. Deliveries do not wait for it.
+ * that an event costs no write. What is delivered but not written may be delivered again after a crash. Deliveries do not wait for it.
  */
 export class LazyCursor {
   readonly #options: LazyCursorOptions;

@@ -2,7 +2,7 @@ import type { LogRecord } from "../core/ports.js";
 import type { StreamResponse, TaskArtifactUpdateEvent } from "../protocol/model.js";
 import { isStop } from "../protocol/states.js";
 
-// What a webhook is told, and when: decided record by record, by the positions of the log alone. So it can be worked out
+// What is delivered to a webhook, and when: decided record by record, by the positions of the log alone. So it can be worked out
 // again from the log at any time, and nothing of the task has to be kept.
 
 /** An artifact, or a run of it: the chunks of this id among the records `first` to `last`. */

@@ -114,7 +114,7 @@ function deliveryDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: N
   };
 }
 
-// A webhook is told what its version tells webhooks; when that version is served no more, the newest is spoken.
+// A webhook gets the payloads of its version; when that version is no longer served, those of the newest.
 function adapterOf(versions: readonly Version[], { version }: PushRegistration): PushAdapter {
   const spoken = versions.find(({ name }) => name === version) ?? versions[0];
   if (spoken === undefined) throw new TypeError("no version is served");

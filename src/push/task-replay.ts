@@ -12,7 +12,7 @@ export interface Replayed {
 }
 
 /**
- * A task as it was behind each record of its log, for webhooks that are told whole tasks: what a task was, however far it
+ * A task as it was behind each record of its log, for webhooks that get whole tasks: what a task was, however far it
  * has come since. Kept from one record to the next while there is something to tell.
  */
 export class TaskReplay {

@@ -30,7 +30,7 @@ export class WebhookDelivery {
   readonly #deps: DeliveryDeps;
   readonly #scope: PushRegistration["scope"];
   readonly #holder: string;
-  /** Up to here nothing is told. */
+  /** Nothing up to here is delivered. */
   readonly #from: number;
   #plan: Plan;
   readonly #replay: TaskReplay;

@@ -19,7 +19,7 @@ export interface DeliveryDeps {
   readonly limits: PushLimits;
   readonly semaphore: Semaphore;
   readonly call: CallWebhook;
-  /** What the version of a webhook tells it. */
+  /** What the version of a webhook delivers: events or tasks. */
   readonly adapterOf: (registration: PushRegistration) => PushAdapter;
   readonly everyEvent: boolean;
   /** Only what this instance holds is delivered. `undefined`: whatever is there. */
@@ -36,7 +36,7 @@ interface DeliveryWays {
   readonly onGone: () => void;
 }
 
-/** How one webhook is told an event: in the words of its version, with retries, by its configuration of that moment. */
+/** Delivers events to one webhook: as payloads of its version, with retries, by its current configuration. */
 export class WebhookSender {
   readonly #deps: DeliveryDeps;
   readonly #ways: DeliveryWays;

@@ -24,13 +24,13 @@ export interface HostOptions {
   readonly versions?: readonly VersionName[] | VersionSettings | undefined;
   /** Lets pages of other origins call the agent. Default: off. */
   readonly cors?: CorsOptions | undefined;
-  /** Where the agent's base lies from outside: `https://agents.example/port`. Default: what each request says. */
+  /** Base URL of the agent as callers see it: `https://agents.example/port`. Default: derived from each request. */
   readonly publicUrl?: string | undefined;
   /** `host:port` of gRPC from outside, or `https://host:port`; the card shows it as it is. Default: that of the public URL. */
   readonly publicGrpc?: string | undefined;
   /** Proxies whose forwarding headers are believed: all, or those in a list of CIDR blocks. Default: none. */
   readonly trustProxy?: TrustProxy | undefined;
-  /** Path below which everything lies: `/agent`. Default: none. */
+  /** Path prefix of all routes: `/agent`. Default: none. */
   readonly basePath?: string | undefined;
   /** Default: the machine's time. */
   readonly clock?: Clock | undefined;
@@ -49,7 +49,7 @@ export interface AgentOptions extends HostOptions {
    */
   readonly agentId?: string | undefined;
   /**
-   * The agent bears to be run again: a turn whose process has gone, or is shut down, is started anew by a process on the
+   * The agent is safe to re-run: a turn whose process has gone, or is shut down, is started anew by a process on the
    * same store, with `attempt` raised, at most three times. Default: false, its task fails.
    */
   readonly restartable?: boolean | undefined;

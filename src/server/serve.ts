@@ -15,7 +15,7 @@ import type { HostOptions, ListenOptions, ServeOptions } from "./options.js";
 
 /** A server that listens. */
 export interface Server extends InProcessAgent {
-  /** Where the agent's base lies: `http://127.0.0.1:41241`. */
+  /** Base URL of the agent: `http://127.0.0.1:41241`. */
   readonly url: string;
   readonly port: number;
   /** gRPC's port; the same one unless it has its own. */
@@ -46,7 +46,7 @@ export async function serve(options: ServeOptions): Promise<AgentServer> {
   return Object.assign(server, { tasks: hostTasks(agent) });
 }
 
-/** Gives a port to what `compose` makes; `listening` tells where, once it is known. */
+/** Gives a port to what `compose` makes; `listening` returns the address, once it is known. */
 export async function listenTo(
   options: HostOptions & ListenOptions,
   compose: (listening: () => Listening) => Promise<ComposedAgent>,

@@ -44,7 +44,7 @@ export interface EventHead {
 
 /** Client end of one stream: turns wire payloads into events. */
 export interface StreamReader<T> {
-  /** Throws the error that the payload tells of. */
+  /** Throws the error in the payload. */
   read(payload: T, head?: EventHead): readonly StreamItem[];
   /** True when nothing more is to come, though the peer may leave its end open. */
   readonly isOver?: boolean;
@@ -72,7 +72,7 @@ interface JsonAdapter extends Adapter {
   /** Payloads are the JSON text of one event, without the envelope of the binding. The text of an event is made once. */
   writeStream(operation: Operation, request: AnyMessage): StreamWriter<string>;
   readStream(operation: Operation, request?: AnyMessage): StreamReader<JsonValue>;
-  /** Name of the SSE event that tells of a failure in the middle of a stream. */
+  /** Name of the SSE event for a failure in the middle of a stream. */
   readonly failureName?: string | undefined;
 }
 

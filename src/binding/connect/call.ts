@@ -100,7 +100,7 @@ export class ConnectCall {
     this.#call?.end();
   }
 
-  /** The signal tells that the caller has gone, that its deadline has passed, or at last that the call is over. */
+  /** The signal aborts when the caller has gone, when its deadline has passed, and when the call is over. */
   #reach(signal: AbortSignal): ServerCall {
     this.#reached = true;
     const call = this.#call;

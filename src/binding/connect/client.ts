@@ -49,7 +49,7 @@ interface WebWire {
   /** Whether the message of a unary call is framed too. */
   readonly framesUnary: boolean;
   readonly headers: Readonly<Record<string, string>>;
-  /** How the agent is told how long the caller waits. */
+  /** How the caller's deadline is sent. */
   timeLimit(ms: number): Readonly<Record<string, string>>;
   /** Flags of the envelope that ends an answer. */
   readonly endFlags: number;

@@ -124,7 +124,7 @@ const vague: ReadonlySet<ErrorCode> = new Set(["internalError", "invalidRequest"
 /** Statuses that say more than a number does which stands for all that went wrong. */
 const telling: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 503]);
 
-/** The error as the status of its answer tells it, where its own code says no more than that something went wrong. */
+/** The error by the HTTP status, where its own code is not specific. */
 export function withStatus(error: A2AError, { response: { status } }: Incoming): A2AError {
   const code = vague.has(error.code) && telling.has(status) ? codesByHttpStatus.get(status) : undefined;
   if (code === undefined) return error;
@@ -132,7 +132,7 @@ export function withStatus(error: A2AError, { response: { status } }: Incoming):
   return new A2AError(code, error.message, { metadata, violations, retryAfterMs });
 }
 
-/** The error of an answer that says nothing but its status. `metadata.httpStatus` tells it from one that an agent gave. */
+/** The error of an answer with nothing but a status. `metadata.httpStatus` marks it, since no agent has said this. */
 export function errorFromHttpStatus({ response: { status } }: Incoming): A2AError {
   const code = codesByHttpStatus.get(status) ?? "invalidAgentResponse";
   return new A2AError(code, `the agent answered with HTTP status ${status}`, {

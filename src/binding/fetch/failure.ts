@@ -62,7 +62,7 @@ function isUnsent(error: Error): boolean {
   return "socket" in error && isUntouched(error.socket);
 }
 
-/** Whether what undici tells of a socket says that nothing went through it. */
+/** Whether undici's socket details prove that nothing was sent. */
 function isUntouched(socket: unknown): boolean {
   return typeof socket === "object" && socket !== null && "bytesWritten" in socket && socket.bytesWritten === 0;
 }

@@ -113,7 +113,7 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
     this.#finish();
   }
 
-  /** Nothing more is taken; who waits is told. */
+  /** Takes nothing more and wakes the waiting reader. */
   #finish(): void {
     if (this.#phase === "over") return;
     this.#phase = "over";

@@ -140,7 +140,7 @@ async function errorOf({ adapter, replyMaxBytes }: HttpClient, incoming: Incomin
   return withAnswerHeaders(isJsonObject(json) ? error : fromStatusAlone(error, status), incoming.response.headers);
 }
 
-/** What is no JSON was said by whatever stands at the address: `metadata.httpStatus` tells it from an agent's error. */
+/** A reply that is no JSON did not come from an agent: `metadata.httpStatus` marks such errors. */
 function fromStatusAlone({ code, message }: A2AError, status: number): A2AError {
   return new A2AError(code, message, { metadata: { httpStatus: String(status) } });
 }

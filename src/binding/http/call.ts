@@ -40,7 +40,7 @@ export function parseJson(text: string): JsonValue {
   }
 }
 
-/** Calls an operation that gives one reply; it is told when the peer leaves. */
+/** Calls an operation that gives one reply; its signal aborts when the peer leaves. */
 export function callUnary(
   call: ServerCall,
   target: CallTarget,

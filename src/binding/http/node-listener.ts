@@ -23,7 +23,7 @@ const broken: HttpReply = { status: 500, headers: { "Content-Type": "text/plain"
 export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOptions = {}): NodeListener {
   const { bodyTimeoutMs = bodyTimeoutDefaultMs, onError } = options;
   return (req, res, next) => {
-    // A socket that fails is told of by `close`; without a listener its error would end the process.
+    // A failed socket is reported by `close`; without a listener its error would end the process.
     res.on("error", noop);
     if (namesTwoHosts(req)) {
       writeReply(req, res, twoHosts);

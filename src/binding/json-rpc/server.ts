@@ -79,7 +79,7 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     errorContext.extensions = call.extensions;
     const read = await readCall(call, request, { errorContext, refusal });
     if (refusal !== undefined) {
-      // In a version that is not served the method alone tells who has to understand the refusal.
+      // For a version that is not served, the method alone shows which version must be able to read the refusal.
       errorContext.adapter = rpc.adapters.find(({ methods }) => methods.has(read.method)) ?? errorContext.adapter;
       throw refusal.error;
     }

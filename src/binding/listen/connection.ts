@@ -16,7 +16,7 @@ export interface ListenerLimits {
   readonly headerMaxBytes: number;
   /** How long an HTTP/1.1 connection may idle between two requests. */
   readonly keepAliveIdleMs: number;
-  /** How long an HTTP/2 connection may be silent before it is told to go. */
+  /** How long an HTTP/2 connection may be silent before it is closed gracefully. */
   readonly http2IdleMs: number;
   readonly streamsPerConnection: number;
 }

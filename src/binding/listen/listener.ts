@@ -24,7 +24,7 @@ export interface Listener {
   /** Tells every connection to go behind its last answer. New ones are accepted all the same: they hear why not. */
   retire(): void;
   /**
-   * Accepts nothing more, tells every connection to go, and waits up to `ms` until they have gone; what is left then is
+   * Accepts nothing more, closes every connection gracefully, and waits up to `ms` until they have gone; what is left then is
    * destroyed.
    */
   drain(ms: number): Promise<void>;

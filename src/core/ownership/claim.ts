@@ -113,7 +113,7 @@ async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Pr
 }
 
 // A claim is refused as well when it had arrived long ago, its answer was lost, and another process has ended the turn
-// since. Then its message stands in the log, or in the history of a task whose log has gone.
+// since. Then its message is in the log, or in the history of a task whose log was dropped.
 async function arrived(runtime: Runtime, start: TurnStart, before: StoredTask): Promise<Delivery | undefined> {
   const { key, seq } = before.head;
   const page = await runtime.store.recordsAfter(key, seq, 2);

@@ -78,7 +78,7 @@ export async function isPlaced(runtime: Runtime, placed: Placed): Promise<boolea
   return entries.some(({ id }) => id === placed.entry) || isTaken(runtime, placed);
 }
 
-/** Whether a message was taken, as far as the log tells. */
+/** Whether a message was taken, as far as the log shows. */
 export async function isTaken({ store }: Runtime, { key, after, entry }: Placed): Promise<boolean> {
   for (let position = after; ; ) {
     const page = await store.recordsAfter(key, position, pageRecords);

@@ -4,7 +4,7 @@ import { writeJson } from "../../protocol/codec/json/writer.js";
 import { type SendMessageRequest, SendMessageRequestSchema } from "../../protocol/model.js";
 
 /**
- * What tells whether two sends say the same: a SHA-256 over the JSON form of message, configuration and metadata, with
+ * Shows whether two sends have the same content: a SHA-256 over the JSON form of message, configuration and metadata, with
  * the keys of every object in order, so that it is the same by whichever binding and in whichever order they came. The
  * tenant is left out: it belongs to the scope.
  */

@@ -20,7 +20,7 @@ interface GateState {
   readonly entry: string;
   readonly mode: SendMode;
   taken: boolean;
-  /** Whether the turn that runs was started for, or has taken, the message of the send: its error is told to that alone. */
+  /** Whether the turn that runs was started for, or has taken, the message of the send: only that one gets its error. */
   isOwn: boolean;
 }
 

@@ -60,7 +60,7 @@ export class IdempotencyClaim {
     this.#leave();
   }
 
-  /** The opening of a turn that was begun for the send: what comes of it is kept before it is told. */
+  /** The opening of a turn that was begun for the send: its outcome is stored before it is answered. */
   keeping(opening: Opening): Opening {
     const { keptReplyMaxBytes } = this.#runtime.limits;
     return {

@@ -89,7 +89,7 @@ export async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, 
   };
 }
 
-// What stands behind the fence tells whether the write put it there. When the log of a new task is not what we wrote,
+// The records behind the fence show whether the write put them there. When the log of a new task is not what we wrote,
 // another process has taken it over, or has made it.
 function tookEffect({ store }: LiveTaskDeps, write: Write): Promise<Outcome | undefined> {
   const { key } = write.fence;

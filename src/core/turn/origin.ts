@@ -4,7 +4,7 @@ import type { LogRecord, QueuedSend, SendContext, StoredTask } from "../ports.js
 import type { Runtime } from "../runtime.js";
 import { foldStored } from "../task/fold.js";
 
-/** What the last turn of a task was started with, as far as its log tells. */
+/** What the last turn of a task was started with, as far as its log shows. */
 export interface TurnOrigin {
   readonly attempt: number;
   readonly wake: JsonValue | undefined;
@@ -48,7 +48,7 @@ async function recordsFrom(
   return typeof page === "object" ? page.records : [];
 }
 
-// A log that does not say it any more: what the caller said last stands in the history.
+// A log that does not say it any more: the history has the caller's last message.
 function lastSaid(stored: StoredTask): Message {
   return foldStored(stored).history.findLast(({ role }) => role === Role.USER) ?? silence;
 }

@@ -61,7 +61,7 @@ export class TurnRun {
     return this.#writer.live;
   }
 
-  /** Aborts when the turn is told to stop. Made when first asked for. */
+  /** Aborts when the turn has to stop. Made when first asked for. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -160,7 +160,7 @@ export class TurnRun {
     return this.state.refusal();
   }
 
-  /** Waits for something, unless the turn is told to stop first, or cut off. */
+  /** Waits for something, unless the turn has to stop first, or is cut off. */
   orAborted<T>(wait: Promise<T>): Promise<T> {
     const refusal = this.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);

@@ -1,4 +1,4 @@
-/** What a turn waits for, until it is told to stop. */
+/** Waits of a turn, which end when it has to stop. */
 export class TurnWaits {
   readonly #rejects = new Set<(reason: unknown) => void>();
 

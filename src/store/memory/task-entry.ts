@@ -11,7 +11,7 @@ export function bytesOf({ bytes, snapshot, name }: NewTask): number {
   return entryBytes + nameBytes(name) + bytes + (snapshot?.bytes ?? 0);
 }
 
-// A name stands in the entry and in the index of names.
+// A name is kept in the entry and in the index of names.
 function nameBytes(name: string | undefined): number {
   return name === undefined ? 0 : 4 * name.length;
 }
@@ -34,7 +34,7 @@ export class TaskEntry {
   readonly incarnation: string;
   readonly version: string;
   readonly name: string | undefined;
-  /** The lists that it stands in. */
+  /** The lists that hold it. */
   readonly lists: readonly [TaskList<TaskEntry>, TaskList<TaskEntry>];
   seq = 0;
   epoch = 1;

@@ -4,7 +4,7 @@ import type { LogRange, SqlDialect } from "../sql/dialect.js";
 import { type Given, Param, sentAs } from "../sql/param.js";
 import type { Database } from "../sql/schema.js";
 
-/** The machine of the database tells the time, so that all processes on it have the same. */
+/** The database's clock is used, so that all processes have the same time. */
 export const clockText = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
 
 /** How many shards the counters have: each is a row more to be added up for a count. */

@@ -81,7 +81,7 @@ const payload = (part: "log" | "snap", row: string): string =>
 
 // The statement sees the database as it was when it began, but for rows that it locks: those it sees as they are then.
 // So what was put into the inbox of a task while the statement waited for its row is not seen, and a write that ends
-// the task would leave it there. Such a write is told to come again.
+// the task would leave it there. Such a write is repeated.
 const appends = `
 w as materialized (select * from unnest(${arrays(appendColumns, 0)}) as w(${appendNames.join(", ")})),
 locked as materialized (

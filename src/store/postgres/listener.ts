@@ -5,7 +5,7 @@ import { within } from "../../protocol/async/pause.js";
 import { grownPause } from "../../protocol/async/retry.js";
 import { type ConnectOptions, clientConfig, loadPg } from "./pool.js";
 
-/** What is told there: hints, and who is there to hear them. */
+/** The channels: hints, and the presence of listeners. */
 const channels = { hints: "trivium", presence: "trivium_presence" } as const;
 type Channel = keyof typeof channels;
 
@@ -13,7 +13,7 @@ export interface ListenerOptions extends Omit<ConnectOptions, "max"> {
   readonly clock: Clock;
   /** A text that another process has told. */
   heard(text: string, channel: Channel): void;
-  /** What is told from now on is heard. */
+  /** Called when notifications are heard from now on. */
   connected(): void;
 }
 
@@ -23,7 +23,7 @@ export interface ListenerOptions extends Omit<ConnectOptions, "max"> {
  */
 export interface Listener {
   start(): void;
-  /** Resolves when the texts are told, or lost. Each has at most 7,999 bytes. */
+  /** Resolves when the texts are sent, or lost. Each has at most 7,999 bytes. */
   tell(channel: Channel, texts: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }

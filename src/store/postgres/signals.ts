@@ -21,7 +21,7 @@ type Listen = (hint: Hint) => void;
 const maxTextBytes = 7_900;
 /** Hints that wait to be told; more are lost, which costs those who wait for them a moment. */
 const maxWaiting = 10_000;
-/** Every process hears all that is told: under load it is told this often, with all that has come in between. */
+/** Every process hears every notification: under load they are sent this often, each with all hints in between. */
 const pauseMs = 10;
 
 /**

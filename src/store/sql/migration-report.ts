@@ -58,7 +58,7 @@ export function createMigrationReport({ clock, say }: MigrationReportOptions): M
 
   function moved(to: string): void {
     where = to;
-    // Once a second has passed each step is told as it begins: a thread that a statement holds up has no timers.
+    // After one second each step is reported as it begins: a thread that a statement blocks has no timers.
     if (begun !== undefined && clock.now() - begun.at >= firstMs) tellWhere();
   }
 

@@ -26,7 +26,7 @@ export interface Migration {
 
 /** All steps, the first first. The number of the last is the schema that this release knows. */
 export const migrations: readonly Migration[] = [
-  { version: 1, name: "tasks and what lies beside them", statements: (db, dialect) => firstTables(db, dialect) },
+  { version: 1, name: "tasks and their tables", statements: (db, dialect) => firstTables(db, dialect) },
   { version: 2, name: "counters by time", statements: (db, dialect) => countersByTime(db, dialect) },
   { version: 3, name: "agents in scopes", statements: (db, dialect) => agentsInScopes(db, dialect) },
 ];

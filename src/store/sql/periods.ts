@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { type DbContext, inTransaction, type SqlDialect } from "./dialect.js";
 import type { PeriodsTable } from "./schema.js";
 
-/** A task is counted in the period that the time of its status lies in. The length stands in databases: it stays. */
+/** A task is counted in the period of its status time. Databases depend on the length, so it must not change. */
 export const periodMs = 600_000;
 
 export function periodOf(statusTime: number): number {

@@ -146,7 +146,7 @@ function selectFolded({ db, dialect }: DbContext, keys: readonly number[], limit
     .limit(limit);
 }
 
-/** Tasks with all that lies beside them, and the little that is left of their logs. */
+/** Tasks with their rows in all tables. */
 async function deleteTasks(context: DbContext, keys: readonly number[]): Promise<void> {
   const { db, dialect } = context;
   for (const table of ["trivium_log", "trivium_snapshots", "trivium_inbox", "trivium_push_configs"] as const) {

@@ -3,7 +3,7 @@ import type { Generated } from "kysely";
 // The tables, as Kysely knows them. Numbers are 64-bit integers in the database and plain numbers here: keys and times
 // stay far below 2^53. Their names have a prefix, so that they can live in a database that has others.
 
-/** One row for each task: its head. What is big lies in other tables, so that a head is written at a small cost. */
+/** One row for each task: its head. Large values are in other tables, so that writing a head is cheap. */
 export interface TasksTable {
   /** The store's own number; ascends with creation. */
   key: Generated<number>;
@@ -119,7 +119,7 @@ interface CountsTable {
 }
 
 /**
- * The same by time: `period` is the one that the time of the task's status lies in. The sum over the shards is the
+ * The same by time: `period` is the one of the task's status time. The sum over the shards is the
  * number; those of a period that is long over have been folded into the shard with the empty name.
  */
 export interface PeriodsTable extends CountsTable {

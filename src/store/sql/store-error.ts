@@ -13,7 +13,7 @@ export type StoreFailure =
   | "other";
 
 /**
- * A database that did not do what it was asked. Its message is for the operator of the server; callers are told
+ * A database that did not do what it was asked. Its message is for the operator of the server; callers get
  * to try again. The driver's own error is the `cause`.
  */
 export class StoreError extends Error {

@@ -247,7 +247,7 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
   });
 }
 
-// What a store knows that lies beside its tasks.
+// A store that has its tasks beside it.
 function livenessTests({ describe, it }: Suite, make: MakePushStore): void {
   describe("push configurations beside their tasks", () => {
     it(

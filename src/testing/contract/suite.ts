@@ -8,7 +8,7 @@ export interface ContractTest {
   run(): Promise<void>;
 }
 
-/** What the tests of a contract are told to. */
+/** Collects the tests of a contract. */
 export interface Suite {
   describe(name: string, body: () => void): void;
   it(title: string, body: () => Promise<void>): void;
@@ -31,7 +31,7 @@ export type MakePushStore = () => Promise<PushSubject>;
 /** Two ends of one network of hints; the same object where there is but one. */
 export type MakeSignals = () => Promise<{ readonly here: Signals; readonly there: Signals }>;
 
-/** The tests that are told to a suite, each with the whole of its name. */
+/** The collected tests, each with its full name. */
 export function testsOf(tell: (suite: Suite) => void): readonly ContractTest[] {
   const tests: ContractTest[] = [];
   const path: string[] = [];

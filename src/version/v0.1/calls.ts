@@ -89,7 +89,7 @@ async function settled(sent: Task, asked: Asked): Promise<Task> {
 
 const notAsked: ReadonlySet<string> = new Set(["methodNotFound", "taskNotFound", "unsupportedOperation"]);
 
-// It tells of no task, or not of this one.
+// It names no task, or another one.
 function isSilent(error: unknown): boolean {
   return error instanceof A2AError && notAsked.has(error.code);
 }

@@ -13,8 +13,8 @@ export interface SubscriptionSource {
 }
 
 /**
- * A subscription at an agent of 0.1, which tells events alone: the task is asked for along with them, and comes first.
- * What is told before the task has come is in the task already. By hand, so that it can be left while it waits.
+ * A subscription at an agent of 0.1, which sends events alone: the task is requested along with them, and comes first.
+ * Events that come before the task are in the task already. By hand, so that it can be left while it waits.
  */
 export class V01Subscription implements AsyncIterableIterator<StreamItem, undefined> {
   readonly #left = new AbortController();
@@ -74,7 +74,7 @@ export class V01Subscription implements AsyncIterableIterator<StreamItem, undefi
     try {
       if (this.#source.refusal !== undefined) throw this.#source.refusal;
       const task = await this.#firstTask();
-      // Nothing more is told of a task that has ended, and not every agent says so.
+      // A task that has ended has no further events, and not every agent ends the stream.
       if (hasEnded(task)) await this.return();
       return {
         done: false,

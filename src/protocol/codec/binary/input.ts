@@ -50,7 +50,7 @@ export class Input {
     return this.bytes.readDoubleLE(this.at - 8);
   }
 
-  /** Where something that tells its length ends. */
+  /** The end of a length-delimited field. */
   end(): number {
     const end = this.varint() + this.at;
     if (end > this.bytes.length) throw unsupportedInput;

@@ -14,7 +14,7 @@ export interface FreeJsonCheck {
   readonly violations: Violations;
 }
 
-/** Checks free JSON that stays as it is. `depth` is how deep the value itself lies; 1 is the outermost object. */
+/** Checks free JSON without converting it. `depth` is the depth of the value itself; 1 is the outermost object. */
 export function checkJson(json: JsonValue, check: FreeJsonCheck, depth: number): void {
   switch (typeof json) {
     case "string":

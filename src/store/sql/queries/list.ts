@@ -32,7 +32,7 @@ interface PageArgs extends Scope {
   readonly contextId: string;
   readonly state: number;
   readonly since: number;
-  /** The period that `since` lies in, and when the next one begins. */
+  /** The period of `since`, and when the next one begins. */
   readonly period: number;
   readonly periodEnd: number;
   readonly afterTime: number;
@@ -123,7 +123,7 @@ function sumOfCounts(has: ReadonlySet<string>) {
   );
 }
 
-/** Of the period that the time lies in, the tasks behind the time are counted; of those after it the counters say it. */
+/** In the period of the time, the tasks behind it are counted; for later periods the counters have the sum. */
 function sumOfPeriods(has: ReadonlySet<string>) {
   return compiled((context, params: Params<PageArgs>) => {
     const { state, period, periodEnd } = params;

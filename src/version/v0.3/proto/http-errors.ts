@@ -69,7 +69,7 @@ const codesByStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>
   [504, "deadlineExceeded"],
 ]);
 
-/** The error that an event of a stream tells of, in either of the two forms that are met; `undefined` for what is none. */
+/** The error in an event of a stream, in either of two known forms; `undefined` for other events. */
 export function errorFromEvent(json: JsonValue): A2AError | undefined {
   if (!isJsonObject(json)) return undefined;
   const { error, code, message } = json;

@@ -1,7 +1,7 @@
 import type { FieldViolation } from "../../../protocol/errors.js";
 import type { OperationName } from "../../../protocol/operations.js";
 
-// Requests are judged as those of the model; callers of 0.3 are told in the names of their own schema.
+// Requests are checked as those of the model; violations name the fields of 0.3's own schema.
 
 type Rule = readonly [model: RegExp, own: string];
 
