@@ -11,6 +11,10 @@ interface Exception {
 /** Cases that make no sense with several servers behind one port, and why: they have one. Whole files are left out. */
 const exceptions: readonly Exception[] = [
   {
+    file: "agents-on-one-store.test.ts",
+    because: "each case starts two agents on stores of its own: memory, SQLite and PostgreSQL",
+  },
+  {
     file: "listing-times.test.ts",
     because: "each case brings a store of its own: memory, SQLite and PostgreSQL",
   },
