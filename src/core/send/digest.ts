@@ -13,15 +13,20 @@ export function digestOfSend(request: SendMessageRequest): string {
   const json = writeJson(SendMessageRequestSchema, content);
   // Older versions always send one, though it may say nothing.
   if (Object.keys(json["configuration"] ?? {}).length === 0) delete json["configuration"];
-  return createHash("sha256")
-    .update(JSON.stringify(inOrder(json)))
-    .digest("hex");
+  return createHash("sha256").update(textInOrder(json)).digest("hex");
 }
 
-// Objects become lists too: an object would put keys that look like numbers first, and lose `__proto__`.
-function inOrder(value: JsonValue): JsonValue {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return ["list", ...value.map(inOrder)];
-  const members = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
-  return ["object", ...members.flatMap(([key, each]) => [key, inOrder(each)])];
+/**
+ * The JSON text of a value in which objects are lists too: an object would put keys that look like numbers first, and lose
+ * `__proto__`.
+ */
+function textInOrder(value: JsonValue): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `["list"${value.map((each) => `,${textInOrder(each)}`).join("")}]`;
+  let text = '["object"';
+  for (const key of Object.keys(value).sort(byUnits))
+    text += `,${JSON.stringify(key)},${textInOrder(value[key] ?? null)}`;
+  return `${text}]`;
 }
+
+const byUnits = (left: string, right: string): number => (left < right ? -1 : 1);
