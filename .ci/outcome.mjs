@@ -4,6 +4,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const logLines = 100;
+/** How many characters of a failure are repeated at the end, where a log that was cut still has them. */
+const reasonLength = 1500;
 const folder = process.argv[2];
 const say = (line) => process.stdout.write(`${line}\n`);
 const total = { passed: 0, failed: 0, skipped: 0 };
@@ -19,7 +21,9 @@ for (const file of readdirSync(folder).filter((name) => name.endsWith(".status")
   const skipped = tests.filter((test) => !failed.includes(test) && !passed.includes(test));
   if (!succeeded && failed.length === 0) failed.push({ title: name, status: "failed" });
   if (failed.length > 0) say(`\n${endOf(name)}\n`);
-  for (const { title, status } of failed) say(`${status === "failed" ? "FAILED" : "DID NOT END"} ${title}`);
+  for (const { title, status, reason = "" } of failed) {
+    say(`${status === "failed" ? "FAILED" : "DID NOT END"} ${title}${reason && `\n${reason}`}`);
+  }
   for (const { title } of skipped) say(`SKIPPED ${title}`);
   total.passed += passed.length;
   total.failed += failed.length;
@@ -31,7 +35,10 @@ process.exitCode = total.failed === 0 ? 0 : 1;
 function testsOf(report) {
   const { testResults } = JSON.parse(readFileSync(report, "utf8"));
   return testResults.flatMap(({ name, assertionResults }) =>
-    assertionResults.map(({ fullName, status }) => ({ title: `${name} > ${fullName}`, status })),
+    assertionResults.map(({ fullName, status, failureMessages = [] }) => {
+      const reason = failureMessages.join("\n").slice(0, reasonLength);
+      return { title: `${name} > ${fullName}`, status, reason };
+    }),
   );
 }
 

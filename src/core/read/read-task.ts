@@ -2,6 +2,7 @@ import type { Scope } from "../../protocol/context.js";
 import { taskNotFound } from "../../protocol/errors.js";
 import { type CopyOptions, copyTask } from "../../protocol/fold.js";
 import type { Task, TaskState } from "../../protocol/model.js";
+import type { LogRecord } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { eventIdPrefix } from "../task/event-id.js";
 import { foldStored } from "../task/fold.js";
@@ -59,6 +60,14 @@ export async function readStoredTask(
   };
 }
 
+/** The message of a send in the log of its task: by the id of the send or, where that is not known, by its own. */
+export type SentKey = { readonly entry: string } | { readonly messageId: string };
+
+export function isSent(record: LogRecord, sent: SentKey): boolean {
+  if (record.kind !== "message") return false;
+  return "entry" in sent ? record.entry === sent.entry : record.message.messageId === sent.messageId;
+}
+
 /** A message that a send has brought to its task, by the id of that send, wherever behind `after` it may be. */
 export interface Placed {
   readonly key: number;
@@ -78,14 +87,17 @@ export async function isPlaced(runtime: Runtime, placed: Placed): Promise<boolea
   return entries.some(({ id }) => id === placed.entry) || isTaken(runtime, placed);
 }
 
-/** Whether a message was taken, as far as the log shows. */
-export async function isTaken({ store }: Runtime, { key, after, entry }: Placed): Promise<boolean> {
+/** Whether a message was taken behind a position, as far as the log shows. */
+export async function isTaken(
+  { store }: Runtime,
+  { key, after, ...sent }: SentKey & Pick<Placed, "key" | "after">,
+): Promise<boolean> {
   for (let position = after; ; ) {
     const page = await store.recordsAfter(key, position, pageRecords);
     if (page === "compacted") return true;
     const last = page?.records.at(-1);
     if (page === undefined || last === undefined) return false;
-    if (page.records.some((record) => record.kind === "message" && record.entry === entry)) return true;
+    if (page.records.some((record) => isSent(record, sent))) return true;
     position = last.seq;
   }
 }

@@ -51,18 +51,17 @@ export interface StreamFromOptions {
  * A stream from a position, or from a fresh snapshot when there is no such position: it is of another task or
  * incarnation, beyond the head, or compacted away. Never an error, never a wait.
  */
-export function streamFrom(
+function streamFrom(
   runtime: Runtime,
   scope: Scope,
   head: Head,
-  { after, ...options }: StreamFromOptions & { readonly after: EventPosition | undefined },
+  { after, ...options }: Pick<StreamFromOptions, "see"> & { readonly after: EventPosition | undefined },
 ): StreamStart | Promise<StreamStart> {
   if (after === undefined || !isPositionIn(after, head)) return streamFromNow(runtime, scope, head.id, options);
-  const { see, untilIdle } = options;
   const restart = (): Promise<StreamStart> => streamFromNow(runtime, scope, head.id, { ...options, compacted: true });
   const idPrefix = eventIdPrefix(head.id, head.incarnation);
   const reader = new RecordReader(runtime, head.id, head.key, after.seq);
-  return { items: [], reader, idPrefix, see, untilIdle, restart };
+  return { items: [], reader, idPrefix, see: options.see, restart };
 }
 
 /** A stream that begins with the task as it is now: also one whose log went before it was read. */
@@ -82,7 +81,8 @@ export async function streamFromNow(
   return { items, reader, idPrefix, see, untilIdle, restart };
 }
 
-function isPositionIn({ taskId, incarnation, seq }: EventPosition, head: Head): boolean {
+/** Whether a task has, or had, the event of an id. */
+export function isPositionIn({ taskId, incarnation, seq }: EventPosition, head: Head): boolean {
   return taskId === head.id && incarnation === head.incarnation && seq <= head.seq;
 }
 

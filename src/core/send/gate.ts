@@ -2,6 +2,7 @@ import { A2AError } from "../../protocol/errors.js";
 import { type StreamResponse, TaskState } from "../../protocol/model.js";
 import { isStop, isTerminal } from "../../protocol/states.js";
 import type { LogRecord } from "../ports.js";
+import { isSent, type SentKey } from "../read/read-task.js";
 import type { Verdict } from "../read/task-stream.js";
 import { stateOf } from "../task/record-state.js";
 
@@ -17,7 +18,7 @@ export interface SendGate {
 }
 
 interface GateState {
-  readonly entry: string;
+  readonly sent: SentKey;
   readonly mode: SendMode;
   taken: boolean;
   /** Whether the turn that runs was started for, or has taken, the message of the send: only that one gets its error. */
@@ -25,16 +26,16 @@ interface GateState {
 }
 
 /** `armed`: the message of the send was taken already. */
-export function createSendGate(entry: string, mode: SendMode, armed = false): SendGate {
-  const state: GateState = { entry, mode, taken: armed, isOwn: armed };
+export function createSendGate(sent: SentKey, mode: SendMode, armed = false): SendGate {
+  const state: GateState = { sent, mode, taken: armed, isOwn: armed };
   return { see: (record) => verdictOf(state, record) };
 }
 
 function verdictOf(state: GateState, record: LogRecord): Verdict {
-  const { entry, mode, taken, isOwn } = state;
+  const { sent, mode, taken, isOwn } = state;
   switch (record.kind) {
     case "message":
-      if (record.entry !== entry) return undefined;
+      if (!isSent(record, sent)) return undefined;
       state.taken = true;
       state.isOwn = true;
       return mode === "taken" ? "answer" : undefined;

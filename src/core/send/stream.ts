@@ -1,11 +1,13 @@
 import { copyTask, emptyTask, lastOf } from "../../protocol/fold.js";
 import type { Task } from "../../protocol/model.js";
+import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
 import type { Delivery } from "../ownership/claim.js";
+import type { Head } from "../ports.js";
 import { foldLog } from "../read/past-task.js";
-import { readStoredTask } from "../read/read-task.js";
+import { isTaken, readStoredTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
-import { streamFrom, streamFromNow } from "../read/subscribe.js";
+import { isPositionIn, type StreamFromOptions, streamFromNow } from "../read/subscribe.js";
 import { messageItem, type StreamStart, snapshotItem } from "../read/task-stream.js";
 import { publicFailure } from "../store-failure.js";
 import { eventIdPrefix, parseEventId } from "../task/event-id.js";
@@ -20,7 +22,7 @@ import {
   type SentMessage,
   startNew,
 } from "./call.js";
-import { createSendGate, type SendGate } from "./gate.js";
+import { createSendGate, endedFirst, type SendGate } from "./gate.js";
 
 /** Answers with a stream: a message, or the task and its events until it ends or wants input. */
 export const streamRenderer: SendRenderer<StreamStart> = {
@@ -52,7 +54,7 @@ interface AwaitedStart {
 
 // A new task's stream begins with the task up to its first event, whatever was written along with that.
 function firstSnapshot(call: SendCall, live: LiveTask, { entry, resolve, reject }: AwaitedStart): RecordObserver {
-  const { see } = createSendGate(entry, "stream", true);
+  const { see } = createSendGate({ entry }, "stream", true);
   const task = emptyTask(live.id, live.contextId);
   const observer: RecordObserver = {
     record(record) {
@@ -106,7 +108,7 @@ async function fromFirst(call: SendCall, id: string, see: SendGate["see"]): Prom
 }
 
 // The stream of a send from now on: the log has gone before it was read.
-async function again({ runtime, request, scope }: SendCall, id: string, see: SendGate["see"]): Promise<StreamStart> {
+async function again({ runtime, request, scope }: SendCall, id: string, see: StreamStart["see"]): Promise<StreamStart> {
   checkTaken((await readStoredTask(runtime, scope, id)).task, request);
   const historyLength = request.configuration?.historyLength;
   return streamFromNow(runtime, scope, id, { see, historyLength, compacted: true });
@@ -123,7 +125,7 @@ function streamClaimed(
   const historyLength = request.configuration?.historyLength;
   const held = snapshotItem(copyTask(live.task, { historyLength }), idPrefix, stored);
   const reader = new RecordReader(runtime, id, key, stored);
-  const { see } = createSendGate(start.entry, "stream", true);
+  const { see } = createSendGate(start, "stream", true);
   run();
   return { items: [], held, reader, idPrefix, see, restart: () => again(call, id, see) };
 }
@@ -137,26 +139,52 @@ function streamQueued(
   const { key, id, seq, incarnation } = before.head;
   register?.({ key, id, seq });
   const idPrefix = eventIdPrefix(id, incarnation);
-  const { see } = createSendGate(start.entry, "stream");
+  const { see } = createSendGate(start, "stream");
   const reader = new RecordReader(runtime, id, key, seq);
   const task = foldStored(before, { historyLength: request.configuration?.historyLength });
   return { items: [snapshotItem(task, idPrefix, seq)], reader, idPrefix, see, restart: () => again(call, id, see) };
 }
 
 /** The stream of a caller that comes back with the id of an event; `undefined` when it has none that leads anywhere. */
-export async function attach({ runtime, context, scope, request, name }: SendCall): Promise<StreamStart | undefined> {
+export async function attach(call: SendCall): Promise<StreamStart | undefined> {
+  const { runtime, context, scope, request, name } = call;
   const position = context.after === undefined ? undefined : parseEventId(context.after);
   if (position === undefined) return undefined;
   // Who names a task means that one.
-  if (name !== undefined && position.taskId !== request.message?.taskId) return undefined;
+  const { taskId = "" } = request.message ?? {};
+  if ((name !== undefined || taskId !== "") && position.taskId !== taskId) return undefined;
   const head = await runtime.store.head(scope, position.taskId);
   if (head === undefined) return undefined;
-  return streamFrom(runtime, scope, head, {
-    after: position,
-    see: createSendGate("", "stream", true).see,
-    untilIdle: true,
-    historyLength: request.configuration?.historyLength,
-  });
+  const isThere = isPositionIn(position, head);
+  const after = isThere ? position.seq : head.seq;
+  const end = await endBehind(call, head, after);
+  if (!isThere) {
+    return streamFromNow(runtime, scope, head.id, { ...end, historyLength: request.configuration?.historyLength });
+  }
+  const reader = new RecordReader(runtime, head.id, head.key, after);
+  const idPrefix = eventIdPrefix(head.id, head.incarnation);
+  return { ...end, items: [], reader, idPrefix, restart: () => again(call, head.id, end.see) };
+}
+
+// A further message may wait at the position behind which its stream goes on, and may never be taken.
+async function endBehind(
+  { runtime, scope, request: { message } }: SendCall,
+  { id, key }: Pick<Head, "id" | "key">,
+  after: number,
+): Promise<Pick<StreamFromOptions, "see" | "untilIdle">> {
+  const { taskId = "", messageId = "" } = message ?? {};
+  const taken = { see: createSendGate({ messageId }, "stream", true).see, untilIdle: true };
+  if (taskId === "" || messageId === "") return taken;
+  // The inbox first: what leaves it meanwhile is found in the history.
+  const { entries } = await runtime.store.inbox(key);
+  const { task, state, seq } = await readStoredTask(runtime, scope, id);
+  const waits = { see: createSendGate({ messageId }, "stream").see };
+  if (task.history.some((each) => each.messageId === messageId)) {
+    return (await isTaken(runtime, { key, after, messageId })) ? waits : taken;
+  }
+  if (!isTerminal(state)) return entries.some(({ send }) => send?.message.messageId === messageId) ? waits : taken;
+  if (after >= seq) throw endedFirst(id);
+  return { see: (record) => (record.seq < seq ? undefined : { error: endedFirst(id) }) };
 }
 
 /** The stream as the first send got it, from its beginning; from now on where the log has gone. */
@@ -164,7 +192,7 @@ async function streamAgain(call: SendCall, { sent, head }: ReachedTask): Promise
   const { runtime, request } = call;
   const { id, key, incarnation } = head;
   const historyLength = request.configuration?.historyLength;
-  const { see } = createSendGate(sent.entry, "stream", sent.seq === 0);
+  const { see } = createSendGate(sent, "stream", sent.seq === 0);
   const begun = await foldLog(runtime, head, sent.seq === 0 ? "first event" : sent.seq);
   const restart = (): Promise<StreamStart> => again(call, id, see);
   if (begun === undefined) return restart();

@@ -33,7 +33,7 @@ export const unaryRenderer: SendRenderer<SendMessageResponse> = {
 function sendNew(sent: SentMessage): Promise<SendMessageResponse> {
   const { call, start } = sent;
   const { historyLength, returnImmediately } = call.request.configuration ?? {};
-  const gate = createSendGate(start.entry, returnImmediately === true ? "created" : "stop");
+  const gate = createSendGate(start, returnImmediately === true ? "created" : "stop");
   const wait = new SendWait(gate, historyLength);
   startNew(sent, wait);
   return settled(call, wait, gate);
@@ -48,7 +48,7 @@ function sendDelivered({ call, start, register }: SentMessage, delivery: Deliver
     const { live } = delivery;
     registerLive(register, live);
     const task = immediately ? copyTask(live.task, { historyLength }) : undefined;
-    const gate = createSendGate(start.entry, "stop", true);
+    const gate = createSendGate(start, "stop", true);
     const wait = new SendWait(gate, historyLength);
     if (task === undefined) wait.live(live);
     delivery.start();
@@ -63,7 +63,7 @@ function sendDelivered({ call, start, register }: SentMessage, delivery: Deliver
 function followTaken(call: SendCall, taskId: string, placed: Placed): Promise<SendMessageResponse> {
   const immediately = call.request.configuration?.returnImmediately === true;
   const reader = new RecordReader(call.runtime, taskId, placed.key, placed.after);
-  const answered = follow(call, reader, createSendGate(placed.entry, immediately ? "taken" : "stop"));
+  const answered = follow(call, reader, createSendGate(placed, immediately ? "taken" : "stop"));
   if (!immediately) return answered;
   return withdrawLate(call, taskId, placed, answered).finally(() => reader.close());
 }

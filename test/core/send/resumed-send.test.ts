@@ -1,0 +1,93 @@
+import { once } from "node:events";
+import { afterEach, expect, it } from "vitest";
+import type { Agent } from "../../../src/core/agent.js";
+import { artifact, completed, inputRequired, working } from "../../../src/protocol/events.js";
+import type { StreamItem } from "../../../src/protocol/operations.js";
+import { startHandler, type TestHandler } from "../../support/handler.js";
+import { errorOf, lineOf, linesOf, opened, taskOf } from "../../support/say.js";
+import { settle } from "../../support/virtual-clock.js";
+
+// The stream of a further message broke, and its caller comes back with the id of an event.
+
+const handlers: TestHandler[] = [];
+afterEach(async () => {
+  for (const handler of handlers.splice(0)) await handler[Symbol.asyncDispose]();
+});
+
+/** A task at work, with a further message that waits, and the stream of that message as far as it has come. */
+async function waiting(agent: Agent) {
+  const served = startHandler({ agent });
+  handlers.push(served);
+  const started = await opened(served.stream("go"));
+  const taskId = taskOf(started.first.response).id;
+  const second = { taskId, messageId: "second" };
+  const broken = await opened(served.stream("more", second));
+  await settle();
+  return {
+    served,
+    taskId,
+    started,
+    broken,
+    resumed: (after: string | undefined) => served.stream("more", second, { after }),
+  };
+}
+
+it("is told that the task ended before it took the message, wherever it goes on", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { started, broken, resumed } = await waiting(async function* () {
+    yield working();
+    await gate.promise;
+    yield artifact("a", { artifactId: "x" });
+    yield completed();
+  });
+  const early = opened(resumed(broken.first.id));
+  gate.resolve();
+  const refused = { code: "unsupportedOperation", message: "the task ended before it took the message" };
+  const { rest } = await early;
+  expect(await errorOf(rest())).toMatchObject(refused);
+  const items: StreamItem[] = [];
+  for await (const item of { [Symbol.asyncIterator]: () => started.iterator }) items.push(item);
+  for (const { id } of [broken.first, ...items]) expect(await errorOf(linesOf(resumed(id)))).toMatchObject(refused);
+  const elsewhere = broken.first.id?.replace(/\.[^.]+(\.[^.]+)$/, ".other$1");
+  expect(await errorOf(linesOf(resumed(elsewhere)))).toMatchObject(refused);
+});
+
+it("follows the task over stops before the message was taken, and ends at the one behind it", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { broken, resumed } = await waiting(async function* ({ text }) {
+    if (text === "more") {
+      yield artifact("b", { artifactId: "y" });
+      yield inputRequired("and now?");
+      return;
+    }
+    yield working();
+    await gate.promise;
+    yield artifact("a", { artifactId: "x" });
+    yield inputRequired("what?");
+  });
+  const early = opened(resumed(broken.first.id));
+  gate.resolve();
+  const { first, rest } = await early;
+  const whole = [
+    'artifact x "a"',
+    "status INPUT_REQUIRED",
+    "status WORKING",
+    'artifact y "b"',
+    "status INPUT_REQUIRED",
+  ];
+  expect(lineOf(first)).toBe(whole[0]);
+  expect(await rest()).toEqual(whole.slice(1));
+  expect(await linesOf(resumed(broken.first.id))).toEqual(whole);
+});
+
+it("goes to the task that it names, whatever event its caller has seen", async () => {
+  const { served, broken } = await waiting(async function* ({ text, signal }) {
+    yield text === "other" ? inputRequired("what?") : working();
+    if (text === "go") await once(signal, "abort");
+  });
+  const other = await opened(served.stream("other"));
+  const { id } = taskOf(other.first.response);
+  await settle();
+  const said = { taskId: id, messageId: "third" };
+  expect((await linesOf(served.stream("answer", said, { after: broken.first.id }))).at(-1)).toBe("status COMPLETED");
+});
