@@ -193,7 +193,9 @@ function callerOf(parts: ClientParts): Caller {
       const { streamBreaksMax: maxBreaks, pollMs, snapshotTimeoutMs } = limits;
       const signal = options.signal === undefined ? closed : AbortSignal.any([options.signal, closed]);
       const call = prepare(operation, request, { ...options, signal });
-      return new LastingStream({ attempt, clock, streaming, numbers, maxBreaks, pollMs, snapshotTimeoutMs }, call);
+      const { isRepeatable } = access;
+      const ways = { attempt, clock, streaming, numbers, isRepeatable };
+      return new LastingStream({ ...ways, maxBreaks, pollMs, snapshotTimeoutMs }, call);
     },
   };
 }

@@ -9,7 +9,7 @@ import type { Operation, StreamItem } from "../../protocol/operations.js";
 import { isStop } from "../../protocol/states.js";
 import { isCut } from "../failures.js";
 import { allowanceOf } from "../timing.js";
-import { Resumption, type ResumptionOptions, type Source, subscribeToTask } from "./resumption.js";
+import { isOfKnownTask, Resumption, type ResumptionOptions, type Source, subscribeToTask } from "./resumption.js";
 import { SilenceWatch } from "./silence-watch.js";
 import { numbered, TaskView } from "./task-view.js";
 
@@ -49,8 +49,8 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   /** Events that came when the connection was made, and where more come from. */
   #ready: StreamItem[] = [];
   #rest: AsyncIterator<StreamItem, unknown> | undefined;
-  /** It is the first connection that is read. */
-  #isFirst = true;
+  /** The connection that is read was asked for what the caller has asked for. */
+  #isOriginal = true;
   readonly #watch: SilenceWatch | undefined;
   /** The connection was left, since the task has gone on without it. */
   #isStale = false;
@@ -154,7 +154,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   /** Goes over to another connection, unless nothing more is to come. Throws what it cannot go on behind. */
   async #change(error: unknown): Promise<void> {
     this.#leave();
-    this.#isFirst = false;
+    this.#isOriginal = this.#resumption.repeats;
     const failure = this.#breakOf(error);
     if (failure !== undefined) this.#enter(await this.#recover(failure).catch(this.#unlessLeft));
   }
@@ -216,9 +216,9 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     return over;
   }
 
-  // Where the first connection ends is up to the agent; the later ones are asked for something else than in the beginning.
+  // Where it ends is up to the agent, unless it was asked for something else than in the beginning.
   #isRead(): boolean {
-    return !this.#isFirst && this.#view.isDone;
+    return !this.#isOriginal && this.#view.isDone;
   }
 
   readonly #unlessLeft = (error: unknown): undefined => {
@@ -232,7 +232,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     if (this.#isStale) return error;
     // What the agent says is heard, also behind the end of the task: that it did not take a message before that.
     if (!isCut(error)) throw error;
-    return this.#view.isDone ? undefined : error;
+    return this.#view.isDone && !this.#resumption.repeats ? undefined : error;
   }
 
   #seen(item: StreamItem): StreamItem {
@@ -274,8 +274,4 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
       }
     }
   }
-}
-
-function isOfKnownTask({ message }: SendMessageRequest): boolean {
-  return message !== undefined && message.taskId !== "";
 }

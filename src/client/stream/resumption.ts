@@ -42,6 +42,8 @@ export interface ResumptionOptions {
   readonly streaming: boolean | undefined;
   /** The first pause between two questions for a task, in milliseconds; the later ones grow to ten times it. */
   readonly pollMs: number;
+  /** Whether the agent does nothing twice when it is asked again. Default: no message is sent again. */
+  readonly isRepeatable?: ((operation: Operation, options: CallOptions) => boolean) | undefined;
   /** How long the first event of a subscription may take. Default: without a limit. */
   readonly snapshotTimeoutMs?: number | undefined;
 }
@@ -88,8 +90,22 @@ export class Resumption {
     return { ready: [first], rest: this.#poll() };
   }
 
+  /**
+   * The stream goes on as the same send, and not as a subscription: to a task that was there before, since only the send is
+   * told that the task ended before it took the message.
+   */
+  get repeats(): boolean {
+    const { operation, request } = this.#call;
+    if (operation === subscribeToTask || this.#view.lastId === undefined) return false;
+    return (
+      isOfKnownTask(request as SendMessageRequest) && this.#options.isRepeatable?.(operation, this.#next()) === true
+    );
+  }
+
   /** What comes behind the last event: told by the agent, or found out by comparing. */
   async resume(): Promise<Source> {
+    const { operation, request } = this.#call;
+    if (this.repeats) return this.#joined(await this.#open(operation, request, this.#view.lastId));
     const source = this.#options.streaming === false ? undefined : await this.#subscribe();
     return source ?? { ready: await this.#view.missed(await this.#readTask(), undefined), rest: this.#poll() };
   }
@@ -135,17 +151,20 @@ export class Resumption {
     const request = this.#addressed(create(SubscribeToTaskRequestSchema, { id }));
     const source = await this.#open(subscribeToTask, request, lastId).catch(unlessRefused);
     if (source === undefined) return undefined;
-    const { ready, rest } = source;
-    const [first] = ready;
-    if (first?.response.payload.case === "task") {
-      return { ...source, ready: await this.#view.missed(first.response.payload.value, first.id) };
-    }
+    if (beginsWithTask(source)) return this.#joined(source);
     if (lastId !== undefined) {
-      if (first !== undefined) return source;
+      if (source.ready.length > 0) return source;
       throw new A2AError("unavailable", "the agent ended the stream before the task");
     }
-    rest.return?.().then(undefined, noop);
+    source.rest.return?.().then(undefined, noop);
     return undefined;
+  }
+
+  // In the place of a snapshot stands what the reader does not know of it.
+  async #joined(source: Source): Promise<Source> {
+    const [first] = source.ready;
+    if (first?.response.payload.case !== "task") return source;
+    return { ...source, ready: await this.#view.missed(first.response.payload.value, first.id) };
   }
 
   async #open(operation: Operation, request: AnyMessage, after: string | undefined): Promise<Source> {
@@ -230,6 +249,10 @@ function joinedTask(task: Task): Task {
 
 function beginsWithTask({ ready: [first] }: Source): boolean {
   return first?.response.payload.case === "task";
+}
+
+export function isOfKnownTask({ message }: SendMessageRequest): boolean {
+  return message !== undefined && message.taskId !== "";
 }
 
 /** An agent that is there and gives no subscription, whatever it calls that, may still tell of the task. */
