@@ -10,7 +10,7 @@ import type { CallHead, Service } from "./service.js";
 // mask. A binding brings the head, decodes and encodes; all the rest happens here.
 
 /** What a version adapter says of the calls that come through it. */
-export type CallAdapter = Pick<JsonRpcAdapter, "version" | "callersNameTasks" | "serve">;
+export type CallAdapter = Pick<JsonRpcAdapter, "version" | "serve">;
 
 /** What a call is brought to, once its method, route or path is known. */
 export interface CallTarget {
@@ -95,11 +95,11 @@ export class ServerCall<S extends CallGate = Service> {
     this.#leaveRequest = noop;
   }
 
-  #openContext({ version, callersNameTasks }: CallAdapter): OpenContext {
+  #openContext({ version }: CallAdapter): OpenContext {
     const { principal, extensions } = this;
     const { binding, header, address } = this.#head;
     const after = header("last-event-id");
-    const call = { principal, binding, version, extensions, callersNameTasks, after, caller: address };
+    const call = { principal, binding, version, extensions, after, caller: address };
     const context = createContext(call);
     if (this.#left !== undefined) context.leave(this.#left.reason);
     this.#context = context;
@@ -113,12 +113,12 @@ const served = new WeakMap<Operations<ServerContext>, WeakMap<object, Operations
 /** The handler as callers of a version expect it. */
 export function handlerFor(
   adapter: Pick<CallAdapter, "serve">,
-  service: Pick<Service, "handler">,
+  service: Pick<Service, "handler" | "taskNames">,
 ): Operations<ServerContext> {
   if (adapter.serve === undefined) return service.handler;
   const byAdapter = served.get(service.handler) ?? new WeakMap<object, Operations<ServerContext>>();
   served.set(service.handler, byAdapter);
-  const handler = byAdapter.get(adapter) ?? adapter.serve(service.handler);
+  const handler = byAdapter.get(adapter) ?? adapter.serve(service.handler, service.taskNames);
   byAdapter.set(adapter, handler);
   return handler;
 }

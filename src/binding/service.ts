@@ -1,6 +1,7 @@
 import type { CallAddress, CallOrigin, Principal, ServerContext } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Operations } from "../protocol/operations.js";
+import type { TaskNames } from "../protocol/task-names.js";
 
 /** What is known of a call before a byte of its body is read. */
 export interface CallHead {
@@ -30,8 +31,8 @@ export interface Service {
   readonly versions: readonly string[];
   /** Hold callers to the version that they declare, and refuse those that must declare one and do not. */
   readonly strictVersions: boolean;
-  /** Whether a caller has given one of its tasks this name, in a version whose callers name tasks. */
-  knowsTaskName(principal: Principal, name: string): Promise<boolean>;
+  /** What callers call their tasks, in versions where callers name them. */
+  readonly taskNames: TaskNames;
   /** Says who is asking, by headers alone. Throws `unauthenticated` or `permissionDenied`. */
   authenticate(head: CallHead): Principal | Promise<Principal>;
   /** The requested extensions that are active for a call; throws `extensionSupportRequired` (spec 3.3.4). */

@@ -6,7 +6,6 @@ import { checkIndexedScope } from "../protocol/indexed-text.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import { type Capability, type OperationName, type Operations, operationOf } from "../protocol/operations.js";
-import { type CalledOperations, withTaskNames } from "./named-tasks.js";
 import { cancelTask } from "./ownership/cancel.js";
 import type { PushService } from "./ports.js";
 import {
@@ -59,7 +58,7 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
     extendedAgentCard: extendedCard !== undefined,
   });
   const operationContext: OperationContext = { runtime, push, scopeOf, gate };
-  const operations: CalledOperations = {
+  return {
     ...sendOperations(operationContext, options.inputModes),
     getTask: async (request, context) => {
       const { historyLength } = request;
@@ -80,7 +79,6 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
       throw new A2AError("extendedAgentCardNotConfigured", "there is no extended card for this caller");
     },
   };
-  return withTaskNames(operations, { store: runtime.store, scopeOf });
 }
 
 /** What the operations are made of. */
@@ -94,7 +92,7 @@ interface OperationContext {
 function sendOperations(
   { runtime, push, scopeOf, gate }: OperationContext,
   inputModes: readonly string[] | undefined,
-): Pick<CalledOperations, "sendMessage" | "sendStreamingMessage"> {
+): Pick<Operations<ServerContext>, "sendMessage" | "sendStreamingMessage"> {
   const policy: SendPolicy = {
     checkParts: createPartCheck(inputModes),
     inlinePush: async (call, entry) => {
@@ -102,36 +100,38 @@ function sendOperations(
       return inlinePush(push, call, entry);
     },
   };
-  const sendCall = (request: SendCall["request"], context: ServerContext, name?: string): SendCall => ({
+  const sendCall = (request: SendCall["request"], context: ServerContext): SendCall => ({
     runtime,
     policy,
     request,
     context,
     scope: scopeOf(context, request),
-    name,
   });
   return {
-    sendMessage: async (request, context, name) => sendMessage(sendCall(request, context, name)),
-    sendStreamingMessage: (request, context, name) => {
+    sendMessage: async (request, context) => sendMessage(sendCall(request, context)),
+    sendStreamingMessage: (request, context) => {
       gate("sendStreamingMessage");
-      return sendStreamingMessage(sendCall(request, context, name));
+      return sendStreamingMessage(sendCall(request, context));
     },
   };
 }
 
 type PushOperation = Extract<OperationName, `${string}PushNotificationConfig${"" | "s"}`>;
 
-function pushOperations({ runtime, push, scopeOf, gate }: OperationContext): Pick<CalledOperations, PushOperation> {
+function pushOperations({
+  runtime,
+  push,
+  scopeOf,
+  gate,
+}: OperationContext): Pick<Operations<ServerContext>, PushOperation> {
   const callOf = (name: PushOperation, ...of: Parameters<ScopeOf>): PushCall => {
     gate(name);
     if (push === undefined) throw noPush();
     return { runtime, push, scope: scopeOf(...of) };
   };
   return {
-    createTaskPushNotificationConfig: async (request, context, taskName) => {
-      const call = callOf("createTaskPushNotificationConfig", context, request);
-      return createPushConfig(call, request, { version: context.version, taskName });
-    },
+    createTaskPushNotificationConfig: async (request, context) =>
+      createPushConfig(callOf("createTaskPushNotificationConfig", context, request), request, context),
     getTaskPushNotificationConfig: async (request, context) =>
       getPushConfig(callOf("getTaskPushNotificationConfig", context, request), request),
     listTaskPushNotificationConfigs: async (request, context) =>

@@ -93,8 +93,7 @@ export async function deletePushConfig(
 
 /** Checks the configuration that comes with a send, and says how it is registered once the task has a key. */
 export async function inlinePush(push: PushService, call: SendCall, entry: string): Promise<Register> {
-  const { runtime, request, context, scope, name: taskName } = call;
-  const { version } = context;
+  const { runtime, request, context, scope } = call;
   const given = request.configuration?.taskPushNotificationConfig;
   if (given === undefined) return Object.assign(() => {}, { kept: () => undefined });
   check(push, given, "configuration.taskPushNotificationConfig.");
@@ -103,7 +102,7 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
   if (taskId !== "") await checkRoom(runtime, push, await headOf({ runtime, scope }, taskId), config.id);
   let kept: Promise<void> | undefined;
   const store = async ({ key, id, seq, again }: Parameters<Register>[0]): Promise<void> => {
-    const registration = registrationOf(runtime, { key, id, scope, seq }, config, { version, taskName });
+    const registration = registrationOf(runtime, { key, id, scope, seq }, config, context);
     try {
       await retry(async () => {
         if (again === true && (await push.store.get(key, config.id)) !== undefined) return;

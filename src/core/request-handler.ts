@@ -1,8 +1,9 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { within } from "../protocol/async/pause.js";
-import type { Principal, Scope, ServerContext } from "../protocol/context.js";
+import type { Scope, ServerContext } from "../protocol/context.js";
 import type { Logger } from "../protocol/logger.js";
 import type { Operations } from "../protocol/operations.js";
+import type { TaskNames } from "../protocol/task-names.js";
 import type { Agent } from "./agent.js";
 import { createAlarm } from "./alarm.js";
 import { newId } from "./ids.js";
@@ -38,8 +39,8 @@ export interface RequestHandlerOptions extends OperationOptions {
 /** The request handler of one agent: its eleven operations, and its end. */
 export interface RequestHandler {
   readonly operations: Operations<ServerContext>;
-  /** Whether a caller has given one of its tasks this name. */
-  knowsTaskName(principal: Principal, name: string): Promise<boolean>;
+  /** What callers call their tasks, in versions where callers name them. */
+  readonly taskNames: TaskNames;
   /** Waits for turns that run, at most `ms`, then aborts them and waits for their grace. */
   drain(ms: number): Promise<void>;
   /** Ends everything at once: open streams too. */
@@ -59,8 +60,9 @@ export function createRequestHandler(options: RequestHandlerOptions): HostedHand
   return {
     operations: createOperations(runtime, options),
     wake: (of, taskId, data) => wakeTask(runtime, { agent: runtime.agentId, ...of }, taskId, data),
-    knowsTaskName: async ({ owner, tenant = "" }, name) =>
-      (await runtime.store.taskNamed({ agent: runtime.agentId, owner, tenant }, name)) !== undefined,
+    taskNames: {
+      find: ({ owner, tenant = "" }, name) => runtime.store.taskNamed({ agent: runtime.agentId, owner, tenant }, name),
+    },
     async drain(ms) {
       // Who follows a task goes on at another process that has it, and need not wait for the end of this one.
       if (options.store.shared === true) for (const stream of runtime.subscriptions) stream.dismiss(shuttingDown());

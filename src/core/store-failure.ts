@@ -12,16 +12,6 @@ export class StoreUnavailable extends A2AError {
   }
 }
 
-/**
- * A new task was refused because another one has its name by now. Nothing was written, and no agent has heard of the
- * message: it may be sent again, to that task.
- */
-export class NameTaken extends A2AError {
-  constructor(cause: unknown) {
-    super("unavailable", "another task is being made under this name, try again", { cause, retryAfterMs: 1000 });
-  }
-}
-
 /** True for an error with which a store has answered, such as that it is full; false when it could not be asked. */
 export function isAnswer(error: unknown): error is A2AError {
   return error instanceof A2AError && !(error instanceof StoreUnavailable);

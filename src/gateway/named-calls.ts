@@ -1,5 +1,4 @@
-import { type Message as AnyMessage, create } from "@bufbuild/protobuf";
-import { type CalledOperations, withTaskNames } from "../core/named-tasks.js";
+import { create } from "@bufbuild/protobuf";
 import { noop } from "../protocol/async/noop.js";
 import type { ServerContext } from "../protocol/context.js";
 import {
@@ -9,84 +8,101 @@ import {
   type SendMessageResponse,
   TaskState,
 } from "../protocol/model.js";
-import { invoke, type Operation, type OperationName, type Operations, operations } from "../protocol/operations.js";
+import type { Operations, StreamItem } from "../protocol/operations.js";
 import { isStop } from "../protocol/states.js";
+import { NameTaken } from "../protocol/task-names.js";
 import type { PassedOperations } from "./handler.js";
-import type { TaskNames } from "./task-names.js";
+import type { RememberedNames } from "./remembered-names.js";
 
-/** Callers who name their tasks, in front of an agent that does so itself, or does not. */
-export interface NamedCallsOptions {
+// A send whose caller has named its task, in front of an agent that lets its callers do so itself, or does not. The version of
+// the caller finds the task of a name; here a new task gets one.
+
+export interface NamedSendsOptions {
   readonly passed: PassedOperations;
-  readonly names: TaskNames;
+  readonly names: RememberedNames;
   /** Whether the agent behind lets its callers name tasks, so that names can stay what they are. */
   readonly takesNames: () => boolean;
 }
 
-/** The operations for callers of both kinds: those who name their tasks, and those who take ids as they are given. */
-export function withNames(options: NamedCallsOptions): Operations<ServerContext> {
-  const { passed } = options;
-  const calls = operations.map((operation) => {
-    const call = (request: AnyMessage, context: ServerContext) => {
-      if (!context.callersNameTasks) return invoke(passed.operations, operation, request, context);
-      return invoke(translated(options, operation, context), operation, request, context);
-    };
-    return [operation.name, call as AnyCall] as const;
-  });
-  return Object.fromEntries(calls) as Record<OperationName, AnyCall>;
-}
+type Sends = Pick<Operations<ServerContext>, "sendMessage" | "sendStreamingMessage">;
 
-// What every operation's type has room for: a row of the table is not typed by its operation.
-type AnyCall = (request: AnyMessage, context: ServerContext) => Promise<never> & AsyncIterable<never>;
-
-/** The operations for one call of a caller who names tasks. */
-function translated(
-  { passed, names, takesNames }: NamedCallsOptions,
-  { input }: Operation,
-  context: ServerContext,
-): Operations<ServerContext> {
-  const { principal } = context;
-  const sends = input.typeName === "lf.a2a.v1.SendMessageRequest";
-  let opened = noop;
-  // An unknown name may be the id of a task that was made by other callers.
-  const isTask = async (id: string): Promise<boolean> =>
-    passed.operations.getTask(create(GetTaskRequestSchema, { id, historyLength: 0 }), context).then(
-      () => true,
-      () => false,
-    );
-  const learn = (name: string, id: string | undefined): void => {
-    if (id !== undefined) names.give(principal, name, id);
-    opened();
-  };
-  const findOrOpen = async (name: string): Promise<string | undefined> => {
-    const known = names.find(principal, name);
-    if (known !== undefined) return known;
-    opened = await names.open(principal, name);
-    const id = names.find(principal, name) ?? (takesNames() || (await isTask(name)) ? name : undefined);
-    if (id !== undefined) learn(name, id);
-    return id;
-  };
-  const by: CalledOperations = {
-    ...passed.operations,
-    async sendMessage(request, _, name = "") {
+/** The sends of callers of both kinds: those who name their tasks, and those who take ids as they are given. */
+export function namedSends(options: NamedSendsOptions): Sends {
+  const { operations } = options.passed;
+  return {
+    async sendMessage(request, context) {
+      const { taskName } = context;
+      if (taskName === undefined) return operations.sendMessage(request, context);
+      const naming = await startNaming(options, request, { context, name: taskName });
       try {
-        if (request.message?.taskId === "") return await sendNew(passed, request, context, (id) => learn(name, id));
-        const response = await passed.operations.sendMessage(request, context);
-        // Some agents give the task another id than the requested one.
-        learn(name, taskIdOf(response));
-        return response;
+        return await sendNamed(options.passed, naming, context);
       } finally {
-        opened();
+        naming.end();
       }
     },
-    sendStreamingMessage: (request, _, name = "") =>
-      passed.stream(request, context, { seen: (id) => learn(name, id), over: () => opened() }),
+    sendStreamingMessage(request, context) {
+      const { taskName } = context;
+      if (taskName === undefined) return operations.sendStreamingMessage(request, context);
+      return streamNamed(options, request, { context, name: taskName });
+    },
   };
-  const store = {
-    taskNamed: async (_: unknown, name: string) => (sends ? findOrOpen(name) : names.find(principal, name)),
-    head: async () => undefined,
+}
+
+interface NamedCall {
+  readonly context: ServerContext;
+  readonly name: string;
+}
+
+/** A send to a task with a name, or to one that is to get it. */
+interface Naming {
+  readonly request: SendMessageRequest;
+  /** The agent has said which task it is. */
+  learn(id: string | undefined): void;
+  /** Nothing more will be learned. */
+  end(): void;
+}
+
+// While one send makes the task of a name, the others wait.
+async function startNaming(
+  { names, takesNames }: NamedSendsOptions,
+  request: SendMessageRequest,
+  { context: { principal }, name }: NamedCall,
+): Promise<Naming> {
+  const { message } = request;
+  const isNew = message?.taskId === "";
+  const end = isNew ? await names.open(principal, name) : noop;
+  if (isNew && names.find(principal, name) !== undefined) {
+    end();
+    throw new NameTaken();
+  }
+  const learn = (id: string | undefined): void => {
+    if (id !== undefined) names.give(principal, name, id);
+    end();
   };
-  const scopeOf = () => ({ agent: "", tenant: principal.tenant ?? "", owner: principal.owner });
-  return withTaskNames(by, { store, scopeOf });
+  if (!isNew || !takesNames()) return { request, learn, end };
+  learn(name);
+  return { request: { ...request, message: { ...message, taskId: name } }, learn, end };
+}
+
+async function sendNamed(
+  passed: PassedOperations,
+  { request, learn }: Naming,
+  context: ServerContext,
+): Promise<SendMessageResponse> {
+  if (request.message?.taskId === "") return sendNew(passed, request, context, learn);
+  const response = await passed.operations.sendMessage(request, context);
+  // Some agents give the task another id than the requested one.
+  learn(taskIdOf(response));
+  return response;
+}
+
+async function* streamNamed(
+  options: NamedSendsOptions,
+  request: SendMessageRequest,
+  call: NamedCall,
+): AsyncGenerator<StreamItem> {
+  const { request: named, learn, end } = await startNaming(options, request, call);
+  yield* options.passed.stream(named, call.context, { seen: learn, over: end });
 }
 
 // A blocking send returns the id of its task when the task stops. Meanwhile it could not be found by its name, so it is
@@ -95,7 +111,7 @@ async function sendNew(
   passed: PassedOperations,
   request: SendMessageRequest,
   context: ServerContext,
-  learn: (id: string | undefined) => void,
+  learn: Naming["learn"],
 ): Promise<SendMessageResponse> {
   const configuration = request.configuration ?? create(SendMessageConfigurationSchema);
   const atOnce = { ...request, configuration: { ...configuration, returnImmediately: true } };

@@ -14,10 +14,10 @@ import { gatewayCard } from "./card.js";
 import { createForwarding, forwardedNames } from "./forward.js";
 import type { Gateway } from "./gateway.js";
 import { type PassedOperations, passOperations } from "./handler.js";
-import { withNames } from "./named-calls.js";
+import { namedSends } from "./named-calls.js";
 import { defaultRefreshMs, type GatewayOptions } from "./options.js";
 import { type RepublishedCard, republishCard } from "./published-card.js";
-import { TaskNames } from "./task-names.js";
+import { RememberedNames } from "./remembered-names.js";
 import { connectUpstream, type Upstream } from "./upstream.js";
 
 /** Serves an agent that runs somewhere else. */
@@ -51,13 +51,16 @@ async function backendOf(parts: Parts): Promise<Backend> {
   upstream.onChange = card.renew;
   const { wrapAuthenticate, of: headersOf } = createForwarding(forward);
   const passed = passOperations({ upstream, headersOf, pushes: shown.pushes, clock: settings.clock });
-  const names = new TaskNames();
+  const names = new RememberedNames();
   const takesNames = (): boolean =>
-    settings.versions.some(({ name, jsonRpc }) => name === upstream.version && jsonRpc?.callersNameTasks === true);
-  const withCard = { ...passed, operations: { ...passed.operations, ...extendedCard(passed, shown, card) } };
+    settings.versions.some(({ name, jsonRpc }) => name === upstream.version && jsonRpc?.taskNamedBy !== undefined);
   const handler: RequestHandler = {
-    operations: withNames({ passed: withCard, names, takesNames }),
-    knowsTaskName: async (principal, name) => names.find(principal, name) !== undefined,
+    operations: {
+      ...passed.operations,
+      ...namedSends({ passed, names, takesNames }),
+      ...extendedCard(passed, shown, card),
+    },
+    taskNames: { find: async (principal, name) => names.find(principal, name) },
     drain: passed.drain,
     close: upstream.close,
   };

@@ -37,8 +37,8 @@ export interface ServerContext {
   readonly after: string | undefined;
   /** The address that the caller used, where the binding knows it. */
   readonly caller: CallAddress | undefined;
-  /** The ids of tasks in requests and replies are names that the caller has chosen, in a version where callers do. */
-  readonly callersNameTasks: boolean;
+  /** What the caller calls the task of the call, in versions where callers name their tasks. A new task gets this name. */
+  readonly taskName: string | undefined;
   /** Aborts when the caller has gone or its deadline has passed. Made when first asked for. */
   readonly signal: AbortSignal;
 }
@@ -57,14 +57,29 @@ export interface OpenContext extends ServerContext {
   leave(reason?: unknown): void;
 }
 
-type CallFacts = Omit<ServerContext, "signal" | "caller" | "callersNameTasks"> & {
+type CallFacts = Omit<ServerContext, "signal" | "caller" | "taskName"> & {
   readonly caller?: CallAddress | undefined;
-  readonly callersNameTasks?: boolean | undefined;
+  readonly taskName?: string | undefined;
 };
 
 /** Makes the context of one call. The abort signal costs nothing until an operation asks for it. */
 export function createContext(call: CallFacts): OpenContext {
   return new CallContext(call);
+}
+
+/** The context of a call with something said otherwise. */
+export function changedContext(
+  context: ServerContext,
+  changes: Partial<Pick<ServerContext, "after" | "taskName">>,
+): ServerContext {
+  const { principal, binding, version, extensions, after, caller, taskName } = context;
+  return {
+    ...{ principal, binding, version, extensions, after, caller, taskName, ...changes },
+    // Made only when it is asked for.
+    get signal() {
+      return context.signal;
+    },
+  };
 }
 
 class CallContext implements OpenContext {
@@ -74,7 +89,7 @@ class CallContext implements OpenContext {
   readonly extensions: readonly string[];
   readonly after: string | undefined;
   readonly caller: CallAddress | undefined;
-  readonly callersNameTasks: boolean;
+  readonly taskName: string | undefined;
   #controller: AbortController | undefined;
   #left = false;
   #reason: unknown;
@@ -86,7 +101,7 @@ class CallContext implements OpenContext {
     this.extensions = call.extensions;
     this.after = call.after;
     this.caller = call.caller;
-    this.callersNameTasks = call.callersNameTasks === true;
+    this.taskName = call.taskName;
   }
 
   get signal(): AbortSignal {

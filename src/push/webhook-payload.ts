@@ -1,6 +1,6 @@
 import type { PushRegistration } from "../core/ports.js";
 import type { StreamResponse } from "../protocol/model.js";
-import { responseUnderName } from "../protocol/under-name.js";
+import { responseUnderName } from "../protocol/task-names.js";
 import type { PushAdapter } from "../version/codec.js";
 
 /** What is brought to a webhook, as the version has it in which the webhook was registered. */

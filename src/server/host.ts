@@ -101,7 +101,7 @@ export async function composeAround<H extends RequestHandler>(
     limits,
     versions: versions.map(({ name }) => name),
     strictVersions: strict,
-    knowsTaskName: handler.knowsTaskName,
+    taskNames: handler.taskNames,
     authenticate: backend.wrapAuthenticate?.(admission.authenticate) ?? admission.authenticate,
     extensions: isChoice ? extensions : admission.extensions,
     enter: admission.enter,

@@ -4,6 +4,7 @@ import type { A2AError, ErrorCode } from "../protocol/errors.js";
 import type { HttpRoute } from "../protocol/http-rules.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operation, Operations, StreamItem } from "../protocol/operations.js";
+import type { TaskNames } from "../protocol/task-names.js";
 
 export type { HttpRoute } from "../protocol/http-rules.js";
 
@@ -59,10 +60,8 @@ interface Adapter {
   readonly declares: string | undefined;
   /** Name of the header, or metadata, that lists extensions, as it is sent both ways. Both known names are read. */
   readonly extensionsName: string;
-  /** Callers choose the ids of their tasks. The handler keeps ours, and knows theirs as names of them. */
-  readonly callersNameTasks?: boolean | undefined;
-  /** The handler as callers of this version expect it, where that is more than a form. */
-  serve?(handler: Operations<ServerContext>): Operations<ServerContext>;
+  /** The handler as callers of this version expect it, where that is more than a form. `names`: what callers call their tasks. */
+  serve?(handler: Operations<ServerContext>, names: TaskNames): Operations<ServerContext>;
   /** A transport of this version, with what the version lacks made up for. */
   call?(transport: Operations<CallOptions>): Operations<CallOptions>;
 }

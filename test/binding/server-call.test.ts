@@ -2,9 +2,11 @@ import { expect, it } from "vitest";
 import { handlerFor } from "../../src/binding/server-call.js";
 import { handlerOf } from "../support/echo-service.js";
 
+const agentOf = () => ({ handler: handlerOf({}), taskNames: { find: async () => undefined } });
+
 it("a face that two agents have in common serves each its own handler, made once", () => {
   const adapter = { serve: (handler: ReturnType<typeof handlerOf>) => ({ ...handler }) };
-  const [one, other] = [{ handler: handlerOf({}) }, { handler: handlerOf({}) }];
+  const [one, other] = [agentOf(), agentOf()];
   const made = handlerFor(adapter, one);
   expect(made.getTask).toBe(one.handler.getTask);
   expect(handlerFor(adapter, other).getTask).toBe(other.handler.getTask);

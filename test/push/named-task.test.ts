@@ -15,7 +15,7 @@ import { createVirtualClock } from "../support/virtual-clock.js";
 import { type Receiver, webhook } from "./receiver.js";
 
 const alice = { agent: "", tenant: "", owner: "alice" };
-const named = { callersNameTasks: true, version: "0.0" };
+const named = { named: true, version: "0.0" };
 const versions = [v1, { ...v1, name: "0.0" }];
 
 const clerk: Agent = async function* ({ text, task }) {
@@ -74,25 +74,25 @@ function idsTold(hook: Receiver): string[] {
 describe("a push configuration of a task that its caller has named", () => {
   it("is set, shown, listed and deleted under the name", async () => {
     await using on = await serveClerk();
-    const { operations, send } = on.served;
+    const { operations, named: calls, send } = on.served;
     await send("tea", { taskId: "order" }, named);
     const taskId = "order";
     const context = contextOf(named);
     const config = requestOf("createTaskPushNotificationConfig", { taskId, id: "p", url: on.hook.url });
-    expect((await operations.createTaskPushNotificationConfig(config, context)).taskId).toBe("order");
+    expect((await calls.createTaskPushNotificationConfig(config, context)).taskId).toBe("order");
     const one = requestOf("getTaskPushNotificationConfig", { taskId, id: "p" });
-    expect((await operations.getTaskPushNotificationConfig(one, context)).taskId).toBe("order");
+    expect((await calls.getTaskPushNotificationConfig(one, context)).taskId).toBe("order");
     const all = requestOf("listTaskPushNotificationConfigs", { taskId });
-    const listed = await operations.listTaskPushNotificationConfigs(all, context);
+    const listed = await calls.listTaskPushNotificationConfigs(all, context);
     expect(listed.configs.map((each) => each.taskId)).toEqual(["order"]);
     const id = await idOf(on, "order");
     const plain = await operations.listTaskPushNotificationConfigs({ ...all, taskId: id }, contextOf());
     expect(plain.configs.map((each) => each.taskId)).toEqual([id]);
-    await operations.deleteTaskPushNotificationConfig(
+    await calls.deleteTaskPushNotificationConfig(
       requestOf("deleteTaskPushNotificationConfig", { taskId, id: "p" }),
       context,
     );
-    expect(await errorOf(operations.getTaskPushNotificationConfig(one, context))).toMatchObject({
+    expect(await errorOf(calls.getTaskPushNotificationConfig(one, context))).toMatchObject({
       code: "taskNotFound",
       metadata: { taskId: "order", id: "p" },
     });
@@ -101,11 +101,11 @@ describe("a push configuration of a task that its caller has named", () => {
   it("is delivered under the name, though somebody else goes on with the task, and another one under our id", async () => {
     await using on = await serveClerk();
     await using other = await webhook();
-    const { operations, send } = on.served;
+    const { operations, named: calls, send } = on.served;
     await send("tea", { taskId: "order" }, named);
     const id = await idOf(on, "order");
     const config = requestOf("createTaskPushNotificationConfig", { taskId: "order", url: on.hook.url });
-    await operations.createTaskPushNotificationConfig(config, contextOf(named));
+    await calls.createTaskPushNotificationConfig(config, contextOf(named));
     const plain = { ...config, taskId: id, url: other.url };
     await operations.createTaskPushNotificationConfig(plain, contextOf());
     expect(await on.registered(id)).toEqual([
@@ -144,7 +144,7 @@ describe("a push configuration of a task that its caller has named", () => {
     await using on = await serveClerk();
     const { id } = taskOf(await on.served.send("tea"));
     const config = requestOf("createTaskPushNotificationConfig", { taskId: id, url: on.hook.url });
-    await on.served.operations.createTaskPushNotificationConfig(config, contextOf(named));
+    await on.served.named.createTaskPushNotificationConfig(config, contextOf(named));
     expect(await on.registered(id)).toEqual([["0.0", undefined]]);
   });
 });

@@ -53,7 +53,7 @@ export function serviceOf(handler: Partial<Handler>, changes: Partial<Service> =
     limits: { contentMaxBytes: 4 * 1024 * 1024, jsonBodyMaxBytes: 6 * 1024 * 1024, keepAliveMs: 15_000 },
     versions: ["1.0"],
     strictVersions: false,
-    knowsTaskName: async () => false,
+    taskNames: { find: async () => undefined },
     authenticate: () => ({ owner: "somebody" }),
     extensions: (requested) => requested.filter((uri) => uri.startsWith("urn:known")),
     enter: () => () => {},

@@ -9,17 +9,23 @@ import type { Part, SendMessageResponse, Task } from "../../src/protocol/model.j
 import type { Operations, StreamItem } from "../../src/protocol/operations.js";
 import { processSignals } from "../../src/signals/in-process.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
+import { withTaskNames } from "../../src/version/v0.1/named-tasks.js";
 import { type LogLine, recordingLogger } from "./recording-logger.js";
 import { type OpenStream, opened, requestOf, type SayOptions, say, taskOf } from "./say.js";
 import { createVirtualClock, settle, turnUntil, type VirtualClock } from "./virtual-clock.js";
 
 type Content = string | readonly Part[];
-type Caller = Partial<Omit<ServerContext, "signal" | "caller">>;
+type Caller = Partial<Omit<ServerContext, "signal" | "caller">> & {
+  /** The caller names its tasks. */
+  readonly named?: boolean;
+};
 
 /** The request handler of an agent without a binding, and what a caller does with it. */
 export interface TestHandler {
   readonly handler: HostedHandler;
   readonly operations: Operations<ServerContext>;
+  /** The operations for callers who name their tasks. */
+  readonly named: Operations<ServerContext>;
   readonly clock: VirtualClock;
   readonly store: TaskStore;
   readonly log: readonly LogLine[];
@@ -41,17 +47,20 @@ export function startHandler(options: TestHandlerOptions): TestHandler {
   const { log, logger } = recordingLogger();
   const handler = createRequestHandler({ signals: processSignals, logger, ...options, store, clock });
   const { operations } = handler;
+  const named = withTaskNames(operations, handler.taskNames);
+  const of = (caller?: Caller): Operations<ServerContext> => (caller?.named === true ? named : operations);
   return {
     handler,
     operations,
+    named,
     clock,
     store,
     log,
-    send: (content, said, caller) => operations.sendMessage(say(content, said), contextOf(caller)),
-    stream: (content, said, caller) => operations.sendStreamingMessage(say(content, said), contextOf(caller)),
-    get: (id, caller) => operations.getTask(requestOf("getTask", { id }), contextOf(caller)),
-    cancel: (id, caller) => operations.cancelTask(requestOf("cancelTask", { id }), contextOf(caller)),
-    subscribe: (id, caller) => operations.subscribeToTask(requestOf("subscribeToTask", { id }), contextOf(caller)),
+    send: (content, said, caller) => of(caller).sendMessage(say(content, said), contextOf(caller)),
+    stream: (content, said, caller) => of(caller).sendStreamingMessage(say(content, said), contextOf(caller)),
+    get: (id, caller) => of(caller).getTask(requestOf("getTask", { id }), contextOf(caller)),
+    cancel: (id, caller) => of(caller).cancelTask(requestOf("cancelTask", { id }), contextOf(caller)),
+    subscribe: (id, caller) => of(caller).subscribeToTask(requestOf("subscribeToTask", { id }), contextOf(caller)),
     [Symbol.asyncDispose]: () => turnUntil(clock, handler.close()),
   };
 }
@@ -73,6 +82,7 @@ export async function beginTask(options: TestHandlerOptions): Promise<BegunTask>
 
 /** The context of a call; the caller is Alice unless it says who it is. */
 export function contextOf(caller: Caller = {}): ServerContext {
+  const { named: _, ...said } = caller;
   const nobody = { principal: { owner: "alice" }, binding: "JSONRPC", version: "1.0", extensions: [] } as const;
-  return createContext({ ...nobody, after: undefined, ...caller });
+  return createContext({ ...nobody, after: undefined, ...said });
 }

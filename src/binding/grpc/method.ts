@@ -40,7 +40,7 @@ export function methodsOf(adapter: GrpcAdapter): readonly RpcMethod[] {
 /** What is served at each path by these adapters, the newest first. */
 export function servedPaths(
   adapters: readonly GrpcAdapter[],
-  service: Pick<Service, "handler">,
+  service: Pick<Service, "handler" | "taskNames">,
 ): ReadonlyMap<string, ServedPath> {
   const paths = new Map<string, ServedPath>();
   for (const method of adapters.flatMap(methodsOf)) {

@@ -166,7 +166,7 @@ async function spokenAdapter(
   if (able.length < 2) return able[0];
   for (const adapter of able) {
     const name = adapter.taskNamedBy?.(params);
-    if (name !== undefined && (await service.knowsTaskName(principal, name))) return adapter;
+    if (name !== undefined && (await service.taskNames.find(principal, name)) !== undefined) return adapter;
   }
   return able[0];
 }

@@ -41,8 +41,6 @@ export interface SendCall {
   readonly request: SendMessageRequest;
   readonly context: ServerContext;
   readonly scope: Scope;
-  /** What the caller calls the task. */
-  readonly name?: string | undefined;
   /** Set for a send that shall be done once and is in the hands of this process. */
   readonly idempotency?: IdempotencyClaim | undefined;
   /** Told when no turn of this process is to come of the send any more, as far as that is known. */
@@ -81,20 +79,20 @@ export async function registerOf(call: SendCall, entry: string): Promise<Registe
 }
 
 /** All checks that need no store, and what the turn is started with. */
-export function openSend({ runtime, policy, request, context, scope, name }: SendCall): TurnStart {
+export function openSend({ runtime, policy, request, context, scope }: SendCall): TurnStart {
   const { message, configuration, metadata } = request;
   if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
   checkIndexedId("message.contextId", message.contextId);
-  if (name !== undefined) checkIndexedId("message.taskId", name);
+  const { principal, extensions, taskName } = context;
+  if (taskName !== undefined) checkIndexedId("message.taskId", taskName);
   policy.checkParts(message);
-  const { principal, extensions } = context;
   const send = { message, configuration, metadata, extensions };
   return { cause: "message", attempt: 1, principal, scope, entry: runtime.newId(), send };
 }
 
 /** Starts the turn of a message that names no task. Throws `resourceExhausted` over the limits of turns. */
 export function startNew({ call, start, register }: SentMessage, opening: Opening): void {
-  const { runtime, context, idempotency, name } = call;
+  const { runtime, context, idempotency } = call;
   runtime.turns.check(start.scope);
   idempotency?.begun();
   const kept = idempotency === undefined ? opening : idempotency.keeping(opening);
@@ -102,7 +100,7 @@ export function startNew({ call, start, register }: SentMessage, opening: Openin
     taskId: idempotency?.record.taskId ?? runtime.newId(),
     contextId: start.send.message.contextId || runtime.newId(),
     version: context.version,
-    name,
+    name: context.taskName,
     opening: register === undefined ? kept : registering(kept, register),
   });
 }

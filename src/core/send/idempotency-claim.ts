@@ -1,10 +1,11 @@
 import { retry } from "../../protocol/async/retry.js";
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
 import type { Message } from "../../protocol/model.js";
+import { NameTaken } from "../../protocol/task-names.js";
 import { giveUpSend } from "../ownership/abandoned-sends.js";
 import type { LogRecord, SendClaim, SendRecord, SentOutcome } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { isAnswer, NameTaken, storeRetries } from "../store-failure.js";
+import { isAnswer, storeRetries } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
 import { recordedError } from "../task/recorded-error.js";
 import { sizeOfMessage } from "../task/size.js";

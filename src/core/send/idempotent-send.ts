@@ -85,9 +85,10 @@ async function find(call: SendCall): Promise<Found> {
 }
 
 // As the caller wrote it: a name, whether there is a task for it yet or not.
-function asSent({ request, name }: SendCall): SendMessageRequest {
+function asSent({ request, context: { taskName } }: SendCall): SendMessageRequest {
   const { message } = request;
-  return name === undefined || message === undefined ? request : { ...request, message: { ...message, taskId: name } };
+  if (taskName === undefined || message === undefined) return request;
+  return { ...request, message: { ...message, taskId: taskName } };
 }
 
 async function begin(runtime: Runtime, send: NewSend): Promise<SendRecord> {

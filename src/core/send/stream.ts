@@ -147,12 +147,12 @@ function streamQueued(
 
 /** The stream of a caller that comes back with the id of an event; `undefined` when it has none that leads anywhere. */
 export async function attach(call: SendCall): Promise<StreamStart | undefined> {
-  const { runtime, context, scope, request, name } = call;
+  const { runtime, context, scope, request } = call;
   const position = context.after === undefined ? undefined : parseEventId(context.after);
   if (position === undefined) return undefined;
   // Who names a task means that one.
   const { taskId = "" } = request.message ?? {};
-  if ((name !== undefined || taskId !== "") && position.taskId !== taskId) return undefined;
+  if ((context.taskName !== undefined || taskId !== "") && position.taskId !== taskId) return undefined;
   const head = await runtime.store.head(scope, position.taskId);
   if (head === undefined) return undefined;
   const isThere = isPositionIn(position, head);

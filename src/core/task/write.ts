@@ -1,8 +1,9 @@
 import { retryAfter } from "../../protocol/async/retry.js";
 import type { Scope } from "../../protocol/context.js";
 import { TaskState } from "../../protocol/model.js";
+import { NameTaken } from "../../protocol/task-names.js";
 import type { Append, AppendResult, Head, LogRecord, TaskStore } from "../ports.js";
-import { isAnswer, NameTaken, storeRetries } from "../store-failure.js";
+import { isAnswer, storeRetries } from "../store-failure.js";
 import type { LiveTaskDeps } from "./live-task-deps.js";
 
 /** One write of a live task: its first, which creates it, or an append under the fence. */

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Step, streamOfSteps } from "../../protocol/async/steps.js";
-import type { ServerContext } from "../../protocol/context.js";
+import { changedContext, type ServerContext } from "../../protocol/context.js";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "../../protocol/model.js";
 import {
   type Operation,
@@ -10,17 +10,19 @@ import {
   type RequestOf,
   type StreamItem,
 } from "../../protocol/operations.js";
+import type { TaskNames } from "../../protocol/task-names.js";
 import { serveV03 } from "../v0.3/serve.js";
+import { withTaskNames } from "./named-tasks.js";
 import { endsStream } from "./stream-writer.js";
 
 type Handler = Operations<ServerContext>;
 
 /**
- * The handler as callers of 0.1 expect it: streams begin anew whatever id a caller names, and end where the task waits for
+ * The handler as callers of 0.1 expect it: they name their tasks; streams begin anew whatever id a caller names, and end where the task waits for
  * its caller; a task has one push configuration, and setting none deletes it.
  */
-export function serveV01(handler: Handler): Handler {
-  const old = serveV03(handler);
+export function serveV01(handler: Handler, names: TaskNames): Handler {
+  const old = serveV03(withTaskNames(handler, names));
   return {
     ...old,
     sendStreamingMessage: (request, context) =>
@@ -63,15 +65,7 @@ function blank<K extends OperationName>({ input }: Operation): RequestOf<K> {
 
 /** The context of a call that goes on behind no event. */
 function withoutPosition(context: ServerContext): ServerContext {
-  if (context.after === undefined) return context;
-  const { principal, binding, version, extensions, caller, callersNameTasks } = context;
-  return {
-    ...{ principal, binding, version, extensions, caller, callersNameTasks, after: undefined },
-    // Made only when it is asked for.
-    get signal() {
-      return context.signal;
-    },
-  };
+  return context.after === undefined ? context : changedContext(context, { after: undefined });
 }
 
 /** A stream that ends behind the event with which a stream of 0.1 ends. */

@@ -46,7 +46,6 @@ export function createV01({ limits = defaultValidationLimits }: VersionOptions =
     isImplied: true,
     declares: undefined,
     extensionsName: "X-A2A-Extensions",
-    callersNameTasks: true,
     takesNotifications: true,
     taskNamedBy,
     methods,

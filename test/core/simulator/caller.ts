@@ -55,11 +55,11 @@ export class Caller {
   async follow(
     follower: Follower,
     process: Process,
-    open: (operations: Operations) => AsyncIterable<StreamItem>,
+    open: (handler: RequestHandler) => AsyncIterable<StreamItem>,
   ): Promise<void> {
     const random = this.#random;
     await Promise.race([process.whenUp(), process.died]);
-    const iterator = open(handlerOf(process).operations)[Symbol.asyncIterator]();
+    const iterator = open(handlerOf(process))[Symbol.asyncIterator]();
     const patience = random.chance(0.4) ? random.int(0, 8) : Number.POSITIVE_INFINITY;
     const slowness = random.pick([0, 0, 0.1, 0.8]);
     for (let items = 0; items < patience; items++) {

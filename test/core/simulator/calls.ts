@@ -1,3 +1,4 @@
+import type { RequestHandler } from "../../../src/core/request-handler.js";
 import { createContext, type OpenContext } from "../../../src/protocol/context.js";
 import { idempotentSendExtension } from "../../../src/protocol/extensions.js";
 import {
@@ -9,23 +10,22 @@ import {
   type SubscribeToTaskRequest,
 } from "../../../src/protocol/model.js";
 import { text } from "../../../src/protocol/parts.js";
+import { withTaskNames } from "../../../src/version/v0.1/named-tasks.js";
 
 export function callContext(after?: string): OpenContext {
   const principal = { owner: "alice" };
   return createContext({ principal, binding: "JSONRPC", version: "1.0", extensions: [], after });
 }
 
-/** How a send is meant beside what it says. */
-export interface SendManner {
-  /** It shall be done once. */
-  readonly once?: boolean | undefined;
-  /** Its task is known to the caller by a name. */
-  readonly named?: boolean | undefined;
+/** The context of a send. `once`: it shall be done once. */
+export function sendContext({ once = false }: { readonly once?: boolean }): OpenContext {
+  const extensions = once ? [idempotentSendExtension] : [];
+  return createContext({ ...callContext(), extensions, after: undefined });
 }
 
-export function sendContext({ once = false, named = false }: SendManner): OpenContext {
-  const extensions = once ? [idempotentSendExtension] : [];
-  return createContext({ ...callContext(), extensions, after: undefined, callersNameTasks: named });
+/** The operations for callers who name their tasks. */
+export function operationsOfNames({ operations, taskNames }: RequestHandler): RequestHandler["operations"] {
+  return withTaskNames(operations, taskNames);
 }
 
 export interface SendOptions {

@@ -6,6 +6,7 @@ import {
   cancelRequest,
   getRequest,
   listRequest,
+  operationsOfNames,
   sendContext,
   sendRequest,
   subscribeRequest,
@@ -68,8 +69,8 @@ export class Client {
     const request = sendRequest({ messageId, script: this.#script(), taskId, historyLength });
     const follower = new Follower(journal, { messageId, withoutHistory, snapshotsAgain: weather.shortLogs });
     await this.#caller.call(`stream ${messageId} to ${taskId ?? "a new task"}`, messageId, (process) =>
-      this.#caller.follow(follower, process, ({ sendStreamingMessage }) =>
-        sendStreamingMessage(request, callContext()),
+      this.#caller.follow(follower, process, ({ operations }) =>
+        operations.sendStreamingMessage(request, callContext()),
       ),
     );
     if (sends.get(messageId) === "open") {
@@ -105,9 +106,11 @@ export class Client {
     const { journal, sends } = this.#world;
     const messageId = this.#world.newId("m");
     const request = sendRequest({ messageId, script: this.#script(), taskId: name });
-    const context = sendContext({ named: true });
+    const context = sendContext({});
     await this.#caller.call(`send ${messageId} to ${name}`, messageId, async (process) => {
-      const answer = await this.#caller.answer(process, ({ sendMessage }) => sendMessage(request, context));
+      const answer = await this.#caller.host(process, (handler) =>
+        operationsOfNames(handler).sendMessage(request, context),
+      );
       sends.set(messageId, "answered");
       const payload = underId(journal, request, answer);
       if (payload.case !== "task") return;
@@ -132,8 +135,8 @@ export class Client {
   async subscribe(taskId: string): Promise<void> {
     const follower = new Follower(this.#world.journal, { snapshotsAgain: this.#world.weather.shortLogs });
     await this.#caller.call(`subscribe to ${taskId}`, undefined, (process) =>
-      this.#caller.follow(follower, process, ({ subscribeToTask }) =>
-        subscribeToTask(subscribeRequest(taskId), callContext()),
+      this.#caller.follow(follower, process, ({ operations }) =>
+        operations.subscribeToTask(subscribeRequest(taskId), callContext()),
       ),
     );
     await this.#comeBack(follower);
@@ -193,7 +196,7 @@ export class Client {
       follower.again(attaches ? "attached" : "subscription");
       const request = sendRequest({ messageId: `again-${this.#world.newId("m")}`, script: 0 });
       await this.#caller.call(`${attaches ? "attach" : "resume"} after ${after}`, undefined, (process) =>
-        this.#caller.follow(follower, process, ({ sendStreamingMessage, subscribeToTask }) =>
+        this.#caller.follow(follower, process, ({ operations: { sendStreamingMessage, subscribeToTask } }) =>
           attaches
             ? sendStreamingMessage(request, callContext(after))
             : subscribeToTask(subscribeRequest(follower.taskId), callContext(after)),

@@ -4,7 +4,7 @@ import { parseEventId } from "../../../src/core/task/event-id.js";
 import { StreamResponseSchema, TaskState } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { isInterrupted, isStop, isTerminal } from "../../../src/protocol/states.js";
-import { responseUnderName } from "../../../src/protocol/under-name.js";
+import { responseUnderName } from "../../../src/protocol/task-names.js";
 import { digestOf, shortDigestOf } from "./digest.js";
 import type { Journal, TaskHistory } from "./journal.js";
 

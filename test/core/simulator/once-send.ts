@@ -1,7 +1,8 @@
+import type { RequestHandler } from "../../../src/core/request-handler.js";
 import type { SendMessageRequest } from "../../../src/protocol/model.js";
 import { checkAnswer, meaningOf, positionOf, underId } from "./answers.js";
 import type { Caller } from "./caller.js";
-import { type SendOptions, sendContext, sendRequest } from "./calls.js";
+import { operationsOfNames, type SendOptions, sendContext, sendRequest } from "./calls.js";
 import { Follower } from "./follower.js";
 import type { Process } from "./process.js";
 import type { World } from "./world.js";
@@ -34,8 +35,8 @@ export class OnceSend {
     const { messageId, immediately, named } = this.#options;
     const { journal } = this.#world;
     return this.#try("send", async (process) => {
-      const answer = await this.#caller.answer(process, ({ sendMessage }) =>
-        sendMessage(this.#request, sendContext({ once: true, named })),
+      const answer = await this.#caller.host(process, (handler) =>
+        operationsFor(handler, named).sendMessage(this.#request, sendContext({ once: true })),
       );
       const payload = named === true ? underId(journal, this.#request, answer) : answer.payload;
       if (payload.case === "message") return this.#answered(payload.value.messageId, true);
@@ -52,8 +53,8 @@ export class OnceSend {
     const name = named === true ? taskId : undefined;
     const follower = new Follower(journal, { messageId, name, snapshotsAgain: weather.shortLogs });
     return this.#try("stream", async (process) => {
-      await this.#caller.follow(follower, process, ({ sendStreamingMessage }) =>
-        sendStreamingMessage(this.#request, sendContext({ once: true, named })),
+      await this.#caller.follow(follower, process, (handler) =>
+        operationsFor(handler, named).sendStreamingMessage(this.#request, sendContext({ once: true })),
       );
       // Who was shown a task that the message did not start may have left before its turn came.
       if (follower.lastId !== undefined && this.#options.taskId === undefined) this.#answered(follower.taskId, false);
@@ -98,4 +99,8 @@ export class OnceSend {
   #fail(what: string): void {
     this.#world.journal.fail(`${this.#options.messageId} ${what}`);
   }
+}
+
+function operationsFor(handler: RequestHandler, named = false): RequestHandler["operations"] {
+  return named ? operationsOfNames(handler) : handler.operations;
 }

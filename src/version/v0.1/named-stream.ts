@@ -1,8 +1,7 @@
-import { over, type Step, type StepStream, streamOfSteps } from "../protocol/async/steps.js";
-import { A2AError } from "../protocol/errors.js";
-import type { StreamItem } from "../protocol/operations.js";
-import { responseUnderName } from "../protocol/under-name.js";
-import { NameTaken } from "./store-failure.js";
+import { over, type Step, type StepStream, streamOfSteps } from "../../protocol/async/steps.js";
+import { A2AError } from "../../protocol/errors.js";
+import type { StreamItem } from "../../protocol/operations.js";
+import { NameTaken, responseUnderName } from "../../protocol/task-names.js";
 
 /**
  * The stream of a task whose caller knows it by a name. It is opened when it is first read, and again, before its first

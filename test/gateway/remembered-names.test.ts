@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { TaskNames } from "../../src/gateway/task-names.js";
+import { RememberedNames } from "../../src/gateway/remembered-names.js";
 
 const ada = { owner: "ada" };
 const bob = { owner: "bob" };
 
 describe("the names of tasks", () => {
   it("belong to one caller of one tenant", () => {
-    const names = new TaskNames();
+    const names = new RememberedNames();
     names.give(ada, "a", "1");
     expect([names.find(ada, "a"), names.find(bob, "a"), names.find({ owner: "ada", tenant: "t" }, "a")]).toEqual([
       "1",
@@ -16,7 +16,7 @@ describe("the names of tasks", () => {
   });
 
   it("are kept in a number, those used last", () => {
-    const names = new TaskNames({ namesPerPrincipal: 2, principals: 2 });
+    const names = new RememberedNames({ namesPerPrincipal: 2, principals: 2 });
     names.give(ada, "a", "1");
     names.give(ada, "b", "2");
     expect(names.find(ada, "a")).toBe("1");
@@ -29,7 +29,7 @@ describe("the names of tasks", () => {
   });
 
   it("are given to one task when two callers want the same at once", async () => {
-    const names = new TaskNames();
+    const names = new RememberedNames();
     const close = await names.open(ada, "a");
     const order: string[] = [];
     const second = names.open(ada, "a").then((end) => {

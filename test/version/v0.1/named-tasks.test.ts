@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import type { Agent, Turn } from "../../src/core/agent.js";
-import type { TaskStore } from "../../src/core/ports.js";
-import { A2AError } from "../../src/protocol/errors.js";
-import { artifact, completed, inputRequired, reply, working } from "../../src/protocol/events.js";
-import type { StreamResponse, Task } from "../../src/protocol/model.js";
-import { encodeOnce } from "../../src/version/encode-once.js";
-import { contextOf, startHandler, type TestHandler } from "../support/handler.js";
-import { itemsOf } from "../support/items.js";
-import { errorOf, historyOf, linesOf, opened, requestOf, say, stateOf, taskOf } from "../support/say.js";
-import { createVirtualClock, settle } from "../support/virtual-clock.js";
+import type { Agent, Turn } from "../../../src/core/agent.js";
+import type { TaskStore } from "../../../src/core/ports.js";
+import { A2AError } from "../../../src/protocol/errors.js";
+import { artifact, completed, inputRequired, reply, working } from "../../../src/protocol/events.js";
+import type { StreamResponse, Task } from "../../../src/protocol/model.js";
+import { encodeOnce } from "../../../src/version/encode-once.js";
+import { contextOf, startHandler, type TestHandler } from "../../support/handler.js";
+import { itemsOf } from "../../support/items.js";
+import { errorOf, historyOf, linesOf, opened, requestOf, say, stateOf, taskOf } from "../../support/say.js";
+import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 const alice = { agent: "", tenant: "", owner: "alice" };
-const named = { callersNameTasks: true, version: "an old one" };
+const named = { named: true, version: "an old one" };
 const bob = { ...named, principal: { owner: "bob" } };
 
 /** Asks once, and is done with the answer. */
@@ -347,10 +347,10 @@ describe("the name of a task that cannot be made", () => {
     await using full = startHandler({ agent, store: withCreate(store, refuse) });
     expect(await errorOf(full.send("tea", { taskId: "order" }, named))).toMatchObject({ code: "resourceExhausted" });
     expect(started).toEqual([]);
-    expect(await served.handler.knowsTaskName({ owner: "alice" }, "order")).toBe(false);
+    expect(await served.handler.taskNames.find({ owner: "alice" }, "order")).toBeUndefined();
     await served.send("tea", { taskId: "order" }, named);
-    expect(await served.handler.knowsTaskName({ owner: "alice" }, "order")).toBe(true);
-    expect(await served.handler.knowsTaskName({ owner: "bob" }, "order")).toBe(false);
+    expect(await served.handler.taskNames.find({ owner: "alice" }, "order")).toBeDefined();
+    expect(await served.handler.taskNames.find({ owner: "bob" }, "order")).toBeUndefined();
   });
 });
 
@@ -359,8 +359,8 @@ describe("the request of a named call", () => {
     await using served = startHandler({ agent: clerk });
     const request = say("tea", { taskId: "order" });
     const before = structuredClone(request);
-    await served.operations.sendMessage(request, contextOf(named));
-    await served.operations.sendMessage(request, contextOf(named));
+    await served.named.sendMessage(request, contextOf(named));
+    await served.named.sendMessage(request, contextOf(named));
     expect(request).toEqual(before);
   });
 });

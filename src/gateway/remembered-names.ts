@@ -12,7 +12,7 @@ const defaultTaskNameLimits: TaskNameLimits = { namesPerPrincipal: 10_000, princ
  * What callers call their tasks, in versions where callers choose that, and the ids that the agent has given them. Kept in
  * memory alone: names are forgotten after a restart and when there are too many.
  */
-export class TaskNames {
+export class RememberedNames {
   readonly #limits: TaskNameLimits;
   readonly #ids = new Map<string, Map<string, string>>();
   readonly #opening = new Map<string, Promise<void>>();

@@ -1,7 +1,25 @@
+import type { Principal } from "./context.js";
+import { A2AError } from "./errors.js";
 import type { Message, StreamResponse, Task, TaskStatus } from "./model.js";
 
-// A task as it is shown to a caller who knows it by an own name instead of its id. What is shown is shared with
-// others, so it is copied as far as the name stands in it, and no further.
+// Callers of some versions choose what their tasks are called. A name stands for one task of its owner, which has an id of
+// its own. What such a caller is shown is shared with others, so it is copied as far as the name stands in it, and no further.
+
+/** The names that callers have given to their tasks. */
+export interface TaskNames {
+  /** The id of the task that the caller calls so; `undefined` when there is none. */
+  find(principal: Principal, name: string): Promise<string | undefined>;
+}
+
+/**
+ * A new task was refused because another one has its name by now. Nothing was written, and no agent has heard of the
+ * message: it may be sent again, to that task.
+ */
+export class NameTaken extends A2AError {
+  constructor(cause?: unknown) {
+    super("unavailable", "another task is being made under this name, try again", { cause, retryAfterMs: 1000 });
+  }
+}
 
 export function messageUnderName(message: Message, name: string): Message {
   return message.taskId === "" ? message : { ...message, taskId: name };

@@ -1,0 +1,175 @@
+import { create } from "@bufbuild/protobuf";
+import { changedContext, type ServerContext } from "../../protocol/context.js";
+import { A2AError } from "../../protocol/errors.js";
+import {
+  GetTaskRequestSchema,
+  type SendMessageRequest,
+  type SendMessageResponse,
+  type TaskPushNotificationConfig,
+} from "../../protocol/model.js";
+import type { Operations } from "../../protocol/operations.js";
+import { messageUnderName, NameTaken, type TaskNames, taskUnderName } from "../../protocol/task-names.js";
+import { errorUnderName, namedStream } from "./named-stream.js";
+
+// Callers of 0.1 choose the ids of their tasks. Such an id is a name: it stands for one task of its owner, whose id is ours.
+// Requests come in with names and replies go out with them. A task that was made without a name is known to these callers
+// too, by its id.
+
+type Handler = Operations<ServerContext>;
+
+/** A call about one task, by what its caller calls it. */
+interface Named {
+  readonly context: ServerContext;
+  readonly name: string;
+}
+
+const maxTries = 20;
+
+/** The handler for callers who name their tasks. */
+export function withTaskNames(handler: Handler, names: TaskNames): Handler {
+  return {
+    ...handler,
+    ...namedSends(handler, names),
+    ...namedTasks(handler, names),
+    ...namedPushConfigs(handler, names),
+  };
+}
+
+function namedSends(handler: Handler, names: TaskNames): Pick<Handler, "sendMessage" | "sendStreamingMessage"> {
+  // A new task's name may be given to another one at the same moment: then the message goes there.
+  const sendUnder = async (request: SendMessageRequest, named: Named): Promise<SendMessageResponse> => {
+    const { context, name } = named;
+    for (let tries = 1; ; tries++) {
+      try {
+        return responseOf(await handler.sendMessage(await placed(handler, names, request, context), context), name);
+      } catch (error) {
+        if (!(error instanceof NameTaken) || tries === maxTries) throw errorUnderName(error, name);
+      }
+    }
+  };
+  return {
+    sendMessage(request, context) {
+      const name = nameIn(request);
+      return name === ""
+        ? handler.sendMessage(request, context)
+        : sendUnder(request, { context: changedContext(context, { taskName: name }), name });
+    },
+    sendStreamingMessage(request, context) {
+      const name = nameIn(request);
+      if (name === "") return handler.sendStreamingMessage(request, context);
+      const named = changedContext(context, { taskName: name });
+      const open = async () => handler.sendStreamingMessage(await placed(handler, names, request, named), named);
+      return namedStream(name, open, maxTries);
+    },
+  };
+}
+
+function namedTasks(handler: Handler, names: TaskNames): Pick<Handler, "getTask" | "cancelTask" | "subscribeToTask"> {
+  return {
+    getTask: (request, context) =>
+      under(names, { context, name: request.id }, async (id) =>
+        taskUnderName(await handler.getTask({ ...request, id }, context), request.id),
+      ),
+    cancelTask: (request, context) =>
+      under(names, { context, name: request.id }, async (id) =>
+        taskUnderName(await handler.cancelTask({ ...request, id }, context), request.id),
+      ),
+    subscribeToTask(request, context) {
+      const named = { context, name: request.id };
+      const open = async () => handler.subscribeToTask({ ...request, id: await idOf(names, named) }, context);
+      return namedStream(request.id, open, 1);
+    },
+  };
+}
+
+type PushConfigs = Pick<
+  Handler,
+  | "createTaskPushNotificationConfig"
+  | "getTaskPushNotificationConfig"
+  | "listTaskPushNotificationConfigs"
+  | "deleteTaskPushNotificationConfig"
+>;
+
+function namedPushConfigs(handler: Handler, names: TaskNames): PushConfigs {
+  return {
+    createTaskPushNotificationConfig(request, context) {
+      const name = request.taskId;
+      const named = changedContext(context, { taskName: name });
+      return under(names, { context, name }, async (taskId) =>
+        configUnderName(await handler.createTaskPushNotificationConfig({ ...request, taskId }, named), name),
+      );
+    },
+    getTaskPushNotificationConfig(request, context) {
+      const name = request.taskId;
+      return under(names, { context, name }, async (taskId) =>
+        configUnderName(await handler.getTaskPushNotificationConfig({ ...request, taskId }, context), name),
+      );
+    },
+    listTaskPushNotificationConfigs(request, context) {
+      const name = request.taskId;
+      return under(names, { context, name }, async (taskId) => {
+        const page = await handler.listTaskPushNotificationConfigs({ ...request, taskId }, context);
+        return { ...page, configs: page.configs.map((config) => configUnderName(config, name)) };
+      });
+    },
+    deleteTaskPushNotificationConfig(request, context) {
+      const remove = (taskId: string) => handler.deleteTaskPushNotificationConfig({ ...request, taskId }, context);
+      return under(names, { context, name: request.taskId }, remove);
+    },
+  };
+}
+
+/** Asks about the task of a name; what is not found is looked for as an id. */
+async function under<T>(names: TaskNames, named: Named, ask: (id: string) => Promise<T>): Promise<T> {
+  try {
+    return await ask(await idOf(names, named));
+  } catch (error) {
+    throw errorUnderName(error, named.name);
+  }
+}
+
+async function idOf(names: TaskNames, { context, name }: Named): Promise<string> {
+  return (await names.find(context.principal, name)) ?? name;
+}
+
+/** The send with the id of its task in the place of the name; with none when there is no such task yet. */
+async function placed(
+  handler: Handler,
+  names: TaskNames,
+  request: SendMessageRequest,
+  context: ServerContext,
+): Promise<SendMessageRequest> {
+  const { message } = request;
+  if (message === undefined) return request;
+  const name = message.taskId;
+  const known = await names.find(context.principal, name);
+  const taskId = known ?? ((await isTask(handler, name, context)) ? name : "");
+  return { ...request, message: { ...message, taskId } };
+}
+
+/** Whether a name is the id of a task. Throws when that cannot be found out. */
+async function isTask(handler: Handler, id: string, context: ServerContext): Promise<boolean> {
+  try {
+    await handler.getTask(create(GetTaskRequestSchema, { id, historyLength: 0 }), context);
+    return true;
+  } catch (error) {
+    if (!(error instanceof A2AError) || error.code === "unavailable") throw error;
+    return false;
+  }
+}
+
+function nameIn({ message }: SendMessageRequest): string {
+  return message?.taskId ?? "";
+}
+
+function responseOf(response: SendMessageResponse, name: string): SendMessageResponse {
+  const { payload } = response;
+  if (payload.case === "task")
+    return { ...response, payload: { case: "task", value: taskUnderName(payload.value, name) } };
+  if (payload.case !== "message") return response;
+  return { ...response, payload: { case: "message", value: messageUnderName(payload.value, name) } };
+}
+
+function configUnderName(config: TaskPushNotificationConfig, taskId: string): TaskPushNotificationConfig {
+  return { ...config, taskId };
+}
