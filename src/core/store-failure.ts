@@ -3,7 +3,16 @@ import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { TurnAborted } from "./agent.js";
 import type { CoreLimits } from "./limits.js";
-import type { Clock, PushStore, TaskStore } from "./ports.js";
+import {
+  type Clock,
+  callOf,
+  type PortCalls,
+  type PushStore,
+  portOf,
+  pushCalls,
+  type TaskStore,
+  taskCalls,
+} from "./ports.js";
 
 /** The answer to a caller whose task store did not answer. What became of a write is not known. */
 export class StoreUnavailable extends A2AError {
@@ -42,46 +51,24 @@ export function publicFailure(error: unknown): unknown {
  * way of their own through failures, and go past it.
  */
 export function guardStore(store: TaskStore, logger: Logger): TaskStore {
-  const fail = failing(logger, "the task store failed");
-  return {
-    create: (task) => store.create(task),
-    append: (write) => store.append(write),
-    taskNamed: (scope, name) => store.taskNamed(scope, name).catch(fail),
-    read: (scope, id) => store.read(scope, id).catch(fail),
-    head: (scope, id) => store.head(scope, id).catch(fail),
-    recordsAfter: (key, after, limit) => store.recordsAfter(key, after, limit).catch(fail),
-    heads: (keys) => store.heads(keys).catch(fail),
-    list: (scope, query) => store.list(scope, query).catch(fail),
-    put: (key, entry, maxMessages, fence) => store.put(key, entry, maxMessages, fence).catch(fail),
-    inbox: (key) => store.inbox(key).catch(fail),
-    withdraw: (key, entryId) => store.withdraw(key, entryId).catch(fail),
-    renew: (instance, ttlMs) => store.renew(instance, ttlMs).catch(fail),
-    retire: (instance) => store.retire(instance).catch(fail),
-    orphans: (agent, limit, after) => store.orphans(agent, limit, after).catch(fail),
-    due: (agent, limit, after) => store.due(agent, limit, after).catch(fail),
-    beginSend: (send) => store.beginSend(send).catch(fail),
-    readSend: (scope, messageId) => store.readSend(scope, messageId).catch(fail),
-    takeSend: (claim, instance) => store.takeSend(claim, instance).catch(fail),
-    settleSend: (claim, outcome, bytes) => store.settleSend(claim, outcome, bytes).catch(fail),
-    forgetSend: (claim) => store.forgetSend(claim).catch(fail),
-    close: () => store.close(),
-  };
+  const calls = guarded<Omit<TaskStore, "close">>(taskCalls, store, failing(logger, "the task store failed"));
+  return { ...calls, close: () => store.close() };
 }
 
 /** The same of the store of push configurations. */
 export function guardPushStore(store: PushStore, logger: Logger): PushStore {
-  const fail = failing(logger, "the store of push configurations failed");
-  return {
-    set: (registration, max) => store.set(registration, max).catch(fail),
-    get: (key, id) => store.get(key, id).catch(fail),
-    list: (key) => store.list(key).catch(fail),
-    delete: (key, id) => store.delete(key, id).catch(fail),
-    advance: (key, id, cursor) => store.advance(key, id, cursor).catch(fail),
-    settle: (key, id, end) => store.settle(key, id, end).catch(fail),
-    adopt: (agent, instance, limit) => store.adopt(agent, instance, limit).catch(fail),
-    release: (instance) => store.release(instance).catch(fail),
-    close: () => store.close(),
-  };
+  const calls = guarded<Omit<PushStore, "close">>(
+    pushCalls,
+    store,
+    failing(logger, "the store of push configurations failed"),
+  );
+  return { ...calls, close: () => store.close() };
+}
+
+function guarded<Port extends object>(calls: PortCalls<Port>, port: Port, fail: (error: unknown) => never): Port {
+  return portOf(calls, (method, kind) =>
+    kind === "turn" ? (...args) => callOf(port, method, args) : (...args) => callOf(port, method, args).catch(fail),
+  );
 }
 
 function failing(logger: Logger, message: string): (error: unknown) => never {

@@ -27,6 +27,7 @@ import { checkNewSend, checkNewTask } from "../check-indexed.js";
 import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit.js";
 import { putEntry, withoutEntries } from "./inbox.js";
 import { Instances } from "./instances.js";
+import { NameIndex } from "./name-index.js";
 import { type MemoryTaskStoreOptions, resolveLimits, resolveSendLimits } from "./options.js";
 import { ParkedTasks } from "./parked.js";
 import { type MemoryPushStore, memoryPushStore } from "./push-store.js";
@@ -34,7 +35,6 @@ import { Retention } from "./retention.js";
 import { SendRecords } from "./send-records.js";
 import { bytesOf, TaskEntry } from "./task-entry.js";
 import { TaskIndex } from "./task-index.js";
-import { TaskNames } from "./task-names.js";
 
 /**
  * Keeps tasks in the memory of the process, as the objects that they were given as. What is not finished is never
@@ -51,7 +51,7 @@ class MemoryTaskStore implements Store {
   readonly #byId = new Map<string, TaskEntry>();
   readonly #byKey = new Map<number, TaskEntry>();
   readonly #index = new TaskIndex();
-  readonly #names = new TaskNames();
+  readonly #names = new NameIndex();
   readonly #parked = new ParkedTasks();
   readonly #instances: Instances;
   readonly #retention: Retention;

@@ -1,19 +1,19 @@
 import type {
   Append,
   AppendResult,
-  DueCursor,
   Head,
   InboxEntry,
   ListQuery,
   NewSend,
   NewTask,
   Park,
-  PushEnd,
+  PushStore,
   PutFence,
   PutResult,
   SendClaim,
   SendRecord,
   SentOutcome,
+  TaskStore,
 } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import type { ReportMigration } from "./migration-report.js";
@@ -89,49 +89,50 @@ export interface PushRow extends Payload {
   readonly holder: string;
 }
 
-/** One database: what the two stores are made of. Each write is a transaction, alone or with others of the moment. */
-export interface Backend {
-  /**
-   * Brings the tables up to date and looks that they can be written. Rejects with a sentence when they cannot be used.
-   * `report`: told how far a migration is.
-   */
-  open(report?: ReportMigration): Promise<void>;
+/** Calls of the store whose arguments or answers hold payloads. */
+interface TaskRowCalls {
   create(task: NewTaskRow): Promise<Head>;
   append(write: AppendRow): Promise<AppendResult>;
-  taskNamed(scope: Scope, name: string): Promise<string | undefined>;
   read(scope: Scope, id: string): Promise<StoredTaskRow | undefined>;
-  head(scope: Scope, id: string): Promise<Head | undefined>;
   /** Rows that hold the records after `after`, as many as hold `limit` of them; the first may begin before that. */
   recordsAfter(
     key: number,
     after: number,
     limit: number,
   ): Promise<{ readonly head: Head; readonly log: readonly LogRow[] } | "compacted" | undefined>;
-  heads(keys: readonly number[]): Promise<readonly Head[]>;
   list(
     scope: Scope,
     query: ListQuery,
   ): Promise<{ readonly tasks: readonly StoredTaskRow[]; readonly total: number; readonly more: boolean }>;
   put(key: number, entry: InboxRow, maxMessages: number, fence?: PutFence): Promise<PutResult>;
   inbox(key: number): Promise<{ readonly entries: readonly InboxRow[]; readonly inboxPut: number }>;
-  withdraw(key: number, entryId: string): Promise<boolean>;
-  renew(instance: string, ttlMs: number): Promise<void>;
-  retire(instance: string): Promise<void>;
-  orphans(agent: string, limit: number, after?: number): Promise<readonly Head[]>;
-  due(agent: string, limit: number, after?: DueCursor): Promise<readonly Head[]>;
   beginSend(send: NewSend): Promise<SendRecordRow>;
   readSend(scope: Scope, messageId: string): Promise<SendRecordRow | undefined>;
-  takeSend(claim: SendClaim, instance: string): Promise<boolean>;
   settleSend(claim: SendClaim, outcome: SendOutcomeRow): Promise<boolean>;
-  forgetSend(claim: SendClaim): Promise<boolean>;
-  pushSet(row: PushRow, max: number): Promise<"stored" | "full">;
-  pushGet(key: number, id: string): Promise<PushRow | undefined>;
-  pushList(key: number): Promise<readonly PushRow[]>;
-  pushDelete(key: number, id: string): Promise<void>;
-  pushAdvance(key: number, id: string, cursor: number): Promise<void>;
-  pushSettle(key: number, id: string, end: PushEnd): Promise<void>;
-  pushAdopt(agent: string, instance: string, limit: number): Promise<readonly PushRow[]>;
-  pushRelease(instance: string): Promise<void>;
+}
+
+interface PushRowCalls {
+  set(row: PushRow, max: number): Promise<"stored" | "full">;
+  get(key: number, id: string): Promise<PushRow | undefined>;
+  list(key: number): Promise<readonly PushRow[]>;
+  adopt(agent: string, instance: string, limit: number): Promise<readonly PushRow[]>;
+}
+
+/** Calls of the store that a database takes and answers as they are. */
+export type PlainTaskCalls = Omit<TaskStore, keyof TaskRowCalls | "close">;
+export type PlainPushCalls = Omit<PushStore, keyof PushRowCalls | "close">;
+
+export interface TaskBackend extends PlainTaskCalls, TaskRowCalls {}
+export interface PushBackend extends PlainPushCalls, PushRowCalls {}
+
+/** One database: what the two stores are made of. Each write is a transaction, alone or with others of the moment. */
+export interface Backend extends TaskBackend {
+  readonly push: PushBackend;
+  /**
+   * Brings the tables up to date and looks that they can be written. Rejects with a sentence when they cannot be used.
+   * `report`: told how far a migration is.
+   */
+  open(report?: ReportMigration): Promise<void>;
   /** Drops what its retention has come for, at most `limit` rows of each kind; true when there is more. */
   prune(
     retention: Retention,

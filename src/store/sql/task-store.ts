@@ -1,4 +1,15 @@
-import type { Append, Clock, LogRecord, NewTask, Store, StoredTask } from "../../core/ports.js";
+import {
+  type Append,
+  type Clock,
+  callOf,
+  type LogRecord,
+  type NewTask,
+  portOf,
+  type Store,
+  type StoredTask,
+  type TaskStore,
+  taskCalls,
+} from "../../core/ports.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import { A2AError } from "../../protocol/errors.js";
 import { type Logger, silentLogger } from "../../protocol/logger.js";
@@ -17,7 +28,7 @@ import {
   snapshotToRow,
 } from "./payload.js";
 import { createSqlPushStore } from "./push-store.js";
-import type { AppendRow, Backend, LogRow, NewTaskRow, SendRecordRow, StoredTaskRow } from "./rows.js";
+import type { AppendRow, Backend, LogRow, NewTaskRow, PlainTaskCalls, SendRecordRow, StoredTaskRow } from "./rows.js";
 
 export interface SqlStoreOptions {
   /** Default: the machine's time. */
@@ -42,9 +53,13 @@ export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}):
     },
   });
   return {
-    ...taskCalls(lifecycle),
-    ...inboxCalls(lifecycle),
-    ...sendCalls(lifecycle),
+    ...portOf<PlainTaskCalls>(
+      taskCalls,
+      (method) =>
+        (...args) =>
+          lifecycle.ask((backend) => callOf(backend, method, args)),
+    ),
+    ...rowCalls(lifecycle),
     push: createSqlPushStore(lifecycle),
     open(opener) {
       migrationLogger = options.logger ?? opener ?? silentLogger;
@@ -54,12 +69,8 @@ export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}):
   };
 }
 
-type TaskCalls = Pick<
-  Store,
-  "create" | "append" | "taskNamed" | "read" | "head" | "heads" | "recordsAfter" | "list" | "orphans" | "due"
->;
-
-function taskCalls({ ask }: DatabaseLifecycle): TaskCalls {
+// The calls whose arguments or answers hold payloads; a database takes the others as they are.
+function rowCalls({ ask }: DatabaseLifecycle): Omit<TaskStore, keyof PlainTaskCalls | "close"> {
   return {
     async create(task) {
       checkNewTask(task);
@@ -70,13 +81,10 @@ function taskCalls({ ask }: DatabaseLifecycle): TaskCalls {
       const row = appendToRow(write);
       return ask((backend) => backend.append(row));
     },
-    taskNamed: (scope, name) => ask((backend) => backend.taskNamed(scope, name)),
     async read(scope, id) {
       const row = await ask((backend) => backend.read(scope, id));
       return row === undefined ? undefined : storedFromRow(row);
     },
-    head: (scope, id) => ask((backend) => backend.head(scope, id)),
-    heads: (keys) => ask((backend) => backend.heads(keys)),
     async recordsAfter(key, after, limit) {
       const found = await ask((backend) => backend.recordsAfter(key, after, limit));
       if (found === undefined || found === "compacted") return found;
@@ -86,13 +94,6 @@ function taskCalls({ ask }: DatabaseLifecycle): TaskCalls {
       const { tasks, total, more } = await ask((backend) => backend.list(scope, query));
       return { tasks: tasks.map(storedFromRow), total, more };
     },
-    orphans: (agent, limit, after) => ask((backend) => backend.orphans(agent, limit, after)),
-    due: (agent, limit, after) => ask((backend) => backend.due(agent, limit, after)),
-  };
-}
-
-function inboxCalls({ ask }: DatabaseLifecycle): Pick<Store, "put" | "inbox" | "withdraw" | "renew" | "retire"> {
-  return {
     async put(key, entry, maxMessages, fence) {
       const row = inboxToRow(entry);
       return ask((backend) => backend.put(key, row, maxMessages, fence));
@@ -101,16 +102,6 @@ function inboxCalls({ ask }: DatabaseLifecycle): Pick<Store, "put" | "inbox" | "
       const { entries, inboxPut } = await ask((backend) => backend.inbox(key));
       return { entries: entries.map(inboxFromRow), inboxPut };
     },
-    withdraw: (key, entryId) => ask((backend) => backend.withdraw(key, entryId)),
-    renew: (instance, ttlMs) => ask((backend) => backend.renew(instance, ttlMs)),
-    retire: (instance) => ask((backend) => backend.retire(instance)),
-  };
-}
-
-function sendCalls({
-  ask,
-}: DatabaseLifecycle): Pick<Store, "beginSend" | "readSend" | "takeSend" | "settleSend" | "forgetSend"> {
-  return {
     async beginSend(send) {
       checkNewSend(send);
       return sendFromRow(await ask((backend) => backend.beginSend(send)));
@@ -119,12 +110,10 @@ function sendCalls({
       const row = await ask((backend) => backend.readSend(scope, messageId));
       return row === undefined ? undefined : sendFromRow(row);
     },
-    takeSend: (claim, instance) => ask((backend) => backend.takeSend(claim, instance)),
     async settleSend(claim, outcome) {
       const row = outcomeToRow(outcome);
       return ask((backend) => backend.settleSend(claim, row));
     },
-    forgetSend: (claim) => ask((backend) => backend.forgetSend(claim)),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Append, Clock, NewTask, TaskStore } from "../../../src/core/ports.js";
+import { type Clock, callOf, portOf, type TaskStore, taskCalls } from "../../../src/core/ports.js";
 import type { Journal } from "./journal.js";
 import type { Process } from "./process.js";
 import type { Random } from "./random.js";
@@ -11,7 +11,9 @@ export class StoreDown extends Error {}
 type Fault = "before" | "after" | "late" | undefined;
 
 /** The way of one process to the store that all of them share. */
-export class FaultyStore implements TaskStore {
+export class FaultyStore {
+  /** The store as the process knows it. */
+  readonly port: TaskStore;
   /** While set, nothing comes through. */
   out = false;
   readonly #store: TaskStore;
@@ -32,6 +34,38 @@ export class FaultyStore implements TaskStore {
     this.#weather = place.weather;
     this.#process = process;
     this.#random = random;
+    const calls = portOf<Omit<TaskStore, "close">>(
+      taskCalls,
+      (method) =>
+        (...args) =>
+          this.#call(() => callOf(this.#store, method, args)),
+    );
+    this.port = { ...calls, ...this.#journaled(), close: async () => {} };
+  }
+
+  // What took effect is written down, though the process may not hear of it.
+  #journaled(): Pick<TaskStore, "create" | "append" | "withdraw"> {
+    const [store, journal, { name }] = [this.#store, this.#journal, this.#process];
+    return {
+      create: (task) =>
+        this.#call(async () => {
+          const head = await store.create(task);
+          journal.created(name, task, head);
+          return head;
+        }),
+      append: (write) =>
+        this.#call(async () => {
+          const result = await store.append(write);
+          if (result === "stored") journal.appended(name, write);
+          return result;
+        }),
+      withdraw: (key, entry) =>
+        this.#call(async () => {
+          const withdrawn = await store.withdraw(key, entry);
+          if (withdrawn) journal.withdrawn(entry);
+          return withdrawn;
+        }),
+    };
   }
 
   /** From now on nothing goes wrong. */
@@ -39,45 +73,6 @@ export class FaultyStore implements TaskStore {
     this.out = false;
     this.#weather = { slow: 0, slowMs: 0, failing: 0 };
   }
-
-  create = (task: NewTask) =>
-    this.#call(async () => {
-      const head = await this.#store.create(task);
-      this.#journal.created(this.#process.name, task, head);
-      return head;
-    });
-  append = (write: Append) =>
-    this.#call(async () => {
-      const result = await this.#store.append(write);
-      if (result === "stored") this.#journal.appended(this.#process.name, write);
-      return result;
-    });
-  withdraw = (key: number, entry: string) =>
-    this.#call(async () => {
-      const withdrawn = await this.#store.withdraw(key, entry);
-      if (withdrawn) this.#journal.withdrawn(entry);
-      return withdrawn;
-    });
-  taskNamed: TaskStore["taskNamed"] = (scope, name) => this.#call(() => this.#store.taskNamed(scope, name));
-  read: TaskStore["read"] = (scope, id) => this.#call(() => this.#store.read(scope, id));
-  head: TaskStore["head"] = (scope, id) => this.#call(() => this.#store.head(scope, id));
-  recordsAfter: TaskStore["recordsAfter"] = (key, after, limit) =>
-    this.#call(() => this.#store.recordsAfter(key, after, limit));
-  heads: TaskStore["heads"] = (keys) => this.#call(() => this.#store.heads(keys));
-  list: TaskStore["list"] = (scope, query) => this.#call(() => this.#store.list(scope, query));
-  put: TaskStore["put"] = (key, entry, max, fence) => this.#call(() => this.#store.put(key, entry, max, fence));
-  inbox: TaskStore["inbox"] = (key) => this.#call(() => this.#store.inbox(key));
-  renew: TaskStore["renew"] = (instance, ttlMs) => this.#call(() => this.#store.renew(instance, ttlMs));
-  retire: TaskStore["retire"] = (instance) => this.#call(() => this.#store.retire(instance));
-  orphans: TaskStore["orphans"] = (agent, limit, after) => this.#call(() => this.#store.orphans(agent, limit, after));
-  due: TaskStore["due"] = (agent, limit, after) => this.#call(() => this.#store.due(agent, limit, after));
-  beginSend: TaskStore["beginSend"] = (send) => this.#call(() => this.#store.beginSend(send));
-  readSend: TaskStore["readSend"] = (scope, messageId) => this.#call(() => this.#store.readSend(scope, messageId));
-  takeSend: TaskStore["takeSend"] = (claim, instance) => this.#call(() => this.#store.takeSend(claim, instance));
-  settleSend: TaskStore["settleSend"] = (claim, outcome, bytes) =>
-    this.#call(() => this.#store.settleSend(claim, outcome, bytes));
-  forgetSend: TaskStore["forgetSend"] = (claim) => this.#call(() => this.#store.forgetSend(claim));
-  close: TaskStore["close"] = async () => {};
 
   async #call<T>(effect: () => Promise<T>): Promise<T> {
     await this.#process.whenUp();

@@ -97,7 +97,7 @@ export class World {
     this.#processes.push({ process, store });
     process.handler = createRequestHandler({
       agent: scriptedAgent(process, this),
-      store,
+      store: store.port,
       signals: this.#bus.of(process),
       clock: process.clock,
       logger: this.#logger(name),

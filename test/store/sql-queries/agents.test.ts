@@ -60,8 +60,8 @@ for (const { name, skipped, start, stop, make } of databaseKinds()) {
       expect(await backend.list(sibling, page)).toEqual({ tasks: [], total: 0, more: false });
       expect(await backend.taskNamed(sibling, "trip")).toBeUndefined();
       expect([await backend.orphans("sibling", 5), await backend.due("sibling", 5)]).toEqual([[], []]);
-      expect(await backend.pushAdopt("sibling", "there", 5)).toEqual([]);
-      const adopted = await backend.pushAdopt("", "here", 5);
+      expect(await backend.push.adopt("sibling", "there", 5)).toEqual([]);
+      const adopted = await backend.push.adopt("", "here", 5);
       expect(adopted.map(({ taskId, scope }) => [taskId, scope]).toSorted()).toEqual([
         ["held", alice],
         ["parked", alice],

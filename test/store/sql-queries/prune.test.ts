@@ -37,7 +37,7 @@ describe("pruning", () => {
     const { backend } = opened;
     const old = await finished("old");
     const config = { key: old, id: "p", taskId: "old", scope: alice, cursor: 0, version: "1.0", taskName: undefined };
-    await backend.pushSet({ ...config, holder: "here", ...logRow(1) }, 3);
+    await backend.push.set({ ...config, holder: "here", ...logRow(1) }, 3);
     await backend.create(taskRow("running"));
     now += 1_000;
     await finished("young");

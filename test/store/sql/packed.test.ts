@@ -41,7 +41,10 @@ const appended: fc.Arbitrary<AppendRow> = fc.record({
 const write: fc.Arbitrary<GroupWrite> = fc.oneof(
   fc.record({ kind: fc.constant("create"), row: created }),
   fc.record({ kind: fc.constant("append"), row: appended }),
-  fc.record({ kind: fc.constant("call"), call: fc.constant<BackendCall>({ method: "retire", args: ["here"] }) }),
+  fc.record({
+    kind: fc.constant("call"),
+    call: fc.constant<BackendCall>({ port: "tasks", method: "retire", args: ["here"] }),
+  }),
 );
 
 describe("packed writes", () => {

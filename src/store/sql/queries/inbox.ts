@@ -1,8 +1,16 @@
-import type { PutFence, PutResult } from "../../../core/ports.js";
+import type { PutFence, PutResult, TaskInbox } from "../../../core/ports.js";
 import { isTerminal } from "../../../protocol/states.js";
 import { compiled, type Params } from "../compiled.js";
 import { type DbContext, inTransaction } from "../dialect.js";
-import type { InboxRow } from "../rows.js";
+import type { Backend, InboxRow } from "../rows.js";
+
+export function inboxQueries(context: DbContext): Pick<Backend, keyof TaskInbox> {
+  return {
+    put: (key, entry, maxMessages, fence) => putEntry(context, { key, entry, maxMessages, fence }),
+    inbox: (key) => readInbox(context, key),
+    withdraw: (key, entryId) => withdrawEntry(context, key, entryId),
+  };
+}
 
 export interface Put {
   readonly key: number;
@@ -11,7 +19,7 @@ export interface Put {
   readonly fence: PutFence | undefined;
 }
 
-export function putEntry(context: DbContext, put: Put): Promise<PutResult> {
+function putEntry(context: DbContext, put: Put): Promise<PutResult> {
   return inTransaction(context, async (within) => {
     const { key, entry, fence } = put;
     const head = await lockHead(within, key);
@@ -62,7 +70,7 @@ const entriesOf = compiled(({ db }, { key }: Params<Key>) =>
   db.selectFrom("trivium_inbox").select(["id", "kind"]).where("key", "=", key),
 );
 
-export async function readInbox(
+async function readInbox(
   context: DbContext,
   key: number,
 ): Promise<{ readonly entries: readonly InboxRow[]; readonly inboxPut: number }> {
@@ -84,7 +92,7 @@ const inboxOf = compiled(({ db }, { key }: Params<Key>) =>
 );
 
 /** The head is locked, so that a write that takes the entry sees it or does not. */
-export function withdrawEntry(context: DbContext, key: number, entryId: string): Promise<boolean> {
+function withdrawEntry(context: DbContext, key: number, entryId: string): Promise<boolean> {
   return inTransaction(context, async (within) => {
     if ((await lockHead(within, key)) === undefined) return false;
     return (await deleteEntry.write(within, { key, id: entryId })) > 0;

@@ -1,8 +1,18 @@
 import { type SqlBool, sql } from "kysely";
-import type { DueCursor, Head } from "../../../core/ports.js";
+import type { DueCursor, Head, Instances } from "../../../core/ports.js";
 import { compiled, type Params } from "../compiled.js";
 import type { DbContext } from "../dialect.js";
 import { type HeadRow, headFrom, selectHeads } from "../head-row.js";
+import type { Backend } from "../rows.js";
+
+export function instanceQueries(context: DbContext): Pick<Backend, keyof Instances> {
+  return {
+    renew: (instance, ttlMs) => renewInstance(context, instance, ttlMs),
+    retire: (instance) => retireInstance(context, instance),
+    orphans: (agent, limit, after) => orphans(context, { agent, limit, after }),
+    due: (agent, limit, after) => dueTasks(context, { agent, limit, after }),
+  };
+}
 
 /** Instances that are over for so long are not kept. One that is not there counts as expired. */
 const keptMs = 3_600_000;
@@ -12,7 +22,7 @@ export async function checkWritable({ db }: DbContext): Promise<void> {
   await db.deleteFrom("trivium_instances").where("name", "=", "").execute();
 }
 
-export async function renewInstance(context: DbContext, name: string, ttlMs: number): Promise<void> {
+async function renewInstance(context: DbContext, name: string, ttlMs: number): Promise<void> {
   await putInstance.write(context, { name, ttlMs });
   await dropInstances.write(context, {});
 }
@@ -31,7 +41,7 @@ const dropInstances = compiled(({ db, dialect }) =>
   db.deleteFrom("trivium_instances").where("expires_at", "<", sql<number>`${dialect.now()} - ${keptMs}`),
 );
 
-export async function retireInstance(context: DbContext, name: string): Promise<void> {
+async function retireInstance(context: DbContext, name: string): Promise<void> {
   await deleteInstance.write(context, { name });
 }
 
@@ -67,7 +77,7 @@ interface OrphansOf {
 }
 
 /** Tasks of an agent whose holder has expired. */
-export async function orphans(
+async function orphans(
   context: DbContext,
   { agent, limit, after = 0 }: Sweep & { readonly after?: number | undefined },
 ): Promise<readonly Head[]> {
@@ -95,7 +105,7 @@ export const due = compiled((context, { agent, limit, wakeAt, key }: Params<Swee
 
 const first: DueCursor = { wakeAt: Number.MIN_SAFE_INTEGER, key: 0 };
 
-export async function dueTasks(
+async function dueTasks(
   context: DbContext,
   { agent, limit, after = first }: Sweep & { readonly after?: DueCursor | undefined },
 ): Promise<readonly Head[]> {

@@ -1,12 +1,25 @@
 import type { Selectable } from "kysely";
 import { compiled, type Params } from "../compiled.js";
 import { type DbContext, inTransaction } from "../dialect.js";
-import { type PushRow, settledHolder } from "../rows.js";
+import { type PushBackend, type PushRow, settledHolder } from "../rows.js";
 import type { PushConfigsTable } from "../schema.js";
 import { scopeOf } from "../scope.js";
 import { expiredIn } from "./instances.js";
 
-export function setConfig(context: DbContext, row: PushRow, max: number): Promise<"stored" | "full"> {
+export function pushQueries(context: DbContext): PushBackend {
+  return {
+    set: (row, max) => setConfig(context, row, max),
+    get: (key, id) => readConfig(context, key, id),
+    list: (key) => listConfigs(context, key),
+    delete: (key, id) => deleteConfig(context, key, id),
+    advance: (key, id, cursor) => advanceConfig(context, { key, id, cursor }),
+    settle: (key, id, end) => settleConfig(context, { key, id, ...end }),
+    adopt: (agent, instance, limit) => adoptConfigs(context, { agent, instance, limit }),
+    release: (instance) => releaseConfigs(context, instance),
+  };
+}
+
+function setConfig(context: DbContext, row: PushRow, max: number): Promise<"stored" | "full"> {
   return inTransaction(context, async (within) => {
     const { key } = row;
     // Others that add to the configurations of the task wait for the end of the transaction.
@@ -47,7 +60,7 @@ const putConfig = compiled(({ db }, params: Params<Selectable<PushConfigsTable>>
     .onConflict((conflict) => conflict.columns(["key", "id"]).doUpdateSet(values));
 });
 
-export async function readConfig(context: DbContext, key: number, id: string): Promise<PushRow | undefined> {
+async function readConfig(context: DbContext, key: number, id: string): Promise<PushRow | undefined> {
   const row = await configById.first(context, { key, id });
   return row === undefined ? undefined : rowFrom(row);
 }
@@ -56,7 +69,7 @@ const configById = compiled(({ db }, { key, id }: Params<ConfigId>) =>
   db.selectFrom("trivium_push_configs").selectAll().where("key", "=", key).where("id", "=", id),
 );
 
-export async function listConfigs(context: DbContext, key: number): Promise<readonly PushRow[]> {
+async function listConfigs(context: DbContext, key: number): Promise<readonly PushRow[]> {
   return (await configsOf.all(context, { key })).map(rowFrom);
 }
 
@@ -64,7 +77,7 @@ const configsOf = compiled(({ db }, { key }: Params<Key>) =>
   db.selectFrom("trivium_push_configs").selectAll().where("key", "=", key).orderBy("ordinal"),
 );
 
-export async function deleteConfig(context: DbContext, key: number, id: string): Promise<void> {
+async function deleteConfig(context: DbContext, key: number, id: string): Promise<void> {
   await dropConfig.write(context, { key, id });
 }
 
@@ -72,7 +85,7 @@ const dropConfig = compiled(({ db }, { key, id }: Params<ConfigId>) =>
   db.deleteFrom("trivium_push_configs").where("key", "=", key).where("id", "=", id),
 );
 
-export async function advanceConfig(context: DbContext, position: Position): Promise<void> {
+async function advanceConfig(context: DbContext, position: Position): Promise<void> {
   await moveCursor.write(context, position);
 }
 
@@ -89,7 +102,7 @@ const moveCursor = compiled(({ db }, { key, id, cursor }: Params<Position>) =>
     .where("cursor", "<", cursor),
 );
 
-export async function settleConfig(context: DbContext, settled: Settled): Promise<void> {
+async function settleConfig(context: DbContext, settled: Settled): Promise<void> {
   await settleHeld.write(context, settled);
 }
 
@@ -134,7 +147,7 @@ interface Adoption extends Holding {
 }
 
 /** Adopts configurations without a holder or with an expired one. */
-export function adoptConfigs(context: DbContext, { agent, instance, limit }: Adoption): Promise<readonly PushRow[]> {
+function adoptConfigs(context: DbContext, { agent, instance, limit }: Adoption): Promise<readonly PushRow[]> {
   return inTransaction(context, async (within) => {
     const expired = (await expiredHolders.all(within, {})).map(({ name }) => name);
     const adopted: PushRow[] = [];
@@ -162,7 +175,7 @@ const holdConfig = compiled(({ db }, { key, id, instance }: Params<ConfigId & Ho
     .returningAll(),
 );
 
-export async function releaseConfigs(context: DbContext, instance: string): Promise<void> {
+async function releaseConfigs(context: DbContext, instance: string): Promise<void> {
   await freeConfigs.write(context, { instance });
 }
 

@@ -1,13 +1,23 @@
 import { type Selectable, sql } from "kysely";
-import type { NewSend, SendClaim } from "../../../core/ports.js";
+import type { NewSend, SendClaim, SendRecords } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
 import { compiled, type Params } from "../compiled.js";
 import type { DbContext } from "../dialect.js";
-import type { SendOutcomeRow, SendRecordRow } from "../rows.js";
+import type { Backend, SendOutcomeRow, SendRecordRow } from "../rows.js";
 import type { SendsTable } from "../schema.js";
 import { inScope, scopeOf } from "../scope.js";
 
-export async function beginSend(context: DbContext, send: NewSend): Promise<SendRecordRow> {
+export function sendQueries(context: DbContext): Pick<Backend, keyof SendRecords> {
+  return {
+    beginSend: (send) => beginSend(context, send),
+    readSend: (scope, messageId) => readSend(context, scope, messageId),
+    takeSend: (claim, instance) => takeSend(context, claim, instance),
+    settleSend: (claim, outcome) => settleSend(context, claim, outcome),
+    forgetSend: (claim) => forgetSend(context, claim),
+  };
+}
+
+async function beginSend(context: DbContext, send: NewSend): Promise<SendRecordRow> {
   const { scope, messageId, entry, digest, taskId, seq, instance } = send;
   const args = { ...scope, messageId, entry, digest, taskId, seq, instance };
   // Between the two the record that stood in the way may be forgotten: then there is room.
@@ -28,11 +38,7 @@ const insertSend = compiled(({ db, dialect }, params: Params<Omit<NewSend, "scop
     .onConflict((conflict) => conflict.doNothing());
 });
 
-export async function readSend(
-  context: DbContext,
-  scope: Scope,
-  messageId: string,
-): Promise<SendRecordRow | undefined> {
+async function readSend(context: DbContext, scope: Scope, messageId: string): Promise<SendRecordRow | undefined> {
   const row = await sendById.first(context, { ...scope, messageId });
   return row === undefined ? undefined : recordFrom(row);
 }
@@ -47,7 +53,7 @@ const sendById = compiled(({ db, dialect }, params: Params<Scope & { readonly me
     .where("m.message_id", "=", params.messageId),
 );
 
-export async function takeSend(context: DbContext, claim: SendClaim, instance: string): Promise<boolean> {
+async function takeSend(context: DbContext, claim: SendClaim, instance: string): Promise<boolean> {
   return (await claimSend.write(context, { ...claimArgs(claim), instance, next: claim.attempt + 1 })) > 0;
 }
 
@@ -59,7 +65,7 @@ const claimSend = compiled(({ db }, params: Params<ClaimArgs & { readonly instan
     .where("outcome", "is", null),
 );
 
-export async function settleSend(context: DbContext, claim: SendClaim, outcome: SendOutcomeRow): Promise<boolean> {
+async function settleSend(context: DbContext, claim: SendClaim, outcome: SendOutcomeRow): Promise<boolean> {
   return (await putOutcome.write(context, { ...claimArgs(claim), ...outcome })) > 0;
 }
 
@@ -76,7 +82,7 @@ const putOutcome = compiled(({ db }, params: Params<ClaimArgs & SendOutcomeRow>)
     .where(claimed(params));
 });
 
-export async function forgetSend(context: DbContext, claim: SendClaim): Promise<boolean> {
+async function forgetSend(context: DbContext, claim: SendClaim): Promise<boolean> {
   return (await deleteSend.write(context, claimArgs(claim))) > 0;
 }
 

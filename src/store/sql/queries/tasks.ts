@@ -1,10 +1,20 @@
-import type { Head } from "../../../core/ports.js";
+import type { Head, TaskLog } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
 import { compiled, type Params } from "../compiled.js";
 import type { DbContext, LogRange } from "../dialect.js";
 import { type HeadRow, headFrom, selectHeads } from "../head-row.js";
-import type { LogRow, SnapshotRow, StoredTaskRow } from "../rows.js";
+import type { Backend, LogRow, SnapshotRow, StoredTaskRow } from "../rows.js";
 import { inScope } from "../scope.js";
+
+export function taskQueries(context: DbContext): Omit<Pick<Backend, keyof TaskLog>, "create" | "append" | "list"> {
+  return {
+    taskNamed: (scope, name) => taskNamed(context, scope, name),
+    read: (scope, id) => readTask(context, scope, id),
+    head: (scope, id) => readHead(context, scope, id),
+    recordsAfter: (key, after, limit) => recordsAfter(context, key, { after, limit }),
+    heads: (keys) => readHeads(context, keys),
+  };
+}
 
 // A log only grows, and a head says how far. So a head with its snapshot, and the rows between the two read afterwards,
 // are as of one moment, unless rows were dropped between the reads: then they are not all there, and both are read again.
@@ -12,7 +22,7 @@ import { inScope } from "../scope.js";
 /** How often that is done. Only retention drops rows, and never the same twice. */
 const attempts = 5;
 
-export async function readHead(context: DbContext, scope: Scope, id: string): Promise<Head | undefined> {
+async function readHead(context: DbContext, scope: Scope, id: string): Promise<Head | undefined> {
   const row = await headById.first(context, { ...scope, id });
   return row === undefined ? undefined : headFrom(row);
 }
@@ -25,7 +35,7 @@ interface TaskId extends Scope {
   readonly id: string;
 }
 
-export async function readHeads(context: DbContext, keys: readonly number[]): Promise<readonly Head[]> {
+async function readHeads(context: DbContext, keys: readonly number[]): Promise<readonly Head[]> {
   if (keys.length === 0) return [];
   return (await headsByKey.all(context, { keys })).map(headFrom);
 }
@@ -34,7 +44,7 @@ const headsByKey = compiled((context, { keys }: Params<{ readonly keys: readonly
   selectHeads(context).where(context.dialect.isOneOf("t.key", keys)),
 );
 
-export async function taskNamed(context: DbContext, scope: Scope, name: string): Promise<string | undefined> {
+async function taskNamed(context: DbContext, scope: Scope, name: string): Promise<string | undefined> {
   return (await idByName.first(context, { ...scope, name }))?.id;
 }
 
@@ -42,7 +52,7 @@ const idByName = compiled(({ db }, params: Params<Scope & { readonly name: strin
   db.selectFrom("trivium_tasks as t").select("t.id").where(inScope("t", params)).where("t.name", "=", params.name),
 );
 
-export function readTask(context: DbContext, scope: Scope, id: string): Promise<StoredTaskRow | undefined> {
+function readTask(context: DbContext, scope: Scope, id: string): Promise<StoredTaskRow | undefined> {
   return untilWhole(async () => {
     const row = await taskById.first(context, { ...scope, id });
     if (row === undefined) return undefined;
@@ -82,7 +92,7 @@ export async function withLogs(context: DbContext, rows: readonly TaskRow[]): Pr
   });
 }
 
-export function recordsAfter(
+function recordsAfter(
   context: DbContext,
   key: number,
   { after, limit }: { readonly after: number; readonly limit: number },

@@ -8,7 +8,7 @@ interface Named {
 }
 
 /** What callers call their tasks: each name stands for one task of its scope, as long as the task is there. */
-export class TaskNames {
+export class NameIndex {
   readonly #ids = new Map<string, string>();
 
   find(scope: Scope, name: string): string | undefined {
