@@ -23,7 +23,7 @@ export interface PushRegistration {
 }
 
 /** What a delivery that is done knows of its configuration: who holds it, and the last record of the task. */
-export interface PushEnd {
+interface PushEnd {
   readonly holder: string;
   readonly cursor: number;
 }

@@ -12,7 +12,7 @@ export function inboxQueries(context: DbContext): Pick<Backend, keyof TaskInbox>
   };
 }
 
-export interface Put {
+interface Put {
   readonly key: number;
   readonly entry: InboxRow;
   readonly maxMessages: number;
