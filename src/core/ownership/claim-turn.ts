@@ -5,15 +5,14 @@ import { isTerminal } from "../../protocol/states.js";
 import type { StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { publicFailure } from "../store-failure.js";
+import type { Draft } from "../task/draft.js";
 import { LiveTask } from "../task/live-task.js";
 import { statusUpdate } from "../task/normalize.js";
-import type { Draft } from "../task/write-batch.js";
 
 /** What a claim writes, and the ordinal of the turn that it starts. */
 export interface TurnClaim {
   readonly turn: number;
   readonly drafts: readonly Draft[];
-  readonly bytes: number;
   /** Ids of inbox entries that the turn takes. */
   readonly takes?: readonly string[] | undefined;
 }
@@ -25,7 +24,7 @@ export interface TurnClaim {
 export async function claimTurn(
   runtime: Runtime,
   live: LiveTask,
-  { turn, drafts, bytes, takes }: TurnClaim,
+  { turn, drafts, takes }: TurnClaim,
 ): Promise<"claimed" | "refused" | "busy"> {
   const { claiming } = runtime;
   // One claim of a task at a time in this process: while it is under way it is unknown whether the task is held.
@@ -34,7 +33,7 @@ export async function claimTurn(
     await underWay;
     return "busy";
   }
-  const claimed = live.exclusive(drafts, bytes, { claim: { turn }, takes });
+  const claimed = live.exclusive(drafts, { claim: { turn }, takes });
   claiming.set(live.id, claimed.then(noop, noop));
   try {
     if ((await claimed) !== "stored") return "refused";
@@ -60,7 +59,7 @@ export async function endNow(runtime: Runtime, stored: StoredTask, state: TaskSt
   const identity = { taskId: live.id, contextId: live.contextId, newId: runtime.newId, artifactId: () => "" };
   const event = statusUpdate(state, identity, text === undefined ? undefined : reply(text));
   try {
-    const result = await live.exclusive([{ kind: "event", event }, { kind: "turnEnded" }], 256, {
+    const result = await live.exclusive([{ kind: "event", event }, { kind: "turnEnded" }], {
       claim: { turn: live.turn },
       end: { inboxPut: live.inboxPut },
     });

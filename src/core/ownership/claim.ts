@@ -1,6 +1,7 @@
+import { sizeOfMessage, sizeOfTask } from "../../protocol/check/size.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError, invalidParams, taskNotFound } from "../../protocol/errors.js";
-import type { Task } from "../../protocol/model.js";
+import type { Message, Task } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { InboxEntry, PutFence, StoredTask } from "../ports.js";
 import { isPlaced } from "../read/read-task.js";
@@ -8,7 +9,6 @@ import type { Runtime } from "../runtime.js";
 import { foldStored } from "../task/fold.js";
 import { LiveTask } from "../task/live-task.js";
 import { messageDraft, withoutPush } from "../task/message-record.js";
-import { sizeOfSend } from "../task/size.js";
 import type { TurnStart } from "../turn-start.js";
 import { claimTurn, isOrphan } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
@@ -98,14 +98,13 @@ function checkOpen({ head }: StoredTask, { send }: TurnStart): void {
 
 async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Promise<Delivery | undefined> {
   const live = new LiveTask(runtime, stored);
-  checkHistory(runtime, live.task);
+  checkRoom(runtime, live.task, start.send.message);
   runtime.turns.check(start.scope);
   const turn = live.turn + 1;
   const { cause, attempt, entry, send } = start;
   const claimed = await claimTurn(runtime, live, {
     turn,
     drafts: [{ kind: "turnStarted", turn, attempt, cause }, messageDraft(live, entry, send)],
-    bytes: sizeOfSend(send),
   });
   if (claimed === "busy") return undefined;
   if (claimed === "refused") return arrived(runtime, start, stored);
@@ -129,7 +128,7 @@ async function enqueue(
   fence?: PutFence,
 ): Promise<Delivery | undefined> {
   const { key, id } = stored.head;
-  checkHistory(runtime, foldStored(stored));
+  checkRoom(runtime, foldStored(stored), start.send.message);
   const entry: InboxEntry = { id: start.entry, kind: "message", send: withoutPush(start.send) };
   const live = runtime.live.get(id);
   live?.sentBy(entry.id, start.principal);
@@ -146,8 +145,12 @@ async function enqueue(
   return { kind: "queued", before: stored };
 }
 
-function checkHistory(runtime: Runtime, { history, status }: Task): void {
-  const { historyMaxMessages } = runtime.limits;
+function checkRoom(runtime: Runtime, task: Task, message: Message): void {
+  const { historyMaxMessages, taskMaxBytes } = runtime.limits;
+  if (sizeOfTask(task) + sizeOfMessage(message) > taskMaxBytes) {
+    throw new A2AError("resourceExhausted", `the task is full: the limit is ${taskMaxBytes} bytes (taskMaxBytes)`);
+  }
+  const { history, status } = task;
   // A message in the status goes to the history when the caller's is taken.
   if (history.length + (status?.message === undefined ? 0 : 1) < historyMaxMessages) return;
   throw new A2AError(

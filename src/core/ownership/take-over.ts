@@ -6,7 +6,6 @@ import type { Runtime } from "../runtime.js";
 import { publicFailure } from "../store-failure.js";
 import { LiveTask } from "../task/live-task.js";
 import { messageDraft } from "../task/message-record.js";
-import { recordBytes, sizeOfJson, sizeOfMessage } from "../task/size.js";
 import { isReleased, readOrigin } from "../turn/origin.js";
 import { claimTurn, endNow } from "./claim-turn.js";
 
@@ -41,7 +40,6 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
   const claimed = await claimTurn(runtime, live, {
     turn,
     drafts: [{ kind: "turnStarted", turn, attempt, cause: "restart", wake, message }],
-    bytes: recordBytes + sizeOfJson(wake),
   });
   if (claimed !== "claimed") return false;
   const principal = storedPrincipal(scope);
@@ -59,7 +57,7 @@ async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   if (entry?.send === undefined) {
     const takes = entries.map(({ id }) => id);
     const extras = { claim: { turn: live.turn }, takes, end: { inboxPut } };
-    const left = live.exclusive([{ kind: "turnEnded" }], recordBytes, extras).catch((error: unknown) => {
+    const left = live.exclusive([{ kind: "turnEnded" }], extras).catch((error: unknown) => {
       throw publicFailure(error);
     });
     return (await left) === "stored";
@@ -75,7 +73,6 @@ async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
       { kind: "turnStarted", turn, attempt: 1, cause: "message" },
       messageDraft(live, id, send),
     ],
-    bytes: recordBytes + sizeOfMessage(send.message),
     takes: [id],
   });
   if (claimed !== "claimed") return false;

@@ -7,7 +7,6 @@ import type { DueCursor, Head, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
 import { LiveTask, tooLarge } from "../task/live-task.js";
-import { recordBytes, sizeOfJson } from "../task/size.js";
 import { readOrigin } from "../turn/origin.js";
 import { claimTurn, isOrphan } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
@@ -120,7 +119,6 @@ async function startWoken(runtime: Runtime, stored: StoredTask, wake: JsonValue 
   const claimed = await claimTurn(runtime, live, {
     turn,
     drafts: [{ kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message }],
-    bytes: recordBytes + sizeOfJson(wake),
   });
   if (claimed !== "claimed") return false;
   const principal = storedPrincipal(scope);

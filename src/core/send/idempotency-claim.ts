@@ -1,4 +1,5 @@
 import { retry } from "../../protocol/async/retry.js";
+import { sizeOfMessage } from "../../protocol/check/size.js";
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
 import type { Message } from "../../protocol/model.js";
 import { NameTaken } from "../../protocol/task-names.js";
@@ -8,7 +9,6 @@ import type { Runtime } from "../runtime.js";
 import { isAnswer, storeRetries } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
 import { recordedError } from "../task/recorded-error.js";
-import { sizeOfMessage } from "../task/size.js";
 import type { Opening } from "../turn-start.js";
 
 /** Errors of an agent that say: not now. They are no answer to keep, so the message may be tried again. */

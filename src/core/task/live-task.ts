@@ -1,4 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
+import { sizeOfMessage, sizeOfTask } from "../../protocol/check/size.js";
 import type { Principal, Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { copyTask, emptyTask } from "../../protocol/fold.js";
@@ -6,6 +7,7 @@ import { type Task, TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
 import type { AppendResult, LogRecord, StoredTask } from "../ports.js";
+import type { Draft } from "./draft.js";
 import { eventIdPrefix } from "./event-id.js";
 import { applyRecord, foldStored } from "./fold.js";
 import type { LiveTaskDeps } from "./live-task-deps.js";
@@ -14,7 +16,7 @@ import { StatusTimes } from "./status-times.js";
 import { createTail, type Tail } from "./tail.js";
 import { TaskSize } from "./task-size.js";
 import { attempt, type Outcome, retryWrite, type Write } from "./write.js";
-import { committed, type Draft, type Extras, exclusiveBatch, openBatch, type WriteBatch } from "./write-batch.js";
+import { committed, type Extras, exclusiveBatch, join, openBatch, type WriteBatch } from "./write-batch.js";
 
 /** A reader in this process that gets each record of a live task in the moment it is stored. */
 export interface RecordObserver {
@@ -174,14 +176,14 @@ export class LiveTask {
   }
 
   /** Accepts records for one write: at once when no write is under way, else with the next one. */
-  add(drafts: readonly Draft[], bytes: number): void {
-    this.#accept(drafts, bytes);
+  add(drafts: readonly Draft[]): void {
+    this.#accept(drafts);
     this.#schedule();
   }
 
   /** The same for what has to be stored before the turn goes on; the promise resolves then. */
-  addStored(drafts: readonly Draft[], bytes: number, extras?: Extras): Promise<void> {
-    const batch = this.#accept(drafts, bytes);
+  addStored(drafts: readonly Draft[], extras?: Extras): Promise<void> {
+    const batch = this.#accept(drafts);
     if (extras !== undefined) batch.extras = { ...batch.extras, ...extras };
     const stored = committed(batch);
     this.#schedule();
@@ -190,9 +192,9 @@ export class LiveTask {
   }
 
   /** A write of its own, behind everything accepted so far; the caller learns whether it was refused. */
-  exclusive(drafts: readonly Draft[], bytes: number, extras: Extras): Promise<AppendResult> {
+  exclusive(drafts: readonly Draft[], extras: Extras): Promise<AppendResult> {
     if (this.closed) return Promise.reject(this.failure ?? new TurnAborted("OwnershipLost"));
-    const batch = exclusiveBatch(drafts, bytes, extras);
+    const batch = exclusiveBatch(drafts, extras);
     this.#pending.push(batch);
     const result = committed(batch);
     this.#schedule();
@@ -245,15 +247,14 @@ export class LiveTask {
     this.#deps.lost.set(this.id, { scope: this.scope, since: this.#deps.clock.now() });
   }
 
-  #accept(drafts: readonly Draft[], bytes: number): WriteBatch {
+  #accept(drafts: readonly Draft[]): WriteBatch {
     if (this.closed) throw this.failure ?? new TurnAborted("OwnershipLost");
     let batch = this.#pending.at(-1);
     if (batch === undefined || batch.alone) {
       batch = openBatch();
       this.#pending.push(batch);
     }
-    for (const draft of drafts) batch.drafts.push(draft);
-    batch.bytes += bytes;
+    join(batch, drafts);
     return batch;
   }
 
@@ -332,10 +333,11 @@ export class LiveTask {
   }
 
   #snapshot(records: readonly LogRecord[], bytes: number, finished: boolean): Write["body"]["snapshot"] {
-    const size = this.#size.written(bytes, finished);
-    if (size === undefined) return undefined;
+    if (!this.#size.written(bytes, finished)) return undefined;
     const task = copyTask(this.task);
     for (const record of records) applyRecord(task, record);
+    const size = sizeOfTask(task);
+    this.#size.snapped(size);
     return { task, bytes: size };
   }
 
@@ -344,6 +346,7 @@ export class LiveTask {
       applyRecord(this.task, record);
       this.#stored = record.seq;
       if (record.kind === "turnStarted") this.#messageSeq = record.message ?? record.seq + 1;
+      if (record.kind === "message") this.#size.took(sizeOfMessage(record.message));
       for (const observer of this.#observers) observer.record(record, this.task);
     }
     this.tail.push(records, bytes);

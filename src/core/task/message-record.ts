@@ -1,5 +1,5 @@
 import type { QueuedSend, SendContext } from "../ports.js";
-import type { Draft } from "./write-batch.js";
+import type { Draft } from "./draft.js";
 
 /** A caller's message as the log holds it: with the ids of its task, and with what else its send said. */
 export function messageDraft(

@@ -1,6 +1,7 @@
+import { sizeOfTask } from "../../protocol/check/size.js";
 import type { Task } from "../../protocol/model.js";
 import type { StoredTask } from "../ports.js";
-import { sizeOfRecord, sizeOfTask } from "./size.js";
+import { sizeOfRecord } from "./record-size.js";
 
 const leastSnapshotBytes = 64 << 10;
 
@@ -24,16 +25,23 @@ export class TaskSize {
     return true;
   }
 
+  /** Counts a message of the caller's: it was let in before. */
+  took(bytes: number): void {
+    this.#task += bytes;
+  }
+
   /**
-   * Counts a write to the log. Gives the size of the snapshot that goes along when the log has outgrown the last one, and
-   * with the end of the task: then a read costs at most twice the task, and its cost is spread over the events that made
-   * it necessary.
+   * Counts a write to the log. True when a snapshot goes along: at the end of the task, and when the log has outgrown the
+   * last one. A read then costs at most twice the task, and its cost is spread over the events that made it necessary.
    */
-  written(bytes: number, finished: boolean): number | undefined {
+  written(bytes: number, finished: boolean): boolean {
     this.#log += bytes;
-    if (!finished && this.#log < Math.max(this.#snapshot, leastSnapshotBytes)) return undefined;
-    this.#snapshot += this.#log;
+    return finished || this.#log >= Math.max(this.#snapshot, leastSnapshotBytes);
+  }
+
+  /** Counts a snapshot, in which all of the log is. */
+  snapped(bytes: number): void {
+    this.#snapshot = bytes;
     this.#log = 0;
-    return this.#snapshot;
   }
 }

@@ -1,8 +1,6 @@
-import type { AppendResult, LogRecord, Park } from "../ports.js";
-
-/** A record that has no number yet. */
-export type Draft = Unnumbered<LogRecord>;
-type Unnumbered<R> = R extends LogRecord ? Omit<R, "seq"> : never;
+import type { AppendResult, Park } from "../ports.js";
+import type { Draft } from "./draft.js";
+import { sizeOfRecord } from "./record-size.js";
 
 /** What a write does beside appending its records. */
 export interface Extras {
@@ -28,8 +26,18 @@ export function openBatch(): WriteBatch {
 }
 
 /** A batch of its own. */
-export function exclusiveBatch(drafts: readonly Draft[], bytes: number, extras: Extras): WriteBatch {
-  return { drafts: [...drafts], bytes, extras, alone: true, settled: undefined, promise: undefined };
+export function exclusiveBatch(drafts: readonly Draft[], extras: Extras): WriteBatch {
+  const batch: WriteBatch = { ...openBatch(), extras, alone: true };
+  join(batch, drafts);
+  return batch;
+}
+
+/** Adds records to a batch, and counts them. */
+export function join(batch: WriteBatch, drafts: readonly Draft[]): void {
+  for (const draft of drafts) {
+    batch.drafts.push(draft);
+    batch.bytes += sizeOfRecord(draft);
+  }
 }
 
 /** The promise of a batch is made on request: a chunk of an artifact never needs it. */

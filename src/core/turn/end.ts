@@ -6,7 +6,6 @@ import type { Park } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { recordedError } from "../task/recorded-error.js";
-import { recordBytes } from "../task/size.js";
 import { shuttingDown } from "../turn-counter.js";
 import type { TurnStart, TurnSubject } from "../turn-start.js";
 import type { TurnInbox } from "./inbox.js";
@@ -70,7 +69,7 @@ function notTooSoon({ runtime, start, begun }: EndingTurn, wakeAt: number | unde
 
 // The task stays with this process, which goes: then others run its turn again.
 async function release(live: LiveTask, aborted: TurnAborted): Promise<void> {
-  await live.exclusive([{ kind: "turnReleased" }], recordBytes, {});
+  await live.exclusive([{ kind: "turnReleased" }], {});
   live.abandon(aborted);
 }
 

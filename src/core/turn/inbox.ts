@@ -4,10 +4,9 @@ import type { Message } from "../../protocol/model.js";
 import type { AbortKind } from "../agent.js";
 import type { Head, Hint, InboxEntry, Park, QueuedSend } from "../ports.js";
 import type { Runtime } from "../runtime.js";
+import type { Draft } from "../task/draft.js";
 import type { LiveTask } from "../task/live-task.js";
 import { messageDraft } from "../task/message-record.js";
-import { recordBytes, sizeOfJson, sizeOfSend } from "../task/size.js";
-import type { Draft } from "../task/write-batch.js";
 import type { TurnStart } from "../turn-start.js";
 import type { Watcher } from "../watch.js";
 
@@ -110,7 +109,7 @@ export class TurnInbox implements Watcher {
     await live.flushed();
     live.parkedUntil(park?.wakeAt);
     for (;;) {
-      const result = await live.exclusive(copied(ended), 0, { end: { inboxPut: live.inboxPut, park } });
+      const result = await live.exclusive(copied(ended), { end: { inboxPut: live.inboxPut, park } });
       if (result !== "inboxMoved") return;
       const entries = await this.#read(live);
       if (entries.some((entry) => entry.kind === "cancel")) return this.#run.cancelNow();
@@ -121,8 +120,8 @@ export class TurnInbox implements Watcher {
 
   async #nextTurn(live: LiveTask, ended: readonly Draft[], entry: InboxEntry): Promise<boolean> {
     const turn = live.turn + 1;
-    const { start, drafts, bytes } = this.#startOf(live, entry, turn);
-    const result = await live.exclusive([...copied(ended), ...drafts], bytes, { claim: { turn }, takes: [entry.id] });
+    const { start, drafts } = this.#startOf(live, entry, turn);
+    const result = await live.exclusive([...copied(ended), ...drafts], { claim: { turn }, takes: [entry.id] });
     if (result !== "stored") return result === "fenced";
     live.forgetSender(entry.id);
     this.#run.runtime.startTurn(start, { live });
@@ -134,7 +133,7 @@ export class TurnInbox implements Watcher {
     live: LiveTask,
     { id, send, wake }: InboxEntry,
     turn: number,
-  ): { readonly start: TurnStart; readonly drafts: readonly Draft[]; readonly bytes: number } {
+  ): { readonly start: TurnStart; readonly drafts: readonly Draft[] } {
     const { start } = this.#run;
     const { scope } = start;
     const attempt = 1;
@@ -143,14 +142,12 @@ export class TurnInbox implements Watcher {
       return {
         start: { ...start, cause: "wake", attempt, wake },
         drafts: [{ kind: "turnStarted", turn, attempt, cause: "wake", wake, message }],
-        bytes: recordBytes + sizeOfJson(wake),
       };
     }
     const principal = live.senderOf(id) ?? storedPrincipal(scope);
     return {
       start: { cause: "message", attempt, principal, scope, entry: id, send },
       drafts: [{ kind: "turnStarted", turn, attempt, cause: "message" }, messageDraft(live, id, send)],
-      bytes: sizeOfSend(send),
     };
   }
 

@@ -1,14 +1,14 @@
+import { replacedBytes, sizeOfEvent, sizeOfMessage } from "../../protocol/check/size.js";
 import { A2AError } from "../../protocol/errors.js";
 import { reply } from "../../protocol/events.js";
 import { type Message, type StreamResponse, TaskState } from "../../protocol/model.js";
 import { isInterrupted, isStop, isTerminal } from "../../protocol/states.js";
 import type { InboxEntry, QueuedSend } from "../ports.js";
 import type { Runtime } from "../runtime.js";
+import type { Draft } from "../task/draft.js";
 import { LiveTask, tooLarge } from "../task/live-task.js";
 import { messageDraft } from "../task/message-record.js";
 import { type Identity, type Normalized, statusUpdate } from "../task/normalize.js";
-import { recordBytes, replacedBytes, sizeOfEvent, sizeOfMessage, sizeOfSend } from "../task/size.js";
-import type { Draft } from "../task/write-batch.js";
 import type { TurnStart, TurnSubject } from "../turn-start.js";
 import type { TurnState } from "./phase.js";
 
@@ -76,25 +76,24 @@ export class TurnWriter {
     if (normal.kind === "reply") return this.#reply(normal.message);
     if (normal.kind === "status") return this.#status(normal.state, normal.event);
     if (normal.kind === "park") return this.#park(normal.wakeAt);
-    const bytes = this.#sized(normal.event);
+    this.#checkSize(normal.event);
     const { live, prelude } = this.#open(false);
     const drafts: readonly Draft[] = [...prelude, { kind: "event", event: normal.event }];
-    const size = bytes + drafts.length * recordBytes;
-    if (normal.lastChunk) return live.addStored(drafts, size);
-    live.add(drafts, size);
+    if (normal.lastChunk) return live.addStored(drafts);
+    live.add(drafts);
     return undefined;
   }
 
   /** Ends the turn in a terminal state: one write, which no inbox can hold up. */
   async end(state: TaskState, text?: string): Promise<void> {
     const message = text === undefined ? undefined : reply(text);
-    await this.#addStatus(this.#open(true), { state, event: statusUpdate(state, this.identity, message) }, recordBytes);
+    await this.#addStatus(this.#open(true), { state, event: statusUpdate(state, this.identity, message) });
   }
 
   /** Gives the caller a task although nothing was said yet: SUBMITTED, or WORKING on a continued one. */
   makeTask(): void {
     const { live, prelude } = this.#open(false);
-    if (prelude.length > 0) live.add(prelude, prelude.length * recordBytes);
+    if (prelude.length > 0) live.add(prelude);
   }
 
   /** The task, made now if there is none yet; a continued one stays as it is. */
@@ -102,7 +101,7 @@ export class TurnWriter {
     if (this.#live !== undefined) return this.#live;
     this.#state.speak();
     const { live, prelude } = this.#open(true);
-    live.add(prelude, prelude.length * recordBytes);
+    live.add(prelude);
     return live;
   }
 
@@ -111,7 +110,7 @@ export class TurnWriter {
     const drafts: Draft[] = [messageDraft(live, entry.id, send)];
     const { state } = live;
     if (isInterrupted(state)) drafts.push(this.#statusDraft(live, TaskState.WORKING));
-    const result = await live.exclusive(drafts, sizeOfSend(send) + recordBytes, { takes: [entry.id] });
+    const result = await live.exclusive(drafts, { takes: [entry.id] });
     if (result !== "stored") {
       if (live.state === TaskState.WORKING) live.accepted(state);
       return false;
@@ -150,7 +149,7 @@ export class TurnWriter {
     const { live, prelude } = this.#open(true);
     const isBegun = this.#state.output.name === "stopped" || live.state === TaskState.WORKING;
     const drafts = isBegun ? prelude : [...prelude, this.#statusDraft(live, TaskState.WORKING)];
-    if (drafts.length > 0) live.add(drafts, drafts.length * recordBytes);
+    if (drafts.length > 0) live.add(drafts);
     this.#state.park({ wakeAt });
   }
 
@@ -172,7 +171,7 @@ export class TurnWriter {
   }
 
   #status(state: TaskState, event: StreamResponse): Promise<void> {
-    const bytes = this.#sized(event);
+    this.#checkSize(event);
     const { live, prelude } = this.#open(true);
     const { historyMaxMessages } = this.#runtime.limits;
     if (live.task.history.length >= historyMaxMessages) {
@@ -181,28 +180,26 @@ export class TurnWriter {
         `the history of the task is full: the limit is ${historyMaxMessages} messages (historyMaxMessages)`,
       );
     }
-    return this.#addStatus({ live, prelude }, { state, event }, bytes);
+    return this.#addStatus({ live, prelude }, { state, event });
   }
 
-  #addStatus({ live, prelude }: Opened, { state, event }: Status, bytes: number): Promise<void> {
+  #addStatus({ live, prelude }: Opened, { state, event }: Status): Promise<void> {
     this.#needsWorking = false;
     if (isTerminal(state)) this.#state.answer();
     else this.#state.status(isStop(state));
     live.accepted(state);
     const drafts: Draft[] = [...prelude, { kind: "event", event }];
-    const size = bytes + drafts.length * recordBytes;
-    if (!isTerminal(state)) return live.addStored(drafts, size);
+    if (!isTerminal(state)) return live.addStored(drafts);
     drafts.push({ kind: "turnEnded" });
-    return live.addStored(drafts, size, { end: { inboxPut: 0 } });
+    return live.addStored(drafts, { end: { inboxPut: 0 } });
   }
 
-  #sized(event: StreamResponse): number {
+  #checkSize(event: StreamResponse): void {
     const { eventMaxBytes, taskMaxBytes } = this.#runtime.limits;
     const bytes = sizeOfEvent(event);
     if (bytes > eventMaxBytes) throw tooLarge("the event", eventMaxBytes);
     const fits = this.#live?.grow(bytes - replacedBytes(this.#live.task, event)) ?? true;
     if (!fits) throw tooLarge("the task", taskMaxBytes);
-    return bytes;
   }
 
   #statusDraft(live: LiveTask, state: TaskState): Draft {

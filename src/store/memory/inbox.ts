@@ -1,4 +1,5 @@
 import type { InboxEntry } from "../../core/ports.js";
+import { sizeOfJson, sizeOfMessage } from "../../protocol/check/size.js";
 
 /**
  * The inbox with one entry more, the same inbox when the entry has no effect, `undefined` when it is full. Cancels come
@@ -18,4 +19,13 @@ export function putEntry(
 
 export function withoutEntries(inbox: readonly InboxEntry[], ids: readonly string[]): readonly InboxEntry[] {
   return inbox.length === 0 || ids.length === 0 ? inbox : inbox.filter(({ id }) => !ids.includes(id));
+}
+
+/** What an entry takes beside its content. */
+const ownBytes = 256;
+
+/** About how many bytes an entry takes. */
+export function sizeOfEntry({ send, wake }: InboxEntry): number {
+  if (send === undefined) return ownBytes + sizeOfJson(wake);
+  return ownBytes + sizeOfMessage(send.message) + sizeOfJson(send.metadata) + sizeOfJson([...send.extensions]);
 }

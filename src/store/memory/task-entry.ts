@@ -1,6 +1,7 @@
 import type { Head, InboxEntry, LogRecord, NewTask, StoredTask } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import type { Task, TaskState } from "../../protocol/model.js";
+import { sizeOfEntry } from "./inbox.js";
 import type { TaskList } from "./task-list.js";
 
 /** About what a task costs beside its records and its snapshot: its head, and its places in the indexes. */
@@ -45,7 +46,8 @@ export class TaskEntry {
   state: TaskState;
   statusTime: number;
   inboxPut = 0;
-  inbox = nothingWaits;
+  #inbox = nothingWaits;
+  #inboxBytes = 0;
   /** Terminal and without a holder: may be dropped. */
   finished: boolean = false;
   #log: LogRecord[] = [];
@@ -69,7 +71,7 @@ export class TaskEntry {
   }
 
   get bytes(): number {
-    return entryBytes + nameBytes(this.name) + this.#logBytes + this.#snapshotBytes;
+    return entryBytes + nameBytes(this.name) + this.#logBytes + this.#snapshotBytes + this.#inboxBytes;
   }
 
   get logBytes(): number {
@@ -96,8 +98,18 @@ export class TaskEntry {
     this.#snapshotBytes = bytes;
   }
 
+  get inbox(): readonly InboxEntry[] {
+    return this.#inbox;
+  }
+
+  setInbox(inbox: readonly InboxEntry[]): void {
+    if (inbox === this.#inbox) return;
+    this.#inbox = inbox;
+    this.#inboxBytes = inbox.reduce((sum, entry) => sum + sizeOfEntry(entry), 0);
+  }
+
   clearInbox(): void {
-    this.inbox = nothingWaits;
+    this.setInbox(nothingWaits);
   }
 
   /** Drops the records that the snapshot has folded in. */

@@ -25,7 +25,7 @@ import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
 import { checkNewSend, checkNewTask } from "../check-indexed.js";
 import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit.js";
-import { putEntry, withoutEntries } from "./inbox.js";
+import { putEntry, sizeOfEntry, withoutEntries } from "./inbox.js";
 import { Instances } from "./instances.js";
 import { NameIndex } from "./name-index.js";
 import { type MemoryTaskStoreOptions, resolveLimits, resolveSendLimits } from "./options.js";
@@ -120,8 +120,10 @@ class MemoryTaskStore implements Store {
     if (entry.holder === undefined) return "idle";
     const inbox = putEntry(entry.inbox, item, maxMessages);
     if (inbox === undefined) return "full";
-    if (inbox !== entry.inbox) entry.inboxPut += 1;
-    entry.inbox = inbox;
+    if (inbox === entry.inbox) return "stored";
+    this.#retention.admit(sizeOfEntry(item));
+    this.#changeInbox(entry, inbox);
+    entry.inboxPut += 1;
     return "stored";
   }
 
@@ -134,8 +136,14 @@ class MemoryTaskStore implements Store {
     const entry = this.#entry(key);
     if (entry === undefined) return false;
     const waited = entry.inbox.length;
-    entry.inbox = withoutEntries(entry.inbox, [entryId]);
+    this.#changeInbox(entry, withoutEntries(entry.inbox, [entryId]));
     return entry.inbox.length < waited;
+  }
+
+  #changeInbox(entry: TaskEntry, inbox: readonly InboxEntry[]): void {
+    const before = entry.bytes;
+    entry.setInbox(inbox);
+    this.#retention.written(entry, entry.bytes - before);
   }
 
   async renew(instance: string, ttlMs: number): Promise<void> {
@@ -242,7 +250,8 @@ class MemoryTaskStore implements Store {
     entry.push(records, bytes);
     if (snapshot !== undefined) entry.setSnapshot(snapshot.task, snapshot.bytes);
     if (status !== undefined) this.#index.setStatus(entry, status.state, Math.max(status.time, entry.statusTime));
-    if (takes !== undefined) entry.inbox = withoutEntries(entry.inbox, takes);
+    if (takes !== undefined) entry.setInbox(withoutEntries(entry.inbox, takes));
+    if (isTerminal(entry.state)) entry.clearInbox();
     if (end !== undefined) {
       this.#instances.assign(entry, "");
       this.#parked.set(entry, end.park?.wakeAt);
@@ -250,7 +259,6 @@ class MemoryTaskStore implements Store {
     this.#retention.written(entry, entry.bytes - bytesBefore);
     if (!isTerminal(entry.state)) return;
     this.#parked.set(entry, undefined);
-    entry.clearInbox();
     if (entry.holder === undefined && !entry.finished) this.#retention.finish(entry);
   }
 

@@ -1,15 +1,11 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
-import { artifactIndex } from "../../protocol/fold.js";
-import type { Artifact, Message, Part, StreamResponse, Task } from "../../protocol/model.js";
-import type { LogRecord, QueuedSend, SendContext } from "../ports.js";
+import { artifactIndex } from "../fold.js";
+import type { Artifact, Message, Part, StreamResponse, Task } from "../model.js";
 
 // About how many bytes something takes, for limits: cheap, and never far off for what is large.
 
 const overhead = 16;
-
-/** What a record takes beside its content. */
-export const recordBytes = 64;
 
 /** The content of an event. */
 export function sizeOfEvent(event: StreamResponse): number {
@@ -44,22 +40,6 @@ export function sizeOfTask({ artifacts, history, status }: Task): number {
   for (const message of history) size += sizeOfMessage(message);
   for (const artifact of artifacts) size += sizeOfArtifact(artifact);
   return size;
-}
-
-/** About what a record of the log takes in its store. */
-export function sizeOfRecord(record: LogRecord): number {
-  if (record.kind === "event") return recordBytes + sizeOfEvent(record.event);
-  if (record.kind === "message") return recordBytes + sizeOfMessage(record.message) + sizeOfContext(record.context);
-  return record.kind === "turnStarted" ? recordBytes + sizeOfJson(record.wake) : recordBytes;
-}
-
-/** A message, with what its send says beside it. */
-export function sizeOfSend(send: QueuedSend): number {
-  return sizeOfMessage(send.message) + sizeOfContext(send);
-}
-
-function sizeOfContext(context: SendContext | undefined): number {
-  return context === undefined ? 0 : sizeOfJson(context.metadata) + sizeOfJson([...context.extensions]) + 4 * overhead;
 }
 
 export function sizeOfMessage(message: Message): number {

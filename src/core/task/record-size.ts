@@ -1,0 +1,29 @@
+import { sizeOfEvent, sizeOfJson, sizeOfMessage } from "../../protocol/check/size.js";
+import type { SendContext } from "../ports.js";
+import type { Draft } from "./draft.js";
+
+/** What a record takes beside its content. */
+const recordBytes = 64;
+/** What the configuration of a send takes. */
+const configurationBytes = 64;
+
+/** About how many bytes a record of the log takes in its store. */
+export function sizeOfRecord(record: Draft): number {
+  switch (record.kind) {
+    case "event":
+      return recordBytes + sizeOfEvent(record.event);
+    case "message":
+      return recordBytes + sizeOfMessage(record.message) + sizeOfContext(record.context);
+    case "turnStarted":
+      return recordBytes + sizeOfJson(record.wake);
+    case "turnEnded":
+      return record.error === undefined ? recordBytes : recordBytes + JSON.stringify(record.error).length;
+    default:
+      return recordBytes;
+  }
+}
+
+function sizeOfContext(context: SendContext | undefined): number {
+  if (context === undefined) return 0;
+  return sizeOfJson(context.metadata) + sizeOfJson([...context.extensions]) + configurationBytes;
+}

@@ -1,0 +1,108 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { Agent } from "../../../src/core/agent.js";
+import { artifact, completed, inputRequired, working } from "../../../src/protocol/events.js";
+import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
+import { contextOf, startHandler, type TestHandler, type TestHandlerOptions } from "../../support/handler.js";
+import { errorOf, opened, requestOf, taskOf } from "../../support/say.js";
+import { createVirtualClock, settle } from "../../support/virtual-clock.js";
+
+// Every byte that callers bring is counted against the limits of the store and of the task.
+
+const kibibyte = 1024;
+const large = "x".repeat(100 * kibibyte);
+
+const handlers: TestHandler[] = [];
+afterEach(async () => {
+  for (const handler of handlers.splice(0)) await handler[Symbol.asyncDispose]();
+});
+
+function serve(agent: Agent, options: Omit<TestHandlerOptions, "agent"> = {}): TestHandler {
+  const clock = createVirtualClock();
+  const store = memoryTaskStore({ clock, maxBytes: 1024 * kibibyte });
+  const served = startHandler({ store, ...options, clock, agent });
+  handlers.push(served);
+  return served;
+}
+
+async function kept({ operations }: TestHandler): Promise<number> {
+  return (await operations.listTasks(requestOf("listTasks"), contextOf())).totalSize;
+}
+
+const done: Agent = async function* () {
+  yield completed();
+};
+
+describe("the memory store", () => {
+  it("counts the message that starts a task, and drops the oldest finished tasks for it", async () => {
+    const served = serve(done);
+    for (let sent = 0; sent < 30; sent++) await served.send(large);
+    expect(await kept(served)).toBeLessThanOrEqual(10);
+    expect(await kept(served)).toBeGreaterThanOrEqual(4);
+  });
+
+  it("counts the messages that a turn receives", async () => {
+    const served = serve(async function* ({ text, receive }) {
+      if (text === "talk") for (let taken = 0; taken < 4; taken++) await receive();
+      yield completed();
+    });
+    for (let sent = 0; sent < 4; sent++) await served.send(large);
+    expect(await kept(served)).toBe(4);
+    const talk = await opened(served.stream("talk"));
+    const { id: taskId } = taskOf(talk.first.response);
+    for (let sent = 0; sent < 4; sent++) {
+      const heard = served.stream(large, { taskId });
+      await opened(heard);
+      await settle();
+    }
+    expect(await kept(served)).toBeLessThan(4);
+  });
+
+  it("counts what waits in inboxes, refuses a message that has no room, and takes more when one has gone", async () => {
+    const served = serve(async function* ({ signal }) {
+      yield working();
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    });
+    const busy = await opened(served.stream("work"));
+    const { id: taskId } = taskOf(busy.first.response);
+    await settle();
+    const refusals: unknown[] = [];
+    for (let sent = 0; sent < 20; sent++) {
+      await opened(served.stream(large, { taskId })).catch((error: unknown) => refusals.push(error));
+    }
+    expect(refusals.length).toBeGreaterThanOrEqual(10);
+    expect(refusals[0]).toMatchObject({ code: "resourceExhausted" });
+    await served.cancel(taskId);
+    await settle();
+    expect(taskOf(await served.send(large, { configuration: { returnImmediately: true } })).id).not.toBe("");
+  });
+});
+
+describe("a task", () => {
+  it("refuses a message beyond what it may hold", async () => {
+    const ask: Agent = async function* () {
+      yield inputRequired("more?");
+    };
+    const served = serve(ask, { limits: { taskMaxBytes: 250 * kibibyte } });
+    const { id: taskId } = taskOf(await served.send(large));
+    await served.send(large, { taskId });
+    expect(await errorOf(served.send(large, { taskId }))).toMatchObject({
+      code: "resourceExhausted",
+      message: `the task is full: the limit is ${250 * kibibyte} bytes (taskMaxBytes)`,
+    });
+  });
+
+  it("keeps its log behind the last snapshot as short as the task, however often an artifact is replaced", async () => {
+    let logged = 0;
+    const served = serve(async function* ({ taskId }) {
+      for (let made = 0; made < 400; made++) {
+        yield artifact("y".repeat(10 * kibibyte), { artifactId: "x", lastChunk: true });
+        const stored = await served.store.read({ agent: "", tenant: "", owner: "alice" }, taskId);
+        logged = Math.max(logged, stored?.records.length ?? 0);
+      }
+      yield completed();
+    });
+    await served.send("go");
+    expect(logged).toBeGreaterThan(0);
+    expect(logged).toBeLessThan(20);
+  });
+});
