@@ -38,7 +38,8 @@ export class ServerCall<S extends CallGate = Service> {
   declared: string | undefined;
   /** Extensions that are active for the call. */
   extensions: readonly string[] = [];
-  readonly #head: CallHead;
+  /** Until the operation is called: a stream that stays open for long keeps nothing that it does not need. */
+  #head: CallHead | undefined;
   #context: OpenContext | undefined;
   #left: { readonly reason: unknown } | undefined;
   #leaveRequest: () => void = noop;
@@ -53,8 +54,9 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** Reads what the headers declare. Throws `versionNotSupported` or `extensionSupportRequired`. */
   declare(served: readonly string[]): void {
-    this.declared = declaredBy(this.#head, served);
-    this.extensions = this.service.extensions(requestedExtensions(this.#head.header));
+    const head = this.#openHead();
+    this.declared = declaredBy(head, served);
+    this.extensions = this.service.extensions(requestedExtensions(head.header));
   }
 
   /** Counts the call in, with what its request takes. Throws `unavailable` or `resourceExhausted`. */
@@ -90,6 +92,11 @@ export class ServerCall<S extends CallGate = Service> {
     this.#leaveStream = noop;
   }
 
+  #openHead(): CallHead {
+    if (this.#head === undefined) throw new TypeError("a call is brought to one operation");
+    return this.#head;
+  }
+
   #endRequest(): void {
     this.#leaveRequest();
     this.#leaveRequest = noop;
@@ -97,7 +104,8 @@ export class ServerCall<S extends CallGate = Service> {
 
   #openContext({ version }: CallAdapter): OpenContext {
     const { principal, extensions } = this;
-    const { binding, header, address } = this.#head;
+    const { binding, header, address } = this.#openHead();
+    this.#head = undefined;
     const after = header("last-event-id");
     const call = { principal, binding, version, extensions, after, caller: address };
     const context = createContext(call);

@@ -51,7 +51,7 @@ export function callUnary(
 }
 
 /** How the items of a stream become its text. */
-export interface StreamForm extends Pick<EventStreamForm, "write" | "writeEnd" | "writeFailure"> {
+export interface StreamForm extends EventStreamForm {
   readonly extensionsName: string;
 }
 
@@ -62,15 +62,13 @@ export async function streamReply(
   items: AsyncIterable<StreamItem>,
   form: StreamForm,
 ): Promise<HttpReply> {
-  const { extensions, service } = call;
-  const ended = (): void => call.end();
-  const stream = new EventStream(items, { ...form, ended, keepAliveMs: service.limits.keepAliveMs });
+  const stream = new EventStream(items, form, call);
   request.onLeave(() => {
     call.leave();
     void stream.return();
   });
   await stream.opened;
-  return { status: 200, headers: withExtensions(eventStreamHeaders, form, extensions), body: stream };
+  return { status: 200, headers: withExtensions(eventStreamHeaders, form, call.extensions), body: stream };
 }
 
 /** Tells the caller which extensions were activated (spec 4.6). */

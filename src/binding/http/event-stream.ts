@@ -36,9 +36,13 @@ export interface EventStreamForm {
   writeEnd(): string;
   /** Text of the last event of a stream that fails after its beginning. */
   writeFailure(error: unknown): string;
+}
+
+/** The call that a stream answers. */
+export interface EventStreamCall {
+  readonly service: { readonly limits: { readonly keepAliveMs: number } };
   /** Called once when the stream has ended, however it came. */
-  ended(): void;
-  readonly keepAliveMs: number;
+  end(): void;
 }
 
 type Piece = Step<string>;
@@ -55,6 +59,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   readonly opened: Promise<void>;
   readonly #items: AsyncIterator<StreamItem>;
   readonly #form: EventStreamForm;
+  readonly #call: EventStreamCall;
   readonly #ticker: ReturnType<typeof setInterval>;
   #open: { resolve(): void; reject(reason: unknown): void } | undefined;
   #openTimer: ReturnType<typeof setTimeout> | undefined;
@@ -65,14 +70,16 @@ export class EventStream implements AsyncIterableIterator<string> {
   #phase: "live" | "over" = "live";
   #quietTicks = 0;
 
-  constructor(items: AsyncIterable<StreamItem>, form: EventStreamForm) {
+  constructor(items: AsyncIterable<StreamItem>, form: EventStreamForm, call: EventStreamCall) {
+    const { keepAliveMs } = call.service.limits;
     this.#items = items[Symbol.asyncIterator]();
     this.#form = form;
-    this.#ticker = setInterval(() => this.#tick(), form.keepAliveMs / 2);
+    this.#call = call;
+    this.#ticker = setInterval(() => this.#tick(), keepAliveMs / 2);
     this.opened = new Promise((resolve, reject) => {
       this.#open = { resolve, reject };
     });
-    this.#openTimer = setTimeout(() => this.#openQuiet(), Math.min(openWaitMs, form.keepAliveMs));
+    this.#openTimer = setTimeout(() => this.#openQuiet(), Math.min(openWaitMs, keepAliveMs));
     this.#read();
   }
 
@@ -133,27 +140,27 @@ export class EventStream implements AsyncIterableIterator<string> {
     if (this.#taker === undefined) return;
     if (this.#text.length >= pieceMaxLength) {
       // A subscription that is never short of events must not keep the event loop to itself.
-      inNextTurn(this.#handOver);
+      inNextTurn(() => this.#handOver());
       return;
     }
     if (this.#text !== "" && this.#plan === "none") {
       this.#plan = "handOver";
-      afterMicrotasks(this.#handOverSoon);
+      afterMicrotasks(() => this.#handOverSoon());
     }
     this.#read();
   }
 
-  readonly #handOverSoon = (): void => {
+  #handOverSoon(): void {
     this.#plan = "none";
     if (this.#text !== "" && this.#text.length < pieceMaxLength) this.#handOver();
-  };
+  }
 
   /** Gives the waiting reader what is ready: text, or the end behind all of it. */
-  readonly #handOver = (): void => {
+  #handOver(): void {
     if (this.#taker === undefined) return;
     if (this.#text !== "") this.#hand(this.#take());
     else if (this.#phase === "over") this.#hand(over);
-  };
+  }
 
   readonly #onFailure = (error: unknown): void => {
     this.#source = "idle";
@@ -184,7 +191,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   #finish(): void {
     this.#phase = "over";
     clearInterval(this.#ticker);
-    this.#form.ended();
+    this.#call.end();
   }
 
   /** Ends the time before the first event; gives what waits for it, once. */
