@@ -10,6 +10,8 @@ export interface CoreLimits {
   readonly turnsPerOwner: number;
   /** Turns that run at once in the process. Default: 20,000. */
   readonly turnsPerProcess: number;
+  /** How long a send waits for the end of another turn when a limit of turns is reached. Default: 1 s. */
+  readonly turnWaitMs: number;
   /** Events and bytes that a turn may be ahead of the store. Default: 64 and 256 KiB. */
   readonly batchMaxEvents: number;
   readonly batchMaxBytes: number;
@@ -45,6 +47,7 @@ export const defaultCoreLimits: CoreLimits = {
   historyMaxMessages: 1000,
   turnsPerOwner: 1000,
   turnsPerProcess: 20_000,
+  turnWaitMs: 1000,
   batchMaxEvents: 64,
   batchMaxBytes: 256 << 10,
   inboxMaxMessages: 16,

@@ -117,7 +117,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
     claiming: new Map(),
     sending: new Set(),
     givenUp: new Map(),
-    turns: createTurnCounter(limits),
+    turns: createTurnCounter(limits, clock),
     subscriptions: new Set(),
     startTurn: (start, subject) => {
       const { configuration } = start.send;

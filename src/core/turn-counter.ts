@@ -2,6 +2,9 @@ import { createIdleCounter } from "../protocol/async/idle-counter.js";
 import type { Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AbortKind } from "./agent.js";
+import type { CoreLimits } from "./limits.js";
+import type { Clock } from "./ports.js";
+import { TurnQueue } from "./turn-queue.js";
 
 /** A turn that runs in this process, as far as the counter sees it. */
 interface CountedTurn {
@@ -12,55 +15,84 @@ interface CountedTurn {
 /** The turns that run, counted by owner. */
 export interface TurnCounter {
   readonly running: ReadonlyMap<CountedTurn, unknown>;
-  /** Throws `resourceExhausted` or, while draining, `unavailable` when no turn may be started now. */
+  /** Throws when no turn may be started now: `resourceExhausted`, `unavailable`. */
   check(scope: Scope): void;
-  /** A turn may be about to start, which counts as one that runs until the function that it gives is called. */
+  /**
+   * Room for the turn of a send. `undefined` when there is some; else a promise that resolves when others have ended, with a
+   * function that gives the room back once the turn has begun, or will not. Rejects after `turnWaitMs`, as `check` throws.
+   */
+  room(scope: Scope): Promise<() => void> | undefined;
+  /** A turn may be about to start, which counts as one that runs until the returned function is called. */
   expect(): () => void;
   enter(turn: CountedTurn): void;
   leave(turn: CountedTurn): void;
   /** Tells all turns to stop, and from now on each that is started. */
   drain(): void;
-  /** Resolves when none is left, and none expected. */
+  /** Resolves when no turn runs, and none is expected. */
   idle(): Promise<void>;
 }
 
-export function createTurnCounter(limits: {
-  readonly turnsPerOwner: number;
-  readonly turnsPerProcess: number;
-}): TurnCounter {
+export function createTurnCounter(
+  limits: Pick<CoreLimits, "turnsPerOwner" | "turnsPerProcess" | "turnWaitMs">,
+  clock: Clock,
+): TurnCounter {
+  const { turnsPerOwner, turnsPerProcess, turnWaitMs } = limits;
   const running = new Map<CountedTurn, () => void>();
   const owners = new Map<string, number>();
   const underway = createIdleCounter();
+  let total = 0;
   let draining = false;
+
+  const refusal = (key: string): A2AError | undefined => {
+    if (draining) return shuttingDown();
+    if (total >= turnsPerProcess) return overProcess(turnsPerProcess);
+    return (owners.get(key) ?? 0) >= turnsPerOwner ? overOwner(turnsPerOwner) : undefined;
+  };
+  const queue = new TurnQueue({ clock, turnWaitMs, ownerMax: turnsPerOwner, refusal });
+  const occupy = (key: string): (() => void) => {
+    total += 1;
+    owners.set(key, (owners.get(key) ?? 0) + 1);
+    let isIn = true;
+    return () => {
+      if (!isIn) return;
+      isIn = false;
+      total -= 1;
+      const others = (owners.get(key) ?? 1) - 1;
+      if (others === 0) owners.delete(key);
+      else owners.set(key, others);
+      queue.grant(occupy);
+    };
+  };
+  const check = (scope: Scope): void => {
+    const error = refusal(ownerKey(scope));
+    if (error !== undefined) throw error;
+  };
   return {
     running,
-    check(scope) {
+    check,
+    room(scope) {
+      const key = ownerKey(scope);
+      if (refusal(key) === undefined && !queue.holds(key)) return undefined;
       if (draining) throw shuttingDown();
-      const own = owners.get(ownerKey(scope)) ?? 0;
-      if (own >= limits.turnsPerOwner)
-        throw exhausted("turns of this caller", `${limits.turnsPerOwner} (turnsPerOwner)`);
-      if (running.size >= limits.turnsPerProcess)
-        throw exhausted("turns in the process", `${limits.turnsPerProcess} (turnsPerProcess)`);
+      return queue.wait(key);
     },
     expect: underway.enter,
     enter(turn) {
-      running.set(turn, underway.enter());
-      const key = ownerKey(turn.scope);
-      owners.set(key, (owners.get(key) ?? 0) + 1);
+      const [idle, free] = [underway.enter(), occupy(ownerKey(turn.scope))];
+      running.set(turn, () => {
+        free();
+        idle();
+      });
       if (draining) turn.abort("Draining");
     },
     leave(turn) {
       const left = running.get(turn);
-      if (left === undefined) return;
       running.delete(turn);
-      const key = ownerKey(turn.scope);
-      const others = (owners.get(key) ?? 1) - 1;
-      if (others === 0) owners.delete(key);
-      else owners.set(key, others);
-      left();
+      left?.();
     },
     drain() {
       draining = true;
+      queue.refuse();
       for (const turn of [...running.keys()]) turn.abort("Draining");
     },
     idle: underway.idle,
@@ -69,11 +101,23 @@ export function createTurnCounter(limits: {
 
 const ownerKey = ({ tenant, owner }: Scope): string => `${tenant}\n${owner}`;
 
-function exhausted(what: string, limit: string): A2AError {
-  return new A2AError("resourceExhausted", `too many ${what}: the limit is ${limit}`, { retryAfterMs: 1000 });
+const retryAfterMs = 1000;
+
+function overOwner(limit: number): A2AError {
+  return new A2AError("resourceExhausted", `too many turns of this caller: the limit is ${limit} (turnsPerOwner)`, {
+    retryAfterMs,
+    metadata: { limit: "turnsPerOwner" },
+  });
+}
+
+function overProcess(limit: number): A2AError {
+  return new A2AError("unavailable", `too many turns in the process: the limit is ${limit} (turnsPerProcess)`, {
+    retryAfterMs,
+    metadata: { limit: "turnsPerProcess" },
+  });
 }
 
 /** The error for calls during shutdown. */
 export function shuttingDown(): A2AError {
-  return new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
+  return new A2AError("unavailable", "the server is shutting down", { retryAfterMs });
 }

@@ -78,7 +78,7 @@ export async function composeAround<H extends RequestHandler>(
   build: (settings: HostSettings) => Backend<H> | Promise<Backend<H>>,
 ): Promise<ComposedAgent<H>> {
   const { clock = systemClock, logger = silentLogger, authenticate } = options;
-  const limits = resolveLimits(options.limits);
+  const limits = resolveLimits(options.limits, authenticate !== undefined);
   const bindings = bindingsOf(options);
   const { served, strict = false, fileBytes } = versionSettings(options);
   const [newest, ...others] = await Promise.all(

@@ -31,12 +31,18 @@ export const defaultLimits: Limits = {
   streamsPerProcess: 20_000,
 };
 
-/** Fills in the defaults. Throws a `TypeError` for a limit that does not exist or is no number. */
-export function resolveLimits(given: Partial<Limits> = {}): Limits {
+/**
+ * Fills in the defaults. Where callers are not told apart, all of them are one owner, and what the process may do counts.
+ * Throws a `TypeError` for a limit that does not exist or is no number.
+ */
+export function resolveLimits(given: Partial<Limits> = {}, tellsApart = true): Limits {
   const set = Object.entries(given).filter(([, value]) => value !== undefined);
   for (const [name, value] of set) {
     if (!(name in defaultLimits)) throw new TypeError(`limits.${name} is not a limit: see docs/limits.md`);
     if (typeof value !== "number" || !(value >= 0)) throw new TypeError(`limits.${name} must be a number from 0 on`);
   }
-  return { ...defaultLimits, ...(Object.fromEntries(set) as Partial<Limits>) };
+  const limits = { ...defaultLimits, ...(Object.fromEntries(set) as Partial<Limits>) };
+  if (tellsApart) return limits;
+  const { turnsPerOwner = limits.turnsPerProcess, streamsPerPrincipal = limits.streamsPerProcess } = given;
+  return { ...limits, turnsPerOwner, streamsPerPrincipal };
 }

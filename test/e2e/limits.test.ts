@@ -122,7 +122,7 @@ overEach(wiresThat("answer at once"), (start) => {
     const gate = Promise.withResolvers<void>();
     await using served = await start({
       authenticate,
-      limits: { turnsPerOwner: 1 },
+      limits: { turnsPerOwner: 1, turnWaitMs: 0 },
       async *agent() {
         yield working();
         await gate.promise;

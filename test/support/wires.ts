@@ -104,7 +104,6 @@ const nearest: { readonly [version in VersionName]: Nearest } = {
   "1.0": {},
   "0.3": {
     requestTimeout: "invalidRequest",
-    resourceExhausted: "internalError",
     deadlineExceeded: "internalError",
   },
   get "0.2"() {

@@ -44,8 +44,8 @@ interface CallErrorContext {
 
 const allow = "POST, OPTIONS";
 const jsonHeaders: Readonly<Record<string, string>> = { "Content-Type": jsonMediaType };
-/** Errors that say something of HTTP itself keep their status; all others come with 200 (readers drop them otherwise). */
-const ownStatus: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 503]);
+/** Errors of HTTP itself and of overload keep their status; all others come with 200, since some readers drop them otherwise. */
+const ownStatus: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 503]);
 
 /** The server end of JSON-RPC 2.0: one URL, every method of every adapter (spec 9). */
 export function jsonRpcEndpoint({ adapters, service }: JsonRpcOptions): HttpEndpoint {

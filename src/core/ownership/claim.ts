@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import { sizeOfMessage, sizeOfTask } from "../../protocol/check/size.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError, invalidParams, taskNotFound } from "../../protocol/errors.js";
@@ -6,6 +7,7 @@ import { isTerminal } from "../../protocol/states.js";
 import type { InboxEntry, PutFence, StoredTask } from "../ports.js";
 import { isPlaced } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
+import type { Draft } from "../task/draft.js";
 import { foldStored } from "../task/fold.js";
 import { LiveTask } from "../task/live-task.js";
 import { messageDraft, withoutPush } from "../task/message-record.js";
@@ -99,16 +101,23 @@ function checkOpen({ head }: StoredTask, { send }: TurnStart): void {
 async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Promise<Delivery | undefined> {
   const live = new LiveTask(runtime, stored);
   checkRoom(runtime, live.task, start.send.message);
-  runtime.turns.check(start.scope);
+  const leave = (await runtime.turns.room(start.scope)) ?? noop;
   const turn = live.turn + 1;
   const { cause, attempt, entry, send } = start;
-  const claimed = await claimTurn(runtime, live, {
-    turn,
-    drafts: [{ kind: "turnStarted", turn, attempt, cause }, messageDraft(live, entry, send)],
+  const drafts: Draft[] = [{ kind: "turnStarted", turn, attempt, cause }, messageDraft(live, entry, send)];
+  const claimed = await claimTurn(runtime, live, { turn, drafts }).catch((error: unknown) => {
+    leave();
+    throw error;
   });
-  if (claimed === "busy") return undefined;
-  if (claimed === "refused") return arrived(runtime, start, stored);
-  return { kind: "claimed", live, start: () => runtime.startTurn(start, { live }) };
+  if (claimed === "claimed") {
+    const run = (): void => {
+      runtime.startTurn(start, { live });
+      leave();
+    };
+    return { kind: "claimed", live, start: run };
+  }
+  leave();
+  return claimed === "busy" ? undefined : arrived(runtime, start, stored);
 }
 
 // A claim is refused as well when it had arrived long ago, its answer was lost, and another process has ended the turn

@@ -90,10 +90,21 @@ export function openSend({ runtime, policy, request, context, scope }: SendCall)
   return { cause: "message", attempt: 1, principal, scope, entry: runtime.newId(), send };
 }
 
-/** Starts the turn of a message that names no task. Throws `resourceExhausted` over the limits of turns. */
+/** Makes the answer of a message that names no task, once its turn may start. Rejects over the limits of turns. */
+export async function withRoom<T>({ runtime, scope }: SendCall, start: () => Promise<T>): Promise<T> {
+  const room = runtime.turns.room(scope);
+  const leave = room === undefined ? noop : await room;
+  try {
+    return start();
+  } finally {
+    // The turn has begun, and counts itself.
+    leave();
+  }
+}
+
+/** Starts the turn of a message that names no task. */
 export function startNew({ call, start, register }: SentMessage, opening: Opening): void {
   const { runtime, context, idempotency } = call;
-  runtime.turns.check(start.scope);
   idempotency?.begun();
   const kept = idempotency === undefined ? opening : idempotency.keeping(opening);
   runtime.startTurn(start, {

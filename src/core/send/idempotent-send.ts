@@ -10,7 +10,15 @@ import { isPlaced } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer, publicFailure } from "../store-failure.js";
 import type { TurnStart } from "../turn-start.js";
-import { onceKept, openSend, type ReachedTask, registerOf, type SendCall, type SendRenderer } from "./call.js";
+import {
+  onceKept,
+  openSend,
+  type ReachedTask,
+  registerOf,
+  type SendCall,
+  type SendRenderer,
+  withRoom,
+} from "./call.js";
 import { digestOfSend } from "./digest.js";
 import { IdempotencyClaim, noteTask } from "./idempotency-claim.js";
 
@@ -32,7 +40,11 @@ export async function sendOnce<T>(call: SendCall, renderer: SendRenderer<T>): Pr
   try {
     const register = await registerOf(call, start.entry);
     const sent = { call: { ...call, idempotency }, start, register };
-    if (idempotency.record.seq === 0) return await onceKept(register, renderer.created(sent));
+    if (idempotency.record.seq === 0)
+      return await onceKept(
+        register,
+        withRoom(call, () => renderer.created(sent)),
+      );
     const delivery = await bring(call, found);
     if (delivery === "placed") return await repeated(call, await knownTask(call, idempotency.record), renderer);
     return await onceKept(register, renderer.delivered(sent, delivery));
@@ -151,7 +163,6 @@ async function outcomeOf({ runtime }: SendCall, record: SendRecord): Promise<Fou
 }
 
 async function take(runtime: Runtime, record: SendRecord): Promise<boolean> {
-  runtime.turns.check(record.scope);
   await holdLease(runtime);
   try {
     return await runtime.store.takeSend(record, runtime.instance);

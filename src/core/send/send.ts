@@ -3,7 +3,7 @@ import type { StreamItem } from "../../protocol/operations.js";
 import { deliver } from "../ownership/claim.js";
 import { type StreamStart, TaskStream } from "../read/task-stream.js";
 import { eventIdMarker } from "../task/event-id.js";
-import { onceKept, openSend, registerOf, type SendCall, type SendRenderer } from "./call.js";
+import { onceKept, openSend, registerOf, type SendCall, type SendRenderer, withRoom } from "./call.js";
 import { isOnce, sendOnce } from "./idempotent-send.js";
 import { attach, streamRenderer } from "./stream.js";
 import { unaryRenderer } from "./unary.js";
@@ -29,7 +29,11 @@ async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
   const start = openSend(call);
   const register = await registerOf(call, start.entry);
   const sent = { call, start, register };
-  if (start.send.message.taskId === "") return onceKept(register, renderer.created(sent));
+  if (start.send.message.taskId === "")
+    return onceKept(
+      register,
+      withRoom(call, () => renderer.created(sent)),
+    );
   return onceKept(register, renderer.delivered(sent, await deliver(call.runtime, start)));
 }
 

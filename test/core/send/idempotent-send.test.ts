@@ -134,7 +134,7 @@ describe("a send that comes again", () => {
 describe("a send that was refused", () => {
   it("before the agent began leaves no record: it may come again, also with another content", async () => {
     const gate = Promise.withResolvers<void>();
-    const limits = { turnsPerOwner: 1 };
+    const limits = { turnsPerOwner: 1, turnWaitMs: 0 };
     const { here, started } = two(async () => gate.promise, { limits });
     const running = here.send("first");
     expect(await errorOf(here.send("x", same, once))).toMatchObject({ code: "resourceExhausted" });

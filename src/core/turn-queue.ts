@@ -1,0 +1,76 @@
+import type { A2AError } from "../protocol/errors.js";
+import type { Clock } from "./ports.js";
+
+interface Waiter {
+  resolve(leave: () => void): void;
+  reject(error: A2AError | undefined): void;
+}
+
+export interface TurnQueueOptions {
+  readonly clock: Clock;
+  /** How long one waits, in milliseconds. */
+  readonly turnWaitMs: number;
+  /** How many of one owner wait; more are refused at once. */
+  readonly ownerMax: number;
+  /** Why no turn of an owner may start now; `undefined` when one may. */
+  readonly refusal: (owner: string) => A2AError | undefined;
+}
+
+/** Sends that wait until a turn may start: those of one owner in their order, and owners one after another. */
+export class TurnQueue {
+  readonly #options: TurnQueueOptions;
+  /** The owner whose turn is next comes first. */
+  readonly #owners = new Map<string, Set<Waiter>>();
+
+  constructor(options: TurnQueueOptions) {
+    this.#options = options;
+  }
+
+  holds(owner: string): boolean {
+    return this.#owners.has(owner);
+  }
+
+  wait(owner: string): Promise<() => void> {
+    const { clock, turnWaitMs, ownerMax, refusal } = this.#options;
+    const waiters = this.#owners.get(owner) ?? new Set<Waiter>();
+    if (turnWaitMs === 0 || waiters.size >= ownerMax) return Promise.reject(refusal(owner));
+    const { promise, resolve, reject } = Promise.withResolvers<() => void>();
+    const cancel = clock.after(turnWaitMs, () => waiter.reject(refusal(owner)));
+    const leave = (): void => {
+      cancel();
+      waiters.delete(waiter);
+      if (waiters.size === 0) this.#owners.delete(owner);
+    };
+    const waiter: Waiter = {
+      resolve(free) {
+        leave();
+        resolve(free);
+      },
+      reject(error) {
+        leave();
+        reject(error);
+      },
+    };
+    waiters.add(waiter);
+    this.#owners.set(owner, waiters);
+    return promise;
+  }
+
+  /** Lets those go whose turn may start now. `occupy` takes the room of one turn, and gives it back. */
+  grant(occupy: (owner: string) => () => void): void {
+    for (const [owner, waiters] of [...this.#owners]) {
+      const [first] = waiters;
+      if (first === undefined || this.#options.refusal(owner) !== undefined) continue;
+      this.#owners.delete(owner);
+      if (waiters.size > 1) this.#owners.set(owner, waiters);
+      first.resolve(occupy(owner));
+    }
+  }
+
+  /** Refuses all that wait. */
+  refuse(): void {
+    for (const [owner, waiters] of [...this.#owners]) {
+      for (const waiter of [...waiters]) waiter.reject(this.#options.refusal(owner));
+    }
+  }
+}

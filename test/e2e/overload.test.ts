@@ -1,0 +1,54 @@
+import { createAgent, reply, serve, working } from "trivium";
+import { expect, it } from "vitest";
+import { connectTo } from "../../src/testing/index.js";
+
+// Callers who are not told apart share the turns of the process.
+
+it("more anonymous sends at once than an owner may have turns are all answered", async () => {
+  const agent = await createAgent({ card, agent: async ({ text }) => reply(text) });
+  await using client = await connectTo(agent);
+  const sends = Array.from({ length: 1200 }, (_, sent) => client.send(`${sent}`));
+  const answers = await Promise.all(sends);
+  expect(answers.every(({ $typeName }) => $typeName === "lf.a2a.v1.Message")).toBe(true);
+});
+
+const card = { name: "Full", description: "Has one turn", version: "1" };
+
+const waiting = async function* ({ signal }: { readonly signal: AbortSignal }) {
+  yield working();
+  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+};
+
+it.each([
+  ["turnsPerOwner", 429, "RESOURCE_EXHAUSTED"],
+  ["turnsPerProcess", 503, "UNAVAILABLE"],
+] as const)("%s is told as overload in each binding's own form", async (limit, status, reason) => {
+  const server = await serve({
+    card,
+    port: 0,
+    drainMs: 0,
+    limits: { [limit]: 1, turnWaitMs: 20, graceMs: 10 },
+    agent: waiting,
+  });
+  try {
+    const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "go" }] };
+    const configuration = { returnImmediately: true };
+    const call = async (path: string, body: unknown): Promise<Response> => {
+      const headers = { "Content-Type": "application/json", "A2A-Version": "1.0" };
+      return fetch(`${server.url}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    };
+    const rpc = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message, configuration } };
+    expect((await call("/json-rpc", rpc)).status).toBe(200);
+    const refused = await call("/json-rpc", rpc);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([status, "1"]);
+    const { error } = (await refused.json()) as { error: { code: number; data: readonly object[] } };
+    expect(error.code).toBe(-32603);
+    expect(error.data).toContainEqual(
+      expect.objectContaining({ reason, metadata: expect.objectContaining({ limit }) }),
+    );
+    const overHttp = await call("/http-json/message:send", { message, configuration });
+    expect([overHttp.status, overHttp.headers.get("retry-after")]).toEqual([status, "1"]);
+  } finally {
+    await server.close();
+  }
+});
