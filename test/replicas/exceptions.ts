@@ -18,6 +18,7 @@ const exceptions: readonly Exception[] = [
     file: "listing-times.test.ts",
     because: "each case brings a store of its own: memory, SQLite and PostgreSQL",
   },
+  { file: "overload.test.ts", because: "each case starts a server of its own" },
   {
     file: "limits.test.ts",
     titles: ["turns of one owner are limited", "streams of one principal are limited"],
