@@ -101,7 +101,7 @@ V03-RPC-2 MUST: POST of JSON, answered in JSON
   shown version/v0.3/required-client: has an id that is a whole number
   shown e2e/bad-input/bodies: does not execute a body of type %s
 V03-RPC-3 MUST: the answer has the id of the request; null where that cannot be read
-  shown e2e/bad-input/older-versions: answers a request whose id is text
+  shown e2e/bad-input/older-versions: answers a text id with the same id, also in an error
   shown e2e/bad-input/older-versions: refuses a batch as a whole
 V03-RPC-4 MUST: exactly one of result and error
   shown e2e/bad-input/older-versions: refuses %s, and names it
@@ -147,7 +147,7 @@ V03-SEND-2 MUST: the server makes the ids of tasks and contexts
   shown e2e/sending: a context id that the caller made up is kept, and one is made
 V03-SEND-3 MUST: a message to a task that has ended fails, and the task stays ended
   shown version/v0.3/json-rpc-errors: a message to a task that has ended is -32004
-  shown e2e/busy-task: a message that the task does not take before it ends is refused
+  shown e2e/busy-task: a message that the task has not taken when it ends is refused, however it was sent
 V03-SEND-4 MUST: a message that names no task that there is is -32001
   shown e2e/sending: a task id that does not exist is not found
 V03-SEND-5 WISE: a send waits unless it says not to
@@ -222,7 +222,7 @@ V03-REST-1 MUST: verbs and paths are those of the specification
   shown version/v0.3/http-json: have the subscription by POST besides
 V03-REST-2 MUST: bodies are application/json
   shown version/v0.3/http-json-errors: has the body of E22, which all clients read
-  shown e2e/bad-input/older-versions: GET %s is answered as one of the caller's
+  shown e2e/bad-input/older-versions: GET %s is answered as the caller's error
 V03-REST-3 MUST: errors have fitting HTTP status and one form
   shown version/v0.3/http-json-errors: answers %s %j with %i and %i
 V03-REST-4 MUST: streams are server-sent events of the schema's response
