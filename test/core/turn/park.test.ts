@@ -136,7 +136,7 @@ describe("a parked task", () => {
     expect(await served.store.head(alice, served.taskId)).toMatchObject({ holder: "", wakeAt: began + 4000 });
   });
 
-  it("that waits out that second is still woken by wake(), and continues with a message", async () => {
+  it("that waits out a wake pause is still woken by wake(), and continues with a message", async () => {
     const clock = createVirtualClock();
     const began = clock.now();
     const times: string[] = [];
