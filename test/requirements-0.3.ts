@@ -271,12 +271,12 @@ V03-PUSH-5 MUST: the agent authenticates to the webhook as it was told
   shown push/delivery: carry the token and the credentials
 V03-PUSH-6 SHOULD: addresses of webhooks are checked
   shown e2e/push-config: an address outside the allowed ones is refused
-  shown push/retry: is looked up for each call, and refused when it is %s
+  shown push/retry: is resolved for each call, and refused when it is %s
 V03-PUSH-7 SHOULD: a webhook verifies who calls and the token, and then reads the task
   because a webhook is a program of the caller's own, which no part of the framework is
 V03-PUSH-8 WISE: the body is the bare task
   shown version/v0.3/wire-examples: E13 is what a webhook is sent
-  shown push/dialect: gets the whole task at the moments at which others get events
+  shown push/dialect: gets the whole task, as it was then, whenever others get events
 V03-PUSH-9 WISE: a configuration without an id has that of its task; one that there is not is -32001
   shown version/v0.3/json-rpc-push: without an id have that of their task
   shown version/v0.3/json-rpc-push: that are missing are -32001: %j
@@ -353,7 +353,7 @@ IOP-6 WISE: interfaces of 1.0 count before the members of 0.3, an empty list of 
   shown version/detect-card: a card that %s is read as such
   shown client/card/discovery-versions: is read in both forms, and the newer one wins
 IOP-7 WISE: a webhook is told in the version in which it was registered
-  shown push/dialect: is spoken to in the version in which the configuration was last set
+  shown push/dialect: is called in the version of the latest configuration, whichever caller replaced it
 IOP-8 WISE: from 1.0 to 0.3 and back nothing changes but what 0.3 cannot say
   shown version/v0.3/json/codec: comes back as it was: tasks
   shown version/v0.3/proto/messages: is what it was behind the model: %s

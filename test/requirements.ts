@@ -197,9 +197,9 @@ V1-SUB-6 must: usable in every non-terminal state
 V1-PCFG-1 MUST: no push capability: all four operations → PushNotificationNotSupportedError
   shown e2e/push-config: an agent without push notifications refuses all four, and a configuration in a send
 V1-PCFG-2 MUST: Create starts webhook delivery for the task
-  shown push/serve: are configured, shown without credentials, delivered
+  shown push/serve: are configured, returned without credentials, delivered, and kept after the task ends
 V1-PCFG-3 MUST: config persists until task end or deletion
-  shown push/serve: are configured, shown without credentials, delivered
+  shown push/serve: are configured, returned without credentials, delivered, and kept after the task ends
 V1-PCFG-4 MUST: unknown task → TaskNotFoundError (all four)
   shown e2e/push-config: all four answer not found for an unknown task
   shown e2e/who-is-asking: another caller's task is answered like an unknown one
@@ -223,7 +223,7 @@ V1-PCFG-11 MUST: Delete is idempotent
 V1-PUSH-1 MUST: credentials of authentication in the request headers
   shown push/delivery: carry the token and the credentials
 V1-PUSH-2 must: body is a StreamResponse with exactly one member
-  shown push/delivery: tell what a task does, in order
+  shown push/delivery: send the events of a task in order, each once, and end with the task
   shown push/delivery: carry the token and the credentials
 V1-PUSH-3 must: plain HTTP POST, JSON of the HTTP binding, for every task binding
   shown push/delivery: carry the token and the credentials
@@ -231,19 +231,19 @@ V1-PUSH-3 must: plain HTTP POST, JSON of the HTTP binding, for every task bindin
 V1-PUSH-4 MUST: at least one delivery attempt per webhook
   shown push/delivery: go to each configuration of a task
 V1-PUSH-5 MAY/SHOULD: retries with exponential backoff
-  shown push/retry: is asked again after %s, later and later
+  shown push/retry: is retried after %s with growing delays, and gets the rest in order
 V1-PUSH-6 SHOULD: timeout, 10–30 s
-  shown push/retry: is left when it does not answer in time
+  shown push/retry: times out, and is retried
 V1-PUSH-8 SHOULD: webhook URLs validated against SSRF (private, loopback, link-local; allowlist)
-  shown push/policy: keeps the public away from %s
-  shown push/retry: is looked up for each call
+  shown push/policy: denies public callers %s
+  shown push/retry: is resolved for each call, and refused when it is %s
   shown e2e/push-config: an address outside the allowed ones is refused
 V1-PUSH-9 SHOULD: configs and credentials stored securely
   shown e2e/push-config: a configuration gets an id, is listed, and is returned without its credentials
   because kept in memory in this issue and never shown again; encrypted rows come with the durable store
 V1-PUSH-18 SHOULD NOT: unverified client URLs called blindly
   shown e2e/push-config: an address outside the allowed ones is refused
-  shown push/retry: does not lead to another one by a redirect
+  shown push/retry: cannot redirect to another webhook
 V1-PUSH-19 SHOULD: notifications carry a timestamp; old ones refused
   because later issue: signed notifications with their time come with durable delivery; each status event carries its own
 

@@ -110,7 +110,7 @@ it.each(leaks.slice(0, 6))(
   },
 );
 
-describe.each(Object.entries(wires))("a failure around the agent leaks no details over %s", (_, open) => {
+describe.each(Object.entries(wires))("over %s, no details leak of a failure in", (_, open) => {
   const card = { name: "Leaky", description: "Fails", version: "1.0.0", extended: fail };
   const failingStore = () => Object.assign(memoryTaskStore(), { list: async () => fail() });
 
@@ -129,7 +129,7 @@ describe.each(Object.entries(wires))("a failure around the agent leaks no detail
     expectLogged(served);
   });
 
-  it("an agent that requires credentials", async () => {
+  it("authenticate", async () => {
     const refuse: Authenticate = async () => fail();
     await using served = await startAgent("JSONRPC", {
       authenticate: refuse,
