@@ -23,7 +23,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
     await agent.opened(0);
   });
 
-  it("a stream that has missed nothing says nothing of its break", async () => {
+  it("a stream that missed no event hides its break", async () => {
     await using scene = await begun();
     const { agent, stream } = scene;
     agent.cut();
@@ -96,7 +96,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
     expect(await stream.rest()).toEqual(["status COMPLETED"]);
   });
 
-  it("a task that was replaced meanwhile is told whole", async () => {
+  it("a task replaced meanwhile is yielded whole", async () => {
     await using scene = await begun();
     const { agent, stream } = scene;
     agent.cut();

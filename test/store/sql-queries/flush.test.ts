@@ -22,7 +22,7 @@ function rowOf(key: number) {
 }
 
 describe("the hot path of SQLite", () => {
-  it("marks a task as finished when it is terminal and nobody holds it, once", async () => {
+  it("marks a task as finished once, when it is terminal and has no owner", async () => {
     const { backend } = opened;
     const { key } = await backend.create(taskRow("t"));
     const { status, snapshot } = completion(2, 2_000);
