@@ -151,7 +151,7 @@ V03-SEND-3 MUST: a message to a task that has ended fails, and the task stays en
 V03-SEND-4 MUST: a message that names no task that there is is -32001
   shown e2e/sending: an unknown task id is not found, because callers do not choose ids
 V03-SEND-5 WISE: a send waits unless it says not to
-  shown version/v0.3/json-rpc: waits unless it is told not to
+  shown version/v0.3/json-rpc: waits unless blocking is off
   shown version/v0.3/http-json: waits for the task or not: %s
 V03-SEND-6 SHOULD: historyLength gives the last messages alone
   shown version/v0.3/json-rpc: cuts the history to what was asked for

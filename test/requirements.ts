@@ -235,7 +235,7 @@ V1-PUSH-5 MAY/SHOULD: retries with exponential backoff
 V1-PUSH-6 SHOULD: timeout, 10–30 s
   shown push/retry: times out, and is retried
 V1-PUSH-8 SHOULD: webhook URLs validated against SSRF (private, loopback, link-local; allowlist)
-  shown push/policy: denies public callers %s
+  shown push/policy: forbids %s when set to public
   shown push/retry: is resolved for each call, and refused when it is %s
   shown e2e/push-config: an address outside the allowed ones is refused
 V1-PUSH-9 SHOULD: configs and credentials stored securely

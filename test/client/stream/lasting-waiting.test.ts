@@ -42,7 +42,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
     expect(agent.calls).toEqual(["sendStreamingMessage"]);
   });
 
-  it("an answer to a question goes on when it breaks behind the old state", async () => {
+  it("an answer to a question resumes when its stream breaks after the old state", async () => {
     await using made = await scene({ task: waiting }, (client) => client.stream("answer", { task: waiting }));
     const { agent, stream } = made;
     const first = stream.next();

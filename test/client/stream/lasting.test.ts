@@ -10,7 +10,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
   const scene = (habits: Habits, open: Parameters<typeof sceneOf>[2]) => sceneOf(binding, habits, open);
   const begun = (habits?: Habits) => begunScene(binding, habits);
 
-  it("a broken stream goes on with what the task has more, and then with what comes", async () => {
+  it("a broken stream resumes with the missed changes, then with new events", async () => {
     await using scene = await begun();
     const { agent, stream } = scene;
     agent.cut();

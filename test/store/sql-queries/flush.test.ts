@@ -53,7 +53,7 @@ describe("the hot path of SQLite", () => {
     expect(rowOf(key)).toMatchObject({ wake_at: null, holder: "" });
   });
 
-  it("says which id or name is taken, and goes on", async () => {
+  it("reports which id or name is taken, and continues", async () => {
     const { backend } = opened;
     await backend.create(taskRow("t", { name: "trip" }));
     await expect(backend.create(taskRow("t"))).rejects.toThrow("a task with the id t exists");
