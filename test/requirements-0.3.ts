@@ -46,7 +46,7 @@ V03-CARD-9 MUST: one transport at least is named
   shown version/v0.3/card: does not exist for an agent that has no such interface
   shown card/publish: refuses to be mounted where no reader of an older version
 V03-CARD-10 MUST: every transport that there is is named
-  shown e2e/card: the card tells of every binding where it really is
+  shown e2e/card: the card lists every active binding at its real URL, in order of preference
 V03-CARD-11 SHOULD: transports have their three known names
   shown version/v0.3/required-card: every place in the card answers
 V03-CARD-12 MUST: a skill has id, name, description and tags
@@ -56,7 +56,7 @@ V03-CARD-13 MUST: a security scheme has its type, and what that needs
   shown version/v0.3/security: %j is read and written
   shown version/v0.3/security: is written without what 0.3 does not know of flows
 V03-CARD-14 MUST: a card with sensitive content is protected
-  shown e2e/card: nobody sees the extended card without saying who they are
+  shown e2e/card: an anonymous caller cannot see the extended card
   because the public card is for everybody: what is not goes into the extended one
 V03-CARD-15 SHOULD: no secret stands in the clear in a card
   because the agent's author decides what stands in it: no option of the card takes a secret
@@ -70,17 +70,17 @@ V03-DISC-1 SHOULD: the card lies at its well-known path, as JSON
   shown version/v0.3/required-card: every place in the card answers
   shown card/endpoint: serves the card at %s
 V03-DISC-2 WISE: a client that finds nothing there tries the older path
-  shown client/card/discovery-versions: %s, where agents of it have it
+  shown client/card/discovery-versions: %s, at the path its agents use
 
 V03-TRANS-1 MUST: HTTP, and TLS in production
-  shown e2e/card: calls over TLS work like any others
+  shown e2e/card: calls work over TLS, and the card lists https URLs
   shown auth/may-carry: a secret may go to %s only when plaintext is allowed
 V03-TRANS-2 MUST: one of the three transports at least
   shown version/v0.3/required-card: an agent of one transport names that one
 V03-TRANS-3 MUST: the same operations, results, errors and authentication over every transport
-  shown e2e/sending: what every version can say of a part reaches the agent whole
+  shown e2e/sending: parts that every version can carry reach the agent and the caller unchanged
   shown e2e/task-after: %s thrown before the first event is the answer
-  shown e2e/who-is-asking: a caller who does not say who it is is refused on every operation
+  shown e2e/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
   shown server/versions: made over %s, seen over every other
 V03-TRANS-4 MUST: methods and paths are those of the specification
   shown version/v0.3/wire-examples: $id $method is read and written back
@@ -101,7 +101,7 @@ V03-RPC-2 MUST: POST of JSON, answered in JSON
   shown version/v0.3/required-client: has an id that is a whole number
   shown e2e/bad-input/bodies: does not execute a body of type %s
 V03-RPC-3 MUST: the answer has the id of the request; null where that cannot be read
-  shown e2e/bad-input/older-versions: answers a request whose id is text
+  shown e2e/bad-input/older-versions: answers a text id with the same id, also in an error
   shown e2e/bad-input/older-versions: refuses a batch as a whole
 V03-RPC-4 MUST: exactly one of result and error
   shown e2e/bad-input/older-versions: refuses %s, and names it
@@ -143,20 +143,20 @@ V03-MSG-5 WISE: messages without kind, and parts that call it type, are read
 V03-SEND-1 MUST: the result is a task or a message
   shown version/v0.3/json-rpc: answers a send with the task or the message, bare
 V03-SEND-2 MUST: the server makes the ids of tasks and contexts
-  shown e2e/sending: each task has an id of its own
-  shown e2e/sending: a context id that the caller made up is kept, and one is made
+  shown e2e/sending: each task gets its own id, even if the same message is sent twice
+  shown e2e/sending: a context id chosen by the caller is kept, and a missing one is generated
 V03-SEND-3 MUST: a message to a task that has ended fails, and the task stays ended
   shown version/v0.3/json-rpc-errors: a message to a task that has ended is -32004
-  shown e2e/busy-task: a message that the task does not take before it ends is refused
+  shown e2e/busy-task: a message that the task has not taken when it ends is refused, however it was sent
 V03-SEND-4 MUST: a message that names no task that there is is -32001
-  shown e2e/sending: a task id that does not exist is not found
+  shown e2e/sending: an unknown task id is not found, because callers do not choose ids
 V03-SEND-5 WISE: a send waits unless it says not to
-  shown version/v0.3/json-rpc: waits unless it is told not to
+  shown version/v0.3/json-rpc: waits unless blocking is off
   shown version/v0.3/http-json: waits for the task or not: %s
 V03-SEND-6 SHOULD: historyLength gives the last messages alone
   shown version/v0.3/json-rpc: cuts the history to what was asked for
 V03-SEND-7 SHOULD: output modes that cannot be met are -32005
-  shown e2e/sending: what every version can say of a part reaches the agent whole
+  shown e2e/sending: parts that every version can carry reach the agent and the caller unchanged
   because the agent's author decides: it reads turn.configuration.acceptedOutputModes, and may throw the error
 V03-SEND-8 WISE: a client always says whether to wait
   shown version/v0.3/required-client: says whether to wait, whatever its caller has said
@@ -170,17 +170,17 @@ V03-TASK-2 MUST: states have the nine words
   shown version/v0.3/json/replies: the state %j
 V03-TASK-3 MUST: reading a task that there is not is -32001
   shown version/v0.3/required-card: every place in the card answers
-  shown e2e/streaming: a finished task is shown to who subscribes to it
+  shown e2e/streaming: a subscription to a finished task returns only that task, and to an unknown one not found
 V03-TASK-4 MUST: canceling a task that has ended is -32002
   shown version/v0.3/json-rpc: cancels, and says what cannot be canceled
-  shown e2e/canceling: a task that has ended is not cancelable
+  shown e2e/canceling: an ended or canceled task is not cancelable, and an unknown task is not found
 V03-TASK-5 SHOULD: canceling answers with the task as it is then
   shown version/v0.3/json-rpc: cancels, and says what cannot be canceled
 V03-TASK-6 MUST: an artifact has its id and parts
   shown version/v0.3/json/codec: comes back as it was: tasks
   shown e2e/streaming: the stream of a task begins with the task
 V03-TASK-7 SHOULD: what the work has made is in artifacts
-  shown e2e/sending: any other event makes a task, answered when it has ended
+  shown e2e/sending: any other event makes a task, which is returned whole when it ends
   because the agent's author decides what it says as an artifact
 
 V03-SSE-1 MUST: a stream is 200 and text/event-stream, each event a JSON-RPC response
@@ -212,17 +212,17 @@ V03-SSE-12 WISE: a client takes a plain JSON error for an answer to a streaming 
   shown version/v0.3/required-client: that is one JSON object is the failure of a stream as well
 V03-SSE-13 MAY: a subscription gives what was missed again
   shown version/v0.3/json-rpc: goes on behind an event for those who name it
-  shown e2e/resuming: with the id of any event a subscription gives exactly what came after it
+  shown e2e/resuming: a subscription with an event id gets exactly the later events, even after the task ended
 V03-SSE-14 WISE: a subscription begins with the task; one to a task that has ended gives it and ends
   shown version/v0.3/json-rpc: gives the task that has ended to those who come back for it
-  shown e2e/streaming: a finished task is shown to who subscribes to it
+  shown e2e/streaming: a subscription to a finished task returns only that task, and to an unknown one not found
 
 V03-REST-1 MUST: verbs and paths are those of the specification
   shown version/v0.3/http-json: are those of the schema, but for the misspelt one
   shown version/v0.3/http-json: have the subscription by POST besides
 V03-REST-2 MUST: bodies are application/json
   shown version/v0.3/http-json-errors: has the body of E22, which all clients read
-  shown e2e/bad-input/older-versions: GET %s is answered as one of the caller's
+  shown e2e/bad-input/older-versions: GET %s is answered as the caller's error
 V03-REST-3 MUST: errors have fitting HTTP status and one form
   shown version/v0.3/http-json-errors: answers %s %j with %i and %i
 V03-REST-4 MUST: streams are server-sent events of the schema's response
@@ -243,7 +243,7 @@ V03-REST-8 WISE: a send and a new configuration are answered with 200
 
 V03-GRPC-1 MUST: the service of the schema with all its RPCs
   shown version/v0.3/grpc: has every RPC of the service
-  shown e2e/sending: what every version can say of a part reaches the agent whole
+  shown e2e/sending: parts that every version can carry reach the agent and the caller unchanged
 V03-GRPC-2 MUST: TLS is supported
   shown binding/grpc/one-port: serves all of them in TLS, by ALPN
 V03-GRPC-3 MUST: errors of the protocol have a gRPC status
@@ -258,11 +258,11 @@ V03-GRPC-6 WISE: the text of a status begins with the name of the error, and its
   shown version/v0.3/grpc: tells a missing task by name and by reason
 
 V03-PUSH-1 MUST: the four methods work where push is declared, and are -32003 where it is not
-  shown e2e/push-config: a configuration is kept under an id of its own
+  shown e2e/push-config: a configuration gets an id, is listed, and is returned without its credentials
   shown version/v0.3/json-rpc-push: are -32003 where there is no push: %s
 V03-PUSH-2 MUST: setting one needs its task and its URL
-  shown e2e/push-config: no address at all is refused and named
-  shown e2e/push-config: none of the four finds a task that does not exist
+  shown e2e/push-config: a missing address is refused, with the field named
+  shown e2e/push-config: all four answer not found for an unknown task
 V03-PUSH-3 MUST: the list has all of a task; a delete is answered with null
   shown version/v0.3/json-rpc-push: are listed as a bare array, and deleted with the answer null
 V03-PUSH-4 SHOULD: the token comes back in its header
@@ -270,46 +270,46 @@ V03-PUSH-4 SHOULD: the token comes back in its header
 V03-PUSH-5 MUST: the agent authenticates to the webhook as it was told
   shown push/delivery: carry the token and the credentials
 V03-PUSH-6 SHOULD: addresses of webhooks are checked
-  shown e2e/push-config: an address beyond those that the agent may call
-  shown push/retry: is looked up for each call, and refused when it is %s
+  shown e2e/push-config: an address outside the allowed ones is refused
+  shown push/retry: is resolved for each call, and refused when it is %s
 V03-PUSH-7 SHOULD: a webhook verifies who calls and the token, and then reads the task
   because a webhook is a program of the caller's own, which no part of the framework is
 V03-PUSH-8 WISE: the body is the bare task
   shown version/v0.3/wire-examples: E13 is what a webhook is sent
-  shown push/dialect: gets the whole task at the moments at which others get events
+  shown push/dialect: gets the whole task, as it was then, whenever others get events
 V03-PUSH-9 WISE: a configuration without an id has that of its task; one that there is not is -32001
   shown version/v0.3/json-rpc-push: without an id have that of their task
   shown version/v0.3/json-rpc-push: that are missing are -32001: %j
 
 V03-CARDX-1 MUST: a client authenticates for the extended card
   shown client/card/discovery-versions: lets a caller in who has the secret
-  shown client/card/discovery-extended: replaces the public one for a caller who may see it
+  shown client/card/discovery-extended: replaces the public card for an authorized caller, also after a refetch
 V03-CARDX-2 SHOULD: 401 carries the challenge
   shown e2e/who-is-asking: 401 comes with the challenge
 V03-CARDX-3 MUST: one that is declared and not there is -32007
-  shown e2e/card: an agent that declares none says
+  shown e2e/card: an agent that declares none answers
   shown version/v0.3/grpc: reads the card for callers who are known, and says when there is none
 V03-CARDX-4 SHOULD: it takes the place of the public card
-  shown client/card/discovery-extended: replaces the public one for a caller who may see it
+  shown client/card/discovery-extended: replaces the public card for an authorized caller, also after a refetch
 
 V03-AUTH-1 MUST: every request is authenticated as the card says
-  shown e2e/who-is-asking: a caller who does not say who it is is refused on every operation
+  shown e2e/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
 V03-AUTH-2 SHOULD: 401 and 403, with the challenge
   shown e2e/who-is-asking: 401 comes with the challenge
-  shown e2e/who-is-asking: a caller who may not is told so
+  shown e2e/who-is-asking: a caller without permission gets that error, and nothing is executed
 V03-AUTH-3 MUST: no identity in payloads
-  shown e2e/who-is-asking: a caller who does not say who it is is refused on every operation
-  shown client/credentials: an agent is shown %s, in each form of a call
+  shown e2e/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
+  shown client/credentials: the agent receives %s, in each kind of call
 V03-AUTH-4 SHOULD: further credentials are asked for by auth-required, with a message that says which
   shown e2e/multi-turn: a task at AUTH_REQUIRED takes messages as well
   because the agent's author says what it needs
 V03-AUTH-5 MUST: a client has a method of authentication at least
-  shown client/credentials: an agent is shown %s, in each form of a call
+  shown client/credentials: the agent receives %s, in each kind of call
 
 V03-EXT-1 MUST: an extension is off unless X-A2A-Extensions asks for it
-  shown e2e/parameters: an extension is active for a call that asks for it, and for no other
+  shown e2e/parameters: an extension is active only for a call that requests it, and unknown ones are ignored
 V03-EXT-2 SHOULD: unknown ones are ignored, and the active ones named in the answer
-  shown e2e/parameters: an extension is active for a call that asks for it, and for no other
+  shown e2e/parameters: an extension is active only for a call that requests it, and unknown ones are ignored
   shown version/v0.3/json-rpc-errors: names the extensions that were activated as 0.3 does
 V03-EXT-3 MUST: a breaking change has a URI of its own, and no version stands in for another
   shown e2e/parameters: a required extension that is not activated is refused by its name
@@ -351,9 +351,9 @@ IOP-5 WISE: the members of 0.3 in the card list interfaces of 0.3 alone
   shown card/union: says the interfaces of 0.3 alone to readers of 0.3
 IOP-6 WISE: interfaces of 1.0 count before the members of 0.3, an empty list of them does not
   shown version/detect-card: a card that %s is read as such
-  shown client/card/discovery-versions: is read in both forms, and the newer one counts
+  shown client/card/discovery-versions: is read in both forms, and the newer one wins
 IOP-7 WISE: a webhook is told in the version in which it was registered
-  shown push/dialect: is spoken to in the version in which the configuration was last set
+  shown push/dialect: is called in the version of the latest configuration, whichever caller replaced it
 IOP-8 WISE: from 1.0 to 0.3 and back nothing changes but what 0.3 cannot say
   shown version/v0.3/json/codec: comes back as it was: tasks
   shown version/v0.3/proto/messages: is what it was behind the model: %s

@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium).each(["inPage", "inWorker"])("the client of a brow
     expect(await run(place, "putTogether")).toBe(5);
   });
 
-  it("tells errors by their codes, and reads the challenge", async () => {
+  it("distinguishes errors by code, and reads the challenge", async () => {
     expect(await run(place, "errors")).toEqual({
       unknownTask: { code: "taskNotFound" },
       agent: { code: "unsupportedOperation" },

@@ -99,7 +99,7 @@ it.each([
   expect(() => build(more, running)).toThrow(message);
 });
 
-it("tells all problems at once", () => {
+it("reports all problems at once", () => {
   const broken = () =>
     buildCard({
       options: { ...options, name: "", capabilities: { pushNotifications: true } },

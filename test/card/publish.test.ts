@@ -31,7 +31,7 @@ const caller = (host: string) => ({
   header: (name: string) => (name === "host" ? host : undefined),
 });
 
-it("tells problems of the card and of the addresses at once", () => {
+it("reports problems of the card and of the addresses at once", () => {
   const broken = () => publish({ name: "" }, { urls: { publicUrl: "port.example" } });
   expect(broken).toThrow(/2 problems:\n- card\.name is empty.*\n- publicUrl must be an absolute URL/);
 });

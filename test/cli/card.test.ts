@@ -33,7 +33,7 @@ describe("trivium card", () => {
     expect(JSON.parse(stdout)).not.toHaveProperty("preferredTransport");
   });
 
-  it("prints the extended card to somebody who is known", async () => {
+  it("prints the extended card to an authenticated caller", async () => {
     await using server = await serve({
       card: { ...card, extended: ({ owner }) => ({ name: `Carded for ${owner}` }) },
       agent,

@@ -53,7 +53,7 @@ describe("trivium demo", () => {
     await expect(fetch(demo.url)).rejects.toThrow();
   });
 
-  it("closes while a task waits for its caller and somebody subscribes to it", async () => {
+  it("closes while a task waits for input and has a subscriber", async () => {
     await using demo = await startDemo();
     const message = { messageId: "1", role: "ROLE_USER", parts: [{ text: " " }] };
     const headers = { "content-type": "application/json" };
@@ -83,7 +83,7 @@ describe("trivium demo", () => {
     expect(stderr).toBe(`error: port ${port} on 127.0.0.1 is taken: choose another one with --port\n`);
   });
 
-  it("listens beyond this machine only when told that callers share tasks", async () => {
+  it("listens on other interfaces only when callers are configured to share tasks", async () => {
     const args = ["--host", "0.0.0.0", "--port", "0"];
     expect(await trivium(["demo", ...args])).toEqual({
       code: 1,

@@ -101,7 +101,7 @@ describe("trivium gateway", () => {
     expect(await Promise.all(statuses)).toEqual([421, 200, 200]);
   });
 
-  it("ends with 1 and a sentence when nobody is there", async () => {
+  it("exits with 1 and a message when no agent answers", async () => {
     const vacant: TcpServer = createServer();
     await new Promise<void>((resolve) => vacant.listen(0, "127.0.0.1", resolve));
     const { port } = vacant.address() as { readonly port: number };
@@ -117,7 +117,7 @@ describe("trivium gateway", () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining(`error: port ${port} on 127.0.0.1 is taken`)]);
   });
 
-  it("listens beyond this machine only when told that callers share tasks", async () => {
+  it("listens on other interfaces only when callers are configured to share tasks", async () => {
     const { code, stderr } = await trivium(["gateway", behind.url, "--port", "0", "--host", "0.0.0.0"]);
     expect([code, stderr]).toEqual([
       1,

@@ -15,7 +15,7 @@ const newPath = "/.well-known/agent-card.json";
 const internetAlone = /may not be called, only addresses of the internet \(allowPrivate\)$/;
 
 describe("a card", () => {
-  it("of a private address is not fetched when those are ruled out", async () => {
+  it("at a private address is not fetched when the policy forbids those", async () => {
     await using server = await cardServer({ [newPath]: cardOf([]) });
     const connecting = Client.connect(server.url, { allowPrivate: false });
     await expect(connecting).rejects.toBeInstanceOf(ForbiddenAddressError);
@@ -34,7 +34,7 @@ describe("a card", () => {
   );
 });
 
-it("a redirect is held to its own policy from the first origin on", async () => {
+it("a redirect follows the policy of the first origin", async () => {
   await using other = await httpPeer((_, response) => response.end("other"));
   await using first = await httpPeer(({ url }, response) => {
     if (url === "/end") response.end("end");
@@ -47,7 +47,7 @@ it("a redirect is held to its own policy from the first origin on", async () => 
   await fetch.close();
 });
 
-it("a fetch of the caller's own does not open other addresses to gRPC", async () => {
+it("a custom fetch does not open other addresses to gRPC", async () => {
   await using agent = await countingAgent();
   await using client = await Client.connect(cardOf([interfaceAt("GRPC", agent.url)]), {
     fetch: globalThis.fetch,
@@ -67,7 +67,7 @@ describe("what an address answers", () => {
       (error: unknown) => error,
     );
 
-  it("is in no error when it is no card", async () => {
+  it("appears in no error when it is not a card", async () => {
     await using server = await cardServer({ "/card.json": answered(200, {}, secret) });
     const error = await failureOf(Client.connect(`${server.url}/card.json`));
     expect(error).toMatchObject({ code: "invalidAgentResponse" });
@@ -85,7 +85,7 @@ describe("what an address answers", () => {
   it.each([
     ["our own fetch", undefined],
     ["a fetch of the caller's own", globalThis.fetch],
-  ])("is in no error when it is no HTTP, by %s", async (_, fetch) => {
+  ])("appears in no error when it is not HTTP, by %s", async (_, fetch) => {
     const server = createServer((socket) => socket.on("error", () => {}).end(`220 ${secret}\r\n`));
     const listening = Promise.withResolvers<void>();
     server.listen(0, "127.0.0.1", listening.resolve);

@@ -23,7 +23,7 @@ const guarded = (asks: boolean) =>
   });
 
 describe.each(["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"])("over %s", (binding) => {
-  it("a client shows its certificate to an agent that asks for one", async () => {
+  it("a client presents its certificate to an agent that requires one", async () => {
     await using server = await guarded(true);
     const url = server.url.replace("127.0.0.1", "localhost");
     await using client = await Client.connect(url, { prefer: [binding], tls: { ca: cert, key, cert }, retry: false });
@@ -31,7 +31,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"])("over %s", (binding) 
     expect(client.connection?.binding).toBe(binding);
   });
 
-  it("a client without one is turned away, and the agent hears nothing of its call", async () => {
+  it("a client without a certificate is refused before its call reaches the agent", async () => {
     await using open = await guarded(false);
     await using closed = await guarded(true);
     await using known = await Client.connect(open.url, { tls: { ca: cert } });

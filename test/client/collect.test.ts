@@ -17,7 +17,7 @@ function isTask(collected: Message | Task): asserts collected is Task {
   expect(collected.$typeName).toBe("lf.a2a.v1.Task");
 }
 
-it("puts the artifacts and the history of a task together", async () => {
+it("assembles the artifacts and the history of a task", async () => {
   const collected = await collect(
     streamOf(
       taskEvent(task()),
@@ -38,13 +38,13 @@ it("puts the artifacts and the history of a task together", async () => {
   expect(textIn(collected.status?.message?.parts)).toBe("done");
 });
 
-it("gives the message of an agent that answers with one", async () => {
+it("returns the message of an agent that answers with one", async () => {
   const collected = await collect(streamOf(messageEvent("hi")));
   expect(collected.$typeName).toBe("lf.a2a.v1.Message");
   expect(textIn("parts" in collected ? collected.parts : undefined)).toBe("hi");
 });
 
-it("takes a task that is told whole in place of all before it", async () => {
+it("replaces everything before a whole task with that task", async () => {
   const replaced = { ...task(), artifacts: [] };
   const collected = await collect(
     streamOf(taskEvent(task()), chunk("lost", false), taskEvent(replaced), chunk("kept")),
@@ -53,13 +53,13 @@ it("takes a task that is told whole in place of all before it", async () => {
   expect(collected.artifacts.map(({ parts }) => textIn(parts))).toEqual(["kept"]);
 });
 
-it("makes a task of events that come without one", async () => {
+it("makes a task from events without one", async () => {
   const collected = await collect(streamOf(status("WORKING"), chunk("one")));
   isTask(collected);
   expect([collected.id, collected.contextId, stateOf(collected)]).toEqual(["t", "c", "WORKING"]);
 });
 
-it("leaves the events of the stream as they were", async () => {
+it("leaves the events of the stream unchanged", async () => {
   const first = taskEvent(task());
   const part = chunk("one ", false);
   await collect(streamOf(first, part, chunk("two")));
@@ -67,7 +67,7 @@ it("leaves the events of the stream as they were", async () => {
   expect(part).toEqual(chunk("one ", false));
 });
 
-it("skips what it does not know", async () => {
+it("skips unknown events", async () => {
   const unknown: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: undefined } };
   isTask(await collect(streamOf(unknown, taskEvent(task()), unknown)));
 });
@@ -76,7 +76,7 @@ it("refuses a stream without an event", async () => {
   await expect(collect(streamOf())).rejects.toMatchObject({ code: "invalidAgentResponse" });
 });
 
-it("passes on the error of a stream", async () => {
+it("rethrows the error of a stream", async () => {
   const error = new A2AError("unavailable", "gone");
   async function* broken(): AsyncGenerator<StreamItem> {
     yield { response: taskEvent(task()) };

@@ -13,7 +13,7 @@ import { result, rpcServer } from "./support/rpc-server.js";
 const task = result({ id: "x", contextId: "c", status: { state: "TASK_STATE_COMPLETED" } });
 
 describe("the tenant of an interface", () => {
-  it("is put into every request that names none", async () => {
+  it("is added to every request without one", async () => {
     await using server = await rpcServer(task);
     const card = cardOf([interfaceAt("JSONRPC", server.url, { tenant: "t1" })]);
     await using client = await Client.connect(card);
@@ -26,7 +26,7 @@ describe("the tenant of an interface", () => {
 });
 
 describe("headers", () => {
-  it("of the client go with every call, and those of a call stand above them", async () => {
+  it("of the client go with every call, and those of a call override them", async () => {
     await using server = await rpcServer(task);
     await using client = await Client.connect(server.card, { headers: { "X-Port": "1", "X-Pier": "a" } });
     await client.getTask({ id: "x" });
@@ -82,7 +82,7 @@ describe("extensions", () => {
 });
 
 describe("interceptors", () => {
-  it("stand around every call, the first one outermost, and may change it", async () => {
+  it("wrap every call, the first one outermost, and may change it", async () => {
     await using server = await rpcServer(task);
     const order: string[] = [];
     const named =

@@ -28,7 +28,7 @@ async function endingAgent(options: Partial<ServeOptions> = {}) {
 }
 
 describe.each(allBindings)("waiting for a task over %s", (binding) => {
-  it("lasts until it has ended", async () => {
+  it("lasts until the task ends", async () => {
     const { agent, end } = await endingAgent();
     await using _agent = agent;
     await using client = await Client.connect(agent.url, { prefer: [binding] });
@@ -52,13 +52,13 @@ describe.each(allBindings)("waiting for a task over %s", (binding) => {
     expect(waited.artifacts).toEqual(task.artifacts);
   });
 
-  it("fails for a task that nobody knows", async () => {
+  it("fails for an unknown task", async () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { prefer: [binding] });
     await expect(client.wait("nobody")).rejects.toMatchObject({ code: "taskNotFound" });
   });
 
-  it("asks again and again where the agent does not stream", async () => {
+  it("polls when the agent does not stream", async () => {
     const { agent, end } = await endingAgent(noStreams);
     await using _agent = agent;
     const clock = createVirtualClock();
@@ -85,7 +85,7 @@ describe("waiting", () => {
   it.each([
     ["no such method", -32601],
     ["no such operation", -32004],
-  ])("goes on by asking where a subscription is refused: %s", async (_, code) => {
+  ])("falls back to polling when a subscription is refused: %s", async (_, code) => {
     await using server = await rpcServer(rpcError(code), running, ended);
     const clock = createVirtualClock();
     await using client = await Client.connect(server.card, { clock, limits });
@@ -95,7 +95,7 @@ describe("waiting", () => {
     expect(server.requests.map(({ method }) => method)).toEqual(["SubscribeToTask", "GetTask", "GetTask"]);
   });
 
-  it("ends with its time, all questions included", async () => {
+  it("ends at its time limit, polls included", async () => {
     await using server = await rpcServer(rpcError(-32004), running);
     const clock = createVirtualClock();
     await using client = await Client.connect(server.card, { clock, limits, timeoutMs: 1_000 });
@@ -118,7 +118,7 @@ describe("waiting", () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  it("is over when the client is closed", async () => {
+  it("ends when the client is closed", async () => {
     await using server = await rpcServer(rpcError(-32004), running);
     const clock = createVirtualClock();
     const client = await Client.connect(server.card, { clock, limits });
@@ -128,7 +128,7 @@ describe("waiting", () => {
     await outcome;
   });
 
-  it("asks for the tenant that it is given", async () => {
+  it("uses the given tenant", async () => {
     await using server = await rpcServer(rpcError(-32004), ended);
     await using client = await Client.connect(server.card);
     await client.wait("x", { tenant: "t1" });

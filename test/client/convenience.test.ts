@@ -32,7 +32,7 @@ describe.each(allBindings)("over %s", (binding) => {
     });
   });
 
-  it("a stream gives every event, and is put together to the same task", async () => {
+  it("a stream yields every event, and collects to the same task", async () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { prefer: [binding] });
     const events = (await itemsOf(client.stream("go"))).map(({ response }) => response.payload.case);
@@ -42,7 +42,7 @@ describe.each(allBindings)("over %s", (binding) => {
     expect(await collect(client.stream("say"))).toMatchObject({ $typeName: "lf.a2a.v1.Message" });
   });
 
-  it("a task that asks is continued with the answer", async () => {
+  it("a task that asks for input continues with the answer", async () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { prefer: [binding] });
     const asking = taskOf(await client.send("ask"));
@@ -51,7 +51,7 @@ describe.each(allBindings)("over %s", (binding) => {
     expect([done.id, done.contextId, done.status?.state]).toEqual([asking.id, asking.contextId, TaskState.COMPLETED]);
   });
 
-  it("what the agent refuses has the same code", async () => {
+  it("a refusal of the agent has the same code", async () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { prefer: [binding] });
     await expect(client.getTask({ id: "nobody" })).rejects.toMatchObject({ code: "taskNotFound" });
@@ -71,7 +71,7 @@ describe("a message", () => {
     expect(server.requests.map(({ params }) => params)).toEqual([{ message }, { message }]);
   });
 
-  it("is sent with all that its sender says", async () => {
+  it("is sent with every given field", async () => {
     await using server = await rpcServer(said);
     await using client = await Client.connect(server.card);
     const options = {
@@ -106,7 +106,7 @@ describe("a message", () => {
     expect(server.requests).toEqual([]);
   });
 
-  it("that is answered with nothing has an answer that is none", async () => {
+  it("with an empty answer is an invalid agent response", async () => {
     await using server = await rpcServer(result({}));
     await using client = await Client.connect(server.card);
     await expect(client.send("hello")).rejects.toMatchObject({ code: "invalidAgentResponse" });
@@ -129,7 +129,7 @@ describe("a file", () => {
     }
   });
 
-  it("comes from a blob, with the name and the type that it says", async () => {
+  it("comes from a blob, with its name and type", async () => {
     const value = new Uint8Array([1, 2]);
     expect(await fileOf(new Blob([value], { type: "image/png" }))).toMatchObject({
       filename: "",
@@ -142,7 +142,7 @@ describe("a file", () => {
     });
   });
 
-  it("reaches the agent as it was", async () => {
+  it("reaches the agent unchanged", async () => {
     await using server = await rpcServer(said);
     await using client = await Client.connect(server.card);
     await client.send(await fileOf(new File([new Uint8Array([251, 255])], "a.bin")));

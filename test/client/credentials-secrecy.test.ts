@@ -35,7 +35,7 @@ describe("a secret", () => {
     "answers with a page",
   ] as const;
   const rows = forms.flatMap((form) => places.map((place) => [form[0], place, form] as const));
-  it.each(rows)("%s is in no error and no report where an agent %s", async (_, place, [, scheme, credentials]) => {
+  it.each(rows)("%s is in no error and no report when an agent %s", async (_, place, [, scheme, credentials]) => {
     await using first = await ruled(rules[place]);
     const heard: Connection[] = [];
     const interfaces = allBindings
@@ -54,7 +54,7 @@ describe("a secret", () => {
     expect(shown([heard, client.connection, client])).not.toContain(secret);
   });
 
-  it("is in no report of a connection that works", async () => {
+  it("is in no report of a successful connection", async () => {
     await using first = await ruled(rules["refuses connections"]);
     await using agent = await countingAgent();
     const heard: Connection[] = [];
@@ -90,7 +90,7 @@ describe("a secret", () => {
     ["GRPC", "http://agent.example:50051"],
     ["CONNECT", "http://127.0.0.1.example"],
   ];
-  it.each(places2)("does not go out in plain text: %s at %s", async (binding, url) => {
+  it.each(places2)("is not sent in plain text: %s at %s", async (binding, url) => {
     const called: string[] = [];
     await using client = await Client.connect(
       secured([{ protocolBinding: bindingRow(binding).wire, protocolVersion: "1.0", url }], http("bearer")),
@@ -111,7 +111,7 @@ describe("a secret", () => {
     expect(called).toEqual([]);
   });
 
-  it("goes out in plain text where the caller allows it", async () => {
+  it("is sent in plain text if the caller allows it", async () => {
     const seen: (string | null)[] = [];
     const card = secured([interfaceAt("JSONRPC", "http://agent.example")], http("bearer"));
     await using client = await Client.connect(card, {
@@ -127,7 +127,7 @@ describe("a secret", () => {
     expect(seen).toEqual([`Bearer ${secret}`]);
   });
 
-  it("leads past an interface in plain text to one that may have it", async () => {
+  it("skips a plain text interface for a secure one", async () => {
     await using agent = await countingAgent();
     const card = secured(
       [interfaceAt("JSONRPC", "http://agent.example"), interfaceAt("HTTP+JSON", agent.url)],

@@ -30,7 +30,7 @@ describe.each(allBindings)("over %s", (binding) => {
     ["an API key by its short name", apiKey("header", "X-Port-Key"), { apiKey: "k1" }, "x-port-key", "k1"],
     ["HTTP bearer", http("Bearer"), { bearer: () => "t1" }, "authorization", "Bearer t1"],
     ["HTTP basic", http("Basic"), { port: { username: "ada", password: "l0ve" } }, "authorization", basic],
-  ])("an agent is shown %s, in each form of a call", async (_, scheme, credentials, name, value) => {
+  ])("the agent receives %s, in each kind of call", async (_, scheme, credentials, name, value) => {
     await using agent = await securedAgent(name, (shown) => shown === value);
     const card = cardOf([interfaceAt(binding, agent.url)], asking(scheme));
     await using client = await Client.connect(card, { credentials });
@@ -66,7 +66,7 @@ describe.each(allBindings)("over %s", (binding) => {
     expect(agent.runs).toBe(0);
   });
 
-  it("a provider is told of the challenge, and its answer may be none", async () => {
+  it("a provider receives the challenge, and may return none", async () => {
     await using agent = await securedAgent("authorization", () => false);
     const refusals: (string | undefined)[] = [];
     await using client = await Client.connect(cardOf([interfaceAt(binding, agent.url)]), {
@@ -80,7 +80,7 @@ describe.each(allBindings)("over %s", (binding) => {
     expect(agent.shown).toHaveLength(1);
   });
 
-  it("the caller's own headers stand above what the card asks for", async () => {
+  it("the caller's own headers override those the card requires", async () => {
     await using agent = await securedAgent("authorization", () => true);
     const card = cardOf([interfaceAt(binding, agent.url)], asking(http("bearer")));
     const credentials = { port: "of-the-card" };
@@ -93,7 +93,7 @@ describe.each(allBindings)("over %s", (binding) => {
   });
 });
 
-it("an API key goes into the query where the card says so", async () => {
+it("an API key goes into the query if the card requires it", async () => {
   await using server = await rpcServer(result({ id: "x" }));
   const card = { ...server.card, ...asking(apiKey("query", "key")) };
   await using client = await Client.connect(card, { credentials: { port: "k&1" } });
@@ -118,7 +118,7 @@ it.each(["JSONRPC", "GRPC"] as const)("a certificate is shown to an agent that a
 });
 
 describe("a token", () => {
-  it("is got by client credentials once for many calls, and anew when it is refused", async () => {
+  it("is requested by client credentials once for many calls, and again when refused", async () => {
     let right = "t1";
     await using agent = await securedAgent("authorization", (shown) => shown === `Bearer ${right}`);
     await using server = await authorizationServer((_, place) => tokenAnswer(`t${place}`));
@@ -134,7 +134,7 @@ describe("a token", () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it("is got where OpenID Connect says", async () => {
+  it("is requested at the endpoint from OpenID Connect discovery", async () => {
     await using agent = await securedAgent("authorization", (shown) => shown === "Bearer t");
     await using server = await authorizationServer(({ path }) =>
       path === "/token" ? tokenAnswer("t") : { json: { issuer: server.url, token_endpoint: `${server.url}/token` } },
@@ -147,7 +147,7 @@ describe("a token", () => {
     expect(agent.shown).toEqual(["Bearer t"]);
   });
 
-  it("is asked of the user once, also when the extended card replaces the public one", async () => {
+  it("is requested from the user once, also when the extended card replaces the public one", async () => {
     const clock = createVirtualClock();
     const prompt = { device_code: "d", user_code: "U-1", verification_uri: "https://login.example", expires_in: 600 };
     await using login = await authorizationServer(({ path }) =>
@@ -176,7 +176,7 @@ describe("a token", () => {
     expect(prompts.map(({ userCode }) => userCode)).toEqual(["U-1"]);
   });
 
-  it("that nobody gives fails the call, and no agent is asked", async () => {
+  it("that is missing fails the call before any request", async () => {
     await using agent = await securedAgent("authorization", () => true);
     await using server = await authorizationServer(() => ({ status: 400, json: { error: "invalid_client" } }));
     const card = cardOf([interfaceAt("JSONRPC", agent.url)], asking(clientCredentials(server.url)));

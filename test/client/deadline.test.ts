@@ -38,7 +38,7 @@ async function failing(options: { readonly timeoutMs?: number } = {}) {
 }
 
 describe("the time of a call", () => {
-  it("is for all of its tries together", async () => {
+  it("covers all of its retries", async () => {
     const { client, clock, tries } = await failing();
     await using _client = client;
     const start = clock.now();
@@ -52,7 +52,7 @@ describe("the time of a call", () => {
     expect(tries[3]?.timeoutMs).toBe(Math.ceil(100_000 - passed));
   });
 
-  it("is not waited out for a try that it has no room for", async () => {
+  it("is not waited out for a retry that cannot fit", async () => {
     await using server = await rpcServer(status(503, { "retry-after": "10" }), result({ id: "x" }));
     const clock = createVirtualClock();
     await using client = await Client.connect(server.card, { clock, allowPrivate: true });
@@ -86,7 +86,7 @@ describe("the time of a call", () => {
     expect(server.requests.length).toBeLessThanOrEqual(1);
   });
 
-  it("that is no time is refused, and named", () => {
+  it("that is invalid is refused, with the option named", () => {
     const clock = createVirtualClock();
     for (const timeoutMs of [-1, Number.NaN]) {
       expect(() => allowanceOf({ timeoutMs }, clock)).toThrow(
@@ -96,7 +96,7 @@ describe("the time of a call", () => {
     expect(() => allowanceOf({ timeoutMs: 0 }, clock).next()).toThrow("no answer within 0 ms");
   });
 
-  it("is handed on as timers can take it", () => {
+  it("is clamped to the range of timers", () => {
     const clock = createVirtualClock();
     expect(allowanceOf({ timeoutMs: 0.5 }, clock).next().timeoutMs).toBe(1);
     expect(allowanceOf({ timeoutMs: Number.POSITIVE_INFINITY }, clock).next().timeoutMs).toBe(2 ** 31 - 1);

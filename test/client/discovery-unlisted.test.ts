@@ -48,7 +48,7 @@ describe("an interface that the card does not list", () => {
     expect(asked).toEqual([null, version]);
   });
 
-  it("is found again when the card is read again", async () => {
+  it("is found again after a refetch", async () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { versions: ["0.2"], cardCache: createCardCache() });
     await client.refreshCard();
@@ -56,7 +56,7 @@ describe("an interface that the card does not list", () => {
     expect(placesOf(client)).toEqual(["JSONRPC 0.2"]);
   });
 
-  it("is not looked for by those who can call what the card lists", async () => {
+  it("is not looked for by clients that can call a listed one", async () => {
     await using agent = await countingAgent();
     const asked: (string | null)[] = [];
     const options = { ...uncached, fetch: noting(asked) };
@@ -66,7 +66,7 @@ describe("an interface that the card does not list", () => {
     expect(asked).toEqual([null, null]);
   });
 
-  it("is found also where nothing that is listed has a binding of the client's", async () => {
+  it("is found when no listed interface has a binding of the client", async () => {
     await using agent = await countingAgent({ versions: ["1.0", "0.2"] });
     const newest = { binding: "JSONRPC", versions: ["0.2"] };
     const asked: (string | null)[] = [];
@@ -83,14 +83,14 @@ describe("an interface that the card does not list", () => {
     expect([asked, client.connection?.version]).toEqual([[null, "0.2"], "0.2"]);
   });
 
-  it("leaves the card as it was when there is none", async () => {
+  it("leaves the card unchanged when there is none", async () => {
     await using agent = await countingAgent({ versions: ["1.0"] });
     await using client = await Client.connect(agent.url, { ...uncached, versions: ["0.2", "0.1"] });
     expect(new Set(placesOf(client).map((place) => place.split(" ")[1]))).toEqual(new Set(["1.0"]));
     await expect(client.send("go")).rejects.toThrow("this client was told not to speak the version");
   });
 
-  it("is called by a gateway that is told to speak its version, and kept apart in a cache of cards", async () => {
+  it("is called by a gateway configured for its version, and cached separately", async () => {
     await using agent = await countingAgent();
     const cardCache = createCardCache();
     await using newest = await Client.connect(agent.url, { cardCache });
@@ -108,8 +108,8 @@ describe("an interface that the card does not list", () => {
   });
 });
 
-describe("an address of gRPC that is given as a URL", () => {
-  it("stands in the card as it is, for every version that has gRPC, and can be called", async () => {
+describe("a gRPC address given as a URL", () => {
+  it("is listed unchanged for every version with gRPC, and can be called", async () => {
     await using first = await countingAgent({ bindings: ["GRPC"] });
     const publicGrpc = `http://127.0.0.1:${first.port}`;
     await using agent = await countingAgent({ publicGrpc });

@@ -79,7 +79,7 @@ function heapMiB(): number {
 describe.each(Object.keys(bindings) as (keyof typeof bindings)[])("over %s", (binding) => {
   const { events } = bindings[binding];
 
-  it(`${events} events pass, and nothing of them stays`, { timeout: 120_000 }, async () => {
+  it(`${events} events pass without growing the heap`, { timeout: 120_000 }, async () => {
     await using long = await source(binding, events, 400);
     let seen = 0;
     let early = 0;
@@ -91,7 +91,7 @@ describe.each(Object.keys(bindings) as (keyof typeof bindings)[])("over %s", (bi
     expect(seen).toBe(events + 2);
   });
 
-  it("a reader that stops makes the agent stop, and one that leaves closes it", async () => {
+  it("a reader that pauses makes the agent pause, and one that leaves closes the stream", async () => {
     const [count, size] = [4000, 50_000];
     await using long = await source(binding, count, size);
     const { told } = long;

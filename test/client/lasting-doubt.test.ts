@@ -10,7 +10,7 @@ import { begunScene, sceneOf } from "./stream/lasting-scene.js";
 // Agents that say a thing twice, or not at all, where a snapshot and their events meet, or that never end a stream.
 
 describe.each(jsonBindings)("over %s, a stream that was put together by comparing", (binding) => {
-  it("ends with the whole task when the agent has said a piece twice", async () => {
+  it("ends with the whole task when the agent repeated a piece", async () => {
     await using made = await begunScene(binding);
     const { agent, stream } = made;
     agent.cut();
@@ -25,7 +25,7 @@ describe.each(jsonBindings)("over %s, a stream that was put together by comparin
     await agent.opened(0);
   });
 
-  it("ends with the whole task when the agent has left a piece out", async () => {
+  it("ends with the whole task when the agent omitted a piece", async () => {
     await using made = await begunScene(binding);
     const { agent, stream } = made;
     agent.cut();
@@ -61,7 +61,7 @@ describe.each(jsonBindings)("over %s, a stream that was put together by comparin
     expect(await stream.rest()).toEqual(["status COMPLETED"]);
   });
 
-  it("hands on each piece once where the agent keeps every chunk as an artifact of its own", async () => {
+  it("yields each piece once when the agent stores every chunk as a separate artifact", async () => {
     await using made = await begunScene(binding);
     const { agent, stream } = made;
     const apart = (...texts: string[]) => texts.map((text) => artifactOf(text));
@@ -77,7 +77,7 @@ describe.each(jsonBindings)("over %s, a stream that was put together by comparin
 });
 
 describe.each(jsonBindings)("over %s, a subscription", (binding) => {
-  it("ends with the whole task when it has told what was in its snapshot already", async () => {
+  it("ends with the whole task when it repeated the content of its snapshot", async () => {
     const open = (client: Client) => client.subscribeToTask({ id: "t" });
     await using made = await sceneOf(binding, {}, open);
     const { agent, stream } = made;
@@ -91,7 +91,7 @@ describe.each(jsonBindings)("over %s, a subscription", (binding) => {
     expect(agent.calls).toEqual(["subscribeToTask", "getTask"]);
   });
 
-  it("joins the chunks of an agent that keeps each as an artifact of its own", async () => {
+  it("joins the chunks of an agent that stores each as a separate artifact", async () => {
     const open = (client: Client) => client.subscribeToTask({ id: "t" });
     await using made = await sceneOf(binding, {}, open);
     const { agent, stream } = made;
@@ -136,7 +136,7 @@ describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
   it.each([
     ["subscription", subscribed],
     ["send", sent],
-  ])("is given the end of the task that its agent has forgotten to tell: %s", async (_, open) => {
+  ])("gets the end of the task that its agent never sent: %s", async (_, open) => {
     await using made = await silentScene(binding, open);
     const { agent, stream, turned } = made;
     const first = stream.next();
@@ -165,7 +165,7 @@ describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
     await agent.opened(0);
   });
 
-  it("is told what has become of a task that goes on", async () => {
+  it("gets the changes of a continuing task", async () => {
     await using made = await silentScene(binding, subscribed);
     const { agent, stream, turned } = made;
     expect(await stream.next()).toBe("task SUBMITTED");
@@ -192,7 +192,7 @@ describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
     expect(await turned(stream.rest())).toEqual(["status COMPLETED"]);
   });
 
-  it("that was left is looked after no more", async () => {
+  it("is not polled after its reader leaves", async () => {
     await using made = await silentScene(binding, subscribed);
     const { agent, clock, stream } = made;
     await stream.next();

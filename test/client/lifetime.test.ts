@@ -87,7 +87,7 @@ describe("a client that is closed", () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  it("ends a call that nobody answers", async () => {
+  it("ends an unanswered call", async () => {
     await using server = await rpcServer(silence);
     const client = await Client.connect(server.card);
     const read = client.getTask({ id: "x" });
@@ -97,7 +97,7 @@ describe("a client that is closed", () => {
     await outcome;
   });
 
-  it("leaves no listener on a signal that was lent to it", async () => {
+  it("leaves no listener on a caller's signal", async () => {
     await using agent = await countingAgent();
     const { signal } = new AbortController();
     for (const binding of allBindings) {
@@ -120,7 +120,7 @@ describe("a client that is closed", () => {
   });
 });
 
-it.each(allBindings)("a stream that is open goes on when the card leads elsewhere: %s", async (binding) => {
+it.each(allBindings)("an open stream continues when the card leads elsewhere: %s", async (binding) => {
   const { promise, resolve: end } = Promise.withResolvers<void>();
   await using agent = await countingAgent({
     async *agent() {

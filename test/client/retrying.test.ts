@@ -21,7 +21,7 @@ const broken = new ConnectionError("cannot reach", { written: false });
 const forever = Number.POSITIVE_INFINITY;
 
 describe("the pauses", () => {
-  it("grow to a bound, and are drawn at random below it", () => {
+  it("grow to a cap, with random jitter", () => {
     const longest = createRetries({ maxAttempts: 9, budget: 99 }, () => 1);
     const pauses = [2, 3, 4, 5, 6, 7, 8, 9].map((attempt) => longest.pauseBefore(attempt, broken, forever));
     expect(pauses).toEqual([200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
@@ -59,7 +59,7 @@ describe("the pauses", () => {
 });
 
 describe("a read that fails", () => {
-  it("is tried again until it gets through", async () => {
+  it("is retried until it succeeds", async () => {
     await using server = await rpcServer(unavailable, unavailable, task);
     const clock = createVirtualClock();
     await using client = await Client.connect(server.card, { clock, allowPrivate: true });
@@ -72,7 +72,7 @@ describe("a read that fails", () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it("is given up after four tries, with what the last one said", async () => {
+  it("fails after four tries with the last error", async () => {
     await using server = await rpcServer(unavailable);
     const clock = createVirtualClock();
     await using client = await Client.connect(server.card, { clock, allowPrivate: true });
@@ -96,7 +96,7 @@ describe("a read that fails", () => {
   it.each([
     ["503", unavailableFor("3"), "unavailable"],
     ["429", status(429, { "retry-after": "3" }), "resourceExhausted"],
-  ])("waits as long as %s with Retry-After says", async (_, answer) => {
+  ])("waits for the Retry-After of %s", async (_, answer) => {
     await using server = await rpcServer(answer, task);
     const clock = createVirtualClock();
     await using client = await Client.connect(server.card, { clock, allowPrivate: true });
@@ -113,14 +113,14 @@ describe("a read that fails", () => {
     ["400", status(400), "unavailable"],
     ["404", status(404), "unavailable"],
     ["an error of the agent", rpcError(-32001), "taskNotFound"],
-  ])("is not tried again after %s", async (_, answer, code) => {
+  ])("is not retried after %s", async (_, answer, code) => {
     await using server = await rpcServer(answer, task);
     await using client = await Client.connect(server.card, { clock: createVirtualClock(), allowPrivate: true });
     await expect(client.getTask({ id: "x" })).rejects.toMatchObject({ code });
     expect(server.requests).toHaveLength(1);
   });
 
-  it("waits as long as RetryInfo of gRPC says", async () => {
+  it("waits for the RetryInfo of gRPC", async () => {
     let asked = 0;
     const getTask = async () => {
       if (asked++ > 0) return create(TaskSchema, { id: "x" });
@@ -137,7 +137,7 @@ describe("a read that fails", () => {
     expect(asked).toBe(2);
   });
 
-  it("is seen once by interceptors, however often it is tried", async () => {
+  it("passes the interceptors once, however often it is retried", async () => {
     await using server = await rpcServer(unavailable, task);
     const clock = createVirtualClock();
     let seen = 0;
@@ -212,7 +212,7 @@ describe("a send that fails", () => {
     },
   );
 
-  it("asks an agent for the extension only where its card lists it", async () => {
+  it("requests the extension only if the agent's card lists it", async () => {
     await using server = await rpcServer(task);
     const uri = "urn:trivium:extension:idempotent-send:v1";
     const listing = { ...server.card, capabilities: { streaming: true, extensions: [{ uri }] } };

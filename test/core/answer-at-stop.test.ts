@@ -70,11 +70,11 @@ async function goesOn({ here, there, clock }: Replicas) {
   return { sent, long, again: () => there.send("one", said, once) };
 }
 
-describe("a blocking send to a task that goes on at once,", () => {
+describe("a blocking send to a task that continues at once", () => {
   it.each([
     ["whose log is short", "a draft"],
     ["whose snapshot is newer than the stop", "x".repeat(100_000)],
-  ])("%s is answered with the task as it stood at its stop", async (_, draft) => {
+  ])("%s returns the task as it was at its stop", async (_, draft) => {
     const gate = Promise.withResolvers<void>();
     await using two = await replicas(asking(gate.promise, draft));
     const { sent, long, again } = await goesOn(two);
@@ -91,7 +91,7 @@ describe("a blocking send to a task that goes on at once,", () => {
     expect([textIn(late.status?.message?.parts), late.artifacts.length]).toEqual(["one?", 2]);
   });
 
-  it("is answered with the task as it is now, where the log no longer has its beginning", async () => {
+  it("returns the current task when the log no longer reaches back to its start", async () => {
     const gate = Promise.withResolvers<void>();
     const forgetful = (store: TaskStore) =>
       around(store, async ({ method, args }, go) =>

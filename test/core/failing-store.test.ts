@@ -32,7 +32,7 @@ describe("a store that fails", () => {
     ["head", ({ subscribe }) => subscribe("t")],
     ["list", ({ operations }) => operations.listTasks(requestOf("listTasks"), contextOf())],
     ["beginSend", ({ send }) => send("x", {}, { extensions: [idempotentSendExtension] })],
-  ])("is told to the caller as unavailable, and why to the log, when it cannot %s", async (name, call) => {
+  ])("answers the caller with unavailable and logs the cause when it cannot %s", async (name, call) => {
     const clock = createVirtualClock();
     await using served = startHandler({ agent: async () => {}, clock, store: without(name, clock) });
     const error = await errorOf(call(served));
@@ -41,7 +41,7 @@ describe("a store that fails", () => {
     expect(served.log).toContainEqual(expect.objectContaining({ level: "error", message: "the task store failed" }));
   });
 
-  it("to take a task is told to its caller as unavailable", async () => {
+  it("to claim a task answers its caller with unavailable", async () => {
     const clock = createVirtualClock();
     const beforeFlush = () => Promise.reject(new Error("no store"));
     const store = memoryTaskStore({ clock, beforeFlush });
@@ -52,7 +52,7 @@ describe("a store that fails", () => {
       expect(await error).toMatchObject({ code: "unavailable", cause: { message: "no store" } });
   });
 
-  it("pauses the turn until it is back, which loses nothing and writes nothing twice", async () => {
+  it("pauses the turn until it recovers, and no event is lost or written twice", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = await failing(async ({ emit }) => {
       await emit(working());
@@ -77,7 +77,7 @@ describe("a store that fails", () => {
     expect(served.log.some(({ level, message }) => level === "warn" && message?.includes("store failed"))).toBe(true);
   });
 
-  it("for longer than a turn waits is told to the agent; its task has failed when the store is back, and its callers hear so", async () => {
+  it("for longer than a turn waits throws in the agent and fails the task, and callers get that status on recovery", async () => {
     const gate = Promise.withResolvers<void>();
     const told: unknown[] = [];
     await using served = await failing(async ({ emit, signal }) => {
@@ -103,7 +103,7 @@ describe("a store that fails", () => {
     expect(await rest).toEqual(["status WORKING", "status FAILED"]);
   });
 
-  it("for longer than its process is thought to live: others take the turn over, and what it says later is not written", async () => {
+  it("for longer than the lease lasts lets another process take the turn over, and later events are fenced", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();
@@ -140,7 +140,7 @@ describe("a store that fails", () => {
     expect(stateOf(taskOf(await next))).toBe("COMPLETED");
   });
 
-  it("of push configurations is told to the caller as unavailable, and why to the log", async () => {
+  it("of push configurations answers the caller with unavailable and logs the cause", async () => {
     const failed = async (): Promise<never> => Promise.reject(new Error("no store at /srv/push.db"));
     const store = { ...memoryPushStore(), get: failed, list: failed, set: failed };
     const push = { store, check: () => [], added: () => {}, removed: () => {} };

@@ -13,18 +13,18 @@ const forgetful: StoreUnderTest = { place: () => "memory" };
 const undisturbed = { store: forgetful, kills: 0, seed, restartable: false };
 
 describe("the checks after a crash", () => {
-  it("pass over a server that is not killed", async () => {
+  it("accept a server that is not killed", async () => {
     const { faults, tally } = await crashRun(undisturbed);
     expect(faults, `CRASH_SEED=${seed}`).toEqual([]);
     expect(tally.tasks).toBeGreaterThan(10);
   });
 
-  it("find out a store that forgets", async () => {
+  it("detect a store that loses writes", async () => {
     const { faults } = await crashRun({ ...undisturbed, kills: 4, patienceMs: 2000 });
     expect(faults).toContainEqual(expect.stringMatching(/was spoken of and is not there/));
   });
 
-  it("find out each kind of lie", async () => {
+  it("detect each kind of false answer", async () => {
     const { faults } = await crashRun({ ...undisturbed, patienceMs: 500, meanwhile: lie });
     for (const kind of lies) expect(faults, `CRASH_SEED=${seed}`).toContainEqual(expect.stringMatching(kind));
   });

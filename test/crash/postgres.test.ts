@@ -16,7 +16,7 @@ describe.skipIf(!hasPostgres).each([
   });
   afterAll(() => postgres[Symbol.asyncDispose]());
 
-  it("keeps all that it has said when it is killed again and again, and the database with it", async () => {
+  it("keeps every acknowledged event through repeated kills of itself and the database", async () => {
     const place = await postgres.createDatabase();
     expectWhole(await crashRun({ store: storeOn(postgres, place), kills, seed, restartable }), restartable);
   });

@@ -12,7 +12,7 @@ describe.each([
   { agent: "that cannot be run again", restartable: false },
   { agent: "that can be run again", restartable: true },
 ])("a server on SQLite with an agent $agent", ({ restartable }) => {
-  it("keeps all that it has said when it is killed again and again", async () => {
+  it("keeps every acknowledged event through repeated kills", async () => {
     expectWhole(await crashRun({ store: sqlite, kills, seed, restartable }), restartable);
   });
 });

@@ -179,7 +179,7 @@ for (const kind of kinds()) {
       return head.id;
     }
 
-    it("list, read, follow and change their own tasks alone", async () => {
+    it("list, read, follow and change only their own tasks", async () => {
       const [a, b] = [await host("a"), await host("b")];
       const done = taskOf(await a.client.sendMessage(say("hi")));
       const running = taskOf(await a.client.sendMessage(say("hang", now)));
@@ -203,7 +203,7 @@ for (const kind of kinds()) {
       expect(stateOf(await a.client.cancelTask({ id: running.id }))).toBe("CANCELED");
     });
 
-    it("take no page token of each other", async () => {
+    it("refuse each other's page tokens", async () => {
       const [a, b] = [await host("a"), await host("b")];
       for (const { client } of [a, a, b, b]) await client.sendMessage(say("hi"));
       const { nextPageToken: pageToken } = await a.client.listTasks({ pageSize: 1 });
@@ -211,7 +211,7 @@ for (const kind of kinds()) {
       expect((await errorOf(b.client.listTasks({ pageSize: 1, pageToken }))).code).toBe("invalidParams");
     });
 
-    it("make a task each of the same message", async () => {
+    it("each make a task of the same message", async () => {
       const [a, b] = [await host("a"), await host("b")];
       const once = { extensions: [idempotentSendExtension] };
       const request = say("hi", { messageId: "the same" });
@@ -222,7 +222,7 @@ for (const kind of kinds()) {
       expect([a.turns.length, b.turns.length]).toEqual([1, 1]);
     });
 
-    it("run the tasks again that their own processes have left, and know their callers by owner and tenant", async () => {
+    it("re-run only their own orphaned tasks, and keep the owner and tenant of each caller", async () => {
       const left = await leftBehind("a", "hang");
       await leftBehind("b", "hang");
       const before = await spare.head(scopeOf("a"), left);
@@ -237,7 +237,7 @@ for (const kind of kinds()) {
       expect(b.turns).toHaveLength(1);
     });
 
-    it("wake their own parked tasks alone", async () => {
+    it("wake only their own parked tasks", async () => {
       const left = await leftBehind("a", "park");
       await leftBehind("b", "park");
       const before = await spare.head(scopeOf("a"), left);
@@ -249,7 +249,7 @@ for (const kind of kinds()) {
       expect(b.turns).toHaveLength(1);
     });
 
-    it("deliver the notifications alone that their own processes have left", async () => {
+    it("take over only their own push deliveries", async () => {
       await using hook = await webhook();
       const store = spare.push;
       if (store === undefined) throw new Error("the store keeps no push configurations");
@@ -277,7 +277,7 @@ for (const kind of kinds()) {
 }
 
 describe("an agentId", () => {
-  it("that is too long to be stored is refused at the start, with the limit", async () => {
+  it("that is too long to store fails at startup, with the limit", async () => {
     const { agent } = agentNamed("long");
     const serving = serve({ card, agent, agentId: "\u6f22".repeat(22), port: 0 });
     await expect(serving).rejects.toThrow(new TypeError("agentId has 66 bytes, the limit is 64: choose a shorter one"));

@@ -28,7 +28,7 @@ async function busy({ client }: ServedAgent): Promise<string> {
 }
 
 overEveryWire((start) => {
-  it("a message that the task does not take before it ends is refused, however it was sent", async () => {
+  it("a message that the task has not taken when it ends is refused, however it was sent", async () => {
     const inbox = tellingStore();
     const gate = Promise.withResolvers<void>();
     await using served = await start({
@@ -52,7 +52,7 @@ overEveryWire((start) => {
     expect(historyOf(await served.client.getTask(requestOf("getTask", { id: taskId }), {}))).toEqual(["user: go"]);
   });
 
-  it("an inbox that is full refuses one more, and says when to come again", async () => {
+  it("a full inbox refuses one more message, with a retry delay", async () => {
     const inbox = tellingStore();
     const gate = Promise.withResolvers<void>();
     await using served = await start({
@@ -102,7 +102,7 @@ overEach(wiresThat("watch beyond a question"), (start) => {
 });
 
 overEach(wiresThat("answer at once"), (start) => {
-  it("an agent that asks receives what came before it asked", async () => {
+  it("an agent that asks for input receives messages that arrived before", async () => {
     const inbox = tellingStore();
     const gate = Promise.withResolvers<void>();
     await using served = await start({
@@ -126,7 +126,7 @@ overEach(wiresThat("answer at once"), (start) => {
     expect(task.artifacts.map(({ parts }) => textIn(parts))).toEqual(["one", "two"]);
   });
 
-  it("returnImmediately to a busy task is withdrawn when nobody takes it in time", async () => {
+  it("a returnImmediately send to a busy task is withdrawn when the agent does not take it in time", async () => {
     const clock = createVirtualClock();
     const inbox = tellingStore();
     const gate = Promise.withResolvers<void>();

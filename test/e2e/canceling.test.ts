@@ -19,7 +19,7 @@ async function running({ client }: ServedAgent) {
 }
 
 overEveryWire((start) => {
-  it("an agent at work is told, its task is CANCELED, and its streams end", async () => {
+  it("a cancel aborts the working agent, sets its task to CANCELED and ends its streams", async () => {
     const reasons: string[] = [];
     await using served = await start({
       async *agent({ signal }) {
@@ -35,7 +35,7 @@ overEveryWire((start) => {
     expect(stateOf(await served.client.getTask(requestOf("getTask", { id }), {}))).toBe("CANCELED");
   });
 
-  it("what an agent still says while it unwinds is kept", async () => {
+  it("events emitted while an agent unwinds are kept", async () => {
     await using served = await start({
       async *agent({ signal }) {
         try {
@@ -67,7 +67,7 @@ overEveryWire((start) => {
     expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["COMPLETED", "was done already"]);
   });
 
-  it("an agent that never looks up stops at its next event", async () => {
+  it("an agent that ignores its signal stops at its next event", async () => {
     let events = 0;
     const more = Promise.withResolvers<void>();
     await using served = await start({
@@ -108,7 +108,7 @@ overEveryWire((start) => {
     expect(await stream.rest()).toEqual(["status CANCELED"]);
   });
 
-  it("an agent that waits for an answer is told as well", async () => {
+  it("an agent that waits for an answer is aborted as well", async () => {
     const failures: unknown[] = [];
     await using served = await start({
       async *agent({ ask }) {
@@ -121,7 +121,7 @@ overEveryWire((start) => {
     expect(failures).toMatchObject([{ kind: "Canceled" }]);
   });
 
-  it("cancels at the same time have one effect", async () => {
+  it("concurrent cancels have one effect", async () => {
     let told = 0;
     await using served = await start({
       async *agent({ signal }) {
@@ -138,7 +138,7 @@ overEveryWire((start) => {
     expect(told).toBe(1);
   });
 
-  it("a task that has ended is not cancelable, a canceled one neither, and one that never was is not found", async () => {
+  it("an ended or canceled task is not cancelable, and an unknown task is not found", async () => {
     await using served = await start({
       agent: async ({ text }) => (text === "ask" ? inputRequired("more?") : completed()),
     });
@@ -154,7 +154,7 @@ overEveryWire((start) => {
 });
 
 overEach(wiresThat("watch beyond a question"), (start) => {
-  it("a task that nobody works on is CANCELED without starting its agent", async () => {
+  it("an idle task is CANCELED without starting its agent", async () => {
     let turns = 0;
     await using served = await start({
       async *agent() {

@@ -16,7 +16,7 @@ const getCard = (url: string, headers = {}) => rawCall(url + cardPath, { method:
 const extendedCard = requestOf("getExtendedAgentCard");
 const known = { authenticate: () => ({ owner: "me", level: "gold" }), agent };
 
-it("the card tells of every binding where it really is, in the order of preference, and nothing that is off", async () => {
+it("the card lists every active binding at its real URL, in order of preference", async () => {
   await using served = await startAgent("JSONRPC", { card, agent });
   const { status, headers, text } = await getCard(served.server.url);
   const { port, url } = served.server;
@@ -45,7 +45,7 @@ it("the card tells of every binding where it really is, in the order of preferen
   });
 });
 
-it("the card lists what was mounted, in that order", async () => {
+it("the card lists the mounted bindings, in mount order", async () => {
   await using served = await startAgent("HTTP+JSON", { card, agent, bindings: ["HTTP+JSON", "JSONRPC"] });
   const { text } = await getCard(served.server.url, { "A2A-Version": "0.3" });
   const { url, preferredTransport, additionalInterfaces } = JSON.parse(text);
@@ -78,14 +78,14 @@ it.each(Object.entries(memberOf))(
   },
 );
 
-it("a card for one audience is the pure card of its version", async () => {
+it("a card for one version contains only fields of that version", async () => {
   await using served = await startAgent("JSONRPC", { card: { ...card, audience: "1.0" }, agent });
   const { text, headers } = await getCard(served.server.url);
   expect(JSON.parse(text)).not.toHaveProperty("preferredTransport");
   expect(headers.vary).toBe("A2A-Version");
 });
 
-it("an agent that serves one version has one card for everybody", async () => {
+it("an agent that serves one version has one card for all callers", async () => {
   await using served = await startAgent("JSONRPC", { card, agent, versions: ["1.0"] });
   const { text, headers } = await getCard(served.server.url);
   expect(JSON.parse(text)).not.toHaveProperty("url");
@@ -94,7 +94,7 @@ it("an agent that serves one version has one card for everybody", async () => {
   expect(old.text).toBe(text);
 });
 
-it("the card may be kept, and one that is still good is not sent again", async () => {
+it("the card is cacheable, and a fresh copy is not sent again", async () => {
   await using served = await startAgent("JSONRPC", { card, agent });
   const { headers } = await getCard(served.server.url);
   expect(headers["cache-control"]).toMatch(/max-age=\d+/);
@@ -105,7 +105,7 @@ it("the card may be kept, and one that is still good is not sent again", async (
   expect(changed.status).toBe(200);
 });
 
-it("the card is served to anybody, also where calls have to say who is asking", async () => {
+it("the card needs no authentication, even when calls do", async () => {
   const authenticate = () => {
     throw new Error("nobody");
   };
@@ -113,7 +113,7 @@ it("the card is served to anybody, also where calls have to say who is asking", 
   expect((await getCard(served.server.url)).status).toBe(200);
 });
 
-it("calls over TLS work like any others, and the card says https", async () => {
+it("calls work over TLS, and the card lists https URLs", async () => {
   await using served = await startAgent("JSONRPC", { card, agent, tls: localTls });
   const { url, port } = served.server;
   expect(url).toBe(`https://127.0.0.1:${port}`);
@@ -141,7 +141,7 @@ function postOverTls(url: string, body: string): Promise<string> {
   });
 }
 
-it("an extended card is kept by no cache that others share", async () => {
+it("an extended card is never stored by shared caches", async () => {
   await using served = await startAgent("HTTP+JSON", { ...known, card: { ...card, extended: {} } });
   const { status, headers } = await rawCall(`${served.server.url}/http-json/extendedAgentCard`, { method: "GET" });
   expect([status, headers["cache-control"]]).toEqual([200, "no-store"]);
@@ -150,7 +150,7 @@ it("an extended card is kept by no cache that others share", async () => {
 const isOldest = (wire: Wire): boolean => wireRow(wire).version === "0.1";
 
 overEach(wires.filter(isOldest), (start) => {
-  it("there is no extended card, and a call for one says so", async () => {
+  it("a call for a missing extended card is refused with that reason", async () => {
     await using served = await start({ ...known, card: { ...card, extended: {} } });
     expect(await errorOf(served.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({
       code: "unsupportedOperation",
@@ -164,7 +164,7 @@ overEach(readers, (start, wire) => {
   // Before 1.0 there was one error for both.
   const undeclared = wireRow(wire).version === "1.0" ? "unsupportedOperation" : "extendedAgentCardNotConfigured";
 
-  it("a caller who is known sees the extended card", async () => {
+  it("an authenticated caller sees the extended card", async () => {
     const skill = { id: "secret", name: "Secret", description: "For some", tags: ["x"] };
     await using served = await start({
       ...known,
@@ -177,7 +177,7 @@ overEach(readers, (start, wire) => {
     expect((await getCard(served.server.url)).text).not.toContain("secret");
   });
 
-  it(`an agent that declares none says ${undeclared}, one that has none for this caller says that`, async () => {
+  it(`an agent that declares none answers ${undeclared}, and one without a card for this caller answers that`, async () => {
     await using without = await start({ ...known, card });
     expect(await errorOf(without.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({
       code: undeclared,
@@ -188,7 +188,7 @@ overEach(readers, (start, wire) => {
     });
   });
 
-  it("nobody sees the extended card without saying who they are", async () => {
+  it("an anonymous caller cannot see the extended card", async () => {
     let asked = 0;
     await using served = await start({
       agent,

@@ -14,7 +14,7 @@ import { heard } from "../support/wires.js";
 const drained = ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT", "in-process", "JSONRPC 0.3", "GRPC 0.3"] as const;
 
 overEach(drained, (start) => {
-  it("turns and their streams end in peace, and new work is refused meanwhile", async () => {
+  it("turns and their streams finish, and new work is refused meanwhile", async () => {
     const gate = Promise.withResolvers<void>();
     const served = await start({
       drainMs: 30_000,
@@ -35,7 +35,7 @@ overEach(drained, (start) => {
     await served[Symbol.asyncDispose]();
   });
 
-  it("a send that waits gets its answer before the server has closed", async () => {
+  it("a blocking send gets its answer before the server closes", async () => {
     const gate = Promise.withResolvers<void>();
     const at = Promise.withResolvers<void>();
     const served = await start({
@@ -55,7 +55,7 @@ overEach(drained, (start) => {
     await served[Symbol.asyncDispose]();
   });
 
-  it("a turn that outlives the drain is told, and its task fails with words that say why", async () => {
+  it("a turn that outlives the drain is aborted, and its task fails with the reason", async () => {
     const clock = createVirtualClock();
     const reasons: string[] = [];
     const served = await start({
@@ -81,7 +81,7 @@ overEach(drained, (start) => {
     await closing;
   });
 
-  it("a subscription to a task that nobody works on does not hold the server up", async () => {
+  it("a subscription to an idle task does not delay the shutdown", async () => {
     const served = await start({ drainMs: 30_000, agent: async () => inputRequired("more?") });
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
     const stream = await opened(served.client.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
@@ -91,7 +91,7 @@ overEach(drained, (start) => {
   });
 });
 
-it("a mounted agent lets its streams end in peace as well, and gives the last ones all that is stored", async () => {
+it("a mounted agent lets its streams finish, and sends the last readers all stored events", async () => {
   const gate = Promise.withResolvers<void>();
   const agent = await createAgent({
     card: { name: "Mounted", description: "Has no port", version: "1" },
@@ -117,7 +117,7 @@ it("a mounted agent lets its streams end in peace as well, and gives the last on
   expect(text).toContain("TASK_STATE_COMPLETED");
 });
 
-it("over HTTP connections are told to go, the refusal says when to come again, and /readyz says 503 while /healthz is well", async () => {
+it("over HTTP, connections close gracefully, refusals carry Retry-After, and /readyz answers 503 while /healthz is healthy", async () => {
   const gate = Promise.withResolvers<void>();
   const at = Promise.withResolvers<void>();
   const served = await startAgent("JSONRPC", {

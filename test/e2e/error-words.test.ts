@@ -28,7 +28,7 @@ function wholeText(wire: Wire, code: Worded): string | undefined {
 }
 
 overEach(wiresThat("tell the agent's answer"), (start, wire) => {
-  it.each(codes)("%s begins with the specification's words, then says what the agent said", async (code) => {
+  it.each(codes)("%s begins with the specification's words, then the agent's message", async (code) => {
     await using served = await start({
       agent: () => {
         throw new A2AError(code, "because");
@@ -38,7 +38,7 @@ overEach(wiresThat("tell the agent's answer"), (start, wire) => {
     expect(await errorOf(served.client.sendMessage(say("go"), {}))).toMatchObject({ code, message });
   });
 
-  it("an agent that uses the words itself is not made to say them twice", async () => {
+  it("the specification's words are not repeated when the agent uses them", async () => {
     await using served = await start({
       agent: () => {
         throw new A2AError("unsupportedOperation", "this Operation is not supported by night");
@@ -50,7 +50,7 @@ overEach(wiresThat("tell the agent's answer"), (start, wire) => {
 });
 
 overEveryWire((start, wire) => {
-  it("what the server refuses by itself begins with them as well", async () => {
+  it("the server's own refusals begin with them as well", async () => {
     await using served = await start({
       card: { name: "n", description: "d", version: "1", defaultInputModes: ["text/csv"] },
       agent: async () => completed(),

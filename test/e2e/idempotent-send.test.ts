@@ -10,7 +10,7 @@ import { expectWrong, wiresThat } from "../support/wires.js";
 const once = { extensions: [idempotentSendExtension] };
 
 overEach(wiresThat("keep ids of messages"), (start) => {
-  it("a message that comes again gets the same reply, and the agent is asked once", async () => {
+  it("a retried message gets the same reply, and the agent runs once", async () => {
     let asked = 0;
     await using served = await start({ agent: async () => reply(`answer ${++asked}`) });
     const request = say("x");
@@ -21,7 +21,7 @@ overEach(wiresThat("keep ids of messages"), (start) => {
     expect(textIn(messageOf(await served.client.sendMessage(request, {})).parts)).toBe("answer 2");
   });
 
-  it("a message that comes again attaches to its task, while it runs and when it has ended", async () => {
+  it("a retried message attaches to its task, while it runs and after it ends", async () => {
     const gate = Promise.withResolvers<void>();
     let asked = 0;
     await using served = await start({
@@ -46,7 +46,7 @@ overEach(wiresThat("keep ids of messages"), (start) => {
     expect(asked).toBe(1);
   });
 
-  it("a message to a task is taken once, however often it comes", async () => {
+  it("a message to a task is taken once, however often it is sent", async () => {
     await using served = await start({
       async *agent({ text }) {
         yield text === "end" ? completed() : inputRequired("?");
@@ -61,7 +61,7 @@ overEach(wiresThat("keep ids of messages"), (start) => {
     expect(historyOf(task).filter((line) => line.startsWith("user"))).toEqual(["user: go", "user: more", "user: end"]);
   });
 
-  it("another message under an id that was used is refused, and the field is named", async () => {
+  it("another message under a used id is refused, with the field named", async () => {
     await using served = await start({ agent: async () => reply("pong") });
     const messageId = "used";
     await served.client.sendMessage(say("x", { messageId }), once);
@@ -74,7 +74,7 @@ overEach(wiresThat("keep ids of messages"), (start) => {
   });
 });
 
-it("a message may come again over every other binding, and at another server of the store", async () => {
+it("a message may be retried over any binding, and at another server of the store", async () => {
   const store = memoryTaskStore();
   let asked = 0;
   const agent = async () => reply(`answer ${++asked}`);
@@ -90,7 +90,7 @@ it("a message may come again over every other binding, and at another server of 
   expect(asked).toBe(1);
 });
 
-it("the card lists the extension, which nobody is required to use, and the answer says that it was activated", async () => {
+it("the card lists the extension as optional, and the answer reports it as activated", async () => {
   await using served = await startAgent("JSONRPC", { agent: async () => reply("pong") });
   const { capabilities } = served.server.card;
   expect(capabilities?.extensions).toMatchObject([{ uri: idempotentSendExtension, required: false }, {}]);

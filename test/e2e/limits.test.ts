@@ -26,7 +26,7 @@ overEveryWire((start) => {
     expect(textIn(task.status?.message?.parts)).toContain(String(Object.values(limits)[0]));
   });
 
-  it("a request that is too large is refused with the limit named, and the next one is answered", async () => {
+  it("an oversized request is refused with the limit named, and the next one is answered", async () => {
     let turns = 0;
     await using served = await start({
       limits: { contentMaxBytes: 10_000, jsonBodyMaxBytes: 10_000 },
@@ -42,7 +42,7 @@ overEveryWire((start) => {
     expect(stateOf(taskOf(await served.client.sendMessage(say("small"), {})))).toBe("COMPLETED");
   });
 
-  it("a history that is full takes no further message", async () => {
+  it("a full history accepts no further message", async () => {
     await using served = await start({ limits: { historyMaxMessages: 2 }, agent: async () => inputRequired("more?") });
     const { id: taskId } = taskOf(await served.client.sendMessage(say("one"), {}));
     const error = await errorOf(served.client.sendMessage(say("two", { taskId }), {}));
@@ -72,14 +72,14 @@ overEveryWire((start) => {
     ]);
   });
 
-  it("a message of too many parts is refused, with the field named", async () => {
+  it("a message with too many parts is refused, with the field named", async () => {
     await using served = await start({ limits: { partsMax: 3 }, agent: async () => failed() });
     const parts = Array.from({ length: 4 }, () => say("x").message?.parts ?? []).flat();
     const error = await errorOf(served.client.sendMessage(say(parts), {}));
     expectWrong(served.wire, error, "message.parts");
   });
 
-  it("an owner that no store could keep is refused with its size and the limit, and no agent starts", async () => {
+  it("an owner too long to store is refused with its size and the limit, and no agent starts", async () => {
     let turns = 0;
     await using served = await start({
       authenticate,
@@ -99,7 +99,7 @@ overEveryWire((start) => {
     expect(stateOf(taskOf(await client.sendMessage(say("go"), as("o".repeat(768)))))).toBe("COMPLETED");
   });
 
-  it("a context id that no store could keep is refused, however long ids may be, and no agent starts", async () => {
+  it("a context id too long to store is refused, whatever the id limit, and no agent starts", async () => {
     let turns = 0;
     await using served = await start({
       limits: { idMaxLength: 5000 },
@@ -118,7 +118,7 @@ overEveryWire((start) => {
 });
 
 overEach(wiresThat("answer at once"), (start) => {
-  it("turns of one owner are limited; another owner has turns of their own", async () => {
+  it("the turn limit applies to each owner separately", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = await start({
       authenticate,
@@ -139,7 +139,7 @@ overEach(wiresThat("answer at once"), (start) => {
 });
 
 overEach(wiresThat("watch beyond a question"), (start) => {
-  it("streams of one principal are limited, and one that was left makes room", async () => {
+  it("streams of one principal are limited, and a closed one frees its slot", async () => {
     await using served = await start({
       authenticate,
       limits: { streamsPerPrincipal: 1 },

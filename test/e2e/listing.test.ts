@@ -40,7 +40,7 @@ async function pages(served: ServedAgent, fields: Partial<RequestOf<"listTasks">
 }
 
 overEach(wiresThat("list tasks"), (start, wire) => {
-  it("an empty list says so in every member", async () => {
+  it("an empty list has every member", async () => {
     await using served = await start({ agent });
     const page = await served.client.listTasks(requestOf("listTasks"), {});
     expect(page).toMatchObject({ tasks: [], nextPageToken: "", pageSize: 50, totalSize: 0 });
@@ -86,7 +86,7 @@ overEach(wiresThat("list tasks"), (start, wire) => {
     }
   });
 
-  it("pages join to the whole list, each task once, whatever their size", async () => {
+  it("pages add up to the whole list, each task once, whatever their size", async () => {
     const clock = createVirtualClock();
     await using served = await start({ clock, agent });
     const newestFirst = idsOf(await make(served, clock, ["done", "bad", "ask", "done", "done"])).reverse();
@@ -99,7 +99,7 @@ overEach(wiresThat("list tasks"), (start, wire) => {
     expect([page.pageSize, page.totalSize]).toEqual([2, 5]);
   });
 
-  it("tasks of one moment are all listed, each once", async () => {
+  it("tasks with the same time are all listed, each once", async () => {
     const clock = createVirtualClock();
     await using served = await start({ clock, agent });
     const ids: string[] = [];
@@ -122,7 +122,7 @@ overEach(wiresThat("list tasks"), (start, wire) => {
     ]);
   });
 
-  it("a page token is good for the filters it was made with, and for nothing else", async () => {
+  it("a page token is valid only for its own filters", async () => {
     const clock = createVirtualClock();
     await using served = await start({ clock, agent });
     await make(served, clock, ["done", "done", "done"]);
@@ -150,14 +150,14 @@ overEach(wiresThat("list tasks"), (start, wire) => {
     expect(error).toMatchObject({ code: "invalidParams", violations: [{ field }] });
   });
 
-  it("a page of no size is refused where it must have been meant, and is none that was asked for in protobuf", async () => {
+  it("a page size of 0 is refused in JSON, and means the default in protobuf", async () => {
     await using served = await start({ agent });
     const listed = served.client.listTasks(requestOf("listTasks", { pageSize: 0 }), {});
     if (["GRPC", "CONNECT", "grpc-web"].includes(wire)) expect((await listed).pageSize).toBe(50);
     else expect(await errorOf(listed)).toMatchObject({ code: "invalidParams", violations: [{ field: "pageSize" }] });
   });
 
-  it("a task that runs is listed as it stands", async () => {
+  it("a running task is listed in its current state", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = await start({
       async *agent() {
@@ -172,7 +172,7 @@ overEach(wiresThat("list tasks"), (start, wire) => {
     gate.resolve();
   });
 
-  it("a task that does not exist is not found", async () => {
+  it("an unknown task is not found", async () => {
     await using served = await start({ agent });
     const error = await errorOf(served.client.getTask(requestOf("getTask", { id: "none" }), {}));
     expect(error).toMatchObject({ code: "taskNotFound", metadata: { taskId: "none" } });

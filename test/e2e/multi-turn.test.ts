@@ -5,7 +5,7 @@ import { overEach, overEveryWire } from "../support/serve-agent.js";
 import { expectWrong, wiresThat } from "../support/wires.js";
 
 overEveryWire((start) => {
-  it("an agent that stays gets the answer where it asked, in the same turn", async () => {
+  it("an agent that waits gets the answer in the same turn", async () => {
     let turns = 0;
     await using served = await start({
       async *agent({ ask, text }) {
@@ -35,7 +35,7 @@ overEveryWire((start) => {
     expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["COMPLETED", "so: I will not"]);
   });
 
-  it("the context of a continued task is the task's: inferred, or the same, or refused", async () => {
+  it("a message to a task takes the task's context, and another context is refused", async () => {
     let turns = 0;
     await using served = await start({
       async *agent() {
@@ -62,7 +62,7 @@ overEveryWire((start) => {
     expect(second.id).not.toBe(first.id);
   });
 
-  it("an error before the first event of a later turn is its answer; the task stays as it was, with the message", async () => {
+  it("an error before the first event of a later turn is its answer, and the task keeps its state and the message", async () => {
     await using served = await start({
       async *agent({ task, text }) {
         if (task === undefined) return yield inputRequired("a number?");
@@ -85,7 +85,7 @@ overEveryWire((start) => {
 });
 
 overEach(wiresThat("tell history unasked"), (start) => {
-  it("an agent that returns after asking is started anew by the answer, with the task as it stood", async () => {
+  it("an agent that returned after asking is started again by the answer, with its task", async () => {
     const seen: string[] = [];
     await using served = await start({
       async *agent({ task, text, history }) {
@@ -129,7 +129,7 @@ overEach(wiresThat("begin streams with the task"), (start) => {
 });
 
 overEach(wiresThat("answer at once"), (start) => {
-  it("returnImmediately on a task that waits answers at once, with the message taken", async () => {
+  it("returnImmediately on a waiting task answers at once, with the message taken", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = await start({
       async *agent({ task }) {
@@ -149,7 +149,7 @@ overEach(wiresThat("answer at once"), (start) => {
 });
 
 overEach(wiresThat("know every state"), (start) => {
-  it("a task at AUTH_REQUIRED goes on by itself when the credential comes by another way", async () => {
+  it("a task at AUTH_REQUIRED continues when the credential arrives out of band", async () => {
     const granted = Promise.withResolvers<void>();
     await using served = await start({
       async *agent() {
@@ -171,7 +171,7 @@ overEach(wiresThat("know every state"), (start) => {
 });
 
 overEach(wiresThat("refer to tasks"), (start) => {
-  it("the agent sees the tasks that a message refers to, without those that do not exist", async () => {
+  it("the agent sees the referenced tasks that exist", async () => {
     const seen: Task[] = [];
     await using served = await start({
       async *agent({ text, references }) {
@@ -185,7 +185,7 @@ overEach(wiresThat("refer to tasks"), (start) => {
     expect(seen.map(({ id, artifacts }) => `${id} ${textIn(artifacts[0]?.parts)}`)).toEqual([`${first.id} one`]);
   });
 
-  it("an artifact that is refined in a new task leaves the first one as it was", async () => {
+  it("refining an artifact in a new task leaves the original unchanged", async () => {
     await using served = await start({
       async *agent({ text }) {
         yield artifact(text, { name: "poem" });

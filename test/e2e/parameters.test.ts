@@ -51,7 +51,7 @@ overEach(wiresOf("1.0"), (start) => {
 overEach(
   wiresOf("1.0").filter((wire) => wire !== "in-process"),
   (start) => {
-    it("a call without a version is served, and refused when the server is strict", async () => {
+    it("a call without a version is served, and refused by a strict server", async () => {
       await using lenient = await start({ agent });
       expect(textIn(messageOf(await lenient.client.sendMessage(say("x"), version(""))).parts)).toBe("none");
       await using strict = await start({ agent, versions: { strict: true } });
@@ -85,7 +85,7 @@ overEach(wiresOf("0.3"), (start) => {
 });
 
 overEach(wiresThat("activate extensions"), (start) => {
-  it("an extension is active for a call that asks for it, and for no other; unknown ones are ignored", async () => {
+  it("an extension is active only for a call that requests it, and unknown ones are ignored", async () => {
     await using served = await start({ agent, card: cardWith([{ uri }, { uri: other }]) });
     const answer = async (extensions: readonly string[]): Promise<string> =>
       textIn(messageOf(await served.client.sendMessage(say("x"), { extensions })).parts);
@@ -149,7 +149,7 @@ describe("on the wire", () => {
     expect((await post({ "A2A-Extensions": uri.toUpperCase() })).headers["a2a-extensions"]).toBeUndefined();
   });
 
-  it("gRPC says it in its metadata", async () => {
+  it("gRPC returns it in its metadata", async () => {
     await using served = await startAgent("GRPC", { agent, card: cardWith([{ uri }, { uri: other }]) });
     using session = rawSession(served.server.port);
     const list = (headers = {}) => session.call("ListTasks", frame(new Uint8Array(0)), headers);
@@ -157,7 +157,7 @@ describe("on the wire", () => {
     expect((await list()).headers["a2a-extensions"]).toBeUndefined();
   });
 
-  it("an event stream says it too", async () => {
+  it("an event stream returns it too", async () => {
     await using served = await startAgent("HTTP+JSON", { agent, card: cardWith([{ uri }]) });
     const { headers, text } = await rawCall(`${served.server.url}/http-json/message:stream`, {
       headers: { "content-type": "application/json", "a2a-extensions": uri },

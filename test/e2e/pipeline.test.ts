@@ -157,7 +157,7 @@ afterAll(async () => {
 
 describe.each(Object.entries(ways))("a call by %s", (way, errorOf) => {
   const methods = ["sendMessage", "sendStreamingMessage"] as const;
-  it.each(methods)("is answered for its first fault, in the order of the pipeline: %s", async (method) => {
+  it.each(methods)("gets the error of its first fault, in pipeline order: %s", async (method) => {
     const before = runs;
     // A message in this process has no bytes that could be spoilt.
     const steps = order.filter((fault) => way !== "in process" || fault !== "cannot be read");

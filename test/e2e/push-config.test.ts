@@ -19,7 +19,7 @@ async function withTask(start: StartAgent): Promise<{ readonly served: ServedAge
 }
 
 overEveryWire((start) => {
-  it("a task that has ended takes one, keeps it, and calls nobody", async () => {
+  it("an ended task accepts one, keeps it, and calls no webhook", async () => {
     await using hook = await webhook();
     const served = await start({ push: { allow: "loopback" }, agent: async () => completed() });
     const { client } = served;
@@ -35,7 +35,7 @@ overEveryWire((start) => {
     expect(hook.calls).toEqual([]);
   });
 
-  it("deleting is for good, and may be done twice", async () => {
+  it("deleting is permanent and idempotent", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     await served.client.createTaskPushNotificationConfig(config({ taskId, id: "a" }), {});
@@ -46,7 +46,7 @@ overEveryWire((start) => {
     expect(await errorOf(served.client.getTaskPushNotificationConfig(get, {}))).toMatchObject({ code: "taskNotFound" });
   });
 
-  it("none of the four finds a task that does not exist", async () => {
+  it("all four answer not found for an unknown task", async () => {
     const { served } = await withTask(start);
     await using _ = served;
     const { client } = served;
@@ -61,7 +61,7 @@ overEveryWire((start) => {
       expect(error).toMatchObject(heard(served.wire, { code: "taskNotFound", metadata: { taskId } }));
   });
 
-  it("an agent without push notifications answers all four, and a configuration in a send, by saying so", async () => {
+  it("an agent without push notifications refuses all four, and a configuration in a send", async () => {
     let turns = 0;
     await using served = await start({
       async agent() {
@@ -99,7 +99,7 @@ overEveryWire((start) => {
     },
   );
 
-  it("an address beyond those that the agent may call is refused", async () => {
+  it("an address outside the allowed ones is refused", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     for (const far of ["http://10.0.0.1/", "http://169.254.169.254/latest", "http://[fd00::1]/"]) {
@@ -108,7 +108,7 @@ overEveryWire((start) => {
     }
   });
 
-  it("a line break in what becomes a header is refused and named", async () => {
+  it("a line break in a header value is refused, with the field named", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     const evil = "a\r\nX-Evil: 1";
@@ -127,7 +127,7 @@ overEveryWire((start) => {
 });
 
 overEach(wiresThat("keep several push configurations"), (start) => {
-  it("a configuration is kept under an id of its own, shown without its credentials, and listed", async () => {
+  it("a configuration gets an id, is listed, and is returned without its credentials", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     const { client } = served;
@@ -150,7 +150,7 @@ overEach(wiresThat("keep several push configurations"), (start) => {
     expect(list).toMatchObject({ configs: [made, named], nextPageToken: "" });
   });
 
-  it("the same id again replaces what it named", async () => {
+  it("a configuration with a used id replaces the old one", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     await served.client.createTaskPushNotificationConfig(config({ taskId, id: "a" }), {});
@@ -192,14 +192,14 @@ overEach(wiresThat("page push configurations"), (start) => {
 });
 
 overEach(wiresThat("keep several push configurations"), (start) => {
-  it("no address at all is refused and named", async () => {
+  it("a missing address is refused, with the field named", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     const error = await errorOf(served.client.createTaskPushNotificationConfig(config({ taskId, url: "" }), {}));
     expectWrong(served.wire, error, "url");
   });
 
-  it("all are listed at once when no pages are asked for", async () => {
+  it("all are listed at once without a page size", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     const ids = ["a", "b c", "d"];
@@ -213,7 +213,7 @@ overEach(wiresThat("keep several push configurations"), (start) => {
 });
 
 overEach(wiresOf("0.1"), (start) => {
-  it("a task has one configuration, which the next one replaces, and no address takes away", async () => {
+  it("a task has one configuration; a new one replaces it, and one without an address deletes it", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     const { client } = served;

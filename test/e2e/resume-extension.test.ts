@@ -20,7 +20,7 @@ async function* threeEvents() {
 }
 
 overEach(wiresThat("activate extensions"), (start, wire) => {
-  it("each event carries its id when the caller says so, beside what the agent put there", async () => {
+  it("each event carries its id on request, beside the agent's own metadata", async () => {
     await using served = await start({ agent: threeEvents });
     const items = await itemsOf(served.bare.sendStreamingMessage(say("x"), marked));
     expect(items).toHaveLength(5);
@@ -31,7 +31,7 @@ overEach(wiresThat("activate extensions"), (start, wire) => {
     if (wire === "JSONRPC" || wire === "HTTP+JSON") expect(items.map(idIn)).toEqual(items.map(({ id }) => id));
   });
 
-  it("events are without it for whoever reads the same task at the same time and has not said so", async () => {
+  it("events carry no id for a concurrent reader that did not request it", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = await start({
       async *agent() {
@@ -60,7 +60,7 @@ overEach(wiresThat("activate extensions"), (start, wire) => {
     expect(JSON.stringify([task.metadata, task.artifacts])).not.toContain(resumeExtension);
   });
 
-  it("a caller that comes back with the id of an event gets exactly what it missed", async () => {
+  it("a caller that resumes with an event id gets exactly the events it missed", async () => {
     let asked = 0;
     await using served = await start({
       agent() {
@@ -98,7 +98,7 @@ it("a card lists the extension, unless its agent does not stream", async () => {
   expect(await uris({ card })).not.toContain(resumeExtension);
 });
 
-it("an author who lists the extension as required is heard", async () => {
+it("the author may list the extension as required", async () => {
   const extensions = [{ uri: resumeExtension, required: true }];
   const card = { name: "Strict", description: "Wants ids", version: "1", extensions };
   await using served = await startAgent("GRPC", { agent: threeEvents, card });

@@ -35,7 +35,7 @@ overEach(wiresThat("number events"), (start) => {
     expect(idsOf(items)).not.toContain(undefined);
   });
 
-  it("with the id of any event a subscription gives exactly what came after it, also when the task has ended", async () => {
+  it("a subscription with an event id gets exactly the later events, even after the task ended", async () => {
     await using served = await start({ agent: threeEvents });
     const { id, items } = await run(served);
     for (const [index, { id: after }] of items.entries()) {
@@ -43,7 +43,7 @@ overEach(wiresThat("number events"), (start) => {
     }
   });
 
-  it("a send with the id of an event goes on with that task and starts nothing", async () => {
+  it("a send with an event id resumes that task and starts no turn", async () => {
     let turns = 0;
     await using served = await start({
       agent() {
@@ -58,7 +58,7 @@ overEach(wiresThat("number events"), (start) => {
     expect(turns).toBe(1);
   });
 
-  it("a stream that broke while the task ran goes on live", async () => {
+  it("a stream that broke while the task ran resumes live", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = await start({
       async *agent() {
@@ -128,7 +128,7 @@ overEach(wiresThat("number events"), (start) => {
     },
   );
 
-  it("an id does not open a task that is not the caller's", async () => {
+  it("an event id gives no access to another caller's task", async () => {
     await using served = await start({
       authenticate: ({ header }) => ({ owner: header("x-owner") ?? "" }),
       agent: threeEvents,

@@ -21,7 +21,7 @@ import { expectWrong, heard, wiresOf, wiresThat } from "../support/wires.js";
 const untyped = { mediaType: "" };
 
 overEveryWire((start) => {
-  it("a send waits as long as the task is worked on", async () => {
+  it("a send waits while the task is working", async () => {
     const gate = Promise.withResolvers<void>();
     const reached = Promise.withResolvers<string>();
     await using served = await start({
@@ -51,7 +51,7 @@ overEveryWire((start) => {
     expectWrong(served.wire, error, "configuration.historyLength");
   });
 
-  it("a message to a task that has ended is refused, whichever way it is sent", async () => {
+  it("a message to an ended task is refused, however it is sent", async () => {
     await using served = await start({ agent: async () => completed() });
     const { id: taskId } = taskOf(await served.client.sendMessage(say("go"), {}));
     const refused = heard(served.wire, { code: "unsupportedOperation", metadata: { taskId } });
@@ -59,13 +59,13 @@ overEveryWire((start) => {
     expect(await errorOf(served.client.sendStreamingMessage(say("more", { taskId }), {}))).toMatchObject(refused);
   });
 
-  it("each task has an id of its own, also when the same message comes twice", async () => {
+  it("each task gets its own id, even if the same message is sent twice", async () => {
     await using served = await start({ agent: async () => completed() });
     const send = async () => taskOf(await served.client.sendMessage(say("go", { messageId: "m" }), {})).id;
     expect(new Set([await send(), await send(), await send()]).size).toBe(3);
   });
 
-  it("parts of a media type that the card does not name are refused before the agent starts", async () => {
+  it("parts of a media type missing from the card are refused before the agent starts", async () => {
     let started = 0;
     const card = { name: "Picky", description: "Takes text", version: "1", defaultInputModes: ["text/plain"] };
     await using served = await start({
@@ -86,7 +86,7 @@ overEveryWire((start) => {
 });
 
 overEach(wiresThat("tell the agent's answer"), (start) => {
-  it("a reply is the whole answer: a message with its context, and no task", async () => {
+  it("a reply is the whole answer: a message with a context and no task", async () => {
     await using served = await start({
       async *agent({ text }) {
         yield reply(`pong ${text}`);
@@ -106,7 +106,7 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
     expect(textIn(messageOf(await served.client.sendMessage(say("x", { configuration }), {})).parts)).toBe("pong");
   });
 
-  it("a context id that the caller made up is kept, and one is made where there is none", async () => {
+  it("a context id chosen by the caller is kept, and a missing one is generated", async () => {
     await using served = await start({
       async *agent({ text }) {
         yield text === "reply" ? reply("yes") : completed();
@@ -122,7 +122,7 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
 });
 
 overEach(wiresThat("tell history unasked"), (start) => {
-  it("any other event makes a task, answered when it has ended, with all that it holds", async () => {
+  it("any other event makes a task, which is returned whole when it ends", async () => {
     await using served = await start({
       async *agent({ text }) {
         yield working("on it");
@@ -148,7 +148,7 @@ overEach(wiresThat("tell history unasked"), (start) => {
     [1, 1],
     [2, 2],
     [50, 3],
-  ])("historyLength %s gives the last %s messages, in the answer and in getTask", async (historyLength, count) => {
+  ])("historyLength %s returns the last %s messages, in the answer and in getTask", async (historyLength, count) => {
     await using served = await start({
       async *agent() {
         yield working("one");
@@ -183,7 +183,7 @@ overEach(wiresThat("know every state"), (start) => {
 });
 
 overEach(wiresThat("answer at once"), (start) => {
-  it("returnImmediately answers as soon as there is a task, which then goes on", async () => {
+  it("returnImmediately answers as soon as the task exists, which then continues", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = await start({
       async agent({ emit }) {
@@ -203,7 +203,7 @@ overEach(wiresThat("answer at once"), (start) => {
 });
 
 overEach(wiresThat("say all of a part"), (start) => {
-  it("what a caller sends reaches the agent whole, and what it answers reaches the caller whole", async () => {
+  it("a message reaches the agent unchanged, and the answer reaches the caller unchanged", async () => {
     const parts: Part[] = [
       text("é😀\u2028", { mediaType: "text/markdown", metadata: { a: [1, null, { b: "c" }] } }),
       text(""),
@@ -232,7 +232,7 @@ overEach(wiresThat("say all of a part"), (start) => {
 });
 
 overEach(wiresThat("take ids as they are given"), (start) => {
-  it("a task id that does not exist is not found: callers do not choose ids", async () => {
+  it("an unknown task id is not found, because callers do not choose ids", async () => {
     let started = 0;
     await using served = await start({
       async agent() {
@@ -247,7 +247,7 @@ overEach(wiresThat("take ids as they are given"), (start) => {
 });
 
 overEach(wiresThat("keep ids of messages"), (start) => {
-  it("what every version can say of a part reaches the agent whole, and so does the answer", async () => {
+  it("parts that every version can carry reach the agent and the caller unchanged", async () => {
     const parts: Part[] = [
       text("é😀\u2028", { metadata: { a: [1, null, { b: "c" }] } }),
       text(""),
@@ -277,7 +277,7 @@ overEach(wiresThat("keep ids of messages"), (start) => {
 });
 
 overEach(wiresOf("0.1"), (start) => {
-  it("what 0.1 can say of a part reaches the agent whole, and so does the answer", async () => {
+  it("parts that 0.1 can carry reach the agent and the caller unchanged", async () => {
     const parts: Part[] = [
       text("é😀\u2028", { metadata: { a: [1, null, { b: "c" }] } }),
       file(new Uint8Array([0, 1, 254, 255]), { filename: "a b.bin", mediaType: "application/x-odd" }),
@@ -301,7 +301,7 @@ overEach(wiresOf("0.1"), (start) => {
     expect(seen).toEqual([parts, { of: "request" }, configuration.acceptedOutputModes]);
   });
 
-  it("a reply is the message of a task that is done, under the name that the caller gave it", async () => {
+  it("a reply is the message of a completed task under the caller's task name", async () => {
     await using served = await start({ agent: async ({ text }) => reply(`pong ${text}`) });
     const task = taskOf(await served.client.sendMessage(say("ping", { taskId: "a name", contextId: "a session" }), {}));
     expect([task.id, task.contextId, stateOf(task)]).toEqual(["a name", "a session", "COMPLETED"]);
@@ -315,7 +315,7 @@ overEach(wiresOf("0.1"), (start) => {
   it.each([
     ["FAILED", rejected("no")],
     ["INPUT_REQUIRED", authRequired("log in at https://login.example")],
-  ])("a state that 0.1 does not know is heard as %s, with its message", async (state, event) => {
+  ])("a state unknown to 0.1 arrives as %s, with its message", async (state, event) => {
     await using served = await start({ agent: async () => event });
     const task = taskOf(await served.client.sendMessage(say("go"), {}));
     expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual([state, textIn(event.status?.message?.parts)]);

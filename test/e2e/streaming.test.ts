@@ -32,7 +32,7 @@ overEveryWire((start) => {
     });
   });
 
-  it("a token stream of thousands of chunks arrives whole, and is one text in the stored task", async () => {
+  it("a token stream of thousands of chunks arrives whole, and is stored as one text", async () => {
     const tokens = Array.from({ length: 3000 }, (_, index) => `t${index} `);
     await using served = await start({
       async *agent() {
@@ -103,7 +103,7 @@ overEach(wiresThat("begin streams with the task"), (start) => {
 });
 
 overEach(wiresThat("know every state"), (start) => {
-  it("a stream of an agent that leaves the task at AUTH_REQUIRED ends there", async () => {
+  it("a stream ends when the agent returns at AUTH_REQUIRED", async () => {
     await using served = await start({ agent: async () => authRequired("log in") });
     expect(await linesOf(served.client.sendStreamingMessage(say("x"), {}))).toEqual([
       "task SUBMITTED",
@@ -131,7 +131,7 @@ overEach(wiresThat("know every state"), (start) => {
 });
 
 overEach(wiresThat("keep ids of artifacts"), (start) => {
-  it("each event is on its way before the next one is made", async () => {
+  it("each event is sent before the next one is made", async () => {
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
     await using served = await start({
       async *agent() {
@@ -149,7 +149,7 @@ overEach(wiresThat("keep ids of artifacts"), (start) => {
     expect(await stream.rest()).toEqual(["status COMPLETED"]);
   });
 
-  it("one who leaves disturbs nobody, and the task goes on without any stream at all", async () => {
+  it("a reader that leaves affects no other, and the task continues without any stream", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = await start({
       async *agent() {
@@ -173,7 +173,7 @@ overEach(wiresThat("keep ids of artifacts"), (start) => {
 });
 
 overEach(wiresThat("answer at once"), (start) => {
-  it("subscribers who come at any time see the task as it is, then the same events in the same order", async () => {
+  it("a subscriber sees the current task at any time, then the same events in the same order", async () => {
     const steps = Array.from({ length: 6 }, () => Promise.withResolvers<void>());
     await using served = await start({
       async *agent() {
@@ -216,7 +216,7 @@ overEach(wiresThat("watch beyond a question"), (start) => {
 });
 
 overEach(wiresThat("refuse to watch what has ended"), (start) => {
-  it("a finished task is not subscribed to, and one that never was is not found", async () => {
+  it("a subscription to a finished task is refused, and to an unknown one not found", async () => {
     await using served = await start({ agent: async () => completed() });
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
     expect(await errorOf(served.client.subscribeToTask(subscribe(id), {}))).toMatchObject({
@@ -227,7 +227,7 @@ overEach(wiresThat("refuse to watch what has ended"), (start) => {
 });
 
 overEach(wiresOf("0.3", "0.2", "0.1"), (start) => {
-  it("a finished task is shown to who subscribes to it, and that is all; one that never was is not found", async () => {
+  it("a subscription to a finished task returns only that task, and to an unknown one not found", async () => {
     await using served = await start({ agent: async () => completed() });
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
     const lines = await linesOf(served.client.subscribeToTask(subscribe(id), {}));
@@ -237,7 +237,7 @@ overEach(wiresOf("0.3", "0.2", "0.1"), (start) => {
 });
 
 overEach(wiresOf("0.1"), (start) => {
-  it("the stream of 0.1 gives every event in order, its artifacts by their place, and ends", async () => {
+  it("the stream of 0.1 has every event in order, with artifacts by index, and ends", async () => {
     await using served = await start({
       async *agent() {
         yield working();
@@ -260,7 +260,7 @@ overEach(wiresOf("0.1"), (start) => {
     ]);
   });
 
-  it("the stream of a reply is that of a task that is done", async () => {
+  it("the stream of a reply is the stream of a completed task", async () => {
     await using served = await start({ agent: async () => reply("pong") });
     const items = await itemsOf(served.client.sendStreamingMessage(say("x"), {}));
     expect(items.map(lineOf)).toEqual(["task SUBMITTED", "status SUBMITTED", "status COMPLETED"]);
@@ -268,7 +268,7 @@ overEach(wiresOf("0.1"), (start) => {
     expect(last?.case === "statusUpdate" && textIn(last.value.status?.message?.parts)).toBe("pong");
   });
 
-  it("a stream, and a subscription too, ends where the task waits for its caller", async () => {
+  it("a stream or subscription ends when the task waits for input", async () => {
     await using served = await start({ agent: async () => inputRequired("more?") });
     const stream = await opened(served.client.sendStreamingMessage(say("x"), {}));
     const { id } = taskOf(stream.first.response);

@@ -9,7 +9,7 @@ import { heard, wireRow, wiresThat } from "../support/wires.js";
 // What a send turns out to be when the agent takes its time, or refuses.
 
 overEveryWire((start) => {
-  it("a push configuration that comes with the send makes a task at once, even of a reply", async () => {
+  it("a push configuration in the send makes a task at once, even for a reply", async () => {
     await using served = await start({ agent: async () => reply("yes"), push: { allow: "loopback" } });
     const taskPushNotificationConfig = { id: "hook", url: "http://127.0.0.1:9/hook", token: "t" };
     const request = say("go", { configuration: { taskPushNotificationConfig } });
@@ -49,7 +49,7 @@ overEveryWire((start) => {
         throw new Error("secret 7f3a");
       },
     ],
-  ])("an agent that %s fails its task with a reference; the cause is in the log alone", async (_, agent) => {
+  ])("an agent that %s fails its task with a reference, and the cause is only in the log", async (_, agent) => {
     await using served = await start({ agent });
     const task = taskOf(await served.client.sendMessage(say("go"), {}));
     expect(stateOf(task)).toBe("FAILED");
@@ -66,7 +66,7 @@ overEveryWire((start) => {
 });
 
 overEach(wiresThat("begin streams with the task"), (start) => {
-  it("an agent that says nothing for a second gets its task, which a later reply completes", async () => {
+  it("an agent silent for a second gets its task, which a later reply completes", async () => {
     const clock = createVirtualClock();
     const started = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<Message>();

@@ -45,12 +45,12 @@ describe("a request over HTTP/1.1", () => {
     },
   );
 
-  it("with one is answered, also when other headers come twice or look alike", async () => {
+  it("with one is answered, even if other headers repeat or look alike", async () => {
     const lines = ["Host: a.example", "Accept: a/b", "Accept: c/d", "Hosts: x", "X-Host: y"];
     expect(await statusLine(port, "/.well-known/agent-card.json", lines)).toBe("HTTP/1.1 200 OK");
   });
 
-  it("is refused by a mounted agent too", async () => {
+  it("is also refused by a mounted agent", async () => {
     await using mounted = await createAgent({ card, agent });
     const app = new Koa().use(await mounted.koa());
     await using node = await serveHttp(createServer(mounted.nodeListener()));
@@ -84,7 +84,7 @@ describe("a request over HTTP/2", () => {
   });
 });
 
-it("a request of the Fetch standard that lists two hosts is refused", async () => {
+it("a Fetch request that lists two hosts is refused", async () => {
   const handle = fetchHandler(() => ({ status: 200, headers: {}, body: "ok" }));
   const answer = (host: string) => handle(new Request("http://a.example/", { headers: { Host: host } }));
   expect([(await answer("a.example, b.example")).status, (await answer("a.example")).status]).toEqual([400, 200]);

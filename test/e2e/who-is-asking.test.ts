@@ -68,7 +68,7 @@ function callOn(name: string, client: Client, id: string, options: CallOptions) 
 }
 
 overEveryWire((start) => {
-  it("a caller who does not say who it is is refused on every operation, and nothing is executed", async () => {
+  it("an anonymous caller is refused on every operation, and nothing is executed", async () => {
     const { served, turns } = await guarded(start);
     await using _ = served;
     const calls = [
@@ -81,7 +81,7 @@ overEveryWire((start) => {
     expect(turns()).toBe(0);
   });
 
-  it("a caller who may not is told so, and nothing is executed", async () => {
+  it("a caller without permission gets that error, and nothing is executed", async () => {
     const { served, turns } = await guarded(start);
     await using _ = served;
     const error = await errorOf(served.client.sendMessage(say("go"), as("mallory")));
@@ -89,7 +89,7 @@ overEveryWire((start) => {
     expect(turns()).toBe(0);
   });
 
-  it("why a caller was refused stands in the log, and nowhere else", async () => {
+  it("the reason for a refusal is only in the log", async () => {
     await using served = await start({
       authenticate: () => Promise.reject(new Error("the key 5e11 has expired")),
       agent: async () => completed(),
@@ -105,7 +105,7 @@ overEveryWire((start) => {
 
 overEach(wiresThat("take ids as they are given"), (start) => {
   describe.each(onTaskNames)("%s", (name) => {
-    it.each(["done", "ask", "run"])("a task of somebody else is as if it never was: %s", async (text) => {
+    it.each(["done", "ask", "run"])("another caller's task is answered like an unknown one: %s", async (text) => {
       const { served, release } = await guarded(start);
       await using _ = served;
       const { client } = served;
@@ -132,7 +132,7 @@ overEach(wiresThat("take ids as they are given"), (start) => {
 });
 
 overEach(wiresThat("list tasks"), (start) => {
-  it("a list holds the caller's own tasks, and its page tokens open nobody else's list", async () => {
+  it("a list holds only the caller's tasks, and its page tokens are invalid for other callers", async () => {
     const { served } = await guarded(start);
     await using _ = served;
     const { client } = served;
@@ -149,7 +149,7 @@ overEach(wiresThat("list tasks"), (start) => {
 });
 
 overEach(wiresThat("refer to tasks"), (start) => {
-  it("a message that refers to somebody else's task shows the agent nothing of it", async () => {
+  it("a message that refers to another caller's task shows the agent nothing of it", async () => {
     const seen: number[] = [];
     await using served = await start({
       authenticate: ({ header }) => ({ owner: header("authorization") ?? "" }),
@@ -181,7 +181,7 @@ overEach(wiresThat("name tenants"), (start) => {
     expect(west).toMatchObject({ code: "invalidParams", violations: [{ field: "tenant" }] });
   });
 
-  it("a caller of one tenant does not reach another by wishing", async () => {
+  it("a caller of one tenant cannot reach another by naming it", async () => {
     const { served } = await guarded(start, ["north", "south"]);
     await using _ = served;
     const { client } = served;
@@ -194,7 +194,7 @@ overEach(wiresThat("name tenants"), (start) => {
 });
 
 overEach(wiresThat("list tasks"), (start) => {
-  it("a caller who does not say who it is gets no list", async () => {
+  it("an anonymous caller gets no list", async () => {
     const { served } = await guarded(start);
     await using _ = served;
     const error = await errorOf(served.client.listTasks(requestOf("listTasks"), {}));
@@ -203,7 +203,7 @@ overEach(wiresThat("list tasks"), (start) => {
 });
 
 overEach(wiresThat("have an extended card"), (start) => {
-  it("a caller who does not say who it is gets no extended card", async () => {
+  it("an anonymous caller gets no extended card", async () => {
     const { served } = await guarded(start);
     await using _ = served;
     const error = await errorOf(served.client.getExtendedAgentCard(requestOf("getExtendedAgentCard"), {}));
@@ -231,7 +231,7 @@ describe("over HTTP", () => {
     },
   );
 
-  it("an answer about somebody else's task is that about one that never was, byte for byte", async () => {
+  it("the answer for another caller's task equals the answer for an unknown one, byte for byte", async () => {
     const { served } = await guarded((options) => startAgent("HTTP+JSON", options));
     await using _ = served;
     const { id } = taskOf(await served.client.sendMessage(say("done"), as("alice")));

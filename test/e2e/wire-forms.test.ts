@@ -48,7 +48,7 @@ const namesIn = (json: unknown): string[] => {
 const time = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 
 describe("JSON", () => {
-  it("a task has lowerCamelCase members, words of the schema, UTC times in milliseconds, and no kind", async () => {
+  it("a task has lowerCamelCase members, enum names of the schema, UTC times in milliseconds, and no kind", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const { result } = JSON.parse((await rpc(served, "SendMessage", params("go"))).text);
     expect(Object.keys(result)).toEqual(["task"]);
@@ -61,7 +61,7 @@ describe("JSON", () => {
     expect(namesIn(result)).not.toContain("kind");
   });
 
-  it("required members of a list are there when they are empty; artifacts and history are not there at all", async () => {
+  it("required members of a list are present when empty; artifacts and history are absent", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const empty = JSON.parse((await rpc(served, "ListTasks", {})).text).result;
     expect(empty).toEqual({ tasks: [], nextPageToken: "", pageSize: 50, totalSize: 0 });
@@ -85,7 +85,7 @@ describe("JSON", () => {
     expect(got).toHaveProperty("artifacts");
   });
 
-  it("members that nobody knows are ignored, on every level", async () => {
+  it("unknown members are ignored on every level", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const { message } = params("reply");
     const odd = { extra: 1, message: { ...message, extra: {}, parts: [{ text: "reply", extra: [] }] } };
@@ -122,7 +122,7 @@ describe("JSON-RPC", () => {
     ]);
   });
 
-  it("an error has its code, a message, and typed details that name the reason", async () => {
+  it("an error has a code, a message, and typed details with the reason", async () => {
     await using served = await startAgent("JSONRPC", { agent });
     const { error } = JSON.parse((await rpc(served, "GetTask", { id: "none" })).text);
     expect(error).toEqual({
@@ -155,7 +155,7 @@ describe("JSON-RPC", () => {
 });
 
 describe("HTTP+JSON", () => {
-  it("an answer is the bare object, in A2A's own media type", async () => {
+  it("an answer is the bare object, with the A2A media type", async () => {
     await using served = await startAgent("HTTP+JSON", { agent });
     const { status, headers, text } = await http(served, "POST /message:send", params("reply"));
     expect([status, headers["content-type"]]).toEqual([200, "application/a2a+json"]);
@@ -195,7 +195,7 @@ describe("HTTP+JSON", () => {
     });
   });
 
-  it("every route is there, with a tenant before it as well", async () => {
+  it("every route exists, also with a tenant prefix", async () => {
     await using served = await startAgent("HTTP+JSON", { agent, tenants: ["north"], push: { allow: "loopback" } });
     for (const tenant of ["", "/north"]) {
       const body = await http(served, `POST ${tenant}/message:send`, params("go"));

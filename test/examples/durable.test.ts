@@ -30,7 +30,7 @@ async function start(soundingMs: number): Promise<RunningExample> {
 const all = "Buoy 1: 11 m. Buoy 2: 10 m. Buoy 3: 9 m. Buoy 4: 8 m. Buoy 5: 7 m. ";
 const soundings = (task: Task): string => textIn(task.artifacts[0]?.parts);
 
-it("durable goes on with a survey whose process was killed", async () => {
+it("durable resumes a survey whose process was killed", async () => {
   const first = await start(300);
   await using before = await Client.connect(first.url);
   const stream = await opened(before.stream("the fairway to Emden"));

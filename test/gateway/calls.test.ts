@@ -23,7 +23,7 @@ describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) =>
   describe.each(bindings)("a caller over %s", (binding) => {
     const client = () => scene.over(binding);
 
-    it("gets the task of a message, under its own id, and finds it again", async () => {
+    it("gets the task of a message under its own id, and can read it again", async () => {
       const { operations } = await client();
       const task = taskOf(await operations.sendMessage(say("echo good morning"), {}));
       expect([stateOf(task), textIn(task.artifacts[0]?.parts)]).toEqual(["COMPLETED", "good morning"]);
@@ -33,12 +33,12 @@ describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) =>
       expect(tasks.map(({ id }) => id)).toEqual([task.id]);
     });
 
-    it("gets a message for an answer", async () => {
+    it("gets a message as the answer", async () => {
       const { payload } = await (await client()).operations.sendMessage(say("say hello"), {});
       expect(payload.case === "message" && textIn(payload.value.parts)).toBe("hello");
     });
 
-    it("reads a stream event by event, and the rest of it by the id of any event", async () => {
+    it("reads a stream event by event, and resumes it from any event id", async () => {
       const { operations } = await client();
       const items = await itemsOf(operations.sendStreamingMessage(say("chunks"), {}));
       expect(items.map(lineOf)).toEqual(chunkLines);
@@ -50,7 +50,7 @@ describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) =>
       }
     });
 
-    it("answers what the agent asks back, in the same task", async () => {
+    it("answers the agent's question in the same task", async () => {
       const caller = await client();
       const asked = taskOf(await caller.operations.sendMessage(say("ask berth"), {}));
       expect([stateOf(asked), textIn(asked.status?.message?.parts)]).toEqual(["INPUT_REQUIRED", "which one?"]);
@@ -59,7 +59,7 @@ describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) =>
       expect(textIn(answered.artifacts[0]?.parts)).toBe("berth the north one");
     });
 
-    it("cancels a task while somebody else reads it", async () => {
+    it("cancels a task while another caller reads it", async () => {
       const { operations } = await client();
       const configuration = { returnImmediately: true };
       const { id } = taskOf(await operations.sendMessage(say("wait", { configuration }), {}));
@@ -81,7 +81,7 @@ describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) =>
       expect(error.code).toBe(code);
     });
 
-    it("hears an error of the agent with all that it says", async () => {
+    it("gets an error of the agent with all its details", async () => {
       const { operations } = await client();
       const error = await errorOf(operations.sendMessage(say("refuse"), {}));
       expect(error).toBeInstanceOf(A2AError);

@@ -51,7 +51,7 @@ const shown = (...forward: string[]): AgentCard =>
   gatewayCard(full, { forward: new Set(forward), pushNotifications: true, extendedAgentCard: true });
 
 describe("the card of a gateway", () => {
-  it("says of the agent what the agent says, without its addresses and signatures", () => {
+  it("repeats the agent's card, without its addresses and signatures", () => {
     const { supportedInterfaces, signatures, capabilities, securitySchemes, securityRequirements, skills, ...rest } =
       shown("authorization");
     expect([supportedInterfaces, signatures]).toEqual([[], []]);
@@ -92,7 +92,7 @@ describe("the card of a gateway", () => {
     expect(capabilities?.extensions.map(({ uri }) => uri)).toEqual([idempotentSendExtension, resumeExtension]);
   });
 
-  it("tells of an extended card to callers who are somebody, and gives the agent's with its own addresses", async () => {
+  it("offers authenticated callers the agent's extended card with the gateway's addresses", async () => {
     const card = { name: "Behind", description: "Shows more", version: "1", extended: { name: "Behind and more" } };
     const authenticate = () => ({ owner: "ada" });
     await using anonymous = await startScene({ behind: { card, authenticate } });
@@ -141,7 +141,7 @@ const cardAt = async (url: string): Promise<{ name: string; etag: string | null 
 };
 
 describe("the card behind a gateway", () => {
-  it("is read again every five minutes, and the last one is served while there is none", async () => {
+  it("is refreshed every five minutes, and the last copy is served while it is unavailable", async () => {
     await using one = await startScene();
     await using place = await cardPlace(one.behind.card);
     const clock = createVirtualClock();
@@ -170,7 +170,7 @@ describe("the card behind a gateway", () => {
       .toContain("the card of the agent behind the gateway could not be read again");
   });
 
-  it("is read again when a call has failed: the agent may have moved", async () => {
+  it("is refreshed after a failed call, because the agent may have moved", async () => {
     await using one = await startScene();
     await using other = await startScene();
     await using place = await cardPlace(one.behind.card);

@@ -8,7 +8,7 @@ import { bindings, scripted, startScene } from "./scene.js";
 const card = { name: "Behind", description: "Takes its time", version: "1.0.0" };
 
 describe("a gateway that closes", () => {
-  it("lets what is under way come to its end, and refuses what is new", async () => {
+  it("finishes calls in flight, and refuses new ones", async () => {
     const gate = Promise.withResolvers<void>();
     const second = Promise.withResolvers<void>();
     let turns = 0;
@@ -53,7 +53,7 @@ describe("a gateway that closes", () => {
     },
   );
 
-  it("frees its port, and the agent behind stays as it is", async () => {
+  it("frees its port, and leaves the agent behind it unchanged", async () => {
     await using scene = await startScene();
     const { port } = scene.gateway;
     await scene.gateway.close();
@@ -74,7 +74,7 @@ describe("a gateway", () => {
     }
   });
 
-  it("has the limits of a server of its own", async () => {
+  it("enforces its own server limits", async () => {
     await using scene = await startScene({ gateway: { limits: { contentMaxBytes: 1000, jsonBodyMaxBytes: 1500 } } });
     const { operations } = await scene.over("JSONRPC");
     const error = await errorOf(operations.sendMessage(say(`echo ${"x".repeat(2000)}`), {}));
@@ -84,14 +84,14 @@ describe("a gateway", () => {
     );
   });
 
-  it("is an agent that can be called in its process", async () => {
+  it("can be called in process as an agent", async () => {
     await using scene = await startScene();
     const transport = scene.gateway.inProcess();
     const items = await itemsOf(transport.sendStreamingMessage(say("chunks"), {}));
     expect(items).toHaveLength(6);
   });
 
-  it("streams in front of an agent that cannot, by asking for the task again and again", async () => {
+  it("streams for an agent that cannot, by polling the task", async () => {
     const plain = { ...card, capabilities: { streaming: false } };
     await using behind = await serve({ card: plain, agent: scripted, port: 0, drainMs: 0 });
     const limits = { pollMs: 5 };

@@ -61,7 +61,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spok
     },
   );
 
-  it("what the agent requires it says itself", async () => {
+  it("the gateway itself requires the extensions that the agent requires", async () => {
     const extensions = [{ uri: listed, description: "of its own", required: true }];
     const card = { name: "Behind", description: "Strict", version: "1", extensions };
     await using scene = await startScene({ behind: { bindings: [spoken], card } });
@@ -72,7 +72,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spok
     expect(taskOf(taken).id).not.toBe("");
   });
 
-  it("a message that is sent twice starts the agent once", async () => {
+  it("a message sent twice starts the agent once", async () => {
     let turns = 0;
     await using scene = await startScene({
       agent: async function* () {

@@ -62,7 +62,7 @@ describe("a failure of a call of the gateway", () => {
     expect(JSON.stringify([shown.message, shown.challenge ?? ""])).not.toContain("10.0.0.7");
   });
 
-  it("is the gateway's own end when its client was closed", () => {
+  it("counts as the gateway's shutdown when its client is closed", () => {
     const closed = new DOMException("the client is closed", "AbortError");
     expect(publicFailure(closed)).toMatchObject({ code: "unavailable", message: "the gateway is shutting down" });
   });
@@ -71,7 +71,7 @@ describe("a failure of a call of the gateway", () => {
     expect(publicFailure(foreign("unauthenticated", 401))).toMatchObject({ challenge: "Bearer" });
   });
 
-  it("leaves what the agent says as it is, and what is no error of the protocol to the door", () => {
+  it("keeps the agent's errors, and leaves other errors to the door", () => {
     const said = new A2AError("taskNotFound", "no such task", { metadata: { taskId: "t" } });
     const unknown = new TypeError("oh");
     expect([publicFailure(said), publicFailure(unknown)]).toEqual([said, unknown]);
@@ -84,7 +84,7 @@ describe("a failure of a call of the gateway", () => {
     [new A2AError("taskNotFound", "no such task"), false],
     [new A2AError("unavailable", "draining"), false],
     [new TypeError("oh"), false],
-  ])("is a reason to read the card again, or not: %s", (error, isReason) => {
+  ])("refreshes the card, or not: %s", (error, isReason) => {
     expect(isOutage(error)).toBe(isReason);
   });
 });

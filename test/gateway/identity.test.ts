@@ -30,7 +30,7 @@ function doorman() {
 
 describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spoken) => {
   describe.each(bindings)("a caller over %s", (binding) => {
-    it("shows the agent nothing of itself unless that is configured", async () => {
+    it("stays unknown to the agent unless configured", async () => {
       const { shown, authenticate } = doorman();
       await using scene = await startScene({ behind: { bindings: [spoken], authenticate } });
       const { operations } = await scene.over(binding, { headers: secrets });
@@ -42,7 +42,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spok
       expect(shown).toEqual(shown.map(() => ({})));
     });
 
-    it("shows the agent the headers that are named, beside those of the gateway", async () => {
+    it("sends the agent the configured headers, beside those of the gateway", async () => {
       const { shown, authenticate } = doorman();
       await using scene = await startScene({
         behind: { bindings: [spoken], authenticate },
@@ -60,7 +60,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spok
     it.each([
       ["wrong", "unauthenticated", "not this one", 'Bearer realm="port"'],
       ["poor", "permissionDenied", "too little", 'Bearer error="insufficient_scope"'],
-    ])("hears the challenge of the agent to a token that is %s", async (token, code, message, challenge) => {
+    ])("gets the agent's challenge to a token that is %s", async (token, code, message, challenge) => {
       const { authenticate } = doorman();
       await using scene = await startScene({
         behind: { bindings: [spoken], authenticate },
@@ -76,7 +76,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spok
 });
 
 describe("a gateway", () => {
-  it("keeps the tasks of callers apart when the agent judges them", async () => {
+  it("keeps the tasks of callers apart when the agent authenticates them", async () => {
     const { authenticate } = doorman();
     await using scene = await startScene({ behind: { authenticate }, gateway: { forward: ["authorization"] } });
     const ada = await scene.over("GRPC", { headers: { authorization: "Bearer ada" } });
@@ -96,7 +96,7 @@ describe("a gateway", () => {
     expect(shown).toEqual([{ authorization: "Bearer gateway" }]);
   });
 
-  it("has a door of its own", async () => {
+  it("can authenticate its own callers", async () => {
     const authenticate = (caller: Caller): Principal => {
       if (caller.header("authorization") !== "Bearer ada") throw new A2AError("unauthenticated", "who is it");
       return { owner: "ada" };
@@ -108,7 +108,7 @@ describe("a gateway", () => {
     expect((await errorOf(ada.operations.getTask(anyTask, {}))).code).toBe("taskNotFound");
   });
 
-  it("does not listen to other machines unless somebody says who may come, or that all may", async () => {
+  it("listens on other interfaces only with authentication, or when all callers are allowed", async () => {
     await using scene = await startScene();
     const options = { upstream: scene.behind.url, port: 0, host: "0.0.0.0" };
     await expect(gateway(options)).rejects.toThrow("host 0.0.0.0 can be reached from other machines");
@@ -116,7 +116,7 @@ describe("a gateway", () => {
     expect((await fetch(`http://127.0.0.1:${open.port}/healthz`)).status).toBe(200);
   });
 
-  it("refuses to pass on what belongs to its own calls", async () => {
+  it("refuses to forward headers of its own calls", async () => {
     await using scene = await startScene();
     await expect(gateway({ upstream: scene.behind.url, port: 0, forward: ["host"] })).rejects.toThrow(
       "forward: host belongs to the call of the gateway itself",
@@ -133,7 +133,7 @@ describe("a gateway", () => {
     expect(other.code).toBe("invalidParams");
   });
 
-  it("reads the card of its agent at times that can be told", async () => {
+  it("refreshes the card of its agent at a configurable interval", async () => {
     await using scene = await startScene();
     await expect(gateway({ upstream: scene.behind.url, port: 0, refreshMs: Number.NaN })).rejects.toThrow(
       "refreshMs must be a number of milliseconds from 0 on, not NaN",

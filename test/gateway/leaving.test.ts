@@ -46,7 +46,7 @@ async function endless(binding: "JSONRPC" | "HTTP+JSON") {
 }
 
 describe.each(["JSONRPC", "HTTP+JSON"] as const)("in front of %s", (spoken) => {
-  it.each(bindings)("a caller over %s who leaves a stream ends the call of the agent", async (binding) => {
+  it.each(bindings)("a caller over %s that leaves a stream ends the call to the agent", async (binding) => {
     const agent = await endless(spoken);
     scene = await startScene({ gateway: { upstream: agent.card } });
     const { operations } = await scene.over(binding);
@@ -56,7 +56,7 @@ describe.each(["JSONRPC", "HTTP+JSON"] as const)("in front of %s", (spoken) => {
     await agent.left;
   });
 
-  it.each(bindings)("a caller over %s who gives up a question ends the call of the agent", async (binding) => {
+  it.each(bindings)("a caller over %s that abandons a call ends the call to the agent", async (binding) => {
     const agent = await endless(spoken);
     scene = await startScene({ gateway: { upstream: agent.card } });
     const { operations } = await scene.over(binding);

@@ -36,7 +36,7 @@ async function call({ gateway }: Scene, method: string, params: object): Promise
 
 const told = (text: string): object => ({ role: "user", parts: [{ type: "text", text }] });
 
-describe.each(versions)("a caller who names its tasks, in front of an agent in version %s", (behind) => {
+describe.each(versions)("a caller that names its tasks, in front of an agent in version %s", (behind) => {
   it("finds its task by its name, in every later call", async () => {
     const at = await inFrontOf(behind);
     const asked = await call(at, "tasks/send", { id: "my-task", message: told("ask berth") });
@@ -57,7 +57,7 @@ describe.each(versions)("a caller who names its tasks, in front of an agent in v
     expect(refused.error).toBeDefined();
   });
 
-  it("cancels by its name what it waits for", async () => {
+  it("cancels the awaited task by its name", async () => {
     const at = await inFrontOf(behind);
     const waiting = call(at, "tasks/send", { id: "slow", message: told("wait") });
     await expect.poll(async () => (await call(at, "tasks/get", { id: "slow" })).result?.status.state).toBe("working");
@@ -66,7 +66,7 @@ describe.each(versions)("a caller who names its tasks, in front of an agent in v
     expect((await waiting).result).toMatchObject({ id: "slow", status: { state: "canceled" } });
   });
 
-  it("makes one task when it sends twice under one new name at once", async () => {
+  it("makes one task for two concurrent sends under one new name", async () => {
     const at = await inFrontOf(behind);
     const [one, other] = await Promise.all([
       call(at, "tasks/send", { id: "twice", message: told("ask berth") }),
@@ -79,7 +79,7 @@ describe.each(versions)("a caller who names its tasks, in front of an agent in v
     expect(read.result?.artifacts).toHaveLength(1);
   });
 
-  it("goes on with a task of other callers, by the id of the agent", async () => {
+  it("continues a task of other callers by the agent's id", async () => {
     const at = await inFrontOf(behind);
     const { operations } = await at.over("GRPC");
     const made = taskOf(await operations.sendMessage(say("ask berth"), {}));

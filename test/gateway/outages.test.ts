@@ -11,14 +11,14 @@ const impatient = { retry: false } as const;
 const nowhere = requestOf("getTask", { id: "nowhere" });
 
 describe("a gateway", () => {
-  it("does not start in front of nobody", async () => {
+  it("fails at startup without an agent", async () => {
     const gone = await serve({ card, agent: scripted, port: 0 });
     await gone.close();
     const error = await errorOf(gateway({ upstream: gone.url, port: 0 }));
     expect(error).toMatchObject({ code: "unavailable", message: expect.stringContaining(gone.url) });
   });
 
-  it("does not start in front of a card whose agent is not there", async () => {
+  it("fails at startup when the card's agent is unreachable", async () => {
     await using scene = await startScene();
     const { card: live } = scene.behind;
     await scene.behind.close();
@@ -26,7 +26,7 @@ describe("a gateway", () => {
     expect(error).toMatchObject({ code: "unavailable", name: "NoInterfaceError" });
   });
 
-  it("says that its agent is away and no more, and calls it again when it is back", async () => {
+  it("reports only that its agent is unavailable, and calls it again after recovery", async () => {
     await using scene = await startScene({ gateway: { client: impatient } });
     const { operations } = await scene.over("JSONRPC");
     const { port } = scene.behind;
@@ -47,7 +47,7 @@ describe("a gateway", () => {
     expect(stateOf(taskOf(await operations.sendMessage(say("echo again"), {})))).toBe("COMPLETED");
   });
 
-  it("goes on with a stream that breaks on its way from the agent, wherever that is", async () => {
+  it("resumes a stream from the agent, wherever it breaks", async () => {
     const only = { bindings: ["HTTP+JSON"], versions: ["1.0"] } as const;
     await using behind = await serve({ card, agent: scripted, port: 0, drainMs: 0, ...only });
     let cuts = 0;
@@ -72,7 +72,7 @@ describe("a gateway", () => {
     expect(cuts).toBeGreaterThan(3);
   });
 
-  it("ends its own call when the caller leaves, and the task goes on", async () => {
+  it("ends its own call when the caller leaves, and the task continues", async () => {
     await using behind = await serve({ card, agent: scripted, port: 0, drainMs: 0, bindings: ["GRPC"] });
     await using proxy = await createFaultProxy({ target: { port: behind.port } });
     await using scene = await startScene({ gateway: { upstream: behind.url } });
@@ -84,7 +84,7 @@ describe("a gateway", () => {
     expect(stateOf(await operations.getTask(requestOf("getTask", { id }), {}))).toMatch(/SUBMITTED|WORKING/);
   });
 
-  it("masks nothing of an error that the agent gives, and everything of one of its own", async () => {
+  it("masks its own internal errors, and never those of the agent", async () => {
     await using scene = await startScene({
       gateway: {
         client: {

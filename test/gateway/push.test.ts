@@ -71,12 +71,12 @@ describe("the card of a gateway", () => {
     },
   );
 
-  it("offers them to all when all can have them", async () => {
+  it("offers them to all callers when all can use them", async () => {
     const { gateway } = await start("1.0", ["1.0"]);
     expect([await pushesOf(gateway.url), gateway.card.capabilities?.pushNotifications]).toEqual([true, true]);
   });
 
-  it("offers none where the agent has none", async () => {
+  it("offers none when the agent has none", async () => {
     await using quiet = await startScene({ behind: { versions: ["1.0"] }, gateway: { versions: ["1.0"] } });
     expect(await pushesOf(quiet.gateway.url)).toBe(false);
     const { operations } = await quiet.over("GRPC");

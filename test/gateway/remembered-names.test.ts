@@ -15,7 +15,7 @@ describe("the names of tasks", () => {
     ]);
   });
 
-  it("are kept in a number, those used last", () => {
+  it("are limited to the most recently used", () => {
     const names = new RememberedNames({ namesPerPrincipal: 2, principals: 2 });
     names.give(ada, "a", "1");
     names.give(ada, "b", "2");
@@ -28,7 +28,7 @@ describe("the names of tasks", () => {
     expect([names.find(ada, "a"), names.find(bob, "a")]).toEqual(["1", undefined]);
   });
 
-  it("are given to one task when two callers want the same at once", async () => {
+  it("go to one task when two callers claim the same at once", async () => {
     const names = new RememberedNames();
     const close = await names.open(ada, "a");
     const order: string[] = [];

@@ -23,7 +23,7 @@ describe.each(behinds)("in front of an agent that speaks $binding $version alone
   });
   afterAll(() => scene?.[Symbol.asyncDispose]());
 
-  it("the gateway says how it speaks to it", async () => {
+  it("the gateway reports how it calls the agent", async () => {
     // The two oldest look alike until the first message.
     await (await scene.over("HTTP+JSON")).send("echo hello");
     expect(scene.gateway.upstream?.version).toMatch(new RegExp(`^${behind.version}`));
@@ -32,7 +32,7 @@ describe.each(behinds)("in front of an agent that speaks $binding $version alone
   describe.each(ways)("a caller over $binding $version", ({ version, binding }) => {
     const client = async () => (await scene.over(binding, { version })).operations;
 
-    it("gets the task of a message, and finds it again", async () => {
+    it("gets the task of a message, and can read it again", async () => {
       const operations = await client();
       const task = taskOf(await operations.sendMessage(say("echo good morning"), {}));
       expect([stateOf(task), textIn(task.artifacts[0]?.parts)]).toEqual(["COMPLETED", "good morning"]);
@@ -51,7 +51,7 @@ describe.each(behinds)("in front of an agent that speaks $binding $version alone
       expect(chunks).toEqual(["one", "two", "three"]);
     });
 
-    it("answers what the agent asks back, in the same task", async () => {
+    it("answers the agent's question in the same task", async () => {
       const operations = await client();
       const asked = taskOf(await operations.sendMessage(say("ask berth"), {}));
       expect([stateOf(asked), textIn(asked.status?.message?.parts)]).toEqual(["INPUT_REQUIRED", "which one?"]);
@@ -69,7 +69,7 @@ describe.each(behinds)("in front of an agent that speaks $binding $version alone
       expect((await stream.rest()).at(-1)).toBe("status CANCELED");
     });
 
-    it("hears the errors of the agent", async () => {
+    it("gets the errors of the agent", async () => {
       const operations = await client();
       const missing = await errorOf(operations.getTask(requestOf("getTask", { id: "nowhere" }), {}));
       expect(missing.code).toBe("taskNotFound");

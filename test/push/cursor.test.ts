@@ -18,7 +18,7 @@ function noting() {
 }
 
 describe("the cursor of a push configuration", () => {
-  it("is written once for all that was told within a second", async () => {
+  it("is written once for all deliveries within a second", async () => {
     const { cursors, store } = noting();
     await using hook = await webhook();
     await using on = scene({ every: "event", store });
@@ -41,7 +41,7 @@ describe("the cursor of a push configuration", () => {
     expect(cursors.length).toBeLessThanOrEqual(2);
   });
 
-  it("is written when the process closes, so that nothing is told twice", async () => {
+  it("is written when the process closes, so that no event is delivered twice", async () => {
     const { cursors, store } = noting();
     await using hook = await webhook();
     await using on = scene({ store, instance: "a" });
@@ -66,7 +66,7 @@ describe("the cursor of a push configuration", () => {
     expect(await task.owed()).toEqual([]);
   });
 
-  it("holds up no delivery when it cannot be written, which is said once, and is written later", async () => {
+  it("delays no delivery when its write fails; the failure is logged once, and the write retried", async () => {
     const { cursors, store } = noting();
     let failing = true;
     const advance: PushStore["advance"] = async (key, id, cursor) => {
@@ -103,7 +103,7 @@ describe("a cursor that is written lazily", () => {
     };
   }
 
-  it("writes what moved while it was being written, one write at a time", async () => {
+  it("writes changes made during a write, one write at a time", async () => {
     const written: number[] = [];
     const answers: (() => void)[] = [];
     const { clock, cursor } = lazy((seq) => {
@@ -122,7 +122,7 @@ describe("a cursor that is written lazily", () => {
     answers.shift()?.();
   });
 
-  it("writes nothing that the store has, nothing after its end, and nothing that was dropped", async () => {
+  it("writes no stored value again, nothing after its end, and nothing that was dropped", async () => {
     const written: number[] = [];
     const write = async (seq: number): Promise<void> => {
       written.push(seq);

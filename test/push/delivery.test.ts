@@ -4,7 +4,7 @@ import { webhook } from "./receiver.js";
 import { chunk, scene, status } from "./scene.js";
 
 describe("push deliveries", () => {
-  it("tell what a task does, in order, each thing once, and end with the task", async () => {
+  it("send the events of a task in order, each once, and end with the task", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -18,7 +18,7 @@ describe("push deliveries", () => {
     expect(on.logs).toEqual([]);
   });
 
-  it("send each chunk by itself when every event is asked for", async () => {
+  it("send each chunk separately when every event is requested", async () => {
     await using hook = await webhook();
     await using on = scene({ every: "event" });
     const task = await on.task();
@@ -48,7 +48,7 @@ describe("push deliveries", () => {
     });
   });
 
-  it("send no header for what is not set", async () => {
+  it("send no header for unset values", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -65,7 +65,7 @@ describe("push deliveries", () => {
     );
   });
 
-  it("go to each configuration of a task, and a webhook that does not answer holds up no other", async () => {
+  it("go to each configuration of a task, and a hanging webhook delays no other", async () => {
     await using hook = await webhook();
     await using silent = await webhook();
     silent.answer = () => undefined;
@@ -84,7 +84,7 @@ describe("push deliveries", () => {
     expect(silent.labels).toEqual(["WORKING"]);
   });
 
-  it("begin behind the cursor, and tell an artifact that had begun before it as a whole", async () => {
+  it("start after the cursor, and send an artifact that began before it whole", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -95,7 +95,7 @@ describe("push deliveries", () => {
     expect(hook.labels).toEqual(["a=123!", "COMPLETED"]);
   });
 
-  it("stop when the configuration is deleted, and break off the call that is under way", async () => {
+  it("stop when the configuration is deleted, and abort the call in flight", async () => {
     await using hook = await webhook();
     await using other = await webhook();
     hook.answer = () => undefined;
@@ -126,7 +126,7 @@ describe("push deliveries", () => {
     expect(hook.labels).toEqual(["WORKING"]);
   });
 
-  it("go on with a configuration that is replaced, without a gap", async () => {
+  it("continue with a replaced configuration, without a gap", async () => {
     await using hook = await webhook();
     await using other = await webhook();
     let answer = (_: number): void => {};
@@ -145,7 +145,7 @@ describe("push deliveries", () => {
     expect(other.calls.map(({ headers }) => headers["x-a2a-notification-token"])).toEqual(["new", "new"]);
   });
 
-  it("find out by themselves what they were not hinted at", async () => {
+  it("find events without a hint by polling", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -158,7 +158,7 @@ describe("push deliveries", () => {
     expect(hook.labels).toEqual(["WORKING", "COMPLETED"]);
   });
 
-  it("make none for a configuration of a task that has ended before, which is kept", async () => {
+  it("send nothing for a configuration of an already ended task, which is kept", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -169,7 +169,7 @@ describe("push deliveries", () => {
     expect(hook.calls).toEqual([]);
   });
 
-  it("make no more than so many calls at once", async () => {
+  it("respect the limit of concurrent calls", async () => {
     await using hook = await webhook();
     const answers: ((status: number) => void)[] = [];
     let most = 0;
@@ -191,7 +191,7 @@ describe("push deliveries", () => {
     expect([hook.calls.length, most]).toEqual([4, 2]);
   });
 
-  it("keep in the store how far a webhook was told", async () => {
+  it("keep the cursor of a webhook in the store", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -204,7 +204,7 @@ describe("push deliveries", () => {
     expect((await on.store.get(task.key, "p"))?.cursor).toBe(5);
   });
 
-  it("end when they are closed: what is there is sent, what does not end is broken off", async () => {
+  it("end when closed: pending events are sent, and hanging calls aborted", async () => {
     await using hook = await webhook();
     await using silent = await webhook();
     silent.answer = () => undefined;

@@ -38,8 +38,8 @@ function saidOf({ payload }: StreamItem["response"]): Said {
 const versions = [v1, old];
 const asOld = { version: "0.0" };
 
-describe("a webhook that was registered in a version which tells tasks", () => {
-  it("gets the whole task at the moments at which others get events, as it was then", async () => {
+describe("a webhook registered in a version that delivers whole tasks", () => {
+  it("gets the whole task, as it was then, whenever others get events", async () => {
     await using hook = await webhook();
     await using other = await webhook();
     await using on = scene({ versions });
@@ -64,7 +64,7 @@ describe("a webhook that was registered in a version which tells tasks", () => {
     expect(on.logs).toEqual([]);
   });
 
-  it("gets it at each event when every event is asked for", async () => {
+  it("gets it at each event when every event is requested", async () => {
     await using hook = await webhook();
     await using on = scene({ versions, every: "event" });
     const task = await on.task();
@@ -80,7 +80,7 @@ describe("a webhook that was registered in a version which tells tasks", () => {
     ]);
   });
 
-  it("gets what the task was, however far it has come, from a snapshot or from the log", async () => {
+  it("gets the task as it was, from a snapshot or from the log, however far it has advanced", async () => {
     await using hook = await webhook();
     await using on = scene({ versions });
     const task = await on.task();
@@ -106,7 +106,7 @@ describe("a webhook that was registered in a version which tells tasks", () => {
     ]);
   });
 
-  it("gets the task as it is when the log no longer reaches back", async () => {
+  it("gets the current task when the log no longer reaches back", async () => {
     await using hook = await webhook();
     await using on = scene({ versions });
     const task = await on.task();
@@ -122,7 +122,7 @@ describe("a webhook that was registered in a version which tells tasks", () => {
     ]);
   });
 
-  it("gets the task as it is when the log goes while it is being told", async () => {
+  it("gets the current task when the log is pruned during delivery", async () => {
     const store = memoryTaskStore();
     let base = 0;
     const recordsAfter: TaskStore["recordsAfter"] = async (key, after, limit) =>
@@ -167,7 +167,7 @@ describe("a webhook that was registered in a version which tells tasks", () => {
     });
   });
 
-  it("hears of the task by the name that its caller has given it", async () => {
+  it("gets the task under its caller's name for it", async () => {
     await using hook = await webhook();
     await using on = scene({ versions });
     const task = await on.task();
@@ -186,7 +186,7 @@ describe("a webhook that was registered in a version which tells tasks", () => {
     ).not.toContain("order");
   });
 
-  it("is spoken to in the version in which the configuration was last set, whoever has replaced it", async () => {
+  it("is called in the version of the latest configuration, whichever caller replaced it", async () => {
     await using hook = await webhook();
     await using on = scene({ versions });
     const task = await on.task();
@@ -206,7 +206,7 @@ describe("a webhook that was registered in a version which tells tasks", () => {
     expect(bodies).toEqual(["statusUpdate", "id", "id", "statusUpdate"]);
   });
 
-  it("is told in the newest version when its own is served no more", async () => {
+  it("is called in the newest version when its own is no longer served", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();

@@ -60,10 +60,10 @@ async function idsOf(client: Operations, taskId: string): Promise<readonly strin
   return configs.map(({ id }) => id);
 }
 
-describe.each(Object.entries(places))("a task that has ended, kept in %s", (name, place) => {
+describe.each(Object.entries(places))("an ended task, stored in %s", (name, place) => {
   const lasts = name !== "memory";
 
-  it("takes configurations, changes and deletes them, and calls nobody, nor does a later process", async () => {
+  it("accepts, changes and deletes configurations, and neither it nor a later process calls a webhook", async () => {
     const open = await place();
     await using hook = await webhook();
     let taskId = "";
@@ -86,7 +86,7 @@ describe.each(Object.entries(places))("a task that has ended, kept in %s", (name
     expect(hook.calls).toEqual([]);
   });
 
-  it("keeps what came with the message that it ended by, once that is told, and tells it no further", async () => {
+  it("keeps the configuration of its last message once delivered, and delivers nothing more", async () => {
     const open = await place();
     await using hook = await webhook();
     let taskId = "";

@@ -13,8 +13,8 @@ function forgetful() {
   return Object.assign(forgets, { tasks: replaceMember(store, "recordsAfter", recordsAfter) });
 }
 
-describe("a log that does not reach back", () => {
-  it("is made good by the task, to which each later chunk adds", async () => {
+describe("a log whose beginning was pruned", () => {
+  it("is replaced by the task, to which each later chunk adds", async () => {
     const forgets = forgetful();
     await using hook = await webhook();
     await using on = scene({ tasks: forgets.tasks });
@@ -31,7 +31,7 @@ describe("a log that does not reach back", () => {
     expect(await task.owed()).toEqual([]);
   });
 
-  it("is gone back to behind the task, when it gets lost under way", async () => {
+  it("resumes after the task when it is pruned during delivery", async () => {
     const forgets = forgetful();
     await using hook = await webhook();
     let answer = (_: number): void => {};
@@ -48,7 +48,7 @@ describe("a log that does not reach back", () => {
     expect(hook.labels).toEqual(["WORKING", "task WORKING", "a+3", "a+4!", "COMPLETED"]);
   });
 
-  it("is made good by the task when it is gone with the end of the task", async () => {
+  it("is replaced by the task when it is pruned at the end of the task", async () => {
     await using hook = await webhook();
     await using on = scene();
     const task = await on.task();
@@ -64,7 +64,7 @@ describe("a log that does not reach back", () => {
     expect(await task.owed()).toEqual([]);
   });
 
-  it("is made good by the task when the chunks of an artifact are gone before they could be told", async () => {
+  it("is replaced by the task when chunks of an artifact are pruned before delivery", async () => {
     await using hook = await webhook();
     let answer = (_: number): void => {};
     hook.answer = (_, count) => (count > 1 ? 204 : new Promise((resolve) => (answer = resolve)));
@@ -82,7 +82,7 @@ describe("a log that does not reach back", () => {
     expect(await task.owed()).toEqual([]);
   });
 
-  it("is not told of what happened before the configuration was made", async () => {
+  it("delivers no events from before the configuration", async () => {
     const forgets = forgetful();
     await using hook = await webhook();
     await using on = scene({ tasks: forgets.tasks });

@@ -71,7 +71,7 @@ function idsTold(hook: Receiver): string[] {
   });
 }
 
-describe("a push configuration of a task that its caller has named", () => {
+describe("a push configuration of a task named by its caller", () => {
   it("is set, shown, listed and deleted under the name", async () => {
     await using on = await serveClerk();
     const { operations, named: calls, send } = on.served;
@@ -98,7 +98,7 @@ describe("a push configuration of a task that its caller has named", () => {
     });
   });
 
-  it("is delivered under the name, though somebody else goes on with the task, and another one under our id", async () => {
+  it("is delivered under the name even if another caller continues the task, and another under the server's id", async () => {
     await using on = await serveClerk();
     await using other = await webhook();
     const { operations, named: calls, send } = on.served;
@@ -122,7 +122,7 @@ describe("a push configuration of a task that its caller has named", () => {
   it.each([
     ["a send", []],
     ["a send that shall be done once", [idempotentSendExtension]],
-  ])("that comes with %s is made in its version, for a new task and for one that goes on", async (_, extensions) => {
+  ])("that comes with %s is made in its version, for a new and a continued task", async (_, extensions) => {
     await using on = await serveClerk();
     const caller = { ...named, extensions };
     const configuration = { taskPushNotificationConfig: { id: "p", url: on.hook.url } };
@@ -140,7 +140,7 @@ describe("a push configuration of a task that its caller has named", () => {
     expect(new Set(idsTold(on.hook))).toEqual(new Set(["order"]));
   });
 
-  it("has no name when its caller went by the id", async () => {
+  it("has no name when its caller used the id", async () => {
     await using on = await serveClerk();
     const { id } = taskOf(await on.served.send("tea"));
     const config = requestOf("createTaskPushNotificationConfig", { taskId: id, url: on.hook.url });

@@ -26,7 +26,7 @@ function labelOf(due: Due): string {
   return `${artifactId}${first}-${last}`;
 }
 
-describe("the plan of what a webhook is told", () => {
+describe("the delivery plan of a webhook", () => {
   it.each<[string, string, string]>([
     ["each status", "SUBMITTED WORKING COMPLETED end", "event,event,event,"],
     ["a single artifact at the next event", "a=1 WORKING", ",a1-1 event"],
@@ -52,7 +52,7 @@ describe("the plan of what a webhook is told", () => {
     expect(seen.join(",")).toBe(delivered);
   });
 
-  it("has each event and nothing else when every event is asked for", () => {
+  it("has each event and nothing else when every event is requested", () => {
     const records = recordsOf("turn a=1 a+2 WORKING a+3! COMPLETED end".split(" "));
     expect(records.map((record) => planEvents(record).length)).toEqual([0, 1, 1, 1, 1, 1, 0]);
   });
@@ -69,7 +69,7 @@ describe("the plan of what a webhook is told", () => {
     fc.constantFrom("WORKING", "INPUT_REQUIRED", "end", "turn"),
   );
 
-  it("adds up to the same task as the log, whatever the log is", async () => {
+  it("folds to the same task as the log, for any log", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(word, { maxLength: 40 }), async (words) => {
         const records = recordsOf([...words, "COMPLETED", "end"]);

@@ -29,11 +29,11 @@ const internet = ["8.8.8.8", "193.0.6.139", "[2001:4860:4860::8888]", "[::ffff:8
 const hostsOf = (host: string): string => new URL(`http://${host}`).hostname;
 
 describe("the policy of webhook addresses", () => {
-  it.each([...inside, ...loopback])("keeps the public away from %s", (host) => {
+  it.each([...inside, ...loopback])("forbids %s when set to public", (host) => {
     expect(createPolicy("public").host(hostsOf(host))).toBe("forbidden");
   });
 
-  it.each(internet)("lets the public call %s", (host) => {
+  it.each(internet)("allows %s when set to public", (host) => {
     expect(createPolicy("public").host(hostsOf(host))).toBe("allowed");
   });
 
@@ -44,11 +44,11 @@ describe("the policy of webhook addresses", () => {
     },
   );
 
-  it.each(loopback)("lets %s be called when this machine is allowed", (host) => {
+  it.each(loopback)("allows %s when set to loopback", (host) => {
     expect(createPolicy("loopback").host(hostsOf(host))).toBe("allowed");
   });
 
-  it.each([...inside, ...internet])("keeps away from %s when this machine alone is allowed", (host) => {
+  it.each([...inside, ...internet])("forbids %s when set to loopback", (host) => {
     expect(createPolicy("loopback").host(hostsOf(host))).toBe("forbidden");
   });
 
@@ -101,7 +101,7 @@ describe("the policy of webhook addresses", () => {
     [[""]],
     [[7]],
     [undefined],
-  ])("refuses %j at the start", (allow) => {
+  ])("refuses %j at startup", (allow) => {
     expect(() => createPolicy(allow as PushAllow)).toThrow(TypeError);
   });
 });

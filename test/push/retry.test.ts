@@ -12,7 +12,7 @@ describe("a webhook that does not take an event", () => {
     ["503", 503],
     ["408", 408],
     ["429", 429],
-  ])("is asked again after %s, later and later, and gets the rest in order", async (_, answer) => {
+  ])("is retried after %s with growing delays, and gets the rest in order", async (_, answer) => {
     await using hook = await webhook();
     hook.answer = (__, count) => (count < 3 ? answer : 200);
     await using on = scene();
@@ -35,7 +35,7 @@ describe("a webhook that does not take an event", () => {
     ["410", 410],
     ["401", 401],
     ["304", 304],
-  ])("is asked only once after %s, and gets the next event", async (_, answer) => {
+  ])("is not retried after %s, and gets the next event", async (_, answer) => {
     await using hook = await webhook();
     hook.answer = (__, count) => (count === 1 ? answer : 200);
     await using on = scene();
@@ -48,7 +48,7 @@ describe("a webhook that does not take an event", () => {
     expect(on.logs).toEqual([expect.stringContaining(`status ${String(answer)}`)]);
   });
 
-  it("does not lead to another one by a redirect", async () => {
+  it("cannot redirect to another webhook", async () => {
     await using elsewhere = await webhook();
     await using hook = await webhook();
     hook.answer = () => [307, { Location: elsewhere.url }];
@@ -81,7 +81,7 @@ describe("a webhook that does not take an event", () => {
     expect(on.logs[0]).not.toMatch(/t0ken|cr3dentials|qu3ry|thank you/);
   });
 
-  it("that was down gets the event when it is up", async () => {
+  it("that was down gets the event when it is up again", async () => {
     const gone = await webhook();
     await gone[Symbol.asyncDispose]();
     await using on = scene();
@@ -95,7 +95,7 @@ describe("a webhook that does not take an event", () => {
     expect(hook.labels).toEqual(["WORKING", "COMPLETED"]);
   });
 
-  it("is left when it does not answer in time, and asked again", async () => {
+  it("times out, and is retried", async () => {
     await using hook = await webhook();
     hook.answer = (_, count) => (count === 1 ? undefined : 200);
     await using on = scene();
@@ -118,7 +118,7 @@ describe("the address of a webhook", () => {
     ["this machine", ["127.0.0.1"]],
     ["a public and a private one", ["193.0.6.139", "::ffff:192.168.0.1"]],
     ["none at all", []],
-  ])("is looked up for each call, and refused when it is %s", async (_, addresses) => {
+  ])("is resolved for each call, and refused when it is %s", async (_, addresses) => {
     await using hook = await webhook();
     await using on = scene({ allow: "public", lookup: async () => addresses });
     const task = await on.task();
@@ -129,7 +129,7 @@ describe("the address of a webhook", () => {
     expect(on.logs).toEqual([expect.stringContaining("its address is not allowed")]);
   });
 
-  it("is judged in the lookup that the connection uses, so that a second answer leads nowhere", async () => {
+  it("is checked in the lookup that the connection uses, so that DNS rebinding fails", async () => {
     await using hook = await webhook();
     const asked: string[] = [];
     const lookup = async (name: string) => {
@@ -149,7 +149,7 @@ describe("the address of a webhook", () => {
     expect([asked, hook.calls]).toEqual([["hooks.example", "hooks.example"], []]);
   });
 
-  it("may be tried again when its name cannot be looked up", async () => {
+  it("is retried when its name does not resolve", async () => {
     await using on = scene({ lookup: () => Promise.reject(Object.assign(new Error("x"), { code: "ENOTFOUND" })) });
     const task = await on.task();
     await task.register("p", { url: "http://hooks.example/" });
@@ -162,7 +162,7 @@ describe("the address of a webhook", () => {
     expect(on.logs).toEqual([expect.stringContaining("ENOTFOUND")]);
   });
 
-  it("of this machine may be spelt as a name", async () => {
+  it("may name the local machine", async () => {
     await using hook = await webhook();
     await using on = scene({ lookup: async () => ["127.0.0.1", "::1"] });
     const task = await on.task();
@@ -173,7 +173,7 @@ describe("the address of a webhook", () => {
 });
 
 describe("a store that fails", () => {
-  it("is asked again until it answers, and nothing is lost or told twice", async () => {
+  it("is retried until it answers, and no event is lost or delivered twice", async () => {
     const working = memoryTaskStore();
     let failures = 2;
     const recordsAfter: TaskStore["recordsAfter"] = async (...call) => {

@@ -22,7 +22,7 @@ function workshop(count: number) {
 }
 
 describe("slots", () => {
-  it("let so many work at once, and the others in the order of asking", async () => {
+  it("run up to the limit at once, and the others in request order", async () => {
     const { start, end, names } = workshop(2);
     const all = ["a", "b", "c", "d"].map((name) => start(name));
     await settle();
@@ -35,7 +35,7 @@ describe("slots", () => {
     expect(await Promise.all(all)).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("are given back by work that fails", async () => {
+  it("are released by work that fails", async () => {
     const { semaphore, start, names } = workshop(1);
     const { signal } = new AbortController();
     await expect(semaphore.run(signal, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
@@ -44,7 +44,7 @@ describe("slots", () => {
     expect(names()).toEqual(["a"]);
   });
 
-  it("are not for who has left, and whoever leaves makes room for the next", async () => {
+  it("skip waiters that left, and a waiter that leaves makes room for the next", async () => {
     const { start, end, names } = workshop(1);
     const leaving = new AbortController();
     void start("a");

@@ -94,7 +94,7 @@ const listed = (taskId: string) =>
   }) as const;
 
 describe.each(bindings)("push notifications of a served agent over %s", (binding) => {
-  it("are configured, shown without credentials, delivered, and kept when the task has ended", async () => {
+  it("are configured, returned without credentials, delivered, and kept after the task ends", async () => {
     await using hook = await webhook();
     await using agent = await agentOver(binding);
     const { client } = agent;
@@ -119,7 +119,7 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
     expect(hook.calls[0]?.headers).toMatchObject({ authorization: "Bearer s-1", "x-a2a-notification-token": "n-1" });
   });
 
-  it("come with a send, for a new task and for one that goes on", async () => {
+  it("come with a send, for a new and a continued task", async () => {
     await using hook = await webhook();
     await using agent = await agentOver(binding);
     await agent.client.sendMessage(say("go", { url: hook.url, immediately: true }), {});
@@ -132,7 +132,7 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
     expect(JSON.parse(hook.calls.at(-1)?.text ?? "")).toMatchObject({ statusUpdate: { taskId } });
   });
 
-  it("are refused for a webhook that may not be called, and for a header that would break", async () => {
+  it("are refused for a forbidden webhook, and for an invalid header", async () => {
     await using agent = await agentOver(binding);
     const taskId = await openTask(agent.client);
     const wrong = { ...config(taskId, "http://10.0.0.1/hook"), token: "a\nb" };
@@ -160,7 +160,7 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
     await agent.client.createTaskPushNotificationConfig(config(taskId, hook.url, "p9"), {});
   });
 
-  it("are not supported unless they are asked for", async () => {
+  it("are not supported unless enabled", async () => {
     await using agent = await agentOver(binding, { push: undefined });
     expect(agent.server.card.capabilities?.pushNotifications).toBe(false);
     const taskId = await openTask(agent.client);
@@ -175,7 +175,7 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
     await expect(client.sendMessage(say("go", { url: "http://x.example" }), {})).rejects.toMatchObject(unsupported);
   });
 
-  it("go to nobody for a task that is not there", async () => {
+  it("are refused for an unknown task", async () => {
     await using agent = await agentOver(binding);
     const { client } = agent;
     const missing = { code: "taskNotFound" };
@@ -189,7 +189,7 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
 });
 
 describe("a served agent", () => {
-  it("is not held up by a webhook that never answers", async () => {
+  it("is not delayed by a webhook that never answers", async () => {
     await using hook = await webhook();
     hook.answer = () => undefined;
     await using agent = await agentOver("JSONRPC");
@@ -199,7 +199,7 @@ describe("a served agent", () => {
     expect(hook.labels).toEqual(["report=one, two!"]);
   });
 
-  it("sends what the last turns did before it is closed", async () => {
+  it("sends the events of the last turns before it closes", async () => {
     await using hook = await webhook();
     await using agent = await agentOver("JSONRPC", {
       agent: async ({ emit, signal }) => {

@@ -59,8 +59,8 @@ async function storedAfter({ clock, store }: Scene, key: number): Promise<number
 const work = [status("WORKING"), chunk("a=1!"), chunk("b=1!"), chunk("c=1!"), status("COMPLETED")];
 const delivered = ["WORKING", "a=1!", "b=1!", "c=1!", "COMPLETED"];
 
-describe("push deliveries of a process that has gone", () => {
-  it("go on in another one, with what was left when it closed", async () => {
+describe("orphaned push deliveries", () => {
+  it("resume in another process with the events left at shutdown", async () => {
     await using hook = await webhook();
     hook.answer = (_, count) => (count === 2 ? undefined : 204);
     await using on = scene({ instance: "a" });
@@ -78,7 +78,7 @@ describe("push deliveries of a process that has gone", () => {
     expect(on.logs).toEqual([]);
   });
 
-  it("are found by one that starts later, as soon as it starts", async () => {
+  it("are found by a later process as soon as it starts", async () => {
     await using hook = await webhook();
     await using on = scene({ instance: "a" });
     const task = await on.task();
@@ -93,7 +93,7 @@ describe("push deliveries of a process that has gone", () => {
     expect(await task.owed()).toEqual([]);
   });
 
-  it.each([1, 2, 3, 4, 5])("are each made at least once, though it was killed at attempt %d", async (last) => {
+  it.each([1, 2, 3, 4, 5])("are at-least-once, even after a kill at attempt %d", async (last) => {
     await using scenery = mortalScene();
     const { on, kill, next } = scenery;
     await using hook = await webhook();
@@ -112,7 +112,7 @@ describe("push deliveries of a process that has gone", () => {
     expect(hook.labels).toEqual([...delivered.slice(0, last), ...delivered]);
   });
 
-  it("are not made again as far as the cursor had come", async () => {
+  it("are not repeated up to the cursor", async () => {
     await using scenery = mortalScene();
     const { on, kill, next } = scenery;
     await using hook = await webhook();
@@ -133,7 +133,7 @@ describe("push deliveries of a process that has gone", () => {
     expect(hook.labels).toEqual([...delivered.slice(0, 4), ...delivered.slice(2)]);
   });
 
-  it("are many, and are all taken on at one look", async () => {
+  it("are all claimed in one pass, however many", async () => {
     await using hook = await webhook();
     await using on = scene({ instance: "a" });
     const tasks = [];
@@ -151,8 +151,8 @@ describe("push deliveries of a process that has gone", () => {
   });
 });
 
-describe("push deliveries of a process that was thought to have gone", () => {
-  it("end when another one has taken them on", async () => {
+describe("push deliveries of a process whose lease expired", () => {
+  it("end when another process claims them", async () => {
     await using hook = await webhook();
     await using on = scene({ instance: "a" });
     const task = await on.task();
@@ -173,7 +173,7 @@ describe("push deliveries of a process that was thought to have gone", () => {
     expect(hook.labels).toEqual(delivered);
   });
 
-  it("begin anew when it gets them back", async () => {
+  it("start again when it reclaims them", async () => {
     await using hook = await webhook();
     await using on = scene({ instance: "a", adoptMs });
     const task = await on.task();
@@ -191,8 +191,8 @@ describe("push deliveries of a process that was thought to have gone", () => {
   });
 });
 
-describe("a push configuration that is looked up as it is set anew", () => {
-  it("is delivered, though the answer says that it is gone", async () => {
+describe("a push configuration looked up while it is replaced", () => {
+  it("is delivered even if the lookup misses it", async () => {
     const store = memoryPushStore();
     let answer: (() => void) | undefined;
     const get: PushStore["get"] = async (key, id) => {
@@ -215,8 +215,8 @@ describe("a push configuration that is looked up as it is set anew", () => {
   });
 });
 
-describe("looking for push configurations that nobody delivers", () => {
-  it("ends with the process, also when the store has not answered", async () => {
+describe("the search for orphaned push configurations", () => {
+  it("ends with the process, even if the store has not answered", async () => {
     let looks = 0;
     const adopt = (): Promise<never> => {
       looks += 1;
@@ -231,7 +231,7 @@ describe("looking for push configurations that nobody delivers", () => {
     expect(on.logs).toEqual([]);
   });
 
-  it("goes on when the store has failed, and says so once", async () => {
+  it("continues after a store failure, and logs it once", async () => {
     await using hook = await webhook();
     await using on = scene({ instance: "a" });
     const task = await on.task();
@@ -254,7 +254,7 @@ describe("looking for push configurations that nobody delivers", () => {
     expect(on.logs.filter((line) => line.includes("could not be looked for"))).toHaveLength(1);
   });
 
-  it("ends with a sentence in the log when the store does not let them go", async () => {
+  it("ends with a log line when the store does not release them", async () => {
     const store = { ...memoryPushStore(), release: () => Promise.reject(new Error("read-only")) };
     await using on = scene({ instance: "a", store });
     await on.push.close();

@@ -35,7 +35,7 @@ describe.skipIf(inject("postgres") === undefined)("three processes on one Postgr
   it.each([
     { agent: "that cannot be run again", restartable: false },
     { agent: "that can be run again", restartable: true },
-  ])("keep all that they have said when they are killed in turn, with an agent $agent", async ({ restartable }) => {
+  ])("keep every acknowledged event when killed in turn, with an agent $agent", async ({ restartable }) => {
     const ledger = await run({ store: await newDatabase(), restartable }, async ({ members }, scene) => {
       for (const member of members) {
         await after(scene, scene.random.int(20, 150));
@@ -52,7 +52,7 @@ describe.skipIf(inject("postgres") === undefined)("three processes on one Postgr
     expect(ledger.tally.resumed).toBeGreaterThan(0);
   });
 
-  it("lose nothing and fail no task when they are replaced one after the other, each leaving with exit code 0", async () => {
+  it("lose no event and fail no task in a rolling restart, each exiting with code 0", async () => {
     const codes: unknown[] = [];
     // Whoever leaves without giving its tasks back would have them stuck for as long as this suite waits.
     const options = { store: await newDatabase(), restartable: false, instanceTtlMs: 60_000 };
@@ -75,7 +75,7 @@ describe.skipIf(inject("postgres") === undefined)("three processes on one Postgr
 });
 
 describe.skipIf(!hasPostgres)("three processes on a PostgreSQL of their own", () => {
-  it("keep all that they have said when the database is stopped, and work again when it is there", async () => {
+  it("keep every acknowledged event through a database outage, and work again after it", async () => {
     await using postgres = await startPostgres();
     const ledger = await run({ store: await postgres.createDatabase(), restartable: true }, async (_, scene) => {
       for (const mode of ["fast", "immediate"] as const) {

@@ -23,7 +23,7 @@ describe.each(ways)("by $by", ({ hints, options }) => {
   const start = (agent: Agent): Promise<Replicas> =>
     serveReplicas({ card, port: 0, drainMs: 0, hints, agent, ...options() });
 
-  it.each(pairs)("what server $holder runs is shown live by server $other, each event once", async (pair) => {
+  it.each(pairs)("server $other streams a turn of server $holder live, each event once", async (pair) => {
     const gate = Promise.withResolvers<void>();
     await using replicas = await start(async function* () {
       yield working();
@@ -58,7 +58,7 @@ describe.each(ways)("by $by", ({ hints, options }) => {
     expect(turns).toBe(1);
   });
 
-  it.each(pairs)("what server $holder has asked is taken up by server $other when nobody waits", async (pair) => {
+  it.each(pairs)("server $other continues a task that server $holder left waiting for input", async (pair) => {
     await using replicas = await start(async ({ task }) => (task === undefined ? inputRequired("more?") : completed()));
     const { here, there } = at(replicas, pair);
     const { id: taskId } = taskOf(await here.sendMessage(say("go"), {}));
@@ -83,7 +83,7 @@ describe.each(ways)("by $by", ({ hints, options }) => {
     expect(reasons).toMatchObject([{ kind: "Canceled" }]);
   });
 
-  it.each(pairs)("a send to server $holder that comes again at server $other attaches to it", async (pair) => {
+  it.each(pairs)("a send to server $holder retried at server $other attaches to it", async (pair) => {
     const gate = Promise.withResolvers<void>();
     let turns = 0;
     await using replicas = await start(async function* () {
@@ -107,7 +107,7 @@ describe.each(ways)("by $by", ({ hints, options }) => {
   });
 });
 
-it("a stream that one server has shown goes on at each other one, behind any event of it", async () => {
+it("a stream of one server resumes at every other one, from any event", async () => {
   await using replicas = await serveReplicas({
     ...{ card, port: 0, drainMs: 0 },
     async *agent() {
@@ -128,7 +128,7 @@ it("a stream that one server has shown goes on at each other one, behind any eve
   expect(items.length).toBeGreaterThan(5);
 });
 
-it("without hints nothing is heard of another server before the poll, and everything at it", async () => {
+it("without hints, events of another server arrive at the next poll", async () => {
   const clock = createVirtualClock();
   const gate = Promise.withResolvers<void>();
   let reads = 0;

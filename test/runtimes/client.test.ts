@@ -54,7 +54,7 @@ describe.each(runtimes)("the client under $name", (runtime) => {
       expect(await run("putTogether")).toBe(5);
     });
 
-    it("tells errors by their codes, and reads the challenge", async () => {
+    it("distinguishes errors by code, and reads the challenge", async () => {
       expect(await run("errors")).toEqual({
         unknownTask: { code: "taskNotFound" },
         agent: { code: "unsupportedOperation" },

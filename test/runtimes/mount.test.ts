@@ -33,7 +33,7 @@ describe.each(runtimes)("an agent mounted under $name", (runtime) => {
     expect(again.status).toBe(304);
   });
 
-  it("leaves other paths to whoever else serves them", async () => {
+  it("leaves other paths to other handlers", async () => {
     expect((await fetch(new URL("/elsewhere", url))).status).toBe(404);
   });
 

@@ -45,7 +45,7 @@ it("keeps an endpoint's own status and type, also without a body", async () => {
   expect(await get("/")).toMatchObject({ status: 204, headers: { allow: "GET" }, text: "" });
 });
 
-it("streams as events come, and tells the operation when the peer goes", async () => {
+it("streams events as they arrive, and aborts the operation when the peer disconnects", async () => {
   const left = Promise.withResolvers<void>();
   const service = serviceOf({
     async *sendStreamingMessage(_, { signal }) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "./virtual-clock.js";
 
 describe("a virtual clock", () => {
-  it("stands still until it is turned", async () => {
+  it("does not move until advanced", async () => {
     const clock = createVirtualClock(100);
     expect(clock.now()).toBe(100);
     await clock.advance(50);

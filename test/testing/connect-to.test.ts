@@ -37,7 +37,7 @@ describe("a client of an agent without a port", () => {
     expect(textIn(messageOf(await client.sendMessage(say("ping"))).parts)).toBe("pong");
   });
 
-  it("goes on with a stream to its end, by a clock that the test turns", async () => {
+  it("follows a stream to its end on the test's clock", async () => {
     const clock = createTestClock();
     await using client = await connectTo(
       async function* ({ signal }) {

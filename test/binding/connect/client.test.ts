@@ -167,7 +167,7 @@ describe.each(protocols)("over %s", (protocol) => {
     await expect(itemsOf(client.sendStreamingMessage(hello, { signal }))).rejects.toThrow("too late");
   });
 
-  it("passes the reason of an abort on, and tells the operation", async () => {
+  it("rejects with the abort reason, and aborts the operation", async () => {
     const told = Promise.withResolvers<void>();
     const controller = new AbortController();
     await using agent = await connectAgent(
@@ -183,7 +183,7 @@ describe.each(protocols)("over %s", (protocol) => {
     await told.promise;
   });
 
-  it("ends a stream with the reason of an abort, and tells the operation", async () => {
+  it("ends a stream with the abort reason, and aborts the operation", async () => {
     const { left, stream } = waiting();
     const controller = new AbortController();
     await using agent = await connectAgent(serviceOf({ sendStreamingMessage: stream }));
@@ -224,7 +224,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(seen).toEqual(Array.from({ length: count }, (_, number) => statusItem(number).response));
   });
 
-  it("says that nothing was written when nobody listens", async () => {
+  it("reports that no request was written when no server listens", async () => {
     const agent = await connectAgent(serviceOf({}));
     await agent[Symbol.asyncDispose]();
     const client = clientOf(agent.url);

@@ -49,7 +49,7 @@ it("fails at once when its signal has aborted before", async () => {
   await expect(itemsOf(agent.client.sendStreamingMessage(hello, { signal }))).rejects.toThrow("too late");
 });
 
-it("says unavailable when nobody listens", async () => {
+it("answers unavailable when no server listens", async () => {
   const client = createGrpcTransport({ address: "127.0.0.1:1", adapter });
   await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "unavailable" });
   await expect(itemsOf(client.sendStreamingMessage(hello, {}))).rejects.toMatchObject({ code: "unavailable" });

@@ -15,7 +15,7 @@ const text = (field: number, value: string): Buffer =>
 it.each([
   ["", "0801"],
   ["lf.a2a.v1.A2AService", "0801"],
-])("tells that %j is serving, and stops to when it is told", async (name, serving) => {
+])("reports %j as serving until it is set to not serving", async (name, serving) => {
   await using agent = await grpcAgent(serviceOf({}));
   using raw = rawSession(agent.port);
   const ask = () => raw.call("", frame(name === "" ? Buffer.alloc(0) : text(1, name)), { ":path": check });
@@ -24,13 +24,13 @@ it.each([
   expect((await ask()).body.subarray(5).toString("hex")).toBe("0802");
 });
 
-it("knows nothing of a service that it does not have", async () => {
+it("answers not found for an unknown service", async () => {
   await using agent = await grpcAgent(serviceOf({}));
   using raw = rawSession(agent.port);
   expect((await raw.call("", frame(text(1, "no.Such")), { ":path": check })).status).toBe(5);
 });
 
-it("starts not serving when it was told so before the first question", async () => {
+it("starts as not serving when set so before the first check", async () => {
   await using agent = await grpcAgent(serviceOf({}));
   agent.grpc.setServing(false);
   using raw = rawSession(agent.port);

@@ -179,7 +179,7 @@ it("lets a reader leave while it waits for the next event", async () => {
   await left.promise;
 });
 
-it("tells a unary operation that its caller has left", async () => {
+it("aborts a unary operation when its caller leaves", async () => {
   const started = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();
   await using agent = await grpcAgent(

@@ -61,7 +61,7 @@ describe("an answer", () => {
     },
   );
 
-  it("of nobody stays nobody's", async () => {
+  it("for an unknown path stays 404", async () => {
     for (const headers of [{ Origin: page }, { Origin: "https://evil.example" }, {}]) {
       expect((await ask({ origins: [page] }, { path: "/none", headers })).status).toBe(404);
     }

@@ -47,7 +47,7 @@ it("cuts off the path that it is mounted at", async () => {
   expect((await handle(new Request(`${origin}/api/a2a/other`))).status).toBe(404);
 });
 
-it("tells the operation when the reader cancels, and pulls nothing ahead of it", async () => {
+it("aborts the operation when the reader cancels, and reads no event ahead", async () => {
   const left = Promise.withResolvers<void>();
   let pulled = 0;
   const service = serviceOf({
@@ -74,7 +74,7 @@ it("tells the operation when the reader cancels, and pulls nothing ahead of it",
   await left.promise;
 });
 
-it("tells the operation when the request is aborted", async () => {
+it("aborts the operation when the request is aborted", async () => {
   const left = Promise.withResolvers<void>();
   const service = serviceOf({
     async *subscribeToTask(_, { signal }) {

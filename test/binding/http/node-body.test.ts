@@ -66,7 +66,7 @@ describe("a body", () => {
     expect(served.faults).toEqual([]);
   });
 
-  it("that nobody asked for leaves its connection usable", async () => {
+  it("that is never read leaves its connection usable", async () => {
     await using served = await serveEndpoint(() => ({ status: 200, headers: {}, body: "ok" }));
     const socket = await bareSocket(served.port);
     for (let time = 1; time <= 3; time++) {
@@ -89,7 +89,7 @@ describe("a body", () => {
     expect((await rawCall(served.url, { body: "something" })).text).toBe(String(size));
   });
 
-  it("that was read by somebody who kept it nowhere is a fault that says what to change", async () => {
+  it("that earlier middleware consumed is a fault with its remedy", async () => {
     const faults: unknown[] = [];
     const listener = nodeListener(measure, { onError: (fault) => faults.push(fault) });
     const server = createServer((req, res) => {

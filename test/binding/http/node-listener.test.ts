@@ -19,7 +19,7 @@ describe("a reply", () => {
     expect(faults).toHaveLength(2);
   });
 
-  it("for a path that is nobody's is 404, or left to what comes next", async () => {
+  it("for an unknown path is 404, or passed to the next handler", async () => {
     const nobody: HttpEndpoint = () => undefined;
     await using served = await serveEndpoint(nobody);
     expect((await rawCall(served.url, {})).status).toBe(404);
@@ -40,7 +40,7 @@ describe("a reply", () => {
     expect({ status, length: headers["content-length"] }).toEqual({ status: reply.status, length });
   });
 
-  it("is cut off when its pieces fail, so that nobody takes it for whole", async () => {
+  it("is cut off when its body fails, so that no reader takes it for complete", async () => {
     await using served = await serveEndpoint(() => ({
       status: 200,
       headers: {},

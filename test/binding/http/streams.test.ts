@@ -71,7 +71,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     await source.returned;
   });
 
-  it("tells its operation when the peer goes, before the first event and after it", async () => {
+  it("aborts its operation when the peer disconnects, before the first event and after it", async () => {
     for (const before of [true, false]) {
       const source = fedSubscription();
       const counts: string[] = [];
@@ -97,7 +97,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     }
   });
 
-  it("tells its operation also when the peer went before it began", async () => {
+  it("aborts its operation when the peer disconnected before the start", async () => {
     const admitted = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();
     const left = Promise.withResolvers<void>();
@@ -132,7 +132,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     expect(served.faults).toEqual([]);
   });
 
-  it("is left by its client at any time, and the server is told", async () => {
+  it("can be left by its client at any time, which aborts the operation", async () => {
     const source = fedSubscription();
     await using served = await httpAgent(serviceOf(source));
     const iterator = served.clients[binding].subscribeToTask(subscribe, {})[Symbol.asyncIterator]();

@@ -90,7 +90,7 @@ it("gives copies, so that neither side changes what the other holds", async () =
   expect(held).toEqual(emptyTask("t", "c"));
 });
 
-it("answers at the abort of its caller, and tells the handler", async () => {
+it("rejects when its caller aborts, and aborts the handler", async () => {
   const left = Promise.withResolvers<unknown>();
   const transport = over({
     getTask: (_, { signal }) =>
@@ -167,7 +167,7 @@ it("leaves the handler's stream at the abort of a reader who is at work with an 
   await expect(items.next()).rejects.toThrow("enough");
 });
 
-it("counts a stream that has ended out of the door, also when nobody reads on", async () => {
+it("counts an ended stream as closed, even when its reader stops reading", async () => {
   const out = Promise.withResolvers<void>();
   const admission: InProcessAdmission = {
     versions: ["1.0"],

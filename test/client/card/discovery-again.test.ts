@@ -11,7 +11,7 @@ const newPath = "/.well-known/agent-card.json";
 const named = (name: string) => cardOf([interfaceAt("JSONRPC", "http://127.0.0.1:9")], { name });
 const uncached = { cardCache: false } as const;
 
-describe("a card that was fetched before", () => {
+describe("a previously fetched card", () => {
   /** A server whose card has an entity tag, as long as its name is the same. */
   async function tagged() {
     let name = "first";
@@ -29,7 +29,7 @@ describe("a card that was fetched before", () => {
     return { server, statuses, rename };
   }
 
-  it("is asked for by its tag, and read anew only when it has changed", async () => {
+  it("is revalidated by its ETag, and parsed again only when it changed", async () => {
     const { server, statuses, rename } = await tagged();
     await using _server = server;
     const options = { cardCache: createCardCache() };
@@ -44,7 +44,7 @@ describe("a card that was fetched before", () => {
     expect(statuses).toEqual([200, 304, 200, 304]);
   });
 
-  it("is kept by no cache when the caller says so, or sends headers", async () => {
+  it("is not cached when the caller disables caching or sends headers", async () => {
     const { server, statuses } = await tagged();
     await using _server = server;
     const cardCache = createCardCache();
@@ -54,7 +54,7 @@ describe("a card that was fetched before", () => {
     expect(statuses).toEqual([200, 200, 200]);
   });
 
-  it("is forgotten when a cache is full, the least used first", () => {
+  it("is evicted from a full cache, least recently used first", () => {
     const cache = createCardCache(2);
     const cached = { card: create(AgentCardSchema), etag: "e" };
     cache.set("a", cached);
@@ -64,7 +64,7 @@ describe("a card that was fetched before", () => {
     expect(["a", "b", "c"].filter((url) => cache.get(url) !== undefined)).toEqual(["a", "c"]);
   });
 
-  it("leads to its new interfaces when it was fetched again", async () => {
+  it("leads to its new interfaces after a refetch", async () => {
     await using agent = await countingAgent();
     let binding: "JSONRPC" | "HTTP+JSON" = "JSONRPC";
     await using server = await cardServer({
@@ -79,7 +79,7 @@ describe("a card that was fetched before", () => {
     expect(client.connection?.binding).toBe("HTTP+JSON");
   });
 
-  it("keeps its connections when it was fetched again and leads to the same place", async () => {
+  it("keeps its connections when a refetch leads to the same interface", async () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, uncached);
     await client.send("say");

@@ -23,7 +23,7 @@ const extending = () =>
 const as = (owner: string) => ({ credentials: () => ({ headers: { "x-owner": owner } }), cardCache: false }) as const;
 
 describe("the extended card", () => {
-  it("replaces the public one for a caller who may see it, also after the card was fetched again", async () => {
+  it("replaces the public card for an authorized caller, also after a refetch", async () => {
     await using agent = await extending();
     await using client = await Client.connect(agent.url, as("ada"));
     expect(client.card.name).toBe("Extended");
@@ -43,13 +43,13 @@ describe("the extended card", () => {
     expect(client.card.name).toBe("Public");
   });
 
-  it("is not asked for when the card has none", async () => {
+  it("is not requested when the card declares none", async () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { extendedCard: true });
     expect(client.connection).toBeUndefined();
   });
 
-  it("that nobody sends does not keep the client from being made", async () => {
+  it("that is unavailable does not prevent the client", async () => {
     await using silent = await cardServer({ "/json-rpc": () => {} });
     const card = cardOf([interfaceAt("JSONRPC", silent.url)], { capabilities: { extendedAgentCard: true } });
     const limits = { cardTimeoutMs: 300 };
@@ -58,7 +58,7 @@ describe("the extended card", () => {
     expect(silent.paths).toEqual(["/json-rpc"]);
   });
 
-  it("that lists no interface does not replace one that does", async () => {
+  it("without interfaces does not replace a card with interfaces", async () => {
     await using server = await cardServer({ "/json-rpc": { jsonrpc: "2.0", id: 1, result: { name: "Hollow" } } });
     const card = cardOf([interfaceAt("JSONRPC", server.url)], { capabilities: { extendedAgentCard: true } });
     await using client = await Client.connect(card, { extendedCard: true, allowPrivate: true });

@@ -11,7 +11,7 @@ describe("the limits of discovery", () => {
   it.each([
     ["that says its size", { "content-length": "2000" }],
     ["that does not", {}],
-  ])("refuse a card that is too large, one %s", async (_, headers) => {
+  ])("refuse an oversized card, one %s", async (_, headers) => {
     await using server = await cardServer({ [newPath]: answered(200, headers, " ".repeat(2000)) });
     await expect(Client.connect(server.url, { limits: { cardMaxBytes: 1000 } })).rejects.toMatchObject({
       code: "contentTooLarge",
@@ -19,7 +19,7 @@ describe("the limits of discovery", () => {
     });
   });
 
-  it("end the whole search in time", async () => {
+  it("bound the time of the whole search", async () => {
     await using server = await cardServer({ [newPath]: () => {} });
     await expect(Client.connect(server.url, { limits: { cardTimeoutMs: 50 } })).rejects.toMatchObject({
       code: "deadlineExceeded",
@@ -27,14 +27,14 @@ describe("the limits of discovery", () => {
     });
   });
 
-  it("end a card whose rest does not come", async () => {
+  it("time out a card that never completes", async () => {
     await using server = await cardServer({ [newPath]: (_, response) => void response.writeHead(200).write("{") });
     await expect(Client.connect(server.url, { limits: { cardTimeoutMs: 50 } })).rejects.toMatchObject({
       code: "deadlineExceeded",
     });
   });
 
-  it("leave it to the caller to break off", async () => {
+  it("let the caller abort", async () => {
     const breaking = new AbortController();
     await using server = await cardServer({ [newPath]: () => breaking.abort(new Error("no longer wanted")) });
     await expect(Client.connect(server.url, { signal: breaking.signal })).rejects.toThrow("no longer wanted");
@@ -51,7 +51,7 @@ describe("the limits of discovery", () => {
     expect(server.paths).toEqual([newPath, "/1", "/2"]);
   });
 
-  it("do not follow redirects in circles", async () => {
+  it("do not follow redirect loops", async () => {
     await using server = await cardServer({ "/card.json": answered(302, { location: "/card.json" }) });
     await expect(Client.connect(`${server.url}/card.json`)).rejects.toMatchObject({
       code: "invalidAgentResponse",
@@ -60,7 +60,7 @@ describe("the limits of discovery", () => {
     expect(server.paths).toHaveLength(6);
   });
 
-  it("send no header of the caller to another origin", async () => {
+  it("send none of the caller's headers to another origin", async () => {
     await using other = await cardServer({ "/card": card });
     await using server = await cardServer({ [newPath]: answered(302, { location: `${other.url}/card` }) });
     await using _client = await Client.connect(server.url, {

@@ -18,7 +18,7 @@ describe("a card of any version is read", () => {
     ["0.2", oldPath, beforeVersions, ["JSONRPC 0.2"]],
     ["0.1", oldPath, oldest, ["JSONRPC 0.1"]],
     ["1.0 and 0.3", newPath, forBoth, ["JSONRPC 1.0", "JSONRPC 0.3", "HTTP+JSON 1.0", "HTTP+JSON 0.3"]],
-  ])("%s, where agents of it have it", async (_, path, card, places) => {
+  ])("%s, at the path its agents use", async (_, path, card, places) => {
     await using server = await cardServer({ [path]: card });
     await using client = await Client.connect(server.url, uncached);
     expect(client.card).toMatchObject({ name: "Quay Planner", skills: [{ id: "assign" }] });
@@ -35,7 +35,7 @@ describe("a card of any version is read", () => {
   });
 });
 
-describe("a card of 1.0 whose security stands in the older form alone", () => {
+describe("a 1.0 card with security only in the older form", () => {
   const halfTold = (url: string): JsonObject => ({
     ...threeTransports,
     supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
@@ -51,7 +51,7 @@ describe("a card of 1.0 whose security stands in the older form alone", () => {
     ],
   });
 
-  it("is read in both forms, and the newer one counts where both say something", async () => {
+  it("is read in both forms, and the newer one wins", async () => {
     await using client = await Client.connect(halfTold("http://127.0.0.1:9"));
     const { card } = client;
     expect(placesOf(client)).toEqual(["JSONRPC 1.0"]);

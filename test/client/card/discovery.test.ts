@@ -39,7 +39,7 @@ describe("the card of an agent", () => {
     expect(await client.refreshCard()).toBe(client.card);
   });
 
-  it("is passed over where a page or a broken text stands in its place", async () => {
+  it("is skipped where a page or broken text is served instead", async () => {
     await using server = await cardServer({
       [`/a${newPath}`]: answered(200, textHtml, "<p>hello"),
       [`/a${oldPath}`]: answered(200, {}, "{"),
@@ -49,14 +49,14 @@ describe("the card of an agent", () => {
     expect(client.card.name).toBe("Declared");
   });
 
-  it("is asked for with the caller's headers", async () => {
+  it("is requested with the caller's headers", async () => {
     await using server = await cardServer({ [newPath]: card });
     await using _client = await Client.connect(server.url, { headers: { "X-Port": "7" } });
     expect(server.asked[0]?.headers["x-port"]).toBe("7");
   });
 });
 
-describe("an address that is none", () => {
+describe("an invalid address", () => {
   it.each(["agent.example", "localhost:41241", "ftp://agent.example/", "", "file:///etc/passwd"])(
     "is refused: %j",
     (url) => {
@@ -74,7 +74,7 @@ describe("an address that is none", () => {
 });
 
 describe("an agent without a card", () => {
-  it("is unavailable, and the error says what each URL answered", async () => {
+  it("is unavailable, and the error lists each URL's answer", async () => {
     await using server = await cardServer({ [newPath]: answered(403), [oldPath]: answered(500) });
     await expect(Client.connect(server.url)).rejects.toMatchObject({
       code: "unavailable",
@@ -82,7 +82,7 @@ describe("an agent without a card", () => {
     });
   });
 
-  it("that answers with pages has given no card", async () => {
+  it("that answers with pages has no card", async () => {
     const page = answered(200, textHtml, "<!doctype html>");
     await using server = await cardServer({ [newPath]: page, [oldPath]: page });
     await expect(Client.connect(server.url)).rejects.toMatchObject({
@@ -91,12 +91,12 @@ describe("an agent without a card", () => {
     });
   });
 
-  it("that refuses connections is not there", async () => {
+  it("that refuses connections is unavailable", async () => {
     await using nobody = await ruled(rules["refuses connections"]);
     await expect(Client.connect(nobody.origin)).rejects.toMatchObject({ code: "unavailable", written: false });
   });
 
-  it("that closes the socket is not asked again", async () => {
+  it("that closes the socket is not retried", async () => {
     await using closing = await ruled(rules["closes the socket"]);
     await expect(Client.connect(closing.origin)).rejects.toMatchObject({ code: "unavailable" });
     expect(closing.connections).toBe(1);
@@ -104,7 +104,7 @@ describe("an agent without a card", () => {
 });
 
 describe("a card that cannot be called", () => {
-  it("is refused with everything that is wrong and where", async () => {
+  it("is refused with every fault and its place", async () => {
     const broken = {
       name: 7,
       version: "1",
@@ -145,7 +145,7 @@ describe("a card that cannot be called", () => {
     });
   });
 
-  it("is not one whose skills alone are broken", async () => {
+  it("does not include a card with only broken skills", async () => {
     const broken = { ...card, skills: "none", version: 3, supportedInterfaces: [{ url: "" }, entry, 5] };
     await using client = await Client.connect(broken);
     expect(client.card.supportedInterfaces.map(({ url }) => url)).toEqual([entry["url"]]);

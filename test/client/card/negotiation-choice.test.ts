@@ -53,7 +53,7 @@ describe("among interfaces that all answer", () => {
     [["urn:nobody:has:this", "CONNECT", "JSONRPC"], "CONNECT"],
     [["urn:trivium:binding:connect:v1"], "CONNECT"],
     [["grpc"], "HTTP+JSON"],
-  ])("whoever prefers %j gets %s", async (prefer, winner) => {
+  ])("a client that prefers %j gets %s", async (prefer, winner) => {
     await using agent = await countingAgent();
     const card = cardOf(order.map((binding) => interfaceAt(binding, agent.url)));
     await using client = await Client.connect(card, { ...near, prefer });
@@ -61,7 +61,7 @@ describe("among interfaces that all answer", () => {
     expect(client.connection).toEqual({ ...named(interfaceAt(winner, agent.url)), passedOver: [] });
   });
 
-  it("interfaces of one binding stay in the order of the card", async () => {
+  it("interfaces of one binding keep the card's order", async () => {
     await using first = await countingAgent();
     await using second = await countingAgent();
     const interfaces = [first, second].flatMap(({ url }) => [
@@ -83,7 +83,7 @@ describe("an interface that the client cannot speak to", () => {
     ["of an unknown binding", { protocolBinding: "urn:example:pigeon" }, "this client has no such binding"],
     ["of an unknown version", { protocolVersion: "9.9" }, "this client does not speak the version"],
     ["of a version that is none", { protocolVersion: "latest" }, "this client does not speak the version"],
-  ])("is passed over: %s", async (_, entry, reason) => {
+  ])("is skipped: %s", async (_, entry, reason) => {
     await using agent = await countingAgent();
     const unusable = interfaceAt("JSONRPC", agent.url, entry);
     await using client = await Client.connect(cardOf([unusable, interfaceAt("GRPC", agent.url)]), near);
@@ -99,7 +99,7 @@ describe("an interface that the client cannot speak to", () => {
     expect(client.connection).toMatchObject({ binding: "GRPC", passedOver: [] });
   });
 
-  it("is named in the error when there is no other, and nothing is tried", async () => {
+  it("is named in the error when it is the only one, and nothing is tried", async () => {
     const unusable = interfaceAt("JSONRPC", "http://127.0.0.1:9", { protocolVersion: "9.9" });
     await using client = await Client.connect(cardOf([unusable]), near);
     const error = await client.send("say").catch((thrown: unknown) => thrown);
@@ -112,7 +112,7 @@ describe("an interface that the client cannot speak to", () => {
     });
   });
 
-  it("is none because of the third number of its version", async () => {
+  it("is not one that differs only in its patch version", async () => {
     await using agent = await countingAgent();
     const patched = interfaceAt("JSONRPC", agent.url, { protocolVersion: "1.0.7" });
     await using client = await Client.connect(cardOf([patched]), near);
@@ -121,7 +121,7 @@ describe("an interface that the client cannot speak to", () => {
   });
 });
 
-describe("a transport of the user's own", () => {
+describe("a custom transport", () => {
   it("is used under its URI, with the tenant of the interface, and closed with the client", async () => {
     const own = ownTransport("urn:example:own", ["1.0"]);
     const entry = { protocolBinding: "urn:example:own", url: "own:somewhere", protocolVersion: "1.0", tenant: "t1" };
@@ -134,7 +134,7 @@ describe("a transport of the user's own", () => {
     expect(own.closed).toBe(1);
   });
 
-  it("takes the place of one of ours of its name", async () => {
+  it("replaces the built-in one of the same name", async () => {
     const own = ownTransport("JSONRPC");
     await using client = await Client.connect(cardOf([interfaceAt("JSONRPC", "http://127.0.0.1:9")]), {
       transports: [own.factory],
@@ -142,7 +142,7 @@ describe("a transport of the user's own", () => {
     expect(await client.getTask({ id: "x" })).toMatchObject({ id: "own" });
   });
 
-  it("that cannot be made leads to the next interface, and says why", async () => {
+  it("that cannot be created leads to the next interface, and reports the reason", async () => {
     await using agent = await countingAgent();
     const broken: TransportFactory = {
       binding: "urn:example:own",
@@ -159,7 +159,7 @@ describe("a transport of the user's own", () => {
     ]);
   });
 
-  it("gets credentials in the clear only where the caller allows it", async () => {
+  it("gets credentials in plain text only if the caller allows it", async () => {
     const own = ownTransport("urn:example:own");
     const entry = { protocolBinding: "urn:example:own", url: "own:somewhere", protocolVersion: "1.0" };
     const options = {
@@ -174,7 +174,7 @@ describe("a transport of the user's own", () => {
   });
 });
 
-describe("when nobody answers", () => {
+describe("when no interface answers", () => {
   it.each(["read", "send"] as const)("the error of a %s names each interface and its reason", async (call) => {
     await using refusing = await ruled(rules["refuses connections"]);
     await using missing = await ruled(rules["answers 404"]);
@@ -201,7 +201,7 @@ describe("when nobody answers", () => {
     expect(client.connection).toBeUndefined();
   });
 
-  it("what the client keeps away from itself is not tried again", async () => {
+  it("an interface that the client itself refuses is not retried", async () => {
     const entry = interfaceAt("JSONRPC", "http://10.0.0.7");
     const path = "/card.json";
     await using cards = await cardServer({ [path]: cardOf([entry, interfaceAt("GRPC", "http://10.0.0.7:50051")]) });
@@ -216,7 +216,7 @@ describe("when nobody answers", () => {
     });
   });
 
-  it("what has no endpoint anywhere is not tried again", async () => {
+  it("a missing endpoint is not retried", async () => {
     await using missing = await ruled(rules["answers 404"]);
     const interfaces = (["JSONRPC", "HTTP+JSON"] as const).map((binding) => interfaceAt(binding, missing.origin));
     await using client = await Client.connect(cardOf(interfaces), near);
@@ -224,7 +224,7 @@ describe("when nobody answers", () => {
     expect(missing.connections).toBeLessThanOrEqual(interfaces.length);
   });
 
-  it("a version that no interface speaks is the answer", async () => {
+  it("an unsupported version is the answer", async () => {
     await using agent = await countingAgent({
       authenticate: () => {
         throw new A2AError("versionNotSupported", "not here");

@@ -56,8 +56,8 @@ const notFound = { code: -32001, message: "no such task" };
 const sends = (requests: readonly RpcRequest[]) =>
   requests.map(({ method }) => method).filter((method) => (send as readonly string[]).includes(method));
 
-describe.each(Object.entries(refusals))("an agent that refuses what it does not know with %s", (_, refuse) => {
-  it("is found out to speak 0.2", async () => {
+describe.each(Object.entries(refusals))("an agent that refuses unknown requests with %s", (_, refuse) => {
+  it("is detected as 0.2", async () => {
     const known = { "tasks/pushNotificationConfig/get": notFound, "message/send": tasks["message/send"] };
     await using server = await agentOf(known, refuse);
     await using client = await Client.connect(guessed(server.url), near);
@@ -66,7 +66,7 @@ describe.each(Object.entries(refusals))("an agent that refuses what it does not 
     expect(server.requests).toHaveLength(3);
   });
 
-  it("is found out to speak 0.1, without a message that it does not take, and once for all", async () => {
+  it("is detected as 0.1 once, without sending a message it does not accept", async () => {
     await using server = await agentOf({ "tasks/send": tasks["tasks/send"], "tasks/get": notFound }, refuse);
     await using client = await Client.connect(guessed(server.url), near);
     for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ status: { state: TaskState.COMPLETED } });
@@ -76,7 +76,7 @@ describe.each(Object.entries(refusals))("an agent that refuses what it does not 
   });
 });
 
-it("an agent that breaks over what it does not know is found out to speak 0.1", async () => {
+it("an agent that crashes on unknown requests is detected as 0.1", async () => {
   const refuse = (response: ServerResponse): void => void response.writeHead(500).end("Internal Server Error");
   await using server = await agentOf({ "tasks/send": tasks["tasks/send"] }, refuse);
   await using client = await Client.connect(guessed(server.url), near);
@@ -85,7 +85,7 @@ it("an agent that breaks over what it does not know is found out to speak 0.1", 
   expect(sends(server.requests)).toEqual(["tasks/send"]);
 });
 
-it("an agent that knows the question of 0.2 and not its messages is sent those of 0.1", async () => {
+it("an agent that answers the probe of 0.2 but rejects its messages gets those of 0.1", async () => {
   const known = { "tasks/pushNotificationConfig/get": notFound, "tasks/send": tasks["tasks/send"] };
   await using server = await agentOf(known, refusals["an error"] ?? fail);
   await using client = await Client.connect(guessed(server.url), near);
@@ -94,7 +94,7 @@ it("an agent that knows the question of 0.2 and not its messages is sent those o
   expect(sends(server.requests)).toEqual(["message/send", "tasks/send", "tasks/send"]);
 });
 
-it("an agent that knows the messages of 0.2 and not the question is sent them after all", async () => {
+it("an agent that accepts messages of 0.2 but rejects the probe still gets them", async () => {
   await using server = await agentOf({ "message/send": tasks["message/send"] }, refusals["an error"] ?? fail);
   await using client = await Client.connect(guessed(server.url), near);
   for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ status: { state: TaskState.COMPLETED } });
@@ -102,14 +102,14 @@ it("an agent that knows the messages of 0.2 and not the question is sent them af
   expect(sends(server.requests)).toEqual(["tasks/send", "message/send", "message/send"]);
 });
 
-it("an agent that knows neither is told of as one that has no such method", async () => {
+it("an agent that knows neither is reported as lacking the method", async () => {
   await using server = await agentOf({}, refusals["an error"] ?? fail);
   await using client = await Client.connect(guessed(server.url), near);
   await expect(client.send("go")).rejects.toMatchObject({ code: "methodNotFound" });
   expect(client.connection).toBeUndefined();
 });
 
-it("what an agent that speaks 0.2 says of a message is its answer", async () => {
+it("the answer of a 0.2 agent to a message is final", async () => {
   const known = { "tasks/pushNotificationConfig/get": notFound, "message/send": { code: -32602, message: "no parts" } };
   await using server = await agentOf(known, refusals["an error"] ?? fail);
   await using client = await Client.connect(guessed(server.url), near);

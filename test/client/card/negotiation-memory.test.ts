@@ -44,7 +44,7 @@ async function pair() {
 }
 
 describe("an interface that failed", () => {
-  it("is left alone for 30 seconds, and then tried again", async () => {
+  it("is skipped for 30 seconds, then tried again", async () => {
     await using both = await pair();
     const { first, second, proxy, clock, client, heard } = both;
     await proxy.setSchedule(refuse);
@@ -62,7 +62,7 @@ describe("an interface that failed", () => {
     ]);
   });
 
-  it("is left alone twice as long when it fails again, and as long as at first once it has answered", async () => {
+  it("is skipped twice as long after a second failure, and for the initial time after a success", async () => {
     await using both = await pair();
     const { proxy, clock, client } = both;
     await proxy.setSchedule([{ kind: "close" }]);
@@ -86,7 +86,7 @@ describe("an interface that failed", () => {
     expect(client.connection?.binding).toBe("JSONRPC");
   });
 
-  it("is tried at once when no other answers", async () => {
+  it("is tried at once when no other interface answers", async () => {
     await using both = await pair();
     const { first, second, proxy, client } = both;
     await proxy.setSchedule(refuse);
@@ -98,7 +98,7 @@ describe("an interface that failed", () => {
     expect(client.connection).toMatchObject({ binding: "JSONRPC", passedOver: [] });
   });
 
-  it("is asked again before it is trusted with a message, within a part of the call's time", async () => {
+  it("is probed before it gets a message, within part of the call's time", async () => {
     await using both = await pair();
     const { first, second, proxy, clock, client } = both;
     await client.send("say");
@@ -124,7 +124,7 @@ describe("a message that may have reached an agent", () => {
     expect(second.runs).toBe(0);
   });
 
-  it.each(allBindings)("runs an agent once, whatever breaks on the way: %s", async (binding) => {
+  it.each(allBindings)("runs the agent once, whatever fails on the way: %s", async (binding) => {
     await using agent = await countingAgent();
     for (const after of [0, 1, 40, 200, 400]) {
       const before = agent.runs;
@@ -140,7 +140,7 @@ describe("a message that may have reached an agent", () => {
   });
 });
 
-describe("a call that is left while the first interface hangs", () => {
+describe("a call abandoned while the first interface hangs", () => {
   it.each(["read", "send"] as const)("asks no other: %s", async (call) => {
     await using first = await ruled(rules.hangs);
     await using agent = await countingAgent();
@@ -177,7 +177,7 @@ function leaving() {
   return { signal: controller.signal, leave: () => controller.abort(new Error("enough")) };
 }
 
-it("a message goes to another interface of an agent that knows it again, and runs it once", async () => {
+it("a message is retried at another interface of an agent with idempotent sends, and runs once", async () => {
   await using agent = await countingAgent();
   const uri = "urn:trivium:extension:idempotent-send:v1";
   const sentThrough = async (schedule: Schedule) => {

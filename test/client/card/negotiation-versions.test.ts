@@ -28,11 +28,11 @@ const wholeTask = {
   artifacts: [{ parts: [{ content: { case: "text", value: "one two" } }] }],
 };
 
-describe.each(names)("an agent that serves %s alone", (version) => {
+describe.each(names)("an agent that serves only %s", (version) => {
   it.each([
     ["Node", Client],
     ["a browser", WebClient],
-  ])("is called in it by a client of %s that knows its address and no more", async (_, factory) => {
+  ])("is called in it by a client of %s that knows only its address", async (_, factory) => {
     await using agent = await countingAgent({ versions: [version] });
     await using client = await factory.connect(agent.url, uncached);
     expect(await client.send("go")).toMatchObject(wholeTask);
@@ -42,7 +42,7 @@ describe.each(names)("an agent that serves %s alone", (version) => {
     expect(agent.runs).toBe(2);
   });
 
-  it("is called in no other", async () => {
+  it("is called in no other version", async () => {
     await using agent = await countingAgent({ versions: [version] });
     const versions = names.filter((name) => name !== version);
     await using client = await Client.connect(agent.url, { ...uncached, versions });
@@ -52,7 +52,7 @@ describe.each(names)("an agent that serves %s alone", (version) => {
     expect(agent.runs).toBe(0);
   });
 
-  it("ends a conversation in which it was asked for input", async () => {
+  it("completes a conversation that asked for input", async () => {
     await using agent = await countingAgent({ versions: [version] });
     await using client = await Client.connect(agent.url, uncached);
     const asked = await client.send("ask");
@@ -64,7 +64,7 @@ describe.each(names)("an agent that serves %s alone", (version) => {
 });
 
 describe("an agent that serves every version", () => {
-  it.each(names)("is called in %s by a client that may speak no other", async (version) => {
+  it.each(names)("is called in %s by a client limited to it", async (version) => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { ...uncached, versions: [version] });
     expect(await client.send("go")).toMatchObject(wholeTask);
@@ -82,14 +82,14 @@ describe("an agent that serves every version", () => {
     },
   );
 
-  it.each(allBindings)("is called in the newest, over %s when that is preferred", async (binding) => {
+  it.each(allBindings)("is called in the newest version, over %s when preferred", async (binding) => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { ...uncached, prefer: [binding] });
     await client.send("go");
     expect(client.connection).toMatchObject({ binding, version: "1.0", passedOver: [] });
   });
 
-  it("is called in the newest that the client may speak, whatever binding it prefers", async () => {
+  it("is called in the newest version the client allows, whatever binding it prefers", async () => {
     await using agent = await countingAgent();
     const versions = ["0.1", "0.3"] as const;
     await using client = await Client.connect(agent.url, { ...uncached, versions, prefer: ["GRPC"] });
@@ -98,7 +98,7 @@ describe("an agent that serves every version", () => {
   });
 });
 
-describe("a card that lists a version which is not served", () => {
+describe("a card that lists an unserved version", () => {
   it.each(["read", "send", "stream"] as const)("leads to the next older one: first a %s", async (what) => {
     await using agent = await countingAgent({ versions: ["0.3"] });
     const card = cardOf(names.map((protocolVersion) => interfaceAt("JSONRPC", agent.url, { protocolVersion })));
@@ -110,7 +110,7 @@ describe("a card that lists a version which is not served", () => {
     expect(agent.runs).toBe(what === "read" ? 0 : 1);
   });
 
-  it("leads nowhere for a client that may speak that version alone", async () => {
+  it("gives no interface to a client limited to that version", async () => {
     await using agent = await countingAgent({ versions: ["0.3"] });
     const card = cardOf(
       ["1.0", "0.3"].map((protocolVersion) => interfaceAt("JSONRPC", agent.url, { protocolVersion })),
@@ -122,7 +122,7 @@ describe("a card that lists a version which is not served", () => {
 });
 
 describe("a tenant", () => {
-  it("keeps an interface of a version that cannot name it from being called", async () => {
+  it("rules out an interface whose version has no tenants", async () => {
     await using agent = await countingAgent({ tenants: ["north"] });
     const old = interfaceAt("JSONRPC", agent.url, { protocolVersion: "0.3", tenant: "north" });
     await using client = await Client.connect(cardOf([old]), near);
@@ -133,7 +133,7 @@ describe("a tenant", () => {
     expect(agent.runs).toBe(1);
   });
 
-  it("of a call is not left out where a version cannot name it", async () => {
+  it("of a call is never dropped for a version without tenants", async () => {
     await using agent = await countingAgent({ versions: ["0.3"], tenants: ["north"] });
     await using client = await Client.connect(agent.url, uncached);
     await expect(client.send("go", { tenant: "north" })).rejects.toThrow("version 0.3 cannot name the tenant north");
@@ -142,14 +142,14 @@ describe("a tenant", () => {
   });
 });
 
-it("a version that does not exist is refused before anything is asked", async () => {
+it("an unknown version is refused before any request", async () => {
   const versions = ["0.4" as "0.3"];
   await expect(Client.connect("http://127.0.0.1:1", { versions })).rejects.toThrow(
     'versions: "0.4" is none of 1.0, 0.3',
   );
 });
 
-describe("of the versions that a program does not speak no code is loaded", () => {
+describe("no code is loaded for versions that a program does not use", () => {
   const child = fileURLToPath(new URL("../support/loaded-child.mjs", import.meta.url));
   it.each([
     ["1.0", names, ["1.0"]],

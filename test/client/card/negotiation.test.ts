@@ -72,7 +72,7 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
     ["answers 429", "resourceExhausted"],
   ] as const;
   const answered = answers.flatMap(([what, code]) => calls.map((call) => [what, call, code] as const));
-  it.each(answered)("%s is not passed over: first a %s", async (what, call, code) => {
+  it.each(answered)("%s is not skipped: first a %s", async (what, call, code) => {
     await using first = await ruled(rules[what]);
     await using agent = await countingAgent();
     const card = cardOf([interfaceAt(binding, first.origin), interfaceAt(otherThan(binding), agent.url)]);

@@ -51,7 +51,7 @@ async function inTurns<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> 
 
 function ignore(): void {}
 
-it("an agent that is away for a while is found again", async () => {
+it("a stream resumes after an agent outage", async () => {
   await using scene = await begun();
   const { agent, proxy, clock, stream } = scene;
   const back = Promise.withResolvers<void>();
@@ -67,7 +67,7 @@ it("an agent that is away for a while is found again", async () => {
   expect(await inTurns(clock, next)).toBe('difference: artifact a "one"');
 });
 
-it("an agent that stays away is one error, in less than a minute", async () => {
+it("a permanent agent outage is one error within a minute", async () => {
   await using scene = await begun();
   const { agent, proxy, clock, stream } = scene;
   await proxy.setSchedule([{ kind: "refuse" }]);
@@ -79,7 +79,7 @@ it("an agent that stays away is one error, in less than a minute", async () => {
   expect(clock.pending()).toEqual([]);
 });
 
-it("an agent that stays away is one error by the end of the call's time", async () => {
+it("a permanent agent outage is one error by the call's deadline", async () => {
   await using scene = await begun({ timeoutMs: 2500 });
   const { agent, proxy, clock, stream } = scene;
   await proxy.setSchedule([{ kind: "refuse" }]);
@@ -178,13 +178,13 @@ describe.each(jsonBindings)("a message over %s to an agent that does not know me
     expect(calls).toEqual(["sendStreamingMessage"]);
   });
 
-  it("is not sent again when nobody knows how much of it has arrived", async () => {
+  it("is not sent again when it may have arrived", async () => {
     const { line, calls } = await first([cut("request", 100, "reset"), { kind: "pass" }]);
     expect(line).toBe("true");
     expect(calls).toEqual([]);
   });
 
-  it("is sent again when nothing of it was written", async () => {
+  it("is sent again when none of it was written", async () => {
     const back = Promise.withResolvers<void>();
     setImmediate(() => back.resolve());
     const { line, calls } = await first([{ kind: "refuse", until: () => back.promise }, { kind: "pass" }]);

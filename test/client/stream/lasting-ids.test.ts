@@ -44,7 +44,7 @@ it("goes by the ids of no agent that does not promise to go on behind them", asy
   expect(await stream.rest()).toEqual(['difference: artifact a "two" append', "difference: status COMPLETED"]);
 });
 
-it("tells the whole task when an agent cannot go on behind its id", async () => {
+it("yields the whole task when an agent cannot resume from its id", async () => {
   await using agent = await foreignAgent({ ids });
   const stream = streamOf(agent, true);
   await begin(agent, stream);
@@ -57,7 +57,7 @@ it("tells the whole task when an agent cannot go on behind its id", async () => 
   expect(await stream.rest()).toEqual(["status COMPLETED"]);
 });
 
-it("takes an agent that numbers some of its events only for one that numbers none", async () => {
+it("ignores event ids when an agent sends them on only some events", async () => {
   let numbered = true;
   await using agent = await foreignAgent({ ids: () => (numbered ? String(++number) : undefined) });
   const stream = streamOf(agent, true);

@@ -117,7 +117,7 @@ async function inScene(
 
 describe.each(jsonBindings)("over %s", (binding) => {
   describe.each(Object.entries(stages))("%s,", (_, { streams, reach }) => {
-    it("a stream that is left ends at once", () =>
+    it("a stream ends at once when its reader leaves", () =>
       inScene(binding, { streams, timed: false }, async (scene) => {
         const { step } = await reach(scene);
         expect(await scene.items.return?.()).toEqual({ done: true, value: undefined });
@@ -134,7 +134,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
         expect(await scene.items.next()).toEqual({ done: true, value: undefined });
       }));
 
-    it("a stream whose time is over fails", () =>
+    it("a stream past its deadline fails", () =>
       inScene(binding, { streams, timed: true }, async (scene) => {
         // On a slow machine it may be over before.
         const { step } = await reach(scene).catch((error: unknown) => ({ step: Promise.reject(error) }));
@@ -146,7 +146,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
       }));
   });
 
-  it("a stream that was aborted before it began asks nobody", () =>
+  it("a stream aborted before its start makes no request", () =>
     inScene(binding, { streams: true, timed: false }, async ({ agent, items, caller }) => {
       const reason = new Error("enough");
       caller.abort(reason);
@@ -154,7 +154,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
       expect(agent.calls).toEqual([]);
     }));
 
-  it("a stream that was left before it began asks nobody", () =>
+  it("a stream left before its start makes no request", () =>
     inScene(binding, { streams: true, timed: false }, async ({ agent, items }) => {
       await items.return?.();
       expect(await items.next()).toEqual({ done: true, value: undefined });
@@ -173,7 +173,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
       expect(seen).toEqual(["statusUpdate"]);
     }));
 
-  it("steps that are asked for at once get the events in their order", () =>
+  it("concurrent next() calls get the events in order", () =>
     inScene(binding, { streams: true, timed: false }, async ({ agent, items }) => {
       const steps = Array.from({ length: 6 }, () => items.next());
       await agent.opened(1);

@@ -36,7 +36,7 @@ describe.each(jsonBindings)("over %s, of an agent that cannot stream,", (binding
     expect(await made.stream.rest()).toEqual(["task INPUT_REQUIRED"]);
   });
 
-  it("a subscription begins with the task and goes on behind a question", async () => {
+  it("a subscription begins with the task and continues after a question", async () => {
     const habits = { streams: false, task: waiting };
     await using made = await scene(habits, (client) => client.subscribeToTask({ id: "t" }));
     const { agent, stream } = made;

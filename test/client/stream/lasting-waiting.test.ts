@@ -18,7 +18,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
     expect(agent.calls).toEqual(["sendStreamingMessage"]);
   });
 
-  it("a stream that breaks while it waits for an authorization goes on", async () => {
+  it("a stream that breaks while it waits for authorization resumes", async () => {
     await using scene = await begun();
     const { agent, stream } = scene;
     agent.emit(status("AUTH_REQUIRED"));
@@ -42,7 +42,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
     expect(agent.calls).toEqual(["sendStreamingMessage"]);
   });
 
-  it("an answer to a question goes on when it breaks behind the old state", async () => {
+  it("an answer to a question resumes when its stream breaks after the old state", async () => {
     await using made = await scene({ task: waiting }, (client) => client.stream("answer", { task: waiting }));
     const { agent, stream } = made;
     const first = stream.next();
@@ -58,7 +58,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
     expect(await stream.rest()).toEqual(["status INPUT_REQUIRED"]);
   });
 
-  it("a subscription goes on behind a question", async () => {
+  it("a subscription continues after the agent asks for input", async () => {
     await using made = await scene({ task: waiting }, (client) => client.subscribeToTask({ id: "t" }));
     const { agent, stream } = made;
     expect(await stream.next()).toBe("task INPUT_REQUIRED");

@@ -10,7 +10,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
   const scene = (habits: Habits, open: Parameters<typeof sceneOf>[2]) => sceneOf(binding, habits, open);
   const begun = (habits?: Habits) => begunScene(binding, habits);
 
-  it("a broken stream goes on with what the task has more, and then with what comes", async () => {
+  it("a broken stream resumes with the missed changes, then with new events", async () => {
     await using scene = await begun();
     const { agent, stream } = scene;
     agent.cut();
@@ -23,7 +23,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
     await agent.opened(0);
   });
 
-  it("a stream that has missed nothing says nothing of its break", async () => {
+  it("a stream that missed no event hides its break", async () => {
     await using scene = await begun();
     const { agent, stream } = scene;
     agent.cut();
@@ -96,7 +96,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
     expect(await stream.rest()).toEqual(["status COMPLETED"]);
   });
 
-  it("a task that was replaced meanwhile is told whole", async () => {
+  it("a task replaced meanwhile is yielded whole", async () => {
     await using scene = await begun();
     const { agent, stream } = scene;
     agent.cut();

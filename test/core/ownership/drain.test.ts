@@ -34,7 +34,7 @@ function slowAt(method: "beginSend" | "read") {
 describe("a handler that drains", () => {
   const once = { extensions: [idempotentSendExtension] };
 
-  it("waits for a message whose turn has not begun yet, and for the turn", async () => {
+  it("waits for a message whose turn has not started, and for that turn", async () => {
     const { clock, store, slow, answer } = slowAt("beginSend");
     await using served = startHandler({ clock, store, agent: async () => working("done") });
     slow();
@@ -52,7 +52,7 @@ describe("a handler that drains", () => {
     await drained;
   });
 
-  it("waits for one that is on its way to a task which is there", async () => {
+  it("waits for a message on its way to an existing task", async () => {
     const { clock, store, slow, answer } = slowAt("read");
     await using served = startHandler({ clock, store, agent: async ({ text }) => inputRequired(`${text}?`) });
     const { id: taskId } = taskOf(await served.send("one"));
@@ -67,7 +67,7 @@ describe("a handler that drains", () => {
     await drained;
   });
 
-  it("does not wait for the answer to a message whose turn another process runs", async () => {
+  it("does not wait for a message whose turn runs in another process", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const { promise: told, resolve: end } = Promise.withResolvers<void>();
@@ -92,7 +92,7 @@ describe("a handler that drains", () => {
     expect(stateOf(await holder.get(taskId))).toBe("COMPLETED");
   });
 
-  it("wakes no parked task: its turn would be cut short", async () => {
+  it("wakes no parked task, because its turn would be cut short", async () => {
     const clock = createVirtualClock();
     const causes: string[] = [];
     const { promise: told, resolve: end } = Promise.withResolvers<void>();

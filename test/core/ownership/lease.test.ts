@@ -26,7 +26,7 @@ function leased() {
 }
 
 describe("a lease", () => {
-  it("is asked of the store before the first task is held, and not again while it is good", async () => {
+  it("is acquired before the first task is claimed, and reused while it is valid", async () => {
     const { lease, state } = leased();
     await lease.hold();
     expect(state.renewals).toBe(1);
@@ -34,7 +34,7 @@ describe("a lease", () => {
     expect(state.renewals).toBe(1);
   });
 
-  it("is good no longer than the store says, counted from before the store was asked", async () => {
+  it("is valid for the time the store grants, counted from before the request", async () => {
     const { clock, lease } = leased();
     await lease.renew();
     await clock.advance(14_899);
@@ -44,7 +44,7 @@ describe("a lease", () => {
     expect(lease.hold()).toBeUndefined();
   });
 
-  it("is not good when it could not be renewed", async () => {
+  it("is invalid when its renewal fails", async () => {
     const { lease, state } = leased();
     state.broken = true;
     await expect(lease.hold()).rejects.toThrow("no store");
@@ -54,7 +54,7 @@ describe("a lease", () => {
   });
 });
 
-it("a handler that slept for longer than its lease renews it before it takes the next task on", async () => {
+it("a handler that slept past its lease renews it before it claims another task", async () => {
   const clock = createVirtualClock();
   let sleptMs = 0;
   const now = (): number => clock.now() + sleptMs;

@@ -53,8 +53,8 @@ function onlyUntil(store: TaskStore, isOver: () => boolean): TaskStore {
   });
 }
 
-describe("a task that waits for its caller when its process goes", () => {
-  it("is left waiting, with nobody, and goes on with the next message", async () => {
+describe("a task that waits for input when its process stops", () => {
+  it("stays waiting without an owner, and continues with the next message", async () => {
     const { clock, store, turns, taskId, second } = await left();
     await clock.advance(20_000);
     expect(await store.head({ agent: "", tenant: "", owner: "alice" }, taskId)).toMatchObject({ holder: "", turn: 1 });
@@ -65,7 +65,7 @@ describe("a task that waits for its caller when its process goes", () => {
     await turnUntil(clock, second.handler.close());
   });
 
-  it("goes on with what was said to it before anybody knew", async () => {
+  it("continues with a message sent before the process was known to be gone", async () => {
     const { clock, turns, taskId, second } = await left();
     const answer = second.send("this one", { taskId });
     await settle();
@@ -82,7 +82,7 @@ describe("a task that waits for its caller when its process goes", () => {
     await turnUntil(clock, second.handler.close());
   });
 
-  it("is canceled by a cancel that came before anybody knew", async () => {
+  it("is canceled by a cancel sent before the process was known to be gone", async () => {
     const { clock, taskId, second } = await left();
     await done(clock, second.cancel(taskId));
     await clock.advance(20_000);
@@ -105,7 +105,7 @@ describe("a handler that drains", () => {
     return { followed: subscription.rest(), served };
   };
 
-  it("refuses a subscription that has not begun, so that its reader looks elsewhere", async () => {
+  it("refuses a subscription that has not started, so that its reader tries another process", async () => {
     const clock = createVirtualClock();
     const store = Object.assign(memoryTaskStore({ clock }), { shared: true });
     const served = startHandler({ agent: async () => inputRequired("which one?"), clock, store });
@@ -117,7 +117,7 @@ describe("a handler that drains", () => {
     await turnUntil(clock, served.handler.close());
   });
 
-  it("ends subscriptions at once where other processes have their tasks too, and leaves them where not", async () => {
+  it("ends subscriptions at once if other processes share the store, and keeps them open otherwise", async () => {
     for (const shared of [true, false]) {
       const { followed, served } = await follow(shared);
       let ended = false;

@@ -48,8 +48,8 @@ async function leftBehind(count: number) {
   return { clock, store };
 }
 
-describe("tasks whose process has gone", () => {
-  it("are not held up by those of an owner who may have no more turns", async () => {
+describe("orphaned tasks", () => {
+  it("are not held up by those of an owner at its turn limit", async () => {
     const { clock, store } = await leftBehind(250);
     const restarted: string[] = [];
     const agent: Agent = async ({ principal, cause }) => {
@@ -61,7 +61,7 @@ describe("tasks whose process has gone", () => {
     expect(restarted).toEqual(["restart alice", "restart alice", "restart alice", "restart bob"]);
   });
 
-  it("are all ended with one heartbeat where their turns are not run again", async () => {
+  it("all end within one heartbeat when their turns are not restartable", async () => {
     const { clock, store } = await leftBehind(250);
     await using _served = startHandler({ agent: async () => {}, clock, store });
     await clock.advance(expiryMs);
@@ -69,7 +69,7 @@ describe("tasks whose process has gone", () => {
     expect((await store.list(alice, { state: 4, limit: 1 })).total).toBe(250);
   });
 
-  it("are taken over but for one that cannot be read", async () => {
+  it("are taken over, except one that cannot be read", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const heads = [];
@@ -82,7 +82,7 @@ describe("tasks whose process has gone", () => {
     expect((await store.orphans("", 10)).map(({ key }) => key)).toEqual([broken?.key]);
   });
 
-  it("do not keep a process from renewing its own place, however long they take", async () => {
+  it("do not keep a process from renewing its own lease, however long they take", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     await store.create(newTask({ holder: "gone" }));

@@ -65,8 +65,8 @@ async function begun(served: TestHandler): Promise<string> {
   return taskOf(stream.first.response).id;
 }
 
-describe("a restartable turn whose process has gone", () => {
-  it("is run again by another process, and replaces what it left half done", async () => {
+describe("an orphaned restartable turn", () => {
+  it("is re-run by another process, and replaces its partial output", async () => {
     const { clock, store, start } = place();
     const { agent, turns } = halting(({ attempt }) => attempt === 1);
     const first = start(agent);
@@ -89,7 +89,7 @@ describe("a restartable turn whose process has gone", () => {
     expect(await store.head(alice, taskId)).toMatchObject({ turn: 1, epoch: 2, holder: "" });
   });
 
-  it("is not touched as long as its holder lives, however many processes start", async () => {
+  it("stays with its live owner, however many processes start", async () => {
     const { clock, store, start } = place();
     const { agent, turns } = halting(() => true);
     await using first = start(agent);
@@ -103,7 +103,7 @@ describe("a restartable turn whose process has gone", () => {
     expect([second, third].map(({ log }) => log)).toEqual([[], []]);
   });
 
-  it("is run again at most three times, and then its task has failed and says so", async () => {
+  it("is re-run at most three times, then its task fails with the reason", async () => {
     const { clock, store, start } = place();
     const { agent, turns } = halting(() => true);
     let last = start(agent);
@@ -123,7 +123,7 @@ describe("a restartable turn whose process has gone", () => {
     await turnUntil(clock, last.handler.close());
   });
 
-  it("fails its task where the agent does not bear that", async () => {
+  it("fails its task when the agent is not restartable", async () => {
     const { clock, start } = place();
     const { agent, turns } = halting(() => true);
     const first = start(agent, false);
@@ -139,7 +139,7 @@ describe("a restartable turn whose process has gone", () => {
     expect(turns.length).toBe(1);
   });
 
-  it("is run again for the first message that finds it, and takes that", async () => {
+  it("is re-run by the first message that finds it, and takes that message", async () => {
     const { clock, start } = place();
     const taken: string[] = [];
     const agent: Agent = async ({ attempt, ask }) => {
@@ -159,7 +159,7 @@ describe("a restartable turn whose process has gone", () => {
     expect(taken).toEqual(["more"]);
   });
 
-  it("is canceled without being run again", async () => {
+  it("is canceled without a re-run", async () => {
     const { clock, store, start } = place();
     const { agent, turns } = halting(() => true);
     const first = start(agent);
@@ -171,7 +171,7 @@ describe("a restartable turn whose process has gone", () => {
     expect(turns.length).toBe(1);
   });
 
-  it("that a wake had started gets its data and its message again", async () => {
+  it("that a wake started gets its data and its message again", async () => {
     const { clock, store, start } = place();
     const turns: unknown[] = [];
     const agent: Agent = async ({ cause, attempt, text, wake, metadata, extensions, emit }) => {
@@ -208,7 +208,7 @@ async function drained(clock: VirtualClock, { handler }: TestHandler): Promise<v
 }
 
 describe("a process that is shut down", () => {
-  it("leaves its restartable turns to another one, which goes on at once without counting a failure", async () => {
+  it("hands its restartable turns to another, which continues at once and counts no failure", async () => {
     const { clock, start } = place();
     const { agent, turns } = halting(({ cause }) => cause === "message");
     const first = start(agent);
@@ -221,7 +221,7 @@ describe("a process that is shut down", () => {
     expect(turns.map(({ cause, attempt }) => `${cause} ${attempt}`)).toEqual(["message 1", "restart 1"]);
   });
 
-  it("stores what such a turn says while it unwinds, and its end if it comes to one", async () => {
+  it("stores the events of such a turn while it unwinds, and its end if it reaches one", async () => {
     const { clock, start } = place();
     const agent: Agent = async ({ emit, signal }) => {
       await emit(working());

@@ -42,7 +42,7 @@ describe.each([
   ["with hints between them", undefined, 0],
   ["with all hints lost, by the poll", lost, 1000],
 ] as const)("two handlers of one store, %s", (_, signals, delayMs) => {
-  it("a message reaches the turn that runs in the other", async () => {
+  it("a message reaches a turn that runs in the other handler", async () => {
     await using two = await pair(async function* ({ ask }) {
       const answer = await ask(inputRequired("?"));
       yield artifact(textIn(answer.parts), { artifactId: "a" });
@@ -57,7 +57,7 @@ describe.each([
     expect(await streamed).toEqual(["task INPUT_REQUIRED", "status WORKING", 'artifact a "one"', "status COMPLETED"]);
   });
 
-  it("a subscription in the other sees each event, and a read what is stored", async () => {
+  it("a subscription in the other handler sees each event, and a read returns the stored task", async () => {
     const gate = Promise.withResolvers<void>();
     await using two = await pair(async function* () {
       yield artifact("1", { artifactId: "a" });
@@ -75,7 +75,7 @@ describe.each([
     expect((await two.there.get(taskId)).artifacts).toEqual((await two.here.get(taskId)).artifacts);
   });
 
-  it("a cancel in the other stops the turn", async () => {
+  it("a cancel in the other handler stops the turn", async () => {
     await using two = await pair(async function* ({ signal }) {
       yield working();
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -85,7 +85,7 @@ describe.each([
     expect(stateOf(await canceled)).toBe("CANCELED");
   });
 
-  it("a message that the end of the turn refuses is refused in the other", async () => {
+  it("a message refused at the end of the turn is refused in the other handler", async () => {
     const gate = Promise.withResolvers<void>();
     await using two = await pair(async function* () {
       yield working();
@@ -101,7 +101,7 @@ describe.each([
 });
 
 describe("two handlers of one store", () => {
-  it("take turns with a task that waits: whoever receives a message claims it", async () => {
+  it("take turns with a waiting task: the one that receives a message claims it", async () => {
     const turns: string[] = [];
     const named = (name: string): Agent =>
       async function* ({ text }) {
@@ -127,7 +127,7 @@ describe("two handlers of one store", () => {
     expect(head).toMatchObject({ turn: 4, epoch: 4, holder: "" });
   });
 
-  it("that get a message each at the same time run one turn after the other, and lose none", async () => {
+  it("that receive messages at the same time run one turn after the other and lose none", async () => {
     let running = 0;
     let most = 0;
     const agent: Agent = async function* () {
@@ -155,7 +155,7 @@ describe("two handlers of one store", () => {
   });
 });
 
-describe("a handler that is not heard of any more", () => {
+describe("a handler with an expired lease", () => {
   /** A task whose handler's time stands still, seen by another handler of the store. */
   async function stuck() {
     const clock = createVirtualClock();
@@ -175,7 +175,7 @@ describe("a handler that is not heard of any more", () => {
     return { clock, gate, gone, other, heard, taskId: gone.taskId };
   }
 
-  it("has its tasks ended by another after its time, and not before", async () => {
+  it("has its tasks ended by another after expiry, and not before", async () => {
     const { clock, gone, other, taskId } = await stuck();
     const lines = linesOf(other.subscribe(taskId));
     await clock.advance(14_000);
@@ -189,7 +189,7 @@ describe("a handler that is not heard of any more", () => {
     await gone[Symbol.asyncDispose]();
   });
 
-  it("writes nothing more when it comes back, tells its agent, and its callers hear what became of the task", async () => {
+  it("writes nothing more on its return, aborts its agent, and answers its callers with the outcome of the task", async () => {
     const { clock, gate, gone, other, heard, taskId } = await stuck();
     const rest = gone.opening.rest();
     await clock.advance(18_000);
@@ -210,7 +210,7 @@ describe("a handler that is not heard of any more", () => {
       (other, taskId) => other.cancel(taskId).then((task) => Promise.reject({ code: stateOf(task) })),
       "FAILED",
     ],
-  ])("does not hold up %s: the task has failed by then", async (_, call, code) => {
+  ])("does not hold up %s, because the task has already failed", async (_, call, code) => {
     const { clock, gone, other, taskId } = await stuck();
     await clock.advance(14_000);
     expect(stateOf(await other.get(taskId))).toBe("WORKING");

@@ -24,7 +24,7 @@ function cutBehindCreate(store: TaskStore, gate: Promise<void>): TaskStore {
   });
 }
 
-it("a stream ends with its answer, though its task was taken over, and went on, before anything of it was heard", async () => {
+it("a stream ends with its answer after its task was taken over and continued before the first event arrived", async () => {
   const clock = createVirtualClock();
   const store = memoryTaskStore({ clock });
   const gate = Promise.withResolvers<void>();

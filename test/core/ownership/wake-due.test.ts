@@ -58,8 +58,8 @@ function unreadable(store: TaskStore, lost: string): TaskStore {
 
 const heartbeat = (clock: VirtualClock): Promise<void> => clock.advance(3000);
 
-describe("parked tasks whose time has come", () => {
-  it("are not held up by a thousand of an owner who may have no more turns", async () => {
+describe("parked tasks that are due", () => {
+  it("are not held up by a thousand tasks of an owner at its turn limit", async () => {
     await using served = await crowded(1000);
     await heartbeat(served.clock);
     expect(served.woken).toEqual(["bob"]);
@@ -68,7 +68,7 @@ describe("parked tasks whose time has come", () => {
     expect(served.woken).toEqual(["bob", "alice"]);
   });
 
-  it("are found behind ten thousand of them as well, the next time", async () => {
+  it("are found behind ten thousand such tasks on the next pass", async () => {
     await using served = await crowded(10_000);
     await heartbeat(served.clock);
     expect(served.woken).toEqual([]);
@@ -79,7 +79,7 @@ describe("parked tasks whose time has come", () => {
     expect(served.woken).toEqual(["bob", "alice"]);
   });
 
-  it("take turns when the process may have no more", async () => {
+  it("take turns when the process is at its turn limit", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const { agent, woken, letGo } = staying();
@@ -94,7 +94,7 @@ describe("parked tasks whose time has come", () => {
     expect(seen).toEqual([2, 4, 5, 5]);
   });
 
-  it("are not held up by one that cannot be read", async () => {
+  it("are not held up by a task that cannot be read", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const { agent, woken } = staying();
@@ -112,7 +112,7 @@ describe("parked tasks whose time has come", () => {
 });
 
 describe("an alarm", () => {
-  it("that rings while it still rings does so once more behind that, however often", async () => {
+  it("that fires while its handler runs makes it run once more, however often it fires", async () => {
     const clock = createVirtualClock();
     const rings: PromiseWithResolvers<void>[] = [];
     const alarm = createAlarm(clock, () => {

@@ -36,8 +36,8 @@ const ask: Agent = async function* ({ text }) {
   yield text === "end" ? completed() : inputRequired("?");
 };
 
-describe("a send that comes again", () => {
-  it("gets the reply of the first, in whichever handler, and nothing runs twice", async () => {
+describe("a retried send", () => {
+  it("gets the reply of the first in any handler, and nothing runs twice", async () => {
     const { here, there, started } = two(async ({ text }) => reply(`${text}!`));
     const first = messageOf(await here.send("x", same, once));
     expect(textIn(first.parts)).toBe("x!");
@@ -46,7 +46,7 @@ describe("a send that comes again", () => {
     expect(started).toEqual(["x 1"]);
   });
 
-  it("waits while the first is starting, and gets what that comes to", async () => {
+  it("waits while the first starts, and gets its outcome", async () => {
     const gate = Promise.withResolvers<void>();
     const { here, there, clock, started } = two(async () => {
       await gate.promise;
@@ -62,7 +62,7 @@ describe("a send that comes again", () => {
     expect(started).toEqual(["x 1"]);
   });
 
-  it("gets the task of the first at the same stop, or at once when it says so", async () => {
+  it("gets the task of the first at the same stop, or at once with returnImmediately", async () => {
     const gate = Promise.withResolvers<void>();
     const { here, there, started } = two(async function* () {
       yield working();
@@ -81,7 +81,7 @@ describe("a send that comes again", () => {
     expect(started).toEqual(["x 1", "y 1"]);
   });
 
-  it("is the same whatever the order of its keys, and by whichever operation", async () => {
+  it("matches the first whatever its key order and operation", async () => {
     const { here, started } = two(ask);
     await here.send("x", { ...same, metadata: { a: 1, b: { c: 2, d: 3 } } }, once);
     const lines = await linesOf(here.stream("x", { ...same, metadata: { b: { d: 3, c: 2 }, a: 1 } }, once));
@@ -102,7 +102,7 @@ describe("a send that comes again", () => {
     expect(started).toEqual(["x 1"]);
   });
 
-  it("is a message of its own without the extension, and for another caller", async () => {
+  it("counts as a new message without the extension, and for another caller", async () => {
     const { here, started } = two(ask);
     await here.send("x", same, once);
     await here.send("x", same);
@@ -111,7 +111,7 @@ describe("a send that comes again", () => {
     expect(started).toEqual(["x 1", "x 1", "x 1", "x 1"]);
   });
 
-  it("gets a task in place of a reply that is too large to be kept", async () => {
+  it("gets a task in place of a reply too large to keep", async () => {
     const { here, there, started } = two(async () => reply("x".repeat(2000)), { limits: { keptReplyMaxBytes: 1000 } });
     const task = taskOf(await here.send("x", same, once));
     expect([stateOf(task), textIn(task.status?.message?.parts).length]).toEqual(["COMPLETED", 2000]);
@@ -120,7 +120,7 @@ describe("a send that comes again", () => {
     messageOf(await here.send("x"));
   });
 
-  it("is told that its task is gone when it is no longer kept", async () => {
+  it("is refused when its task is no longer stored", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock, maxBytes: 3000 });
     const { here } = two(async () => completed(), { clock, store });
@@ -132,7 +132,7 @@ describe("a send that comes again", () => {
 });
 
 describe("a send that was refused", () => {
-  it("before the agent began leaves no record: it may come again, also with another content", async () => {
+  it("before the agent started leaves no record, so a retry may even change the content", async () => {
     const gate = Promise.withResolvers<void>();
     const limits = { turnsPerOwner: 1, turnWaitMs: 0 };
     const { here, started } = two(async () => gate.promise, { limits });
@@ -144,7 +144,7 @@ describe("a send that was refused", () => {
     expect(started).toEqual(["first 1", "y 1"]);
   });
 
-  it("by the agent is refused again with the same error, without asking the agent", async () => {
+  it("by the agent fails again with the same error, without calling the agent", async () => {
     const { here, there, started } = two(async () => {
       throw new A2AError("contentTypeNotSupported", "no such thing", { metadata: { wants: "text" } });
     });
@@ -159,7 +159,7 @@ describe("a send that was refused", () => {
     expect(started).toEqual(["x 1"]);
   });
 
-  it("by an agent that says 'not now' is brought to the agent again", async () => {
+  it("by a temporary error of the agent reaches the agent again", async () => {
     let busy = true;
     const { here, there, started } = two(async () => {
       if (busy) throw new A2AError("unavailable", "not now");
@@ -171,7 +171,7 @@ describe("a send that was refused", () => {
     expect(started).toEqual(["x 1", "x 1"]);
   });
 
-  it("because its handler drains is done by another", async () => {
+  it("by a draining handler is handled by another", async () => {
     const { here, there, clock, started } = two(async ({ signal, text }) => {
       if (started.length === 1)
         await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -189,8 +189,8 @@ describe("a send that was refused", () => {
   });
 });
 
-describe("a send whose handler is not heard of any more", () => {
-  it("is taken over when that has expired without a task, and the late one writes nothing", async () => {
+describe("a send whose handler's lease expired", () => {
+  it("is taken over if it has no task yet, and the late handler writes nothing", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();
@@ -218,7 +218,7 @@ describe("a send whose handler is not heard of any more", () => {
     expect(historyOf(task)).toEqual(["user: x"]);
   });
 
-  it("and which gives a reply after all gives it to nobody", async () => {
+  it("drops a late reply", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();
@@ -241,8 +241,8 @@ describe("a send whose handler is not heard of any more", () => {
   });
 });
 
-describe("a send to a task that comes again", () => {
-  it("is taken once where nobody runs the task, and both get its stop", async () => {
+describe("a retried send to a task", () => {
+  it("is taken once when no process runs the task, and both get its stop", async () => {
     const { here, there, started } = two(ask);
     const { id: taskId } = taskOf(await here.send("go"));
     await settle();
@@ -256,7 +256,7 @@ describe("a send to a task that comes again", () => {
     expect(started).toEqual(["go 1", "more 1", "end 1"]);
   });
 
-  it("waits once in the inbox of a turn that runs, and each is answered by what takes it", async () => {
+  it("waits once in the inbox of a running turn, and both are answered when it is taken", async () => {
     const gate = Promise.withResolvers<void>();
     const { here, there, store, clock } = two(async function* ({ receive }) {
       yield working();
@@ -278,7 +278,7 @@ describe("a send to a task that comes again", () => {
     await rest();
   });
 
-  it("hears of the agent's refusal what the first heard", async () => {
+  it("gets the same refusal by the agent as the first", async () => {
     const { here, there, started } = two(async function* ({ text }) {
       if (text === "bad") throw new A2AError("invalidParams", "not that");
       yield inputRequired("?");
@@ -291,7 +291,7 @@ describe("a send to a task that comes again", () => {
     expect(started).toEqual(["go 1", "bad 1"]);
   });
 
-  it("may come again when nobody took it in time", async () => {
+  it("may be retried again when no turn took it in time", async () => {
     const gate = Promise.withResolvers<void>();
     const { here, there, clock } = two(async function* ({ receive }) {
       yield working();
@@ -311,10 +311,10 @@ describe("a send to a task that comes again", () => {
   });
 });
 
-describe("the stream of a send that comes again", () => {
+describe("the stream of a retried send", () => {
   const lines = ["task SUBMITTED", 'artifact x "got x"', "status INPUT_REQUIRED"];
 
-  it("begins where the first began and ends where that ended, also when the task has gone on since", async () => {
+  it("starts and ends where the first did, even if the task has continued since", async () => {
     const { here, there } = two(ask);
     expect(await linesOf(here.stream("x", same, once))).toEqual(lines);
     const { id: taskId } = taskOf(await here.send("x", same, once));
@@ -333,14 +333,14 @@ describe("the stream of a send that comes again", () => {
     );
   });
 
-  it("goes on behind the event that its caller has seen", async () => {
+  it("resumes after the last event its caller has seen", async () => {
     const { here, there } = two(ask);
     const { first, rest } = await opened(here.stream("x", same, once));
     await rest();
     expect(await linesOf(there.stream("x", same, { ...once, after: first.id }))).toEqual(lines.slice(1));
   });
 
-  it("is the task alone when its log has gone", async () => {
+  it("is only the task when its log was pruned", async () => {
     const { here, clock } = two(async () => completed());
     await here.send("x", same, once);
     await clock.advance(61_000);

@@ -15,7 +15,7 @@ async function* words(...list: readonly string[]): AsyncGenerator<string> {
 }
 
 describe("an artifact without an id", () => {
-  it("is named after its turn and its place in it", async () => {
+  it("gets an id from its turn and its position in it", async () => {
     await using served = startHandler({
       async *agent({ task }) {
         yield artifact("a");
@@ -30,7 +30,7 @@ describe("an artifact without an id", () => {
     expect(shown(task)).toEqual(["1.1 a", "mine b", "1.2 c", "2.1 a", "2.2 c"]);
   });
 
-  it("is a new one each time, also as a raw protocol event", async () => {
+  it("is a new artifact each time, also as a raw protocol event", async () => {
     const event = artifact("x");
     await using served = startHandler({
       async *agent() {
@@ -45,7 +45,7 @@ describe("an artifact without an id", () => {
 });
 
 describe("streamed text", () => {
-  it("is one artifact whose chunks are one text part, however many there were", async () => {
+  it("is one artifact with one text part, however many chunks it had", async () => {
     const options = { name: "story", description: "d", metadata: { a: 1 }, mediaType: "text/markdown" };
     await using served = startHandler({
       async *agent() {
@@ -61,7 +61,7 @@ describe("streamed text", () => {
     ]);
   });
 
-  it("is shown chunk by chunk, each but the first appended, the last one empty", async () => {
+  it("is streamed in chunks, each but the first appended and the last one empty", async () => {
     await using served = startHandler({
       async *agent() {
         yield* streamText(words("a", "b"));
@@ -76,7 +76,7 @@ describe("streamed text", () => {
     ]);
   });
 
-  it("makes no artifact of nothing", async () => {
+  it("makes no artifact of an empty stream", async () => {
     await using served = startHandler({
       async *agent() {
         yield* streamText(words("", ""));
@@ -85,7 +85,7 @@ describe("streamed text", () => {
     expect(taskOf(await served.send("go")).artifacts).toEqual([]);
   });
 
-  it("of a turn that says nothing else leaves the answer to what follows", async () => {
+  it("that is empty, in a turn without other events, leaves the answer to what follows", async () => {
     await using served = startHandler({
       async *agent() {
         yield* streamText(words());
@@ -109,7 +109,7 @@ describe("streamed text", () => {
     expect(new Set(shown(taskOf(await served.send("go"))))).toEqual(new Set(["1.1 ab", "1.2 cd"]));
   });
 
-  it("goes into the artifact of an id that it was given, in place of what was there", async () => {
+  it("replaces the content of the artifact whose id it is given", async () => {
     await using served = startHandler({
       async *agent() {
         yield artifact("old", { artifactId: "mine", name: "old" });
@@ -121,7 +121,7 @@ describe("streamed text", () => {
     expect(task.artifacts[0]?.name).toBe("");
   });
 
-  it("may be emitted by a plain function as well", async () => {
+  it("may be emitted by a plain function", async () => {
     await using served = startHandler({
       async agent({ emit }) {
         for await (const chunk of streamText(words("a", "b"))) void emit(chunk);

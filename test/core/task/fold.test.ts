@@ -61,7 +61,7 @@ describe("the history of a task", () => {
 });
 
 describe("an artifact", () => {
-  it("is replaced, at its place, by the next one of its id", () => {
+  it("is replaced in place by the next one with its id", () => {
     const task = folded(
       artifact("1", { artifactId: "a", name: "first", metadata: { x: 1 } }),
       artifact("2", { artifactId: "b" }),
@@ -72,11 +72,11 @@ describe("an artifact", () => {
     expect(task.artifacts[0]?.metadata).toBeUndefined();
   });
 
-  it("is made by a chunk that adds to nothing", () => {
+  it("is created by a chunk appended to a missing artifact", () => {
     expect(partsOfA(inA("x"))).toEqual([text("x")]);
   });
 
-  it("has its texts in a row in one part", () => {
+  it("joins adjacent texts into one part", () => {
     expect(partsOfA(inA("a", false), inA("b"), inA(""), inA([text("c"), text("d")]))).toEqual([text("abcd")]);
   });
 
@@ -87,7 +87,7 @@ describe("an artifact", () => {
     ["metadata behind", [text("a"), text("b", { metadata: { x: 1 } })]],
     ["a file name", [text("a"), text("b", { filename: "b.txt" })]],
     ["data in a row", [data(1), data(2)]],
-  ])("keeps parts apart that say different things: %s", (_, parts) => {
+  ])("keeps parts apart that differ: %s", (_, parts) => {
     const [first, ...rest] = parts.map((part) => inA(part));
     expect(partsOfA(...(first === undefined ? [] : [first]), ...rest)).toEqual(parts);
   });
@@ -99,7 +99,7 @@ describe("an artifact", () => {
     expect(task.artifacts[0]?.metadata).toEqual({ a: 1, b: 2, c: 2 });
   });
 
-  it("leaves the chunks that it was made of as they were", () => {
+  it("leaves its chunks unchanged", () => {
     const chunks = [inA("a", false), inA("b")];
     folded(...chunks);
     expect(chunks.map(({ artifact: each }) => each?.parts)).toEqual([[text("a")], [text("b")]]);
@@ -124,11 +124,11 @@ describe("a copy", () => {
     expect(historyOf(copyTask(whole, { historyLength }))).toEqual(history);
   });
 
-  it("goes without artifacts when told so", () => {
+  it("omits artifacts on request", () => {
     expect([copyTask(whole).artifacts.length, copyTask(whole, { artifacts: false }).artifacts]).toEqual([1, []]);
   });
 
-  it("stays as it is when the task goes on", () => {
+  it("does not change when the task continues", () => {
     const task = folded(inA("a", false));
     const copy = copyTask(task);
     [inA("b"), "more", completed("done", { metadata: { a: 1 } })].forEach((entry, index) => {
@@ -143,7 +143,7 @@ describe("a copy", () => {
   });
 });
 
-it("a snapshot and the records behind it add up to what all records do, and stay as they are", async () => {
+it("a snapshot and the records after it fold to the same task as all records, and stay unchanged", async () => {
   const store = memoryTaskStore();
   await using served = startHandler({
     store,

@@ -125,7 +125,7 @@ const arbitrarySubscribers = fc.array(
 );
 
 describe("subscribers", () => {
-  it("see a snapshot and the events behind it, none twice and none missing, however they read", async () => {
+  it("see a snapshot and every later event once, however they read", async () => {
     const world = fc.record({
       lines: arbitraryLines,
       style: arbitraryStyle,
@@ -156,7 +156,7 @@ describe("subscribers", () => {
 });
 
 describe("messages to one task", () => {
-  it("are each taken once, by one turn at a time, however many come at once", async () => {
+  it("are each taken once, by one turn at a time, however many arrive at once", async () => {
     const world = fc.record({
       messages: fc.array(fc.nat(12), { minLength: 2, maxLength: 8 }),
       latencies: arbitraryLatencies,
@@ -192,8 +192,8 @@ describe("messages to one task", () => {
   });
 });
 
-describe("a send that comes back behind its answer", () => {
-  it("gets the rest and the end while the agent waits for input, and starts nothing", async () => {
+describe("a send that resumes after its answer", () => {
+  it("gets the remaining events and the end while the agent waits for input, and starts nothing", async () => {
     let started = 0;
     const agent: Agent = async ({ ask }) => {
       started++;

@@ -59,7 +59,7 @@ const cases: readonly [string, readonly AgentEvent[], readonly string[], readonl
   ],
 ];
 
-describe("the stream of a turn that says", () => {
+describe("the stream of a turn that emits", () => {
   it.each(cases)("%s, on a new task", async (_, events, lines) => {
     await using served = startHandler({
       agent: async function* () {
@@ -105,7 +105,7 @@ describe("a turn", () => {
     expect((await served.store.head({ agent: "", tenant: "", owner: "alice" }, id))?.holder).toBe("");
   });
 
-  it("that says nothing makes its task WORKING after a second, once", async () => {
+  it("without events makes its task WORKING after a second, once", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = startHandler({
       async *agent({ task }) {
@@ -124,7 +124,7 @@ describe("a turn", () => {
     expect(await lines).toEqual(["task INPUT_REQUIRED", "status WORKING", seen("x"), "status COMPLETED"]);
   });
 
-  it("that spoke in time is left alone by the clock", async () => {
+  it("with an event in that second gets no WORKING from the clock", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = startHandler({
       async *agent() {
@@ -139,7 +139,7 @@ describe("a turn", () => {
   });
 });
 
-it("the time of a status never runs backwards within a task, though the clock does", async () => {
+it("status times never run backwards within a task, even if the clock does", async () => {
   const clock = createVirtualClock();
   let aheadMs = 5000;
   const turned = { ...clock, now: () => clock.now() + aheadMs };
@@ -167,7 +167,7 @@ describe("an A2AError that an agent throws", () => {
     });
   };
 
-  it("before the first event of a continued task is the answer in another handler of the store as well", async () => {
+  it("before the first event of a continued task is also the answer in another handler of the store", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();

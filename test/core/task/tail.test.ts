@@ -7,7 +7,7 @@ const records = (from: number, to: number): LogRecord[] =>
 const numbers = (list: readonly LogRecord[] | undefined): readonly number[] | undefined => list?.map(({ seq }) => seq);
 
 describe("the tail of a live task", () => {
-  it("gives what follows a position, and nothing when nothing does", () => {
+  it("returns the records after a position, if any", () => {
     const tail = createTail();
     tail.push(records(1, 3), 1);
     tail.push(records(4, 5), 1);
@@ -16,7 +16,7 @@ describe("the tail of a live task", () => {
     expect(numbers(tail.after(5))).toEqual([]);
   });
 
-  it("says so when it does not reach back to a position", () => {
+  it("reports when it does not reach back to a position", () => {
     const tail = createTail();
     expect(tail.after(0)).toBeUndefined();
     tail.push(records(10, 12), 1);
@@ -24,7 +24,7 @@ describe("the tail of a live task", () => {
     expect(numbers(tail.after(9))).toEqual([10, 11, 12]);
   });
 
-  it("keeps the last ones only, however many there were, without a gap", () => {
+  it("keeps only the latest records, without a gap", () => {
     const tail = createTail();
     for (let seq = 1; seq <= 10_000; seq++) tail.push(records(seq, seq), 1);
     expect(tail.after(0)).toBeUndefined();

@@ -40,7 +40,7 @@ describe("the signal of a turn", () => {
     expect(turn?.signal.reason).toMatchObject({ kind, name: kind });
   });
 
-  it("is aborted already when it is asked for afterwards", async () => {
+  it("is already aborted when first read after the abort", async () => {
     const gate = Promise.withResolvers<void>();
     const aborted: boolean[] = [];
     await using served = await beginTask({
@@ -59,7 +59,7 @@ describe("the signal of a turn", () => {
 });
 
 describe("after an abort", () => {
-  it("all who wait for room are told, and their events are dropped; what comes later is stored", async () => {
+  it("every emit that waits for room rejects and drops its event; later events are stored", async () => {
     const clock = createVirtualClock();
     const held = heldStore(clock);
     const begun = Promise.withResolvers<void>();
@@ -88,7 +88,7 @@ describe("after an abort", () => {
     expect(said(await served.get(served.taskId))).toBe("1236");
   });
 
-  it("the next emit is told when none waits, once", async () => {
+  it("only the next emit rejects when none waits", async () => {
     const log: string[] = [];
     await using served = await beginTask({
       async agent({ emit, signal }) {
@@ -104,7 +104,7 @@ describe("after an abort", () => {
   it.each<[string, (turn: Turn) => Promise<unknown>]>([
     ["receive", ({ receive }) => receive()],
     ["ask", ({ ask }) => ask(inputRequired("?"))],
-  ])("who waits in %s is told, and nobody else", async (_, wait) => {
+  ])("only the caller that waits in %s gets the error", async (_, wait) => {
     const log: string[] = [];
     await using served = await beginTask({
       async agent(turn) {
@@ -117,7 +117,7 @@ describe("after an abort", () => {
     expect([log, stateOf(task), said(task)]).toEqual([["Canceled"], "CANCELED", "unwinding"]);
   });
 
-  it("the `yield` that waits throws, and what is yielded while unwinding is stored", async () => {
+  it("the waiting `yield` throws, and events yielded while unwinding are stored", async () => {
     const log: string[] = [];
     await using served = await beginTask({
       async *agent({ signal }) {
@@ -134,7 +134,7 @@ describe("after an abort", () => {
     expect([said(await served.cancel(served.taskId)), log]).toEqual(["13", ["Canceled"]]);
   });
 
-  it("merged generators hear of it once, or are closed, and what they emit while they unwind is stored", async () => {
+  it("merged generators throw once or are closed, and events emitted while they unwind are stored", async () => {
     const heard: string[] = [];
     const closed: string[] = [];
     async function* source(name: string, { signal, emit }: Turn) {

@@ -16,8 +16,8 @@ const told = async (work: Promise<unknown>, log: string[]): Promise<void> => {
   await work.catch((reason: unknown) => log.push(reason instanceof TurnAborted ? reason.kind : String(reason)));
 };
 
-describe("when the grace is over", () => {
-  it("a turn that outlives its grace is cut off: it hears so, and nothing of it is stored any more", async () => {
+describe("after the grace period", () => {
+  it("a turn that outlives its grace is cut off: its calls reject, and no more of its events are stored", async () => {
     const log: string[] = [];
     const gate = Promise.withResolvers<void>();
     const over = Promise.withResolvers<void>();
@@ -41,7 +41,7 @@ describe("when the grace is over", () => {
     expect(said(await served.get(served.taskId))).toBe("1");
   });
 
-  it("a generator that outlives its grace is closed when it comes back", async () => {
+  it("a generator that outlives its grace is closed at its next yield", async () => {
     const gate = Promise.withResolvers<void>();
     const steps: string[] = [];
     await using served = await beginTask({
@@ -66,7 +66,7 @@ describe("when the grace is over", () => {
   });
 });
 
-it("a new turn that has said nothing when the server goes down answers that it is going down", async () => {
+it("a new turn without events answers that the server is shutting down", async () => {
   const served = startHandler({ agent: ({ signal }) => forAbort(signal).then(() => undefined) });
   const answers = [errorOf(served.send("go")), errorOf(served.stream("go"))];
   await settle();
@@ -74,7 +74,7 @@ it("a new turn that has said nothing when the server goes down answers that it i
   for (const answer of answers) expect(await answer).toMatchObject({ code: "unavailable", retryAfterMs: 1000 });
 });
 
-it("a turn whose task another process has taken over is cut off at once, and writes nothing more", async () => {
+it("a turn is cut off at once when another process takes its task over, and writes nothing more", async () => {
   const clock = createVirtualClock();
   const log: string[] = [];
   const over = Promise.withResolvers<void>();

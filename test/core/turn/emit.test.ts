@@ -58,7 +58,7 @@ async function openTurn(limits: { readonly batchMaxEvents?: number; readonly bat
   };
 }
 
-describe("an event that is emitted while the store is busy", () => {
+describe("an event emitted while the store is busy", () => {
   it.each<[string, boolean, AgentEvent]>([
     ["the first chunk of an artifact", true, artifact("x")],
     ["a chunk that goes on", true, chunk("x")],
@@ -86,7 +86,7 @@ describe("an event that is emitted while the store is busy", () => {
     await open.end();
   });
 
-  it("is shown to nobody before it is stored", async () => {
+  it("reaches no subscriber before it is stored", async () => {
     await using open = await openTurn();
     const { id } = taskOf({ payload: { case: "task", value: await open.served.get(open.turn.taskId) } } as never);
     const stream = open.served.subscribe(id)[Symbol.asyncIterator]();
@@ -108,7 +108,7 @@ describe("an event that is emitted while the store is busy", () => {
   it.each([
     ["so many events", { batchMaxEvents: 3 }, "x", 3],
     ["so many bytes", { batchMaxBytes: 1000 }, "x".repeat(500), 2],
-  ])("waits when %s wait already", async (_, limits, text, fit) => {
+  ])("waits when %s are already waiting", async (_, limits, text, fit) => {
     await using open = await openTurn(limits);
     open.held.hold();
     await open.turn.emit(chunk(text));
@@ -124,7 +124,7 @@ describe("an event that is emitted while the store is busy", () => {
 });
 
 describe("events of an agent that does not wait for them", () => {
-  it.each([1, 3, 64])("are stored in the order of their coming, with %d to a batch", async (batchMaxEvents) => {
+  it.each([1, 3, 64])("are stored in order of arrival, with %d to a batch", async (batchMaxEvents) => {
     await using open = await openTurn({ batchMaxEvents });
     const texts = Array.from({ length: 200 }, (_, index) => `${index} `);
     for (const text of texts) void open.turn.emit(chunk(text));
@@ -132,7 +132,7 @@ describe("events of an agent that does not wait for them", () => {
     expect(textIn(task.artifacts[0]?.parts)).toBe(texts.join(""));
   });
 
-  it("keep that order across statuses, parallel branches and callbacks", async () => {
+  it("keep their order across statuses, parallel branches and callbacks", async () => {
     await using open = await openTurn({ batchMaxEvents: 2 });
     open.held.hold();
     const { emit } = open.turn;
@@ -147,7 +147,7 @@ describe("events of an agent that does not wait for them", () => {
 });
 
 describe("flush", () => {
-  it("resolves when what was said is stored", async () => {
+  it("resolves when all emitted events are stored", async () => {
     await using open = await openTurn();
     open.held.hold();
     await open.turn.emit(chunk("x"));
@@ -161,7 +161,7 @@ describe("flush", () => {
     await flushing;
   });
 
-  it.each([1, 3, 64])("waits for what waits for room as well, with %d to a batch", async (batchMaxEvents) => {
+  it.each([1, 3, 64])("also waits for events that wait for room, with %d to a batch", async (batchMaxEvents) => {
     await using open = await openTurn({ batchMaxEvents });
     for (let index = 0; index < 200; index++) void open.turn.emit(chunk("x"));
     await open.turn.flush();
@@ -169,7 +169,7 @@ describe("flush", () => {
     expect(textIn(task.artifacts[0]?.parts)).toBe("x".repeat(200));
   });
 
-  it("makes no task and waits for nothing when nothing was said", async () => {
+  it("makes no task and resolves at once when no event was emitted", async () => {
     await using served = startHandler({
       async agent({ flush }) {
         await flush();
@@ -182,7 +182,7 @@ describe("flush", () => {
   });
 });
 
-it("the writes of many tasks that wait on each other travel in one flight", async () => {
+it("the writes of many tasks that wait on each other share one flight", async () => {
   const clock = createVirtualClock();
   const held = heldStore(clock);
   const gate = Promise.withResolvers<void>();

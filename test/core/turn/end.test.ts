@@ -5,8 +5,8 @@ import { heldStore } from "../../support/held-store.js";
 import { errorOf, historyOf, linesOf, stateOf, taskOf } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
-describe("a message that comes while its turn ends", () => {
-  it("starts the next turn, when the write that ends the turn sees that it has come", async () => {
+describe("a message that arrives while its turn ends", () => {
+  it("starts the next turn, when the write that ends the turn sees it", async () => {
     const clock = createVirtualClock();
     const held = heldStore(clock);
     const gate = Promise.withResolvers<void>();
@@ -56,7 +56,7 @@ describe("a message that comes while its turn ends", () => {
     expect(historyOf(await served.get(taskId))).toEqual(["user: go"]);
   });
 
-  it("goes behind a wake that came first, which starts a turn of its own", async () => {
+  it("queues behind an earlier wake, which starts a turn of its own", async () => {
     const gate = Promise.withResolvers<void>();
     const turns: string[] = [];
     await using served = await beginTask({
@@ -79,7 +79,7 @@ describe("a message that comes while its turn ends", () => {
     expect(turns).toEqual(["message go", "wake go 7", "message more"]);
   });
 
-  it("gives way to a cancel that came as well", async () => {
+  it("yields to a cancel that arrives as well", async () => {
     const clock = createVirtualClock();
     const held = heldStore(clock);
     const gate = Promise.withResolvers<void>();

@@ -5,11 +5,11 @@ import { startHandler } from "../../support/handler.js";
 import { stateOf, taskOf } from "../../support/say.js";
 import { settle } from "../../support/virtual-clock.js";
 
-describe("what is emitted too late", () => {
+describe("a late event", () => {
   it.each<[string, AgentEvent]>([
     ["a reply", reply("ok")],
     ["a terminal status", completed()],
-  ])("is dropped behind %s, with a line in the log, and does no harm", async (_, last) => {
+  ])("is dropped after %s with a log line, and does no harm", async (_, last) => {
     const turns: Turn[] = [];
     await using served = startHandler({
       async agent(turn) {
@@ -25,7 +25,7 @@ describe("what is emitted too late", () => {
     if (payload.case === "task") expect((await served.get(payload.value.id)).artifacts).toEqual([]);
   });
 
-  it("closes a generator that goes on and on behind its answer", async () => {
+  it("closes a generator that never stops after its answer", async () => {
     const closed = Promise.withResolvers<number>();
     let said = 0;
     await using served = startHandler({
@@ -42,7 +42,7 @@ describe("what is emitted too late", () => {
     expect(await closed.promise).toBeLessThan(100);
   });
 
-  it("is dropped when the agent has returned, also from a callback that it left behind", async () => {
+  it("is dropped after the agent returned, also from a leftover callback", async () => {
     const late = Promise.withResolvers<Turn>();
     await using served = startHandler({
       async agent(turn) {
@@ -60,7 +60,7 @@ describe("what is emitted too late", () => {
   });
 });
 
-it("a refusal that nobody waits for ends neither the process nor the turn", async () => {
+it("an unhandled emit rejection ends neither the process nor the turn", async () => {
   const heard: unknown[] = [];
   const hear = (reason: unknown): void => void heard.push(reason);
   process.on("unhandledRejection", hear);

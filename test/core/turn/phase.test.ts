@@ -53,14 +53,14 @@ describe("the output of a turn", () => {
     ]);
   });
 
-  it("lets the end of a parked turn answer, and no other", () => {
+  it("lets only the end of a parked turn answer", () => {
     expect(nextOf("parked", "answer", true)).toBe("answered");
     expect(nextOf("answered", "answer", true)).toBe("invalid transition of a turn: answer while answered");
   });
 });
 
 describe("the phase of a turn", () => {
-  it("delivers the reason of an abort once, and again whenever it is asked for while the turn ends", () => {
+  it("delivers the reason of an abort once, and on every request while the turn ends", () => {
     const state = new TurnState();
     expect(state.refusal()).toBeUndefined();
     const reason = state.abort("Canceled");

@@ -11,7 +11,7 @@ import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 const textOf = ({ parts }: Message): string => textIn(parts);
 
 describe("receive", () => {
-  it("takes the messages that waited, in the order of their coming, one at a time", async () => {
+  it("takes waiting messages one at a time, in order of arrival", async () => {
     const gate = Promise.withResolvers<void>();
     const taken: string[] = [];
     await using served = await beginTask({
@@ -36,7 +36,7 @@ describe("receive", () => {
     expect(historyOf(await served.get(taskId))).toEqual(["user: go", "user: one", "user: two", "user: three"]);
   });
 
-  it("is refused after a reply, and makes no task", async () => {
+  it("rejects after a reply, and makes no task", async () => {
     const refused: unknown[] = [];
     const ids: string[] = [];
     await using served = startHandler({
@@ -53,7 +53,7 @@ describe("receive", () => {
     expect(await errorOf(served.get(ids[0] ?? ""))).toMatchObject({ code: "taskNotFound" });
   });
 
-  it("is for one at a time: a second one beside it is refused, and the first still gets its message", async () => {
+  it("allows one call at a time: a concurrent one rejects, and the first still gets its message", async () => {
     const refused: unknown[] = [];
     const taken: string[] = [];
     await using served = await beginTask({
@@ -69,7 +69,7 @@ describe("receive", () => {
     expect(refused).toEqual([expect.any(TypeError)]);
   });
 
-  it("as the first thing of a new turn makes its task, so that there is something to send to", async () => {
+  it("makes the task when a new turn calls it first, so that callers can send to it", async () => {
     await using served = await beginTask({ agent: async ({ receive }) => completed(textOf(await receive())) });
     const task = taskOf(await served.send("one", { taskId: served.taskId }));
     expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["COMPLETED", "one"]);
@@ -93,7 +93,7 @@ describe("receive", () => {
     expect(historyOf(await served.get(taskId))).toEqual(["user: go", "agent: ?", "user: one"]);
   });
 
-  it("takes nothing before what was said is stored, so that an answer never comes before its question", async () => {
+  it("takes no message before earlier events are stored, so that no answer precedes its question", async () => {
     const clock = createVirtualClock();
     const held = heldStore(clock);
     const gate = Promise.withResolvers<void>();
@@ -126,7 +126,7 @@ describe("receive", () => {
     expect(historyOf(task)).toEqual(["user: go", "agent: ?", "user: one"]);
   });
 
-  it("that nobody answers any more is told when the task ends otherwise", async () => {
+  it("without an answer rejects when the task ends otherwise", async () => {
     const told = Promise.withResolvers<unknown>();
     await using served = await beginTask({
       async agent({ emit, receive }) {
@@ -141,7 +141,7 @@ describe("receive", () => {
     });
   });
 
-  it("gives way to a cancel, which overtakes the messages that wait", async () => {
+  it("yields to a cancel, which overtakes the waiting messages", async () => {
     const gate = Promise.withResolvers<void>();
     const log: unknown[] = [];
     await using served = await beginTask({
@@ -172,7 +172,7 @@ describe("an agent that took a message and then throws an A2AError", () => {
     refuse();
   };
 
-  it("before its first event has failed a task that it made by receiving", async () => {
+  it("before its first event fails a task that receive made", async () => {
     await using served = await beginTask({
       async agent({ receive }) {
         await receive();
@@ -185,7 +185,7 @@ describe("an agent that took a message and then throws an A2AError", () => {
     expect(await served.opening.rest()).toEqual(["status FAILED"]);
   });
 
-  it("before the first event of a continued turn has failed the task: it does not stay at work with nobody behind it", async () => {
+  it("before the first event of a continued turn fails the task instead of leaving it WORKING without an owner", async () => {
     await using served = await beginTask({ agent: failing });
     const { taskId } = served;
     const continued = served.send("one", { taskId });

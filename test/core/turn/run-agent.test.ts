@@ -51,7 +51,7 @@ describe("an agent may be", () => {
   });
 });
 
-it("an iterator that cannot be thrown into is closed, and fails its turn with what it emitted", async () => {
+it("an iterator without throw() is closed, and fails its turn with the refusal of its event", async () => {
   let closed = 0;
   const events = [working(), foreign, working()].values();
   await using served = startHandler({
@@ -67,17 +67,17 @@ it("an iterator that cannot be thrown into is closed, and fails its turn with wh
 });
 
 describe("merged generators", () => {
-  it("give all events of all of them, each in its own order", async () => {
+  it("yield all events, those of each generator in order", async () => {
     const merged = (await itemsOf(merge(texts("a", 3), texts("b", 1), texts("c", 2)))).map(textOfEvent);
     expect(sorted(merged)).toEqual(["a1", "a2", "a3", "b1", "c1", "c2"]);
     expect(merged.filter((text) => text.startsWith("a"))).toEqual(["a1", "a2", "a3"]);
   });
 
-  it("are nothing when there are none", async () => {
+  it("yield nothing for no generators", async () => {
     expect(await itemsOf(merge())).toEqual([]);
   });
 
-  it("get their turn, however many events another has ready", async () => {
+  it("get their turn, however many events another generator has ready", async () => {
     const merged = (await itemsOf(merge(texts("a", 100), texts("b", 100)))).map(textOfEvent);
     for (let index = 0; index < merged.length; index += 20) {
       const share = merged.slice(index, index + 20).filter((text) => text.startsWith("a")).length;
@@ -86,7 +86,7 @@ describe("merged generators", () => {
     }
   });
 
-  it("do not wait for one that has nothing to say", async () => {
+  it("do not wait for a silent generator", async () => {
     const gate = Promise.withResolvers<void>();
     async function* slow() {
       await gate.promise;
@@ -119,18 +119,18 @@ describe("merged generators", () => {
     throw new Error("broken");
   }
 
-  it("are closed when one of them throws, and its error is thrown on", async () => {
+  it("are closed when one of them throws, and its error is rethrown", async () => {
     const closed: string[] = [];
     await expect(itemsOf(merge(endless("a", closed), broken(), endless("b", closed)))).rejects.toThrow("broken");
     expect(sorted(closed)).toEqual(["a", "b"]);
   });
 
-  it("do not hold up the error of one when another waits for something that does not come", async () => {
+  it("do not delay the error of one while another hangs", async () => {
     const never = new Promise<void>(() => {});
     await expect(itemsOf(merge(endless("stuck", [], never), broken()))).rejects.toThrow("broken");
   });
 
-  it("may break while the consumer is busy, which ends nothing but them", async () => {
+  it("may throw while the consumer is busy, without an unhandled rejection", async () => {
     const heard: unknown[] = [];
     const hear = (reason: unknown): void => void heard.push(reason);
     process.on("unhandledRejection", hear);
@@ -142,7 +142,7 @@ describe("merged generators", () => {
     expect(heard).toEqual([]);
   });
 
-  it("go on when their event is accepted, not before", async () => {
+  it("resume when their event is accepted, not before", async () => {
     const steps: string[] = [];
     async function* source() {
       yield artifact("a");
@@ -155,7 +155,7 @@ describe("merged generators", () => {
     expect(steps).toEqual(["accepted", "went on"]);
   });
 
-  it("may each go on with what one of them emits being refused", async () => {
+  it("may each continue after a refused event", async () => {
     async function* learning(): AsyncGenerator<AgentEvent> {
       try {
         yield foreign;
@@ -169,13 +169,13 @@ describe("merged generators", () => {
     expect(sorted(task.artifacts.map(({ parts }) => textIn(parts)))).toEqual(["a1", "a2", "a3", "learnt"]);
   });
 
-  it("are closed when they are left", async () => {
+  it("are closed when the consumer leaves", async () => {
     const closed: string[] = [];
     for await (const _ of merge(endless("a", closed), endless("b", closed))) break;
     expect(sorted(closed)).toEqual(["a", "b"]);
   });
 
-  it("are closed when one emits what is refused, which fails the turn", async () => {
+  it("are closed when an event of one is refused, which fails the turn", async () => {
     const closed: string[] = [];
     async function* bad() {
       yield foreign;

@@ -9,7 +9,7 @@ import { historyOf, lineOf, messageOf, opened, say, stateOf, taskOf, textIn } fr
 import { settle } from "../../support/virtual-clock.js";
 
 describe("a turn", () => {
-  it("knows the message and the call that started it", async () => {
+  it("has the message and the call that started it", async () => {
     const turns: Turn[] = [];
     await using served = startHandler({
       tenants: ["acme"],
@@ -41,7 +41,7 @@ describe("a turn", () => {
     expect(turn?.signal.aborted).toBe(false);
   });
 
-  it("has a logger that says which task it is about", async () => {
+  it("has a logger bound to its task", async () => {
     await using served = startHandler({
       async agent({ logger }) {
         for (const level of ["debug", "info", "warn", "error"] as const) logger[level]({ level }, "hello");
@@ -55,7 +55,7 @@ describe("a turn", () => {
     );
   });
 
-  it("shows the task as it stood when the turn began, whatever is said since", async () => {
+  it("shows the task as it was when the turn began, whatever is emitted since", async () => {
     const before: (Task | undefined)[] = [];
     await using served = startHandler({
       async *agent(turn) {
@@ -78,7 +78,7 @@ describe("a turn", () => {
     ["the last two", { last: 2 }, ["still?", "three"]],
     ["more than there is", { last: 99 }, ["one", "more?", "two", "still?", "three"]],
     ["nothing", { last: 0 }, []],
-  ])("gives the history of its task, oldest first: %s", async (_, options, expected) => {
+  ])("returns the history of its task, oldest first: %s", async (_, options, expected) => {
     const seen: (readonly Message[])[] = [];
     await using served = startHandler({
       async *agent({ text: said, history }) {
@@ -91,14 +91,14 @@ describe("a turn", () => {
     expect(seen.at(-1)?.map(({ parts }) => textIn(parts))).toEqual(expected);
   });
 
-  it("has the message that started it as its history before there is a task, which asking for it does not make", async () => {
+  it("has its first message as history before a task exists, and reading it makes no task", async () => {
     await using served = startHandler({
       agent: async ({ history }) => reply((await history()).map(({ parts }) => textIn(parts)).join()),
     });
     expect(textIn(messageOf(await served.send("one")).parts)).toBe("one");
   });
 
-  it("follows the message that it took last", async () => {
+  it("follows the last message it took", async () => {
     const seen: unknown[] = [];
     await using served = startHandler({
       async *agent(turn) {
@@ -114,7 +114,7 @@ describe("a turn", () => {
     expect(seen).toEqual([true, "two", 1]);
   });
 
-  it("shows at most 16 of the tasks that a message refers to, each once, as they are stored now", async () => {
+  it("shows at most 16 referenced tasks, each once, as currently stored", async () => {
     const gate = Promise.withResolvers<void>();
     const seen: Task[] = [];
     await using served = startHandler({
@@ -138,7 +138,7 @@ describe("a turn", () => {
     gate.resolve();
   });
 
-  it("shows nothing of the tasks of another owner, or of another tenant of the same one", async () => {
+  it("hides tasks of another owner, and of another tenant of the same owner", async () => {
     const seen: number[] = [];
     await using served = startHandler({
       tenants: ["acme"],
@@ -156,7 +156,7 @@ describe("a turn", () => {
   });
 });
 
-it("a turn of a message that waited in its inbox knows the caller of that message", async () => {
+it("a turn started by a message from its inbox has the caller of that message", async () => {
   const principals: Principal[] = [];
   const gate = Promise.withResolvers<void>();
   await using served = startHandler({

@@ -28,7 +28,7 @@ function babbler(style: "generator" | "emits") {
 }
 
 describe.each(["generator", "emits"] as const)("an agent that never waits, as one that is a %s", (style) => {
-  it("stops at its next event when its task is canceled, though it does not look at its signal", async () => {
+  it("stops at its next event when its task is canceled, even if it ignores its signal", async () => {
     const { agent, heard } = babbler(style);
     await using handler = startHandler({ agent });
     const { first, iterator } = await opened(handler.stream("go"));
@@ -41,7 +41,7 @@ describe.each(["generator", "emits"] as const)("an agent that never waits, as on
     expect(heard.said).toBe(said);
   });
 
-  it("lets others in after its first event, and then after 64 at most", async () => {
+  it("yields to other work after its first event, then at least every 64", async () => {
     const { agent, heard } = babbler(style);
     await using handler = startHandler({ agent, limits: { batchMaxEvents: 10_000 } });
     const bursts: number[] = [];
@@ -63,8 +63,8 @@ describe.each(["generator", "emits"] as const)("an agent that never waits, as on
   });
 });
 
-describe("an agent that does not take no for an answer", () => {
-  it("is cut off when its grace is over, and then does not keep others from their work", async () => {
+describe("an agent that ignores refusals", () => {
+  it("is cut off after its grace, and then does not block other work", async () => {
     let goesOn = true;
     const agent: Agent = async ({ emit }) => {
       while (goesOn) await emit(chunkOf(".")).catch(() => {});

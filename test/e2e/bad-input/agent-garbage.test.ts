@@ -134,7 +134,7 @@ overEach(wiresThat("list tasks"), (start) => {
   });
   const errors = (): number => served.log.filter(({ level }) => level === "error").length;
 
-  it.each(garbage)("an agent that says %s first is answered for with an error, and makes no task", async (what) => {
+  it.each(garbage)("an agent whose first event is %s fails the call, and makes no task", async (what) => {
     const before = errors();
     const request = say(`first: ${what}`, { contextId });
     const failures = [
@@ -147,7 +147,7 @@ overEach(wiresThat("list tasks"), (start) => {
     expect(await shownEverywhere([served.client], contextId)).toEqual([]);
   });
 
-  it.each(garbage)("a task whose agent says %s has failed, and can be read", async (what) => {
+  it.each(garbage)("a task whose agent emits %s fails, and stays readable", async (what) => {
     const request = say(`later: ${what}`, { contextId });
     const task = taskOf(await served.client.sendMessage(request, {}));
     expect(stateOf(task)).toBe("FAILED");
@@ -156,7 +156,7 @@ overEach(wiresThat("list tasks"), (start) => {
     expect((await shownEverywhere(everywhere, contextId)).map(stateOf)).toEqual(["FAILED", "FAILED"]);
   });
 
-  it.each(mendable)("%s is mended, alike on every wire", async (what, _, seen) => {
+  it.each(mendable)("%s is repaired the same way on every wire", async (what, _, seen) => {
     const task = taskOf(await served.client.sendMessage(say(`first: ${what}`, { contextId }), {}));
     expect([stateOf(task), task.artifacts]).toMatchObject(["COMPLETED", [seen]]);
     expect(await shownEverywhere(everywhere, contextId)).toMatchObject([{ artifacts: [seen] }]);
@@ -170,7 +170,7 @@ overEach(["JSONRPC 0.3", "HTTP+JSON 0.3", "GRPC 0.3", "JSONRPC 0.1"], (start) =>
   });
   afterAll(() => served[Symbol.asyncDispose]());
 
-  it.each(garbage)("a task of an older caller whose agent says %s has failed, and can be read", async (what) => {
+  it.each(garbage)("a task of an older caller whose agent emits %s fails, and stays readable", async (what) => {
     const request = say(`later: ${what}`, { contextId: randomUUID() });
     const task = taskOf(await served.client.sendMessage(request, {}));
     const again = await served.client.getTask(requestOf("getTask", { id: task.id }), {});
@@ -197,7 +197,7 @@ overEach(["JSONRPC", "GRPC"], (start) => {
     }
   });
 
-  it("a reply over the limit is not sent, however it is made large", async () => {
+  it("a reply over the limit is not sent, whatever makes it large", async () => {
     const x = "x".repeat(5_000);
     for (const large of [reply(x), reply(data({ x })), reply("x", { metadata: { x } })]) {
       await using served = await start({ limits: { eventMaxBytes: 4_000 }, agent: async () => large });
@@ -207,7 +207,7 @@ overEach(["JSONRPC", "GRPC"], (start) => {
     }
   });
 
-  it("what an agent is told at its `yield` says which field it was", async () => {
+  it("the error thrown at the agent's `yield` names the field", async () => {
     const told: unknown[] = [];
     await using served = await start({
       async *agent() {

@@ -141,6 +141,6 @@ describe("Connect", () => {
   });
 });
 
-it("nothing of all this reached the log as a fault", () => {
+it("no bad request is logged as a fault", () => {
   expect(served.log.filter(({ level }) => level === "error" || level === "warn")).toEqual([]);
 });

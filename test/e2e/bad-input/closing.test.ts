@@ -25,7 +25,7 @@ function uncaught(): readonly unknown[] {
 
 const head = "POST /json-rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
 
-it("a server with connections of every kind closes, and leaves no socket open", async () => {
+it("a server closes connections of every kind, and leaves no socket open", async () => {
   const faults = uncaught();
   const before = openHandles();
   const served = await startAgent("JSONRPC", {
@@ -65,7 +65,7 @@ it("a server with connections of every kind closes, and leaves no socket open", 
   expect(faults).toEqual([]);
 });
 
-it("a server closes twice, and at once while calls come in", async () => {
+it("a server may be closed twice, and closes at once while calls arrive", async () => {
   const faults = uncaught();
   const before = openHandles();
   const served = await startAgent("JSONRPC", { limits: { graceMs: 50 }, agent: async () => {} });

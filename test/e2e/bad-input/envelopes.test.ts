@@ -78,7 +78,7 @@ describe("the id", () => {
     ["an integer beyond 53 bits", "9007199254740993"],
     ["an integer of 400 digits", "9".repeat(400)],
     ["a fraction", "1.5"],
-  ])("comes back as it was when it is %s", async (_, id) => {
+  ])("comes back unchanged when it is %s", async (_, id) => {
     expect(await post(call(id))).toMatchObject({ idText: id, code: undefined });
     expect(await post(call(id, '"Nope"'))).toMatchObject({ idText: id, code: "methodNotFound" });
   });
@@ -94,7 +94,7 @@ describe("the id", () => {
     expect(turns).toBe(0);
   });
 
-  it("is missing from a notification, which A2A does not have: nothing is executed", async () => {
+  it("is required: a notification, which A2A does not have, executes nothing", async () => {
     const body = `{"jsonrpc":"2.0","method":"SendMessage","params":${params}}`;
     expect(await post(body)).toMatchObject({ id: null, code: "invalidRequest" });
     expect(turns).toBe(0);
@@ -124,19 +124,19 @@ describe("other members", () => {
     expect(turns).toBe(0);
   });
 
-  it("of a member that is given twice the last one counts, in the id too", async () => {
+  it("given twice count by the last one, the id included", async () => {
     expect(await post(`{"id":1,"method":"Nope",${call("2").slice(1)}`)).toMatchObject({ id: 2, code: undefined });
     expect(await post(`{"id":1,${call("9007199254740993").slice(1)}`)).toMatchObject({ idText: "9007199254740993" });
     expect(turns).toBe(2);
   });
 
-  it("an id inside of the params or behind them is not mistaken for that of the request", async () => {
+  it("an id inside or after the params is not mistaken for the id of the request", async () => {
     const inner = params.replace('"text":"hello"', '"data":{"id":9007199254740995}');
     const body = `{"jsonrpc":"2.0","params":${inner},"id":9007199254740993,"method":"SendMessage"}`;
     expect(await post(body)).toMatchObject({ idText: "9007199254740993", code: undefined });
   });
 
-  it("__proto__ in the envelope is a member like any unknown one", async () => {
+  it("__proto__ in the envelope is ignored like any unknown member", async () => {
     const body = `{"__proto__":{"method":"ListTasks","jsonrpc":"2.0","id":5}}`;
     expect(await post(body)).toMatchObject({ id: null, code: "invalidRequest" });
     expect(await post(`{"__proto__":null,${call("3").slice(1)}`)).toMatchObject({ id: 3, code: undefined });

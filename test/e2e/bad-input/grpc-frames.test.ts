@@ -116,7 +116,7 @@ it.each([
 it.each([
   ["GET", { ":method": "GET" }, 405],
   ["a type that only begins like gRPC's", { "content-type": "application/grpcfoo" }, 415],
-])("does not take %s for a call of gRPC", async (_, headers, status) => {
+])("does not treat %s as a gRPC call", async (_, headers, status) => {
   const answer = await session.call("SendMessage", frame(good), headers);
   expect([answer.headers[":status"], turns]).toEqual([status, 0]);
   await expectServes();
@@ -127,12 +127,12 @@ it.each([
   ["a deadline beyond all clocks", { "grpc-timeout": "99999999H" }],
   ["a last event that never was", { "last-event-id": "garbage" }],
   ["extensions that nobody knows", { "a2a-extensions": ",,urn:x,," }],
-])("minds no %s", async (_, headers) => {
+])("accepts %s", async (_, headers) => {
   expect((await session.call("SendMessage", frame(good), headers)).status).toBe(0);
   expect(turns).toBe(1);
 });
 
-it("takes a message that just fits, zipped or not", async () => {
+it("accepts a message of exactly the limit, compressed or not", async () => {
   const room = maxBytes - encode({ parts: [{ text: "" }] }).length - 10;
   const fitting = encode({ parts: [{ text: "x".repeat(room) }] });
   expect((await session.call("SendMessage", frame(fitting))).status).toBe(0);
@@ -140,7 +140,7 @@ it("takes a message that just fits, zipped or not", async () => {
   expect(turns).toBe(2);
 });
 
-it("takes data as deep as JSON may be", async () => {
+it("accepts data of the greatest JSON depth", async () => {
   let deep: JsonObject = {};
   for (let level = 0; level < 55; level++) deep = { deep };
   expect((await session.call("SendMessage", frame(encode({ metadata: deep })))).status).toBe(0);

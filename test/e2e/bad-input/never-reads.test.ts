@@ -72,7 +72,7 @@ async function stillness(): Promise<void> {
   }
 }
 
-it("a stream of events over HTTP waits for its reader, and then is whole", async () => {
+it("an HTTP event stream waits for its reader, then arrives whole", async () => {
   const { socket, closed } = wireTo(served.server.port);
   socket.pause();
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendStreamingMessage", params: { message } });
@@ -85,7 +85,7 @@ it("a stream of events over HTTP waits for its reader, and then is whole", async
   expect(told).toContain("TASK_STATE_COMPLETED");
 });
 
-it("a stream of gRPC waits for its reader, and then is whole", async () => {
+it("a gRPC stream waits for its reader, then arrives whole", async () => {
   const session = await http2Session(served.server.grpcPort);
   const stream = session.request({
     ":method": "POST",
@@ -107,7 +107,7 @@ it("a stream of gRPC waits for its reader, and then is whole", async () => {
   session.destroy();
 });
 
-it("a reader that goes without a word leaves nothing behind", async () => {
+it("a reader that disconnects leaves nothing behind", async () => {
   const { socket } = wireTo(served.server.port);
   socket.pause();
   const body = JSON.stringify({ message });

@@ -127,7 +127,7 @@ describe.each(dialects)("JSON-RPC of $name", ({ method, good, headers }) => {
     expect(turns).toBe(0);
   });
 
-  it("answers a request whose id is text with that id, an error too", async () => {
+  it("answers a text id with the same id, also in an error", async () => {
     expect(await post(call({}, "seven"))).toMatchObject({ id: "seven", code: -32602 });
   });
 });
@@ -135,7 +135,7 @@ describe.each(dialects)("JSON-RPC of $name", ({ method, good, headers }) => {
 it.each([
   ["bytes and a URI", { bytes: "SzQ=", uri: "https://files.example/a" }],
   ["neither bytes nor a URI", { name: "a" }],
-])("a file of 0.3 with %s is refused, and named", async (_, file) => {
+])("a file of 0.3 with %s is refused, with the field named", async (_, file) => {
   const message = { ...kindMessage, parts: [{ kind: "file", file }] };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "message/send", params: { message } });
   const answer = told(await line.ask({ target: "/json-rpc", headers: json, body }));
@@ -180,7 +180,7 @@ describe("HTTP+JSON of 0.3", () => {
     ["/v1/tasks/none", 404],
     ["/v1/tasks/%zz", 400],
     ["/v1/tasks/none/pushNotificationConfigs/none", 400],
-  ])("GET %s is answered as one of the caller's", async (target, status) => {
+  ])("GET %s is answered as the caller's error", async (target, status) => {
     const [got, body] = await ask(target, "", "GET");
     expect(got).toBe(status);
     expect(body).toMatchObject(refusal(expect.any(Number)));
@@ -188,6 +188,6 @@ describe("HTTP+JSON of 0.3", () => {
   });
 });
 
-it("nothing of all this reached the log as a fault", () => {
+it("no bad request is logged as a fault", () => {
   expect(served.log.filter(({ level }) => level === "error" || level === "warn")).toEqual([]);
 });

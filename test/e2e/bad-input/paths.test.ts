@@ -65,7 +65,7 @@ describe("a path of HTTP+JSON", () => {
     "/http-json/tasks/undefined/pushNotificationConfigs/__proto__",
     `/http-json/${"a/".repeat(500)}`,
     `/http-json/tasks/${"x".repeat(8_000)}`,
-  ])("%s is answered as one of the caller's", async (target) => {
+  ])("%s is answered as the caller's error", async (target) => {
     const answer = await get(target);
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(answer.status).toBeLessThan(500);
@@ -85,7 +85,7 @@ describe("a path of HTTP+JSON", () => {
     },
   );
 
-  it("an id with every kind of escape in it is that id", async () => {
+  it("an id with every kind of escape is decoded", async () => {
     const escaped = [...taskId].map((payload) => `%${payload.charCodeAt(0).toString(16)}`).join("");
     expect(JSON.parse((await get(`/http-json/tasks/${escaped}`)).text)).toMatchObject({ id: taskId });
     expect(httpOutcome(await get(`/http-json/tasks/${escaped.replaceAll("%", "%25")}`)).error?.code).toBe(
@@ -122,7 +122,7 @@ describe("a query", () => {
     expect(error?.violations).toMatchObject([{ field: "id" }]);
   });
 
-  it("that names another task than the path does not smuggle one past it in a body either", async () => {
+  it("that names another task than the path is refused in a body too", async () => {
     const target = `/http-json/tasks/${taskId}:cancel`;
     for (const body of ['{"id":"other"}', `{"id":["${taskId}"]}`, `{"id":{"a":1}}`]) {
       const { error } = httpOutcome(await line.ask({ target, headers: json, body }));
@@ -132,7 +132,7 @@ describe("a query", () => {
 });
 
 describe("headers", () => {
-  it("of an extension with line breaks or commas come back as what was activated: nothing", async () => {
+  it("of an extension with line breaks or commas activate nothing", async () => {
     for (const value of ["a,b,,c", ",", "x".repeat(4_000), "urn:a\tb"]) {
       const answer = await get("/http-json/tasks", { "A2A-Extensions": value });
       expect([answer.status, answer.headers["a2a-extensions"]]).toEqual([200, undefined]);
@@ -160,13 +160,13 @@ describe("headers", () => {
     },
   );
 
-  it("of an unknown Accept give JSON all the same", async () => {
+  it("with an unknown Accept still get JSON", async () => {
     for (const accept of ["text/html", "*/*;q=0", ",,,", "application/", "a".repeat(4_000)]) {
       expect((await get("/http-json/tasks", { Accept: accept })).headers["content-type"]).toMatch(/json/);
     }
   });
 
-  it("by the thousand are refused before anything is done", async () => {
+  it("by the thousand are refused before any work starts", async () => {
     const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, index) => [`x-${index}`, "yyyyyyyyyy"]));
     expect((await get("/http-json/tasks", many)).status).toBe(431);
     await expectServes();

@@ -87,7 +87,7 @@ const wires: Readonly<Record<string, (port: number) => RawWire>> = {
 };
 
 describe.each(Object.entries(wires))("over %s", (_, open) => {
-  it("a random request is answered in the form of the binding, and never blamed on the agent", async () => {
+  it("a random request is answered in the binding's format, and never as an agent fault", async () => {
     using wire = open(served.server.port);
     const answered = async ({
       operation,
@@ -111,7 +111,7 @@ const mangled = (good: string): fc.Arbitrary<string> =>
       cuts.reduce((text, [at, length, piece]) => text.slice(0, at) + piece + text.slice(at + length), good),
     );
 
-it.each(httpEnds)("a mangled body over $name is answered in its form", async ({ target, body }) => {
+it.each(httpEnds)("a mangled body over $name is answered in its format", async ({ target, body }) => {
   using line = httpLine(served.server.port);
   const text = fc.oneof(mangled(body), fc.string({ maxLength: 200 }), fc.json());
   await fc.assert(
@@ -126,7 +126,7 @@ it.each(httpEnds)("a mangled body over $name is answered in its form", async ({ 
   );
 });
 
-it("mangled bytes over gRPC are answered in its form", async () => {
+it("mangled bytes over gRPC are answered in its format", async () => {
   using session = rawSession(served.server.grpcPort);
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 100 }),
@@ -140,6 +140,6 @@ it("mangled bytes over gRPC are answered in its form", async () => {
   );
 });
 
-it("nothing of all this reached the log as a fault of ours", () => {
+it("no bad request is logged as a server fault", () => {
   expect(served.log.filter(({ level }) => level === "error")).toEqual([]);
 });

@@ -66,7 +66,7 @@ function expectLogged({ log }: ServedAgent): void {
 }
 
 describe.each(leaks)("an agent that %s", (how, agent) => {
-  it.each(Object.entries(wires))("tells nothing of it over %s", async (_, open) => {
+  it.each(Object.entries(wires))("leaks nothing of it over %s", async (_, open) => {
     for (const name of ["sendMessage", "sendStreamingMessage"] as const) {
       await using served = await startAgent("JSONRPC", { agent });
       using wire = open(served.server.port);
@@ -78,7 +78,7 @@ describe.each(leaks)("an agent that %s", (how, agent) => {
     }
   });
 
-  it.each(["CONNECT", "grpc-web"] as const)("tells nothing of it over %s", async (wire) => {
+  it.each(["CONNECT", "grpc-web"] as const)("leaks nothing of it over %s", async (wire) => {
     await using served = await startAgent(wire, { agent });
     const seen: unknown[] = [];
     const see = ({ code, message, metadata, violations }: A2AError) => seen.push(code, message, metadata, violations);
@@ -89,7 +89,7 @@ describe.each(leaks)("an agent that %s", (how, agent) => {
     expectNoInternals(told);
   });
 
-  it("tells nothing of it to a stranger over Connect", async () => {
+  it("leaks nothing of it to an anonymous caller over Connect", async () => {
     await using served = await startAgent("CONNECT", { agent });
     using line = httpLine(served.server.port);
     const { text } = await line.ask({ target: connectTarget, headers: json, body: connectBody });
@@ -110,7 +110,7 @@ it.each(leaks.slice(0, 6))(
   },
 );
 
-describe.each(Object.entries(wires))("over %s nothing is told of what fails around the agent", (_, open) => {
+describe.each(Object.entries(wires))("over %s, no details leak of a failure in", (_, open) => {
   const card = { name: "Leaky", description: "Fails", version: "1.0.0", extended: fail };
   const failingStore = () => Object.assign(memoryTaskStore(), { list: async () => fail() });
 
@@ -129,7 +129,7 @@ describe.each(Object.entries(wires))("over %s nothing is told of what fails arou
     expectLogged(served);
   });
 
-  it("who asks for credentials", async () => {
+  it("authenticate", async () => {
     const refuse: Authenticate = async () => fail();
     await using served = await startAgent("JSONRPC", {
       authenticate: refuse,

@@ -80,7 +80,7 @@ describe("is closed in time, with nothing executed:", () => {
     ["half of a body of known length", jsonHead(length) + body.slice(0, 20)],
     ["half of a body in chunks", `${jsonHead("Transfer-Encoding: chunked")}14\r\n${body.slice(0, 20)}\r\n`],
     ["no body of the length that it names", jsonHead(length)],
-  ])("%s, told why", async (_, bytes) => {
+  ])("%s, with the reason", async (_, bytes) => {
     const told = await saying(bytes).closed;
     expect(told).toMatch(/^HTTP\/1\.1 (200|408) /);
     expect(told).toContain("REQUEST_TIMEOUT");
@@ -100,7 +100,7 @@ describe("is closed in time, with nothing executed:", () => {
     await expectServes();
   });
 
-  it("a connection that is kept and not used", async () => {
+  it("an idle kept-alive connection", async () => {
     const told = await saying(jsonHead(length) + body).closed;
     expect(told).toMatch(/^HTTP\/1\.1 200 /);
   });
@@ -154,7 +154,7 @@ it.each([
   await expectServes();
 });
 
-it("a thousand requests in one piece are answered one by one, in order", async () => {
+it("a thousand pipelined requests are answered one by one, in order", async () => {
   const requests = Array.from({ length: 1_000 }, (_, id) => {
     const text = `{"jsonrpc":"2.0","id":${id},"method":"ListTasks","params":{"pageSize":1}}`;
     return jsonHead(`Content-Length: ${text.length}`) + text;
@@ -211,6 +211,6 @@ describe("loses its HTTP/2 connection:", () => {
   });
 });
 
-it("nothing of all this reached the log as a fault of ours", () => {
+it("no bad request is logged as a server fault", () => {
   expect(served.log.filter(({ level }) => level === "error")).toEqual([]);
 });

@@ -161,7 +161,7 @@ describe("the text analyst", () => {
     ]);
   });
 
-  it("asks for a text when there is none, and goes on with the answer", async () => {
+  it("asks for a missing text, and continues with the answer", async () => {
     const asked = await send([{ text: " \n" }, fileOf("", { filename: "empty.txt" })]);
     expect(asked.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
     expect(asked.status.message?.parts[0]?.text).toContain("What shall I analyse?");

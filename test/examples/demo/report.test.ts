@@ -43,7 +43,7 @@ describe("report", () => {
     },
   );
 
-  it("on text tells its figures in words and as data", () => {
+  it("on text reports its figures in words and as data", () => {
     const [size, words, time, terms, ease] = report("text/plain", "Tasks run. Tasks end.", "my_notes.txt");
     expect(size?.markdown).toBe("- my\\_notes.txt (text/plain)\n- 21 bytes\n- 21 characters\n- 1 line");
     expect(size?.figures).toEqual({
@@ -74,7 +74,7 @@ describe("report", () => {
     expect(ranges?.markdown).toContain("| people | 126,000 to 126,000, mean 126,000 |");
   });
 
-  it("on JSON tells its depth and counts", () => {
+  it("on JSON reports its depth and counts", () => {
     const [shape] = report("application/json", '[{"a":[1,2]}]');
     expect(shape?.figures).toMatchObject({ shape: "records", depth: 3, objects: 1, arrays: 2, scalars: 2 });
   });

@@ -28,7 +28,7 @@ describe("without a database", () => {
     expect(() => postgresStore({ url, pool: { max: 0 } })).toThrow("pool.max is 0, wanted a whole number from 1");
   });
 
-  it("says that the database cannot be reached, and closes all the same", async () => {
+  it("reports an unreachable database, and still closes", async () => {
     const store = postgresStore({ url: "postgres://u:secret@127.0.0.1:1/none" });
     const error = await store.create(newTask()).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(StoreError);
@@ -106,13 +106,13 @@ describe.skipIf(!hasPostgres)("when PostgreSQL goes away", () => {
     },
   );
 
-  it("connections that nobody uses do not keep the process alive", async () => {
+  it("idle connections do not keep the process alive", async () => {
     await Promise.all([store.create(newTask()), store.renew("here", 1_000)]);
     const sockets = () => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
     await expect.poll(sockets).toBe(0);
   });
 
-  it("a lock that is never given up fails the write in its time, and the task works again", async () => {
+  it("a lock that is never released fails the write at its timeout, and the task stays usable", async () => {
     const { id, key, scope } = await store.create(newTask());
     const { default: pg } = await import("pg");
     const other = new pg.Client({ connectionString: databases.url });

@@ -12,7 +12,7 @@ function process() {
 }
 
 describe("a process on PostgreSQL", () => {
-  it("takes others to be there until nobody has answered", async () => {
+  it("assumes other processes until none has answered", async () => {
     const { clock, said, presence } = process();
     expect(presence.others).toBe(true);
     presence.connected();
@@ -21,7 +21,7 @@ describe("a process on PostgreSQL", () => {
     expect(presence.others).toBe(false);
   });
 
-  it("knows of another as long as it hears of it, and for a while after", async () => {
+  it("remembers another process while it sends heartbeats, and for a while after", async () => {
     const { clock, presence } = process();
     presence.connected();
     presence.heard("here");
@@ -36,7 +36,7 @@ describe("a process on PostgreSQL", () => {
     expect(presence.others).toBe(false);
   });
 
-  it("that is alone hears one that comes, and answers it", async () => {
+  it("that is alone notices a new process, and answers it", async () => {
     const { clock, said, presence } = process();
     presence.connected();
     await clock.advance(longMs);

@@ -22,7 +22,7 @@ function rowOf(key: number) {
 }
 
 describe("the hot path of SQLite", () => {
-  it("marks a task as finished when it is terminal and nobody holds it, once", async () => {
+  it("marks a task as finished once, when it is terminal and has no owner", async () => {
     const { backend } = opened;
     const { key } = await backend.create(taskRow("t"));
     const { status, snapshot } = completion(2, 2_000);
@@ -53,7 +53,7 @@ describe("the hot path of SQLite", () => {
     expect(rowOf(key)).toMatchObject({ wake_at: null, holder: "" });
   });
 
-  it("says which id or name is taken, and goes on", async () => {
+  it("reports which id or name is taken, and continues", async () => {
     const { backend } = opened;
     await backend.create(taskRow("t", { name: "trip" }));
     await expect(backend.create(taskRow("t"))).rejects.toThrow("a task with the id t exists");

@@ -139,7 +139,7 @@ describe("a file that another connection has locked", () => {
 });
 
 describe("the thread of a database", () => {
-  it("takes what waits with it when it ends, and another one goes on where it was", async () => {
+  it("fails its waiting calls when it ends, and a new one takes over", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const thread = threadOf({ path, busyTimeoutMs: 300 });
     const store = createSqlStore(createRemoteBackend(thread));

@@ -67,7 +67,7 @@ describe("a file of SQLite", () => {
     });
   });
 
-  it("is shared by two stores, each of which sees what the other was told is written", async () => {
+  it("is shared by two stores, each of which sees the acknowledged writes of the other", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     await inFile(path, (one) =>
       inFile(path, async (other) => {
@@ -80,7 +80,7 @@ describe("a file of SQLite", () => {
     );
   });
 
-  it("holds what another process was told is written, though it was killed in the middle of more", async () => {
+  it("holds the acknowledged writes of a process killed in the middle of more", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const process = runSource("writing-process.ts", path, "theirs");
     for (let lines = 0; lines < 30; lines += 1) await process.line();
@@ -94,7 +94,7 @@ describe("a file of SQLite", () => {
     });
   });
 
-  it("does not keep a process alive that has nothing to do any more", async () => {
+  it("does not keep an idle process alive", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const process = runSource("writing-process.ts", path, "theirs", "3");
     expect(await process.rest()).toEqual(["1", "2", "3", "4"]);

@@ -29,7 +29,7 @@ async function finished(store: Store): Promise<Head> {
 }
 
 describe("a SQL store", () => {
-  it("is opened once, by whoever comes first", async () => {
+  it("is opened once, by the first call", async () => {
     const { backend } = await localStore();
     let opened = 0;
     const counted = {
@@ -46,7 +46,7 @@ describe("a SQL store", () => {
     await store.close();
   });
 
-  it("tries again to be opened when it could not be", async () => {
+  it("retries a failed open", async () => {
     const { path, store } = await localStore();
     const other = new DatabaseSync(path);
     other.exec("begin exclusive");
@@ -58,7 +58,7 @@ describe("a SQL store", () => {
     await store.close();
   });
 
-  it("refuses calls when it is closed, and answers those that came before", async () => {
+  it("refuses calls once closed, and answers earlier ones", async () => {
     const store = sqliteStore({ path: `${await temporaryFolder()}/tasks.db` });
     const creating = store.create(newTask());
     await creating;

@@ -138,7 +138,7 @@ describe("a subscription", () => {
     expect(items.map(({ response }) => response.payload)).toMatchObject([{ case: "task", value: { id: "t" } }]);
   });
 
-  it("to a task that nobody knows fails", async () => {
+  it("to an unknown task fails", async () => {
     await using agent = await foreignAgent(({ fail }) => fail(200, { code: -32001, message: "Task not found" }));
     await expect(itemsOf(agent.operations.subscribeToTask(subscription, {}))).rejects.toMatchObject({
       code: "taskNotFound",

@@ -24,7 +24,7 @@ describe("replies", () => {
     });
   });
 
-  it("of a cancel have no history, since nobody can ask for it", () => {
+  it("of a cancel have no history, because callers cannot request it", () => {
     const task = taskOf({
       id: "t",
       status: { state: TaskState.CANCELED },

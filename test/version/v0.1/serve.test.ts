@@ -128,7 +128,7 @@ describe("tasks/send", () => {
     expect((await post("tasks/get", { id })).json["result"]).toMatchObject({ id, status: { state: "completed" } });
   });
 
-  it("goes on with a task that it knows", async () => {
+  it("continues a known task", async () => {
     const id = newTask();
     expect((await post("tasks/send", say(id, "question"))).json["result"]).toMatchObject({
       id,
@@ -240,7 +240,7 @@ describe("tasks/sendSubscribe", () => {
     expect(events.at(-1)).toMatchObject({ status: { state: "input-required" }, final: true });
   });
 
-  it("tells a direct answer as the end of its task", async () => {
+  it("sends a direct answer as the end of its task", async () => {
     const id = newTask();
     const events = results(await stream("tasks/sendSubscribe", say(id, "reply")));
     expect(events.at(-1)).toMatchObject({
@@ -250,7 +250,7 @@ describe("tasks/sendSubscribe", () => {
     });
   });
 
-  it("tells of an error in its stream", async () => {
+  it("sends an error in its stream", async () => {
     const id = newTask();
     await post("tasks/send", say(id, "berth"));
     const [first] = await stream("tasks/sendSubscribe", say(id, "berth"));
@@ -283,7 +283,7 @@ describe("tasks/get and tasks/cancel", () => {
 });
 
 describe("tasks/resubscribe", () => {
-  it("tells a task that has ended once more, and ends", async () => {
+  it("sends an ended task once more, and ends", async () => {
     const id = newTask();
     await post("tasks/send", say(id, "berth"));
     expect(results(await stream("tasks/resubscribe", { id, historyLength: 10 }))).toMatchObject([

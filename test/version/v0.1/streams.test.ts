@@ -284,7 +284,7 @@ describe("a stream of an agent of 0.1", () => {
     ]);
   });
 
-  it("may have events that nobody knows", () => {
+  it("may have unknown events", () => {
     expect(readAll(sends, [{ json: { id: "t", mood: "good" } }, { json: null }]).items).toEqual([]);
   });
 

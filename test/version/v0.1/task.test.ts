@@ -141,7 +141,7 @@ describe("what the model has and 0.1 has not", () => {
     expect(read.artifacts.map(({ artifactId }) => artifactId)).toEqual(["0", "1", "2"]);
   });
 
-  it("a part of a kind that nobody knows is left out", () => {
+  it("a part of an unknown kind is left out", () => {
     expect(
       lost({ id: "t", status, artifacts: [{ artifactId: "0", parts: [create(PartSchema), textPart("a")] }] }),
     ).toMatchObject({

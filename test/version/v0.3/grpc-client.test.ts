@@ -126,7 +126,7 @@ function contentOf(request: gen.SendMessageRequest): Uint8Array {
   return part.part.value.file.value;
 }
 
-describe("a client of 0.3 at a server of somebody else", () => {
+describe("a 0.3 client at a third-party server", () => {
   it("tells an error by its name, ends a stream that is left open, and writes files as the server does", async () => {
     await using peer = await stranger();
     const client = createGrpcTransport({ address: peer.address, adapter });

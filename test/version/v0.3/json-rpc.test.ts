@@ -17,7 +17,7 @@ describe("a server that is called in 0.3 without saying so", () => {
     expect(said["result"]).toMatchObject({ kind: "message", role: "agent", parts: [{ kind: "text", text: "hi" }] });
   });
 
-  it("waits unless it is told not to", async () => {
+  it("waits unless blocking is off", async () => {
     await using rpc = await startRpc();
     const sent = (configuration: JsonObject) => rpc.call("message/send", { message: messageOf("ask"), configuration });
     for (const configuration of [{}, { blocking: true }]) {

@@ -92,7 +92,7 @@ describe("replies are read leniently:", () => {
     expect(read("deleteTaskPushNotificationConfig", json)).toEqual({ $typeName: "google.protobuf.Empty" });
   });
 
-  it("a push configuration that stands alone", () => {
+  it("a push configuration by itself", () => {
     const codec = adapter.codec(operationOf("getTaskPushNotificationConfig"));
     const request = codec.readRequest({ id: "t", pushNotificationConfigId: "c" });
     expect(codec.readReply({ id: "c", url: "https://h" }, request)).toMatchObject({

@@ -232,7 +232,7 @@ describe("states and roles", () => {
     expect(gen.TaskState[state]?.replace("LL", "L")).toBe(model.TaskState[state]);
   });
 
-  it("a state that nobody knows is none", () => {
+  it("an unknown state is unspecified", () => {
     const wire = create(gen.TaskSchema, { status: { state: 77 as number } });
     expect(reply("getTask").read(wire, reading())).toMatchObject({ status: { state: model.TaskState.UNSPECIFIED } });
   });
