@@ -4,13 +4,28 @@ import base from "./vitest.config.js";
 // The searches of `npm test` with many more seeds, and those that are slow with any number of them.
 const sweeps = mergeConfig(base, {
   test: {
-    env: { SIM_SEEDS: process.env["SIM_SEEDS"] ?? "10000", SIM_SQLITE_SEEDS: process.env["SIM_SQLITE_SEEDS"] ?? "300" },
+    env: {
+      SIM_SEEDS: process.env["SIM_SEEDS"] ?? "10000",
+      SIM_SQLITE_SEEDS: process.env["SIM_SQLITE_SEEDS"] ?? "300",
+      // Of test/support/tries.ts.
+      TRIVIUM_TRIES: "many",
+    },
   },
 });
 sweeps.test.include = [
   "test/core/simulator*.test.ts",
-  "test/core/store-faults/hard-days.test.ts",
+  "test/core/store-faults/*.test.ts",
   "test/bench/run.test.ts",
+  // What imports test/support/tries.ts.
+  "test/binding/faults/{cuts,pieces}.test.ts",
+  "test/client/stream/{difference,faults,faults-random}.test.ts",
+  "test/core/task/no-loss.test.ts",
+  "test/protocol/codec/binary-{reader,writer}.test.ts",
+  "test/store/memory-contract.test.ts",
+  "test/store/postgres/contract.test.ts",
+  "test/store/sql/sqlite-contract.test.ts",
+  "test/store/sql-queries/{contract,hot-groups,periods}.test.ts",
+  "test/version/v0.3/proto/messages.test.ts",
 ];
 sweeps.test.exclude = [];
 

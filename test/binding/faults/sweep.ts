@@ -3,6 +3,7 @@ import type { Transport } from "../../../src/binding/transport.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { cut, type Direction, type Ending, type Rule } from "../../support/fault-schedule.js";
 import { leftOpen, listenersOn, openHandles } from "../../support/leaks.js";
+import { tries } from "../../support/tries.js";
 import { inTime, type Outcome, outcomeOf, type Spoilable, transportAt } from "./through-proxy.js";
 
 /** Every way of cutting a connection. */
@@ -17,7 +18,7 @@ export interface Swept<T> {
   judge(outcome: Outcome<T>): void | Promise<void>;
 }
 
-const positionsMost = 40;
+const positionsMost = tries(16, 40);
 
 /** Offsets into so many bytes: the first, the last, its neighbours, and others at even distances. */
 export function positionsIn(size: number): number[] {

@@ -5,6 +5,7 @@ import { TaskState } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { cut, type Direction, type Ending, type Rule } from "../../support/fault-schedule.js";
 import { leftOpen, openHandles } from "../../support/leaks.js";
+import { tries } from "../../support/tries.js";
 import { allBindings, answerLines, ended, type FaultyServer, faultyServer, sixLines } from "./faults-server.js";
 
 // Streams from our own server, over connections that break.
@@ -13,7 +14,7 @@ const cuts = (["request", "response"] as const).flatMap((direction) =>
   (["end", "reset", "half"] as const).map((how) => [direction, how] as const),
 );
 
-const positions = 12;
+const positions = tries(4, 12);
 
 /** Offsets into so many bytes: both ends, and others at even distances. */
 function positionsIn(size: number): number[] {

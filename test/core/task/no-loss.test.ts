@@ -8,6 +8,7 @@ import { applyEvent, copyTask } from "../../../src/protocol/fold.js";
 import { startHandler, type TestHandler } from "../../support/handler.js";
 import { itemsOf } from "../../support/items.js";
 import { opened, stateOf, taskOf, textIn } from "../../support/say.js";
+import { tries } from "../../support/tries.js";
 import { turns } from "../../support/turns.js";
 
 const scope = { agent: "", tenant: "", owner: "alice" };
@@ -150,7 +151,7 @@ describe("subscribers", () => {
           expect(positions).toEqual(events.map(({ seq }) => seq).filter((seq) => seq > from));
         }
       }),
-      { numRuns: 30 },
+      { numRuns: tries(10, 30) },
     );
   });
 });
@@ -187,7 +188,7 @@ describe("messages to one task", () => {
         expect(said.toSorted((a, b) => a - b)).toEqual([0, ...messages.map((_, index) => index + 1)]);
         expect(most).toBe(1);
       }),
-      { numRuns: 40 },
+      { numRuns: tries(15, 40) },
     );
   });
 });

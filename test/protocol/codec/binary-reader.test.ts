@@ -6,6 +6,7 @@ import { file_google_rpc_status } from "../../../gen/google/rpc/status_pb.js";
 import { file_lf_a2a_v1_a2a } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { readBinary } from "../../../src/protocol/codec/binary/reader.js";
 import { arbitraryMessage } from "../../support/arbitrary-message.js";
+import { tries } from "../../support/tries.js";
 
 const types = [file_lf_a2a_v1_a2a, file_a2a_v1_a2a, file_google_rpc_status].flatMap(({ messages }) => messages);
 const options = { recursionLimit: 200 };
@@ -44,7 +45,7 @@ describe("reading binary messages", () => {
         broken[place % bytes.length] = byte;
         expectAlike(desc, broken);
       }),
-      { numRuns: 100 },
+      { numRuns: tries(30, 100) },
     );
   });
 

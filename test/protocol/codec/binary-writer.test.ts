@@ -32,6 +32,7 @@ import { Output } from "../../../src/protocol/codec/binary/output.js";
 import { writeBinary, writeBuffer } from "../../../src/protocol/codec/binary/writer.js";
 import { dynamic } from "../../../src/protocol/codec/outline/dynamic.js";
 import { MessageSchema, PartSchema, StreamResponseSchema, TaskSchema } from "../../../src/protocol/model.js";
+import { tries } from "../../support/tries.js";
 
 const ourTypes = [
   file_lf_a2a_v1_a2a,
@@ -275,7 +276,7 @@ describe("writing binary messages", () => {
       fc.property(fc.integer(), (seed) =>
         expectAlike(desc, anyMessage(drawing(seed), desc, { depth: 4, odd: seed % 2 === 0 })),
       ),
-      { numRuns: 60 },
+      { numRuns: tries(20, 60) },
     );
   });
 

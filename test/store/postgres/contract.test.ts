@@ -6,6 +6,7 @@ import { taskStoreContract } from "../../../src/testing/contract/task-store.js";
 import { createTestClock } from "../../../src/testing/test-clock.js";
 import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
 import { type StoreServer, startStoreServer } from "../../support/postgres-databases.js";
+import { tries } from "../../support/tries.js";
 
 let databases: StoreServer;
 
@@ -27,7 +28,7 @@ describe.skipIf(!hasPostgres)("on PostgreSQL", () => {
       const store = postgresStore({ url: await emptied(), clock, pool: { max: 4 } });
       return { store, advance: (ms: number) => clock.advance(ms) };
     };
-    for (const { name, run } of taskStoreContract(make, { histories: 20 })) it(name, run);
+    for (const { name, run } of taskStoreContract(make, { histories: tries(8, 20) })) it(name, run);
   });
 
   describe("the task store, by the clock of the database, through a pooler's eyes", () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { AppendRow } from "../../../src/store/sql/rows.js";
 import { createHotPath } from "../../../src/store/sqlite/flush.js";
 import type { HotWrite } from "../../../src/store/sqlite/packed.js";
+import { tries } from "../../support/tries.js";
 import { openBackend } from "./database.js";
 import { alice, appendRow, completion, logRow, taskRow } from "./rows.js";
 
@@ -80,7 +81,7 @@ describe("writes of a group", () => {
         await together.backend.close();
         await alone.backend.close();
       }),
-      { numRuns: 60 },
+      { numRuns: tries(20, 60) },
     );
   });
 

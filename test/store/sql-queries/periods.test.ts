@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isTerminal } from "../../../src/protocol/states.js";
 import { foldPeriods, periodMs } from "../../../src/store/sql/periods.js";
+import { tries } from "../../support/tries.js";
 import { databaseKinds, migrateUpTo, rowsOf, type TestDatabase } from "./databases.js";
 import { alice, appendRow, completion, taskRow } from "./rows.js";
 
@@ -103,7 +104,7 @@ for (const { name, skipped, start, stop, make } of databaseKinds()) {
           const missing = `${real} except ${sums}`;
           expect([await rowsOf(context, wrong), await rowsOf(context, missing)]).toEqual([[], []]);
         }),
-        { numRuns: name === "SQLite" ? 60 : 25 },
+        { numRuns: name === "SQLite" ? tries(20, 60) : tries(10, 25) },
       );
     });
   });

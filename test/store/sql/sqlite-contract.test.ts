@@ -5,6 +5,7 @@ import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { pushStoreContract } from "../../../src/testing/contract/push-store.js";
 import { taskStoreContract } from "../../../src/testing/contract/task-store.js";
 import { createTestClock } from "../../../src/testing/test-clock.js";
+import { tries } from "../../support/tries.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 /** A store in a file of the test, in the thread of the database or in this one, which starts quicker. */
@@ -20,14 +21,16 @@ function sqliteIn(context: "worker" | "here") {
 }
 
 describe("the task store in a file of SQLite", () => {
-  for (const { name, run } of taskStoreContract(sqliteIn("here"), { histories: 30 })) it(name, run);
+  for (const { name, run } of taskStoreContract(sqliteIn("here"), { histories: tries(10, 30) })) it(name, run);
 });
 
 // A thread takes long to start, so this is what may go wrong on the way there: errors, writes of one moment, bytes, and in
 // the histories each method.
 describe("the task store in a file of SQLite with a thread of its own", () => {
   const onTheWay = /creating|at the same time|a name that is taken|the outcome of a send|does what the model does/;
-  const tests = taskStoreContract(sqliteIn("worker"), { histories: 10 }).filter(({ name }) => onTheWay.test(name));
+  const tests = taskStoreContract(sqliteIn("worker"), { histories: tries(4, 10) }).filter(({ name }) =>
+    onTheWay.test(name),
+  );
   it("has histories among its tests", () => expect(tests.some(({ name }) => name.includes("the model"))).toBe(true));
   for (const { name, run } of tests) it(name, run);
 });

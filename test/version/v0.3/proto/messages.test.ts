@@ -20,6 +20,7 @@ import { replyTranslations } from "../../../../src/version/v0.3/proto/replies.js
 import { requestTranslations, type Translation } from "../../../../src/version/v0.3/proto/requests.js";
 import { readEvent, writeEvent } from "../../../../src/version/v0.3/proto/task.js";
 import { arbitraryMessage } from "../../../support/arbitrary-message.js";
+import { tries } from "../../../support/tries.js";
 import { arbitraryConfig, arbitraryEvent, arbitrarySend, arbitraryTask, textPart } from "../proto-arbitrary.js";
 
 const forms: readonly FileBytes[] = ["base64", "raw"];
@@ -104,7 +105,7 @@ describe.each(kinds)("$name", ({ own, wire, translation, message, from }) => {
         expect(read.violations).toEqual([]);
         expect(equals(own, back, original)).toBe(true);
       }),
-      { numRuns: 200 },
+      { numRuns: tries(70, 200) },
     );
   });
 
@@ -134,7 +135,7 @@ describe("a message of 0.3's schema", () => {
         const back = translation.write(read, { fileBytes: "raw", references: true });
         expect(writeJson(wire, back)).toEqual(writeJson(wire, original));
       }),
-      { numRuns: 300 },
+      { numRuns: tries(100, 300) },
     );
   });
 });
