@@ -11,16 +11,18 @@ process.env["NODE_COMPILE_CACHE"] ??= source(".cache/compiled");
 /** What takes longest begins first, so that one core does not wait for the other at the end. */
 class LongestFirst extends BaseSequencer {
   readonly #longest = [
-    "core/simulator",
-    "store-faults/everyday",
-    "store/postgres/contract",
-    "cli/call",
-    "cli/gateway",
-    "gateway/versions",
-    "client/faults",
     "browser/client",
+    "store/sql/sqlite-contract",
+    "examples/durable",
+    "cli/demo-store",
+    "store/postgres/contract",
+    "store/postgres/closing",
+    "e2e/agents-on-one-store",
+    "stream/faults",
+    "bad-input/sockets",
     "bad-input/fields",
-    "examples/examples",
+    "store/postgres/long-migration",
+    "client/flat",
   ];
 
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
