@@ -134,7 +134,7 @@ describe("the door", () => {
   it.each([
     { code: "permissionDenied", status: 403 },
     { code: "unavailable", status: 503 },
-    { code: "resourceExhausted", status: 200 },
+    { code: "resourceExhausted", status: 429 },
     { code: "taskNotFound", status: 200 },
     { code: "internalError", status: 200 },
   ] as const)("says $code with HTTP status $status", async ({ code, status }) => {
