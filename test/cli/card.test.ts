@@ -1,6 +1,6 @@
 import { serve } from "trivium";
 import { describe, expect, it } from "vitest";
-import { trivium } from "../support/command.js";
+import { trivium, triviumAlone } from "../support/command.js";
 
 const card = { name: "Carded", description: "Has a card", version: "1" };
 const agent = async (): Promise<void> => {};
@@ -22,7 +22,7 @@ describe("trivium card", () => {
 
   it.each(["0.3", "0.2", "0.1"] as const)("prints the card of an agent of %s in the form of 1.0", async (version) => {
     await using server = await serve({ card, agent, port: 0, drainMs: 0, versions: [version] });
-    const { code, stdout, stderr } = await trivium(["card", server.url]);
+    const { code, stdout, stderr } = await triviumAlone(["card", server.url]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const url = `${server.url}/json-rpc`;
     expect(JSON.parse(stdout).supportedInterfaces).toContainEqual({

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
-import { startDemo, trivium } from "../support/command.js";
+import { startDemo, trivium, triviumAlone } from "../support/command.js";
 import { hasPostgres, type PostgresServer, startPostgres } from "../support/postgres.js";
 import { stateOf } from "../support/say.js";
 
@@ -23,9 +23,14 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 const newFile = (): string => join(home, `${++files}.db`);
 
+const ended = new Set<string | undefined>();
+
 /** Runs `trivium db …`, and gives what it prints as JSON. */
 async function db<T>(...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await trivium(["db", ...args]);
+  // One run of each subcommand has a process of its own, which must exit by itself.
+  const run = ended.has(args[0]) ? trivium : triviumAlone;
+  ended.add(args[0]);
+  const { code, stdout, stderr } = await run(["db", ...args]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout.trimEnd().split("\n")).toHaveLength(1);
   return JSON.parse(stdout) as T;

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { root, trivium } from "../support/command.js";
+import { root, trivium, triviumAlone } from "../support/command.js";
 
 const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { readonly version: string };
 
 describe("trivium", () => {
   it("says its version", async () => {
-    expect(await trivium(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+    expect(await triviumAlone(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
   });
 
   it.each([

@@ -1,13 +1,15 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import type { HostedRun } from "./command-host.js";
 
 // The built command, as a user runs it.
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 const main = `${root}dist/src/cli/main.js`;
+const hostFile = fileURLToPath(new URL("command-host.ts", import.meta.url));
 
 export interface Finished {
   readonly code: number | null;
@@ -21,11 +23,41 @@ export interface RunOptions {
   readonly cwd?: string | undefined;
 }
 
-/** Runs `trivium …` to its end. */
-export async function trivium(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+/** Runs `trivium …` to its end, in a process of its own. */
+export async function triviumAlone(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const child = startTrivium(args, options.env, options.cwd);
   child.stdin.end(options.stdin ?? "");
   return finished(child);
+}
+
+let host: ChildProcess | undefined;
+let last: Promise<unknown> = Promise.resolve();
+
+/** Runs `trivium …` to its end in a shared process. With `stdin` it gets a process of its own. */
+export async function trivium(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  if (options.stdin !== undefined) return triviumAlone(args, options);
+  const run = { main: builtMain(), args, env: envOf(options.env, options.cwd), cwd: options.cwd ?? root };
+  const answer = last.then(() => hosted(run));
+  last = answer.catch(() => {});
+  return answer;
+}
+
+async function hosted(run: HostedRun): Promise<Finished> {
+  host ??= fork(hostFile, { execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  const running = host;
+  const over = new AbortController();
+  const { signal } = over;
+  const gone = once(running, "exit", { signal }).then(([code]) => {
+    host = undefined;
+    throw new Error(`trivium ${run.args.join(" ")} ended the shared process with code ${code}`);
+  });
+  running.send(run);
+  try {
+    const [answer] = await Promise.race([once(running, "message", { signal }), gone]);
+    return answer as Finished;
+  } finally {
+    over.abort();
+  }
 }
 
 /** Runs a command by the shell, in the folder of the project. */
@@ -37,10 +69,18 @@ type Child = ReturnType<typeof startTrivium>;
 
 /** Starts `trivium …`. Where no folder is named it leaves no tasks behind in this one. */
 export function startTrivium(args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd?: string) {
+  return spawn(process.execPath, [builtMain(), ...args], { cwd, env: envOf(env, cwd) });
+}
+
+function builtMain(): string {
   if (!existsSync(main)) throw new Error(`${main} is missing: run npm run build`);
+  return main;
+}
+
+function envOf(env: Readonly<Record<string, string>> = {}, cwd?: string) {
   const own = Object.entries(process.env).filter(([name]) => !read.has(name) && !name.startsWith("TRIVIUM_"));
   const store = cwd === undefined ? { TRIVIUM_STORE: "memory" } : {};
-  return spawn(process.execPath, [main, ...args], { cwd, env: { ...Object.fromEntries(own), ...store, ...env } });
+  return { ...Object.fromEntries(own), ...store, ...env };
 }
 
 /** Variables that the command reads, beside its own. */
