@@ -9,15 +9,15 @@ import {
 import fc from "fast-check";
 import { valueFromJson } from "../../src/protocol/codec/json/struct.js";
 
-// Random messages of any type, by its descriptor. They are valid ProtoJSON, not necessarily valid requests.
+// Random messages of any type, generated from its descriptor. They are valid ProtoJSON, not necessarily valid requests.
 
-/** Any well-formed text, with what is special in JSON, HTML and Unicode. */
+/** Any well-formed text, including characters that are special in JSON, HTML and Unicode. */
 export const arbitraryText = fc.oneof(
   fc.string({ unit: "binary", maxLength: 12 }),
   fc.constantFrom("", '"\\\u2028\n', "😀é"),
 );
 
-/** Any JSON value that a Struct may hold; written and read once, since JSON has no -0. */
+/** Any JSON value that a Struct may hold. Written and read once, since JSON has no -0. */
 export const arbitraryJson = fc
   .jsonValue({ maxDepth: 3, stringUnit: "binary" })
   .filter((json) => !hasProtoKey(json))

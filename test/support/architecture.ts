@@ -14,15 +14,15 @@ const vocabulary = ["protocol"];
 const ports = ["protocol", "core/ports.ts"];
 const left = ["protocol", "version", "core", "store", "signals", "push", "auth", "telemetry", "card", "binding"];
 
-/** What each room may import beside itself: rooms, or single files of a room. `""` are the entry points. */
+/** What each room may import besides itself: rooms, or single files of a room. `""` stands for the entry points. */
 const allowedImports: Readonly<Record<string, readonly string[]>> = {
   protocol: ["gen"],
   version: ["gen", ...vocabulary],
   core: vocabulary,
-  // It has messages of its own, for what it keeps.
+  // The store has generated messages for its own records.
   store: [...ports, "gen"],
   signals: ports,
-  // Webhooks are called as a client calls agents.
+  // Webhooks are called the way a client calls agents.
   push: [...ports, "version", "binding/fetch/address-policy.ts", "binding/fetch/node-fetch.ts"],
   auth: vocabulary,
   telemetry: vocabulary,
@@ -39,10 +39,10 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   "": [...left, "server", "client", "gateway"],
 };
 
-/** The one example that the package carries, and the one file that loads it, when it is called. */
+/** The one example in the package, and the only file that loads it, lazily. */
 const shippedExample = { folder: "examples/demo/", loadedBy: "src/cli/demo.ts" };
 
-/** Packages that one room alone may know. */
+/** Packages that only one room may import. */
 const packageHomes = [
   { packages: /^(?:@grpc\/|grpc-)/, home: "src/binding/grpc/" },
   { packages: /^@connectrpc\//, home: "src/binding/connect/" },
@@ -52,7 +52,7 @@ const packageHomes = [
   { packages: /^(?:@nats-io\/|nats(?:\/|$))/, home: "src/signals/" },
 ];
 
-/** What is no part of grpc-js' documented interface, or relies on how it works inside, and the one folder that may use it. */
+/** What grpc-js does not document, or what depends on its internals, and the one folder that may use it. */
 const belowGrpc = {
   home: "src/binding/grpc/internals/",
   packages: /^(?:@grpc\/grpc-js\/|node:diagnostics_channel$)/,
@@ -60,17 +60,20 @@ const belowGrpc = {
     /\b(?:Reflect|ServerInterceptingCall\w*|createConnectionInjector|createCall|sendMessageWithContext|removeAllListeners|internalChannel)\b|\.register\(|["'.]_[a-z]/,
 };
 
-/** As versions are spelt on the wire: 1.0 and the releases of 0.x. Others, such as "2.0" of JSON-RPC, are something else. */
+/**
+ * Protocol versions as spelled on the wire: 1.0 and the releases of 0.x. Other version strings, such as JSON-RPC's
+ * "2.0", are not matched.
+ */
 const protocolVersion = /^v?(?:1\.0|0\.[123](?:\.\d+)?)$/;
 
 const maxLines = 400;
-/** A room may have rooms of its own when its files would not fit into one folder. */
+/** A room may have sub-rooms when its files do not fit in one folder. */
 const maxDepth = 2;
 const deepRooms: ReadonlySet<string> = new Set(["protocol/codec", "store/sql", "version/v0.3", "binding/grpc"]);
 const maxFiles = 25;
 const fileName = /^[a-z0-9]+(?:[-.][a-z0-9]+)*\.ts$/;
 
-/** Every rule about the source as a whole. */
+/** Every rule about the source code. */
 export const rules = {
   "imports point to the left": arrows,
   "examples know the package by its name": borders,
@@ -92,7 +95,7 @@ export const rules = {
     (file) => isSource(file) && !file.path.startsWith("src/version/"),
     ({ strings, lines }) =>
       strings
-        // The version of HTTP is spelt alike.
+        // HTTP versions look the same.
         .filter(({ text, line }) => protocolVersion.test(text) && !/httpVersion/.test(lines[line - 1] ?? ""))
         .map(({ text, line }) => ({ line, rule: `${text} is a protocol version: it belongs to version/` })),
   ),
@@ -155,7 +158,7 @@ function arrows(files: readonly SourceFile[]): Breach[] {
   );
 }
 
-/** An example is a program of its own: it imports its own files, and the package as its users do. */
+/** An example is a separate program: it imports its own files and the package, as users do. */
 function borders(files: readonly SourceFile[]): Breach[] {
   return files.flatMap(({ path, imports }) =>
     imports.flatMap(({ line, specifier, kind }) => {
@@ -168,7 +171,7 @@ function borders(files: readonly SourceFile[]): Breach[] {
   );
 }
 
-/** Folder of an example; nothing for files elsewhere. */
+/** Folder of an example, or `undefined` for files elsewhere. */
 function exampleOf(path: string): string | undefined {
   return /^examples\/[^/]+\//.exec(path)?.[0];
 }
@@ -189,17 +192,17 @@ function packages(files: readonly SourceFile[]): Breach[] {
     );
 }
 
-/** Cycles between files, types included: only `import()`, which comes later, is free. */
+/** Cycles between files, types included. `import()` is allowed because it loads later. */
 function cycles(files: readonly SourceFile[]): Breach[] {
   return closingArrows(files, ({ path }, target, kind) => (kind === "lazy" ? [] : [path, target]));
 }
 
-/** Circles between the rooms of one room, types included. A file that lies directly in a room counts as one. */
+/** Cycles between the sub-rooms of one room, types included. A file directly in the room counts as a sub-room. */
 function circles(files: readonly SourceFile[]): Breach[] {
   return closingArrows(files, ({ path }, target) => roomsApart(path, target));
 }
 
-/** The two rooms, next to each other, that an arrow between two files joins. Nothing for files of the same room. */
+/** The two sibling rooms that an import connects, or nothing for files of the same room. */
 function roomsApart(from: string, to: string): Ends {
   const [left, right] = [from.split("/"), to.split("/")];
   const apart = left.findIndex((part, index) => part !== right[index]);
@@ -210,7 +213,7 @@ function roomsApart(from: string, to: string): Ends {
 
 type Ends = readonly [] | readonly [from: string, to: string];
 
-/** The imports that close a cycle of what they join. */
+/** The imports that close a cycle between the given nodes. */
 function closingArrows(
   files: readonly SourceFile[],
   endsOf: (file: SourceFile, target: string, kind: Import["kind"]) => Ends,
@@ -251,7 +254,7 @@ function resolveImport(from: string, specifier: string): string {
   return posix.join(posix.dirname(from), specifier).replace(/\.js$/, ".ts");
 }
 
-/** First folder below `src`; `""` for the files that lie in `src` itself. */
+/** First folder below `src`; `""` for files in `src` itself. */
 function roomOf(path: string): string {
   const [, room = "", ...rest] = path.split("/");
   return rest.length === 0 ? "" : room;

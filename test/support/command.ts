@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { HostedRun } from "./command-host.js";
 
-// The built command, as a user runs it.
+// Runs the built command as a user would.
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 const main = `${root}dist/src/cli/main.js`;
@@ -23,7 +23,7 @@ export interface RunOptions {
   readonly cwd?: string | undefined;
 }
 
-/** Runs `trivium …` to its end, in a process of its own. */
+/** Runs `trivium …` to its end in a process of its own. */
 export async function triviumAlone(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const child = startTrivium(args, options.env, options.cwd);
   child.stdin.end(options.stdin ?? "");
@@ -60,14 +60,14 @@ async function hosted(run: HostedRun): Promise<Finished> {
   }
 }
 
-/** Runs a command by the shell, in the folder of the project. */
+/** Runs a shell command in the project's folder. */
 export async function shell(command: string, env: Readonly<Record<string, string>> = {}): Promise<Finished> {
   return finished(spawn("sh", ["-c", command], { cwd: root, env: { ...process.env, ...env } }));
 }
 
 type Child = ReturnType<typeof startTrivium>;
 
-/** Starts `trivium …`. Where no folder is named it leaves no tasks behind in this one. */
+/** Starts `trivium …`. Without `cwd` it keeps tasks in memory, so that it leaves no files behind. */
 export function startTrivium(args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd?: string) {
   return spawn(process.execPath, [builtMain(), ...args], { cwd, env: envOf(env, cwd) });
 }
@@ -83,7 +83,7 @@ function envOf(env: Readonly<Record<string, string>> = {}, cwd?: string) {
   return { ...Object.fromEntries(own), ...store, ...env };
 }
 
-/** Variables that the command reads, beside its own. */
+/** Variables that the command reads besides its own. */
 const read: ReadonlySet<string> = new Set(["PORT", "LOG_LEVEL"]);
 
 async function finished(child: Child): Promise<Finished> {
@@ -91,20 +91,20 @@ async function finished(child: Child): Promise<Finished> {
   return { code: code as number | null, stdout, stderr };
 }
 
-/** A demo agent that runs. */
+/** A running demo agent. */
 export interface Demo {
   readonly url: string;
   readonly port: number;
-  /** What it printed at its start. */
+  /** What it printed at startup. */
   readonly greeting: string;
-  /** What it has written to stderr so far. */
+  /** What it wrote to stderr so far. */
   log(): string;
-  /** Ends it, and gives its exit code. */
+  /** Stops it and returns its exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Starts `trivium demo` on a free port; with a folder, as if it were called there. */
+/** Starts `trivium demo` on a free port, in `cwd` if one is given. */
 export async function startDemo(
   args: readonly string[] = ["--port", "0"],
   env: Readonly<Record<string, string>> = {},

@@ -18,7 +18,7 @@ export interface ConnectAgent {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A service over Connect and gRPC-Web, and the official clients for it. */
+/** Serves a service over Connect and gRPC-Web, with the official clients for both. */
 export async function connectAgent(service: Service): Promise<ConnectAgent> {
   const faults: unknown[] = [];
   const endpoint = createConnectEndpoint({ adapters: [adapter], service });

@@ -7,7 +7,7 @@ import { type Operations, operations, type ReplyOf, type StreamItem } from "../.
 
 type Handler = Operations<ServerContext>;
 
-/** A request handler of a few operations; each of the others is refused. */
+/** A request handler with a few operations; every other operation is refused. */
 export function handlerOf(served: Partial<Handler>): Handler {
   const refused = operations.map(({ name }) => [
     name,
@@ -18,7 +18,7 @@ export function handlerOf(served: Partial<Handler>): Handler {
   return { ...Object.fromEntries(refused), ...served };
 }
 
-/** The answer of an agent that repeats what it was told. */
+/** The answer of an agent that echoes its input. */
 export function echo(request: SendMessageRequest): ReplyOf<"sendMessage"> {
   const parts = request.message?.parts ?? [];
   return {
@@ -27,7 +27,7 @@ export function echo(request: SendMessageRequest): ReplyOf<"sendMessage"> {
   };
 }
 
-/** A status event whose state and number can be told apart. */
+/** A status event with a distinguishable state and number. */
 export function statusItem(number: number, state = TaskState.WORKING): StreamItem {
   return {
     response: {
@@ -46,7 +46,7 @@ export function statusItem(number: number, state = TaskState.WORKING): StreamIte
   };
 }
 
-/** A service over a handler, open to everybody unless told otherwise. */
+/** A service over a handler, without authentication by default. */
 export function serviceOf(handler: Partial<Handler>, changes: Partial<Service> = {}): Service {
   return {
     handler: handlerOf(handler),

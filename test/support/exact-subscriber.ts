@@ -5,7 +5,7 @@ import type { Scope } from "../../src/protocol/context.js";
 import { emptyTask } from "../../src/protocol/fold.js";
 import type { StreamItem } from "../../src/protocol/operations.js";
 
-/** What a subscriber is held against: a task's log, whole and from its first record. */
+/** A task's whole log, from its first record, to compare a subscriber against. */
 export interface TaskLog {
   readonly id: string;
   readonly contextId: string;
@@ -13,13 +13,12 @@ export interface TaskLog {
 }
 
 /**
- * Somebody who writes down all that the streams of one task show, one stream going on where the one before has ended, and
- * is held against the log in the end: the task as it was at some position, then each event behind it, none twice and none
- * missing.
+ * Records everything that the streams of one task deliver, each stream resuming where the previous one ended. Compares
+ * it with the log: the task as of some position, then every later event exactly once.
  */
 export class ExactSubscriber {
   taskId = "";
-  /** With it the next stream goes on. */
+  /** The event id with which the next stream resumes. */
   lastId: string | undefined;
   readonly items: StreamItem[] = [];
 
@@ -41,7 +40,7 @@ export class ExactSubscriber {
     await iterator.return?.();
   }
 
-  /** All that does not fit the log; with `whole` also what it has not been shown of it. */
+  /** Lists every deviation from the log; with `whole` also what was never delivered. */
   differences(log: TaskLog, whole = false): readonly string[] {
     const found: string[] = [];
     let position = 0;
@@ -87,7 +86,7 @@ function taskAt({ id, contextId, records }: TaskLog, seq: number): object {
   return task;
 }
 
-/** The log of a task as its store has it. Throws when there is none. */
+/** Reads the log of a task from its store. Throws when there is none. */
 export async function storedLog(store: TaskStore, scope: Scope, taskId: string): Promise<TaskLog> {
   const head = await store.head(scope, taskId);
   const page = head && (await store.recordsAfter(head.key, 0, head.seq));
@@ -95,7 +94,7 @@ export async function storedLog(store: TaskStore, scope: Scope, taskId: string):
   return { id: head.id, contextId: head.contextId, records: page.records };
 }
 
-// In one order of members: a message that was read from a wire has them as they came.
+// Sorts members, since messages read from a wire keep the order they came in.
 const textOf = (value: object): string => JSON.stringify(value, (_, each: unknown) => sorted(each));
 
 function sorted(value: unknown): unknown {

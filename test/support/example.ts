@@ -2,14 +2,14 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { promisify } from "node:util";
 
-/** An example that runs in a process of its own, and the URL that it prints. */
+/** An example running in its own process, and the URL it printed. */
 export interface RunningExample {
   readonly url: string;
-  /** Ends it, and gives its exit code. */
+  /** Stops it and returns its exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts `examples/<name>/server.ts` on a free port, as its reader would. It imports the built package by its name. */
+/** Starts `examples/<name>/server.ts` on a free port, as a reader would. It imports the built package by name. */
 export async function startExample(name: string, env: Readonly<Record<string, string>> = {}): Promise<RunningExample> {
   const child = spawn(process.execPath, [`examples/${name}/server.ts`], {
     env: { ...process.env, PORT: "0", ...env },
@@ -42,7 +42,7 @@ function urlOf(child: ChildProcess): Promise<string> {
   });
 }
 
-/** Runs `examples/<name>/client.ts` to its end, and gives what it prints. */
+/** Runs `examples/<name>/client.ts` to its end and returns its output. */
 export async function runExample(name: string, args: readonly string[] = []): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [`examples/${name}/client.ts`, ...args]);
   return stdout;

@@ -6,7 +6,7 @@ import type { HttpAnswer } from "./fault-schedule.js";
 const html = (title: string): string => `<!doctype html><title>${title}</title><p>${title}\n`;
 const htmlType = { "content-type": "text/html; charset=utf-8" };
 
-/** What stands in front of an agent, or in its place, may answer. */
+/** Answers that a proxy in front of an agent, or another server in its place, may give. */
 export const httpAnswers = {
   notFound: { status: 404 },
   methodNotAllowed: { status: 405, headers: { allow: "GET" } },
@@ -18,7 +18,7 @@ export const httpAnswers = {
   page: { status: 200, headers: htmlType, body: html("Welcome") },
 } as const satisfies Record<string, HttpAnswer>;
 
-/** Bytes that mean nothing; the same for the same seed. */
+/** Random bytes; the same for the same seed. */
 export function garbage(length: number, seed = 1): Uint8Array {
   let state = seed;
   return Uint8Array.from({ length }, () => {
@@ -27,16 +27,19 @@ export function garbage(length: number, seed = 1): Uint8Array {
   });
 }
 
-/** What an HTTP/1.1 server says to a caller that speaks HTTP/2. */
+/** What an HTTP/1.1 server answers a caller that speaks HTTP/2. */
 export const http1Bytes: Uint8Array = Buffer.from(
   "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
   "latin1",
 );
 
-/** What an HTTP/2 server says to a caller that speaks HTTP/1.1: its settings, and that it goes away (PROTOCOL_ERROR). */
+/** What an HTTP/2 server answers a caller that speaks HTTP/1.1: its settings, then GOAWAY with PROTOCOL_ERROR. */
 export const http2Bytes: Uint8Array = Buffer.from("000000040000000000" + "0000080700000000000000000000000001", "hex");
 
-/** Answers every request of a connection alike, over the HTTP that it speaks. `began` is called when it has said so. */
+/**
+ * Gives every request of a connection the same answer, over the HTTP version that the caller speaks. Calls `began` once
+ * the first answer is written.
+ */
 export function answerHttp(caller: Socket, answer: HttpAnswer, began: () => void): void {
   caller.once("readable", () => {
     const first: Buffer | null = caller.read();

@@ -3,24 +3,24 @@ import { answerHttp } from "./fault-answers.js";
 import { carry } from "./fault-flow.js";
 import type { Ending, Rule } from "./fault-schedule.js";
 
-/** Where a proxy leads to. */
+/** Where a proxy connects to. */
 export interface Target {
   readonly host?: string | undefined;
   readonly port: number;
 }
 
-/** A connection that was accepted. */
+/** An accepted connection. */
 export interface Accepted {
   readonly caller: Socket;
   readonly target: Target;
-  /** Called when bytes were read or have passed. */
+  /** Called when bytes were read or passed on. */
   moved(): void;
 }
 
 type FlowRule = Extract<Rule, { readonly kind: "flow" }>;
 type RawRule = Extract<Rule, { readonly kind: "raw" }>;
 
-/** Lets a rule happen to a connection. */
+/** Applies a rule to a connection. */
 export function play(rule: Rule, accepted: Accepted): void {
   const { caller, moved } = accepted;
   switch (rule.kind) {

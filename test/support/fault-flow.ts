@@ -2,18 +2,18 @@ import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import type { Ending, Flow } from "./fault-schedule.js";
 
-/** The way that bytes take from one socket to another. */
+/** The path of bytes from one socket to another. */
 export interface Way {
   readonly from: Socket;
   readonly to: Socket;
   readonly flow: Flow;
-  /** Called when bytes have passed. */
+  /** Called when bytes were passed on. */
   moved(): void;
-  /** Called once, where the flow says that the connection is cut. */
+  /** Called once, where the flow cuts the connection. */
   cut(how: Ending): void;
 }
 
-/** Carries the bytes of one direction to their end; what comes behind a cut is read and dropped. */
+/** Forwards the bytes of one direction until it ends. Bytes after a cut are read and dropped. */
 export async function carry(way: Way): Promise<"ended" | "broken"> {
   const course = new Course(way);
   try {
@@ -24,7 +24,7 @@ export async function carry(way: Way): Promise<"ended" | "broken"> {
   }
 }
 
-/** How far the bytes of one direction have come. */
+/** How far one direction has progressed. */
 class Course {
   readonly #way: Way;
   #passed = 0;
@@ -48,7 +48,7 @@ class Course {
       moved();
       if (flow.pieces !== undefined) await (flow.pieces.pause ?? breathe)();
     }
-    // A cut behind the last byte does not wait for another one.
+    // A cut after the last byte does not wait for another byte.
     this.#cutHere();
   }
 
@@ -76,7 +76,7 @@ class Course {
   }
 }
 
-/** Resolves when a socket's peer has no more to say: it may have gone for good. */
+/** Resolves when a socket's peer has no more to send, perhaps because it is gone. */
 function ended(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     if (socket.readableEnded || socket.destroyed) resolve();
@@ -84,13 +84,13 @@ function ended(socket: Socket): Promise<void> {
   });
 }
 
-/** Two turns of the loop: so long takes a peer in this process to see what was sent. */
+/** Two turns of the event loop: enough for a peer in this process to see what was sent. */
 async function breathe(): Promise<void> {
   await setImmediate();
   await setImmediate();
 }
 
-/** Resolves when the bytes are on their way, or have nowhere to go. */
+/** Resolves when the bytes are written, or when the socket is gone. */
 function write(to: Socket, bytes: Buffer): Promise<void> {
   return to.writable ? new Promise((resolve) => to.write(bytes, () => resolve())) : Promise.resolve();
 }

@@ -9,7 +9,7 @@ import { createVirtualClock } from "./virtual-clock.js";
 const question = "0123456789";
 const answer = "abcdefghij";
 
-/** A server that hears ten bytes and says ten, then ends. */
+/** A server that reads ten bytes, sends ten, then ends. */
 async function answering() {
   const heard: string[] = [];
   const ends: string[] = [];
@@ -43,7 +43,7 @@ interface Asked {
   readonly how: "end" | "reset" | "refused";
 }
 
-/** Asks once over a connection of its own, and tells how that ended. */
+/** Makes one request over a new connection and reports how it ended. */
 function ask(port: number): Promise<Asked> {
   return new Promise((resolve) => {
     let text = "";
@@ -146,7 +146,7 @@ describe("a fault proxy", () => {
     through([cut("request", 4, how)], async (proxy, { heard, ends }) => {
       expect(await ask(proxy.port)).toMatchObject({ text: "", how: seen });
       await expect.poll(() => ends).toEqual([seen]);
-      // A reset may throw away what was not read yet.
+      // A reset may discard bytes that were not read yet.
       expect(question.slice(0, 4).startsWith(heard[0] ?? "")).toBe(true);
     }),
   );

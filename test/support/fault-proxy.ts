@@ -8,23 +8,23 @@ export interface FaultProxyOptions {
   readonly schedule?: Schedule | undefined;
 }
 
-/** How many bytes a connection has carried, at its caller's end. */
+/** How many bytes a connection carried, measured at the caller's end. */
 type Exchange = Readonly<Record<Direction, number>>;
 
-/** A TCP proxy on a port of its own that spoils connections by a schedule. */
+/** A TCP proxy on its own port that spoils connections by a schedule. */
 export interface FaultProxy extends AsyncDisposable {
   readonly port: number;
   /** Connections accepted so far. */
   readonly connections: number;
-  /** Connections whose caller has not closed them yet. */
+  /** Connections that their caller has not closed yet. */
   readonly open: number;
   /** `http://127.0.0.1:<port><path>` */
   url(path?: string): string;
-  /** Starts another schedule with the next connection. Those that stand go on by their rule. */
+  /** Starts another schedule with the next connection. Open connections keep their rule. */
   setSchedule(schedule: Schedule): Promise<void>;
-  /** The sizes of every connection so far, in their order. */
+  /** The sizes of every connection so far, in order. */
   record(): readonly Exchange[];
-  /** Resolves when so many bytes have come from callers, or gone to them, over all connections. */
+  /** Resolves when this many bytes came from callers, or went to them, over all connections. */
   reached(direction: Direction, bytes: number): Promise<void>;
   /** Resolves when no connection is open. */
   idle(): Promise<void>;
@@ -72,7 +72,7 @@ class ScheduledProxy implements FaultProxy {
   async setSchedule(schedule: Schedule): Promise<void> {
     this.#schedule = [...schedule];
     this.#next = 0;
-    // A first rule that refuses needs a port to refuse at.
+    // A first rule that refuses needs a port to refuse on.
     if (this.port === 0) await this.#listen();
     await this.#prepare();
   }
@@ -90,14 +90,14 @@ class ScheduledProxy implements FaultProxy {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // Whoever waits for this schedule to go on waits for nothing.
+    // A pending wait of the old schedule no longer matters.
     this.#schedule = [];
     this.#hush();
     for (const caller of this.#open) caller.destroy();
     await this.idle();
   }
 
-  /** Opens or closes the port, as the rule of the next connection wants it. */
+  /** Opens or closes the port, as the rule of the next connection requires. */
   async #prepare(): Promise<void> {
     const schedule = this.#schedule;
     const rule = this.#rule();
@@ -161,7 +161,7 @@ class ScheduledProxy implements FaultProxy {
 
 function ignore(): void {}
 
-/** A port that cannot be had again fails the test that wants it. */
+/** Failing to reopen the port fails the test. */
 function crash(error: unknown): void {
   queueMicrotask(() => {
     throw error;

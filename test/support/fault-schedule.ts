@@ -1,4 +1,4 @@
-/** A direction of a connection: what the caller sends, and what it is sent. */
+/** A direction of a connection: what the caller sends, and what it receives. */
 export type Direction = "request" | "response";
 
 /**
@@ -9,14 +9,16 @@ export type Ending = "end" | "reset" | "half";
 
 /** What happens to the bytes of one direction. Offsets count from its first byte. */
 export interface Flow {
-  /** Cut once `after` bytes have passed; with 0 when the first byte comes, which then does not pass. */
+  /** Cut once `after` bytes have passed; with 0, when the first byte arrives, which then does not pass. */
   readonly cut?: { readonly after: number; readonly how: Ending } | undefined;
   /**
-   * Hold back what follows `after` bytes until the promise of `until` resolves: an event, or the turn of a clock; or until
-   * their receiver ends its side.
+   * Hold back what follows `after` bytes until the promise of `until` resolves, or until the receiver ends its side.
    */
   readonly hold?: { readonly after: number; readonly until: () => Promise<unknown> } | undefined;
-  /** Pass the bytes in pieces that end at offsets, or every so many bytes, each followed by a pause (default: a breath). */
+  /**
+   * Pass the bytes in pieces that end at the given offsets, or of a fixed size, each followed by a pause (default: two
+   * turns of the event loop).
+   */
   readonly pieces?:
     | {
         readonly at?: readonly number[] | undefined;
@@ -26,7 +28,7 @@ export interface Flow {
     | undefined;
 }
 
-/** An answer of HTTP/1.1 or HTTP/2, whichever the caller speaks. */
+/** An HTTP/1.1 or HTTP/2 answer, whichever the caller speaks. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -34,27 +36,27 @@ export interface HttpAnswer {
   readonly body?: string | Uint8Array | undefined;
 }
 
-/** What becomes of one connection. Only `pass` and `flow` reach the target. */
+/** What happens to one connection. Only `pass` and `flow` reach the target. */
 export type Rule =
   | { readonly kind: "pass" }
-  /** Nobody listens on the port, until `until` resolves (then the next rule applies) or another schedule is set. */
+  /** The port is closed until `until` resolves (then the next rule applies) or another schedule is set. */
   | { readonly kind: "refuse"; readonly until?: (() => Promise<unknown>) | undefined }
-  /** Accepted, and ended at once. */
+  /** Accepted, then ended. */
   | { readonly kind: "close" }
-  /** Accepted, and reset at once. */
+  /** Accepted, then reset. */
   | { readonly kind: "reset" }
-  /** Accepted and read, and never answered. */
+  /** Accepted and read, but never answered. */
   | { readonly kind: "hang" }
-  /** Answered over HTTP, without the target. */
+  /** Answered over HTTP without the target. */
   | { readonly kind: "answer"; readonly answer: HttpAnswer }
-  /** Answered with these bytes as soon as the caller says anything, and then ended or reset, or left open. */
+  /** Answered with these bytes after the caller's first byte, then ended, reset or left open. */
   | { readonly kind: "raw"; readonly bytes: Uint8Array; readonly ending?: "end" | "reset" | "open" | undefined }
   | { readonly kind: "flow"; readonly request?: Flow | undefined; readonly response?: Flow | undefined };
 
-/** A rule for each connection in its order. The last one repeats; without any, all pass. */
+/** One rule for each connection, in order. The last one repeats; an empty schedule passes all. */
 export type Schedule = readonly Rule[];
 
-/** A connection that is cut after so many bytes of one direction. */
+/** A connection that is cut after this many bytes of one direction. */
 export function cut(direction: Direction, after: number, how: Ending): Rule {
   const flow: Flow = { cut: { after, how } };
   return direction === "request" ? { kind: "flow", request: flow } : { kind: "flow", response: flow };

@@ -1,16 +1,16 @@
 import type { Clock, PushStore, TaskStore } from "../../src/core/ports.js";
 
-/** How a call of a store goes wrong: whether it takes effect and what the caller hears, and when. */
+/** How a store call fails: whether it takes effect, what the caller receives, and when. */
 export const faultWays = ["fails", "fails after its effect", "answers late", "acts late"] as const;
 export type FaultWay = (typeof faultWays)[number];
 
-/** One call of a store, counted over all that share a plan. */
+/** One store call, counted over all stores that share a plan. */
 export interface StoreCall {
   readonly index: number;
   readonly method: string;
 }
 
-/** In the text of every fault, and in no text that a caller may see. */
+/** Appears in the text of every fault and must never reach a caller. */
 export const internals = "/srv/tasks.db";
 
 /** What a spoiled call rejects with. */
@@ -22,19 +22,19 @@ class StoreFault extends Error {
 
 export interface FaultPlanOptions {
   readonly clock: Clock;
-  /** How long a call hangs that answers or acts late. */
+  /** How long a call hangs before it answers or acts late. */
   readonly hangMs: number;
-  /** Which calls are spoiled. Default: none. */
+  /** Which calls fail. Default: none. */
   readonly spoil?: ((call: StoreCall) => FaultWay | undefined) | undefined;
 }
 
-/** Which calls of one or more stores go wrong, and what was called. */
+/** Decides which calls of one or more stores fail, and records all calls. */
 export class FaultPlan {
-  /** Methods in the order of their calls. */
+  /** Methods in the order they were called. */
   readonly calls: string[] = [];
-  /** Calls that have not been answered, or whose effect is still to come. */
+  /** Calls that are unanswered, or whose effect is still pending. */
   hanging = 0;
-  /** How many calls were spoiled. */
+  /** Number of calls that were made to fail. */
   spoiled = 0;
   readonly #options: FaultPlanOptions;
 
@@ -42,7 +42,7 @@ export class FaultPlan {
     this.#options = options;
   }
 
-  /** Makes one call, and spoils it when it is due. */
+  /** Makes one call, and makes it fail if the plan says so. */
   async run(method: string, effect: () => Promise<unknown>): Promise<unknown> {
     const call = { index: this.calls.length, method };
     this.calls.push(method);
@@ -52,7 +52,7 @@ export class FaultPlan {
     if (way === "fails") throw new StoreFault(call);
     if (way === "acts late") return this.#hang().then(effect);
     const result = effect();
-    // An effect that the store itself refuses is heard of late as well.
+    // The store's own refusal also arrives late.
     result.catch(() => {});
     if (way === "answers late") await this.#hang();
     else await result;
@@ -72,23 +72,23 @@ export class FaultPlan {
   }
 }
 
-/** A store whose calls go the way of a plan. */
+/** A store whose calls go through a plan. */
 export function faultStore(store: TaskStore, plan: FaultPlan): TaskStore {
   return around(store, ({ method }, go) => plan.run(method, go));
 }
 
-/** The same for push configurations; their methods are counted as `push.set`, and so on. */
+/** The same for a push store; its methods are counted as `push.set` and so on. */
 export function faultPushStore(store: PushStore, plan: FaultPlan): PushStore {
   return around(store, ({ method }, go) => plan.run(`push.${method}`, go));
 }
 
-/** A call that is about to be made. */
+/** A call about to be made. */
 export interface MethodCall {
   readonly method: string;
   readonly args: readonly unknown[];
 }
 
-/** Puts something around every method of a port whose methods all give promises. */
+/** Wraps every method of a port whose methods all return promises. */
 export function around<Port extends object>(
   port: Port,
   run: (call: MethodCall, go: () => Promise<unknown>) => Promise<unknown>,

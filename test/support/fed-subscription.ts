@@ -1,6 +1,6 @@
 import type { StreamItem } from "../../src/protocol/operations.js";
 
-/** A subscription that can be fed by hand and that notes how it was left. */
+/** A subscription that a test feeds by hand and that records how it was closed. */
 export function fedSubscription() {
   const left = Promise.withResolvers<void>();
   const returned = Promise.withResolvers<void>();

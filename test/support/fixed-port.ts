@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 
 /**
- * A free port for a server that is stopped and started again. It is below the range from which systems take ports for
- * outgoing connections: nobody else gets it while the server is down, nor does a caller that tries to connect reach itself.
+ * A free port for a server that is stopped and started again. It lies below the ephemeral range, so no outgoing
+ * connection takes it while the server is down, and a connecting caller cannot reach itself.
  */
 export async function fixedPort(): Promise<number> {
   for (let tries = 0; tries < 50; tries++) {

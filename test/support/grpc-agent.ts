@@ -24,10 +24,10 @@ export interface GrpcAgentOptions {
   readonly bodyTimeoutMs?: number;
 }
 
-/** The face of 1.0. */
+/** The gRPC adapter of 1.0. */
 export const adapter = v1.grpc ?? missing();
 
-/** A service over gRPC on a port of its own, with a client connected to it. */
+/** Serves a service over gRPC on its own port, with a connected client. */
 export async function grpcAgent(service: Service, options: GrpcAgentOptions = {}): Promise<GrpcAgent> {
   const limits = { ...defaultListenerLimits, ...options.limits };
   const grpc = createGrpcServer({ adapters: [adapter], service, bodyTimeoutMs: options.bodyTimeoutMs });

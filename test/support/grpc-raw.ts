@@ -1,15 +1,15 @@
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 
-/** What a gRPC call answers on the wire. */
+/** The answer to a gRPC call as it came over the wire. */
 export interface RawAnswer {
   readonly headers: IncomingHttpHeaders;
   readonly trailers: IncomingHttpHeaders;
-  /** `grpc-status`, wherever it stands. */
+  /** `grpc-status`, from the headers or the trailers. */
   readonly status: number;
   readonly body: Buffer;
 }
 
-/** One message in its frame. */
+/** A message in its gRPC frame. */
 export function frame(bytes: Uint8Array): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt32BE(bytes.length, 1);
@@ -18,11 +18,11 @@ export function frame(bytes: Uint8Array): Buffer {
 
 export interface RawSession extends Disposable {
   readonly session: ClientHttp2Session;
-  /** Calls an RPC with a body as it is; without one the request stays open. */
+  /** Calls an RPC with the given bytes as body; without a body the request stays open. */
   call(rpc: string, body: Uint8Array | undefined, headers?: OutgoingHttpHeaders): Promise<RawAnswer>;
 }
 
-/** An HTTP/2 connection that speaks gRPC by hand. */
+/** An HTTP/2 connection for handmade gRPC. */
 export function rawSession(port: number): RawSession {
   const session = connect(`http://127.0.0.1:${port}`);
   return {

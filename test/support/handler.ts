@@ -16,15 +16,15 @@ import { createVirtualClock, settle, turnUntil, type VirtualClock } from "./virt
 
 type Content = string | readonly Part[];
 type Caller = Partial<Omit<ServerContext, "signal" | "caller">> & {
-  /** The caller names its tasks. */
+  /** The caller chooses the names of its tasks. */
   readonly named?: boolean;
 };
 
-/** The request handler of an agent without a binding, and what a caller does with it. */
+/** An agent's request handler without a binding, and what a caller does with it. */
 export interface TestHandler {
   readonly handler: HostedHandler;
   readonly operations: Operations<ServerContext>;
-  /** The operations for callers who name their tasks. */
+  /** The operations for callers that name their tasks. */
   readonly named: Operations<ServerContext>;
   readonly clock: VirtualClock;
   readonly store: TaskStore;
@@ -40,7 +40,7 @@ export interface TestHandler {
 export type TestHandlerOptions = Partial<RequestHandlerOptions> &
   Pick<RequestHandlerOptions, "agent"> & { readonly clock?: VirtualClock };
 
-/** Makes a handler over a store of its own, unless one is given, with a clock that stands still. */
+/** Creates a handler over its own store, unless one is given, with a clock that stands still. */
 export function startHandler(options: TestHandlerOptions): TestHandler {
   const { clock = createVirtualClock() } = options;
   const { store = memoryTaskStore({ clock }) } = options;
@@ -65,14 +65,14 @@ export function startHandler(options: TestHandlerOptions): TestHandler {
   };
 }
 
-/** A handler whose agent has begun with a task. */
+/** A handler whose agent has started a task. */
 export interface BegunTask extends TestHandler {
   readonly taskId: string;
   /** The stream of the send that started it. */
   readonly opening: OpenStream;
 }
 
-/** Starts a handler, sends `go`, and waits until nothing moves. */
+/** Starts a handler, sends `go`, and waits until no work is left. */
 export async function beginTask(options: TestHandlerOptions): Promise<BegunTask> {
   const served = startHandler(options);
   const opening = await opened(served.stream("go"));
@@ -80,7 +80,7 @@ export async function beginTask(options: TestHandlerOptions): Promise<BegunTask>
   return { ...served, taskId: taskOf(opening.first.response).id, opening };
 }
 
-/** The context of a call; the caller is Alice unless it says who it is. */
+/** The context of a call; the caller is Alice by default. */
 export function contextOf(caller: Caller = {}): ServerContext {
   const { named: _, ...said } = caller;
   const nobody = { principal: { owner: "alice" }, binding: "JSONRPC", version: "1.0", extensions: [] } as const;

@@ -2,16 +2,16 @@ import type { TaskStore } from "../../src/core/ports.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { settle, type VirtualClock } from "./virtual-clock.js";
 
-/** A memory store whose flights of writes wait when told to. */
+/** A memory store whose batches of writes can be held back. */
 export interface HeldStore {
   readonly store: TaskStore;
-  /** How many writes each flight carries that waits, the oldest first. */
+  /** Number of writes in each held batch, oldest first. */
   readonly waiting: readonly number[];
-  /** From now on flights wait. */
+  /** Holds batches back from now on. */
   hold(): void;
-  /** Lets the oldest flight land, and what it sets off happen; the others still wait. */
+  /** Releases the oldest batch and waits for its consequences; the others stay held. */
   land(): Promise<void>;
-  /** Lets all land from now on. */
+  /** Releases all batches, now and later. */
   release(): void;
 }
 

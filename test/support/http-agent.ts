@@ -27,7 +27,7 @@ export interface HttpServer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** An endpoint on a port of its own. */
+/** Serves an endpoint on its own port. */
 export async function serveEndpoint(endpoint: HttpEndpoint, options: NodeListenerOptions = {}): Promise<HttpServer> {
   const faults: unknown[] = [];
   return serveHttp(
@@ -51,7 +51,7 @@ export async function serveHttp(server: Server, faults: unknown[] = []): Promise
   };
 }
 
-/** Both JSON bindings of a service, as an endpoint. */
+/** Both JSON bindings of a service as one endpoint. */
 export function endpointOf(service: Service): HttpEndpoint {
   const rpc = mount("/json-rpc", jsonRpcEndpoint({ adapters: [rpcAdapter], service }));
   const json = mount("/http-json", httpJsonEndpoint({ adapters: [httpAdapter], service }));
@@ -62,7 +62,7 @@ export interface HttpAgent extends HttpServer {
   readonly clients: { readonly [B in (typeof httpBindings)[number]]: Operations<CallOptions> };
 }
 
-/** A service over both JSON bindings on a port of its own, with clients of both. */
+/** Serves a service over both JSON bindings on its own port, with a client for each. */
 export async function httpAgent(service: Service, options: NodeListenerOptions = {}): Promise<HttpAgent> {
   const served = await serveEndpoint(endpointOf(service), options);
   const clients = {
@@ -84,7 +84,7 @@ export interface RawCall {
   readonly body?: string | Uint8Array;
 }
 
-/** One HTTP/1.1 call with exactly the headers given. */
+/** One HTTP/1.1 call with exactly the given headers. */
 export function rawCall(url: string, { method = "POST", headers = {}, body }: RawCall): Promise<RawReply> {
   return new Promise((resolve, reject) => {
     const request = nodeRequest(url, { method, headers, agent: false }, (response) => {
@@ -107,7 +107,7 @@ export function postJson(url: string, body: unknown, headers: Record<string, str
   return rawCall(url, { headers: { "Content-Type": "application/json", ...headers }, body: text });
 }
 
-/** A bare TCP connection to a server, for what no HTTP client would send. */
+/** A bare TCP connection, for requests that no HTTP client would send. */
 export async function bareSocket(port: number): Promise<Socket & { readonly received: () => string }> {
   const socket = connect(port, "127.0.0.1");
   let text = "";

@@ -8,7 +8,7 @@ export interface PlainAnswer {
   readonly connection: string | undefined;
 }
 
-/** One GET over HTTP/1.1, by an agent that keeps its connections when it is given. */
+/** One GET over HTTP/1.1, through a keep-alive agent if one is given. */
 export function getOverHttp1(port: number, path: string, agent?: import("node:http").Agent): Promise<PlainAnswer> {
   return new Promise((resolve, reject) => {
     const request = http1Request({ host: "127.0.0.1", port, path, agent: agent ?? false }, (response) => {
@@ -44,7 +44,7 @@ export function getOverHttp2(session: ClientHttp2Session, path: string, headers 
   });
 }
 
-/** An HTTP/2 connection without TLS, open. */
+/** Opens an HTTP/2 connection without TLS. */
 export function http2Session(port: number): Promise<ClientHttp2Session> {
   return new Promise((resolve, reject) => {
     const session = http2Connect(`http://127.0.0.1:${port}`);
@@ -52,7 +52,7 @@ export function http2Session(port: number): Promise<ClientHttp2Session> {
   });
 }
 
-/** A bare connection that keeps what it is told. */
+/** A bare connection that records what it receives. */
 export interface Wire {
   readonly socket: Socket;
   /** Everything received until the peer closed. */

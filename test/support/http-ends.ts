@@ -3,24 +3,24 @@ import { type A2AError, type ErrorCode, errorTable } from "../../src/protocol/er
 import { type HttpAnswer, httpOutcome, rpcOutcome } from "./raw-http.js";
 import { expectNoInternals } from "./raw-wire.js";
 
-/** One URL of an agent that takes JSON by POST: SendMessage over one binding. */
+/** One URL of an agent that accepts JSON by POST: SendMessage over one binding. */
 export interface HttpEnd {
   readonly name: string;
   readonly target: string;
-  /** Body of a request that is right. */
+  /** Body of a valid request. */
   readonly body: string;
-  /** What a body of another type is refused with. */
+  /** The error for a body of another media type. */
   readonly wrongType: ErrorCode;
-  /** The error that an answer tells of, its form and its status checked. */
+  /** Returns the error of an answer after checking its form and status. */
   errorOf(answer: HttpAnswer): A2AError | undefined;
 }
 
 const params = { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }] } };
 const { message } = params;
-/** Statuses that an answer over JSON-RPC keeps; all others are 200. */
+/** Statuses that an answer over JSON-RPC keeps; every other answer is 200. */
 const rpcStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 503]);
 
-/** The JSON bindings at their own URLs; that of JSON-RPC answers a request whose id cannot be told with null. */
+/** The JSON bindings at their URLs. JSON-RPC answers a request without a readable id with null. */
 export const httpEnds: readonly HttpEnd[] = [
   {
     name: "JSON-RPC",
@@ -28,7 +28,7 @@ export const httpEnds: readonly HttpEnd[] = [
     body: JSON.stringify({ jsonrpc: "2.0", id: null, method: "SendMessage", params }),
     errorOf: (answer) =>
       checked(answer, rpcOutcome(answer, null).error, (http, { code }) => {
-        // At such an end it is said of the type of a body alone, whose status is kept.
+        // This binding uses the error only for a body's media type, and keeps its status.
         if (code === "contentTypeNotSupported") return 415;
         return rpcStatuses.has(http) ? http : 200;
       }),
@@ -53,6 +53,6 @@ function checked(
   return error;
 }
 
-/** Connect, whose errors have a form of their own. */
+/** Connect, whose errors have their own form. */
 export const connectTarget = "/lf.a2a.v1.A2AService/SendMessage";
 export const connectBody: string = JSON.stringify({ message });

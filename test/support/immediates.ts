@@ -1,11 +1,11 @@
-/** Knows of every `setImmediate` that waits, so that a test can tell when all work is done that waits for no timer. */
+/** Tracks every pending `setImmediate`, so that a test can tell when all work that needs no timer is done. */
 export interface Immediates {
   /** Resolves when no microtask and no immediate is left. */
   settle(): Promise<void>;
   restore(): void;
 }
 
-/** Takes the place of the global `setImmediate` until it is restored. */
+/** Replaces the global `setImmediate` until it is restored. */
 export function watchImmediates(): Immediates {
   const real = globalThis.setImmediate;
   let waiting = 0;

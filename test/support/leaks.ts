@@ -1,15 +1,18 @@
 import { getEventListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
 
-/** Counts of what keeps this process alive, by its kind. */
+/** Number of handles that keep this process alive, by kind. */
 export type Handles = Readonly<Record<string, number>>;
 
-/** Sockets and their connecting, servers, timers, name lookups. What only runs for a moment is not counted. */
+/** Sockets, connects, servers, timers and name lookups. Short-lived requests are not counted. */
 const counted = /^(?:TCP|TLS|Pipe|HTTP2|GetAddrInfo|QueryWrap|Timeout)/;
-// The timers of the test runner itself come and go within this time.
+// The test runner's own timers come and go within this time.
 const patienceDefaultMs = 2_000;
 
-/** What is open now in this process. Handles that do not keep it alive are not seen: kept connections of `fetch` at rest. */
+/**
+ * Counts the handles open in this process. Handles that do not keep it alive are not included, such as idle keep-alive
+ * connections of `fetch`.
+ */
 export function openHandles(): Handles {
   const handles: Record<string, number> = {};
   for (const kind of process.getActiveResourcesInfo()) {
@@ -18,7 +21,7 @@ export function openHandles(): Handles {
   return handles;
 }
 
-/** What is open more than before, once what is about to close has closed; `{}` when nothing is. */
+/** Handles opened since `before`, once those about to close are closed; `{}` if there are none. */
 export async function leftOpen(before: Handles, patienceMs = patienceDefaultMs): Promise<Handles> {
   for (const start = performance.now(); ; ) {
     const more = Object.entries(openHandles())
@@ -29,7 +32,7 @@ export async function leftOpen(before: Handles, patienceMs = patienceDefaultMs):
   }
 }
 
-/** How many listeners wait for a signal to abort. */
+/** Number of listeners on an abort signal. */
 export function listenersOn(signal: AbortSignal): number {
   return getEventListeners(signal, "abort").length;
 }

@@ -1,7 +1,7 @@
 import type { Operation } from "../../src/protocol/operations.js";
 import type { HttpRoute } from "../../src/version/codec.js";
 
-/** A call as its route understands it. */
+/** A call as its route parses it. */
 export interface MatchedCall {
   readonly operation: Operation;
   readonly fields: { readonly [field: string]: string };
@@ -9,7 +9,7 @@ export interface MatchedCall {
   readonly hasBody: boolean;
 }
 
-/** Finds the first route that fits a call such as `GET /tasks/t-1?historyLength=0`. */
+/** Finds the first route that matches a call such as `GET /tasks/t-1?historyLength=0`. */
 export function matchRoute(routes: readonly HttpRoute[], call: string): MatchedCall {
   const [verb, url = ""] = call.split(" ");
   const [path = "", query] = url.split("?");

@@ -3,7 +3,7 @@ import { A2AError } from "../../src/protocol/errors.js";
 
 export const maxBytes = 100_000;
 
-/** Says how many bytes came, or what was wrong with them. */
+/** Answers with the number of bytes received, or with the error in reading them. */
 export const measure: HttpEndpoint = async (request) => {
   try {
     const body = await request.body(maxBytes);

@@ -1,7 +1,7 @@
 import { openPostgres } from "../../src/store/postgres/database.js";
 import { type PostgresServer, type PostgresServerOptions, startPostgres } from "./postgres.js";
 
-/** A server with one database, which has the tables of the store. */
+/** A server with one database that has the store's tables. */
 export interface StoreServer extends AsyncDisposable {
   readonly server: PostgresServer;
   readonly url: string;
@@ -11,7 +11,7 @@ export interface StoreServer extends AsyncDisposable {
 
 const tables = ["tasks", "snapshots", "log", "inbox", "instances", "sends", "push_configs", "counts", "periods"];
 
-/** Empties the tables of the store. */
+/** Empties the store's tables. */
 export const emptyTables = tables.map((name) => `delete from trivium_${name}`).join(";");
 
 export async function startStoreServer(options: PostgresServerOptions = {}): Promise<StoreServer> {

@@ -9,7 +9,7 @@ describe.skipIf(!hasPostgres)("a PostgreSQL of the tests", () => {
     for (const end of [() => server.stop(), () => server.kill(), () => server.stop("immediate")]) {
       await server.query("insert into t values (1)", [], url);
       await end();
-      // The processes of a server that was killed hold its socket until they notice.
+      // A killed server's processes hold its socket until they notice.
       await expect(server.query("select 1", [], url)).rejects.toThrow(/ECONNREFUSED|ECONNRESET/);
       await server.start();
     }

@@ -5,37 +5,37 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import pg from "pg";
-// With the name that Node knows it by: the benchmarks run this file as it is.
+// The extension is `.ts` because the benchmarks run this file directly under Node.
 import { fixedPort } from "./fixed-port.ts";
 
-/** How a server is stopped: once its clients have gone, after their transactions were rolled back, or as by a crash. */
+/** How a server stops: when its clients are gone, after rolling back their transactions, or as in a crash. */
 type StopMode = "smart" | "fast" | "immediate";
 
-/** A PostgreSQL of the tests: a cluster of its own in a temporary folder, on a free port, that anybody may enter. */
+/** A PostgreSQL server for tests: its own cluster in a temporary folder, on a free port, without authentication. */
 export interface PostgresServer extends AsyncDisposable {
-  /** Its database `postgres`, for what concerns the whole server. */
+  /** Its database `postgres`, for statements about the whole server. */
   readonly url: string;
   readonly port: number;
-  /** Makes an empty database, or a copy of another that nobody uses, and gives its URL. */
+  /** Creates an empty database, or a copy of one that has no connections, and returns its URL. */
   createDatabase(template?: string): Promise<string>;
-  /** Runs SQL as the superuser, in the database `postgres` unless another URL is named. */
+  /** Runs SQL as the superuser, in the database `postgres` unless a URL is given. */
   query(text: string, values?: readonly unknown[], url?: string): Promise<readonly Record<string, unknown>[]>;
   /** Stops the server; default: `fast`. */
   stop(mode?: StopMode): Promise<void>;
   /** Starts it again on the same port. */
   start(): Promise<void>;
-  /** Kills it as a crash of the machine would. What its clients have not been told of may be lost. */
+  /** Kills it like a machine crash. Writes that were not acknowledged may be lost. */
   kill(): Promise<void>;
 }
 
 export interface PostgresServerOptions {
-  /** Settings of `postgresql.conf`. Durable like a server in use unless they say otherwise. */
+  /** Settings of `postgresql.conf`. The defaults are as durable as in production. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
 }
 
 const bin = findBin();
 
-/** Whether there is a server to test with. CI has to have one. */
+/** Whether a PostgreSQL server is installed. Required in CI. */
 export const hasPostgres = bin !== undefined;
 
 if (!hasPostgres) {
@@ -45,10 +45,10 @@ if (!hasPostgres) {
   process.stderr.write(`${line}\n`);
 }
 
-/** How long a server may take to be made and started on a machine that is busy: for the hooks that do it. */
+/** How long creating and starting a server may take on a busy machine, for the hooks that do it. */
 export const startTimeoutMs = 90_000;
 
-/** Starts a server; disposing of it stops it and removes its files. It does not outlive this process. */
+/** Starts a server. Disposing it stops it and removes its files. It never outlives this process. */
 export async function startPostgres({ settings = {} }: PostgresServerOptions = {}): Promise<PostgresServer> {
   if (bin === undefined) throw new Error("no PostgreSQL server is installed");
   const folder = mkdtempSync(join(tmpdir(), "trivium-postgres-"));
@@ -108,7 +108,7 @@ class Server implements PostgresServer {
 
   async query(text: string, values?: readonly unknown[], url = this.url) {
     const client = new pg.Client({ connectionString: url });
-    // A server that goes away says so to its clients at any moment; the query fails by itself.
+    // A stopping server reports it to idle clients too; the query fails by itself.
     client.on("error", () => {});
     await client.connect();
     try {
@@ -121,7 +121,7 @@ class Server implements PostgresServer {
 
   async start(): Promise<void> {
     const deadline = Date.now() + startTimeoutMs;
-    // A port may have been taken since it was found, and the processes of a server that was killed need a moment to go.
+    // The port may have been taken meanwhile, and processes of a killed server need a moment to exit.
     while (!(await this.#tryStart())) {
       if (Date.now() > deadline) throw new Error(`PostgreSQL does not start:\n${this.#said}`);
       await setTimeout(50);
@@ -145,7 +145,7 @@ class Server implements PostgresServer {
     return `postgres://postgres@127.0.0.1:${this.#port}/${database}`;
   }
 
-  /** Starts the server and waits until it takes connections; false when it has ended before. */
+  /** Starts the server and waits until it accepts connections. False if it exited first. */
   async #tryStart(): Promise<boolean> {
     const { bin, folder, data, user, settings } = this.#place;
     if (!this.#started) this.#port = await fixedPort();
@@ -197,7 +197,7 @@ class Server implements PostgresServer {
 
 const guarding = 'read -r _; kill -QUIT "$1"; while kill -0 "$1" 2>/dev/null; do sleep 0.1; done; rm -rf "$2"';
 
-/** Ends the server, and removes its files, when this process has gone without doing so: the pipe closes then. */
+/** Stops the server and removes its files when this process exits without doing so: the pipe closes then. */
 function guardOf({ pid }: ChildProcess, folder: string): ChildProcess {
   return spawn("sh", ["-c", guarding, "sh", `${pid}`, folder], {
     stdio: ["pipe", "ignore", "ignore"],
@@ -205,7 +205,7 @@ function guardOf({ pid }: ChildProcess, folder: string): ChildProcess {
   });
 }
 
-/** The server refuses to be run by root: it gets a user that has no rights. */
+/** PostgreSQL refuses to run as root, so it gets an unprivileged user. */
 function serverUser(): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ["postgres", "nobody"]) {
@@ -213,7 +213,7 @@ function serverUser(): ServerUser | undefined {
       const [uid, gid] = ["-u", "-g"].map((which) => Number(execFileSync("id", [which, name], { stdio: "pipe" })));
       if (uid !== undefined && gid !== undefined) return { uid, gid };
     } catch {
-      // No such user: the next one.
+      // No such user: try the next one.
     }
   }
   throw new Error("PostgreSQL is not run by root, and there is neither a user postgres nor nobody");
@@ -225,7 +225,7 @@ function findBin(): string | undefined {
   return folders.find((folder) => ["initdb", "postgres"].every((name) => isProgram(join(folder, name))));
 }
 
-/** Where Debian keeps them, the newest release first. */
+/** Debian's folders, newest release first. */
 function debianFolders(): string[] {
   const root = "/usr/lib/postgresql";
   try {

@@ -16,7 +16,7 @@ import { frame, type RawAnswer, rawSession } from "./grpc-raw.js";
 import type { RawOutcome, RawWire } from "./raw-wire.js";
 import type { Spoiled } from "./spoiled-request.js";
 
-// gRPC by hand: requests whose fields are of the wrong wire type, and text that is no UTF-8.
+// Handmade gRPC: requests with fields of the wrong wire type, and text that is not UTF-8.
 
 export function rawGrpc(port: number): RawWire {
   const { session, call: callRpc, [Symbol.dispose]: dispose } = rawSession(port);
@@ -33,7 +33,8 @@ export function rawGrpc(port: number): RawWire {
   };
 }
 
-// The other faults mean nothing in binary, or something else: a field of the wrong wire type is one that nobody knows.
+// The other faults are meaningless in binary or mean something else: a field of the wrong wire type is an unknown
+// field.
 const lasting: ReadonlySet<string> = new Set([
   "missing",
   "null",
@@ -46,11 +47,11 @@ const lasting: ReadonlySet<string> = new Set([
 ]);
 
 function survives({ fault, field }: Spoiled): boolean {
-  // The last arm of a oneof counts, and there may be one before it.
+  // The last arm of a oneof wins, and an earlier one may be present.
   return lasting.has(fault) && !(field.oneof !== undefined && fault === "null");
 }
 
-/** Reads an answer of gRPC; an error has to say the same in its status and in its details (spec 10.6). */
+/** Parses a gRPC answer. Status and details of an error must agree (spec 10.6). */
 export function grpcOutcome({ headers, trailers, status, body }: RawAnswer): RawOutcome {
   const told = { ...headers, ...trailers };
   const bytes = Buffer.from(String(told["grpc-status-details-bin"] ?? ""), "base64");
@@ -63,7 +64,7 @@ export function grpcOutcome({ headers, trailers, status, body }: RawAnswer): Raw
   return { error, told: text };
 }
 
-/** Encodes JSON as a message of a type, whether it is one or not. */
+/** Encodes JSON as a message of a type, even if it is invalid. */
 export function encodeLoosely(desc: DescMessage, json: JsonObject): Uint8Array<ArrayBuffer> {
   const writer = new BinaryWriter();
   for (const field of desc.fields) {
@@ -101,7 +102,7 @@ function wellKnownBytes(desc: DescMessage, value: JsonValue): Uint8Array {
   return toBinary(desc, fromJson(desc, JSON.parse(text) as JsonValue, { recursionLimit: 1_000 }));
 }
 
-// Half a surrogate pair: the three bytes that it would have, which no decoder of UTF-8 takes.
+// Half a surrogate pair: the three bytes it would have, which every UTF-8 decoder rejects.
 function withBrokenUtf8(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const marker = Buffer.from("\ue000");
   const buffer = Buffer.from(bytes);

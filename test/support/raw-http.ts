@@ -8,7 +8,7 @@ import { expectDetails, type RawOutcome, type RawWire } from "./raw-wire.js";
 import { httpFormOf } from "./spoiled-http.js";
 import { fullRequest, type Spoiled } from "./spoiled-request.js";
 
-/** An HTTP answer as it came. */
+/** An HTTP answer as received. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -22,7 +22,7 @@ export interface HttpAsk {
   readonly body?: string | Uint8Array | undefined;
 }
 
-/** One kept HTTP/1.1 connection. */
+/** One keep-alive HTTP/1.1 connection. */
 export interface HttpLine extends Disposable {
   ask(request: HttpAsk): Promise<HttpAnswer>;
 }
@@ -49,7 +49,7 @@ export function httpLine(port: number): HttpLine {
 
 export const json = { "Content-Type": "application/json" };
 
-/** JSON-RPC by hand. */
+/** Handmade JSON-RPC. */
 export function rawJsonRpc(port: number): RawWire {
   const line = httpLine(port);
   let ids = 0;
@@ -57,7 +57,7 @@ export function rawJsonRpc(port: number): RawWire {
     const id = ++ids;
     const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
     const answer = await line.ask({ target: "/json-rpc", headers: json, body });
-    // What is refused by its headers is refused before anybody has read its id; a store fails later.
+    // A request refused because of its headers is answered before its id is read; a store failure comes later.
     return rpcOutcome(answer, answer.status === 200 || answer.status === 503 ? id : null);
   };
   return {
@@ -67,7 +67,7 @@ export function rawJsonRpc(port: number): RawWire {
   };
 }
 
-/** Reads an answer of JSON-RPC: a reply, or a stream of them. */
+/** Parses an answer of JSON-RPC: one reply, or a stream of replies. */
 export function rpcOutcome(answer: HttpAnswer, id: JsonValue): RawOutcome {
   let error: RawOutcome["error"];
   for (const text of textsOf(answer)) {
@@ -82,7 +82,7 @@ export function rpcOutcome(answer: HttpAnswer, id: JsonValue): RawOutcome {
   return { error, told: toldBy(answer) };
 }
 
-/** HTTP+JSON by hand. */
+/** Handmade HTTP+JSON. */
 export function rawHttpJson(port: number): RawWire {
   const line = httpLine(port);
   const send = async (request: HttpAsk): Promise<RawOutcome> => httpOutcome(await line.ask(request));
@@ -99,7 +99,7 @@ export function rawHttpJson(port: number): RawWire {
   };
 }
 
-/** Reads an answer of HTTP+JSON. */
+/** Parses an answer of HTTP+JSON. */
 export function httpOutcome(answer: HttpAnswer): RawOutcome {
   const texts = textsOf(answer);
   const told = toldBy(answer);

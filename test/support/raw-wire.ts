@@ -4,25 +4,25 @@ import { type A2AError, errorCodes, errorDomain, errorTable } from "../../src/pr
 import type { Operation } from "../../src/protocol/operations.js";
 import type { Spoiled } from "./spoiled-request.js";
 
-/** What a peer was told, read as a stranger would read it. */
+/** What a peer received, as an independent reader parses it. */
 export interface RawOutcome {
   /** `undefined`: the call succeeded. */
   readonly error: A2AError | undefined;
-  /** Everything that came over the wire, as text. */
+  /** The text of everything that came over the wire. */
   readonly told: string;
 }
 
-/** A spoilt request as it goes over one wire. */
+/** A spoiled request in the form of one wire. */
 export interface SpoiltCall {
-  /** Path that the error has to name; not every wire can say every fault. */
+  /** Path that the error must name; some wires cannot express every fault. */
   readonly names: string | undefined;
   send(): Promise<RawOutcome>;
 }
 
-/** One connection to an agent, spoken to by hand: whatever is not well-formed in an answer fails the test. */
+/** A handmade connection to an agent. Any malformed answer fails the test. */
 export interface RawWire extends Disposable {
   call(operation: Operation, request: JsonObject): Promise<RawOutcome>;
-  /** `undefined`: the fault cannot be said over this wire. */
+  /** `undefined` if the wire cannot express the fault. */
   spoilt(operation: Operation, spoiled: Spoiled): SpoiltCall | undefined;
 }
 
@@ -34,18 +34,18 @@ const traces = [
   /is not a function|Cannot read|Maximum call stack/,
 ];
 
-/** Fails when a peer is told where in the code something went wrong. */
+/** Fails when an answer shows where in the code something went wrong. */
 export function expectNoTrace(told: string): void {
   for (const pattern of traces) expect(told).not.toMatch(pattern);
 }
 
-/** Fails when a peer is told what is nobody else's business: a stack trace, a file, the words of a library. */
+/** Fails when an answer leaks internals: a stack trace, a file name, or a library's message. */
 export function expectNoInternals(told: string): void {
   expectNoTrace(told);
   expect(told).not.toMatch(/cannot (encode|decode)|illegal tag|premature EOF|recursion|circular|unexpected token/i);
 }
 
-/** Fails unless an error is one that a caller can be at fault for, and says so in public words. */
+/** Fails unless the error blames the caller, in public terms. */
 export function expectCallersFault({ error, told }: RawOutcome): void {
   if (error !== undefined)
     expect([error.code, errorTable[error.code].http]).toEqual([error.code, expect.toSatisfy(isCallers)]);
@@ -54,7 +54,7 @@ export function expectCallersFault({ error, told }: RawOutcome): void {
 
 const isCallers = (status: number): boolean => status >= 400 && status < 500;
 
-/** Holds the typed details of an error, in JSON, against their form (spec 9.5, 11.6). */
+/** Checks the form of an error's typed details in JSON (spec 9.5, 11.6). */
 export function expectDetails(details: JsonValue | undefined): void {
   expect(details).toEqual(expect.any(Array));
   const [info, ...others] = details as JsonObject[];

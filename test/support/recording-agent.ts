@@ -10,7 +10,7 @@ interface Called {
   readonly request: unknown;
 }
 
-/** An agent over both JSON bindings that notes what it was called with. */
+/** An agent over both JSON bindings that records its calls. */
 export async function recordingAgent(changes: Partial<Service> = {}) {
   const called: Called[] = [];
   const task = (name: OperationName) => async (request: { readonly id: string }) => {
@@ -51,7 +51,7 @@ export async function recordingAgent(changes: Partial<Service> = {}) {
   return Object.assign(served, { called, base: `${served.url}/http-json` });
 }
 
-/** One call of HTTP+JSON, written as `GET /tasks`. */
+/** One HTTP+JSON call, written as `GET /tasks`. */
 export const json = { "Content-Type": "application/json" };
 
 export function ask(

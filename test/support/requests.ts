@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { Role, SendMessageRequestSchema } from "../../src/protocol/model.js";
 import { operationOf, type RequestOf } from "../../src/protocol/operations.js";
 
-/** A message with one word. */
+/** A message of one word. */
 export const hello: RequestOf<"sendMessage"> = create(SendMessageRequestSchema, {
   message: { messageId: "m", role: Role.USER, parts: [{ content: { case: "text", value: "hello" } }] },
 });

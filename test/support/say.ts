@@ -16,7 +16,7 @@ import { partsOf } from "../../src/protocol/parts.js";
 
 type SendInit = MessageInitShape<typeof SendMessageRequestSchema>;
 
-/** What a message may say beside its text. */
+/** What a message may have besides its text. */
 export interface SayOptions {
   readonly taskId?: string;
   readonly contextId?: string;
@@ -29,7 +29,7 @@ export interface SayOptions {
 
 let messages = 0;
 
-/** A request to send a message. */
+/** A request that sends a message. */
 export function say(content: string | Part | readonly Part[], options: SayOptions = {}): SendMessageRequest {
   const { taskId, contextId, messageId = `said-${++messages}`, referenceTaskIds = [], ...rest } = options;
   const message = { messageId, taskId, contextId, role: Role.USER, parts: partsOf(content) };
@@ -39,39 +39,39 @@ export function say(content: string | Part | readonly Part[], options: SayOption
   } as SendInit);
 }
 
-/** A request of another operation, by its fields. */
+/** A request of another operation, from its fields. */
 export function requestOf<K extends OperationName>(name: K, fields: Partial<RequestOf<K>> = {}): RequestOf<K> {
   return create(operationOf(name).input, fields as Record<string, unknown>) as RequestOf<K>;
 }
 
-/** The task of an answer; fails when it is a message. */
+/** The task of an answer. Fails when it is a message. */
 export function taskOf({ payload }: SendMessageResponse | StreamResponse): Task {
   if (payload.case !== "task") throw new Error(`the answer is no task but ${payload.case}`);
   return payload.value;
 }
 
-/** The message of an answer; fails when it is a task. */
+/** The message of an answer. Fails when it is a task. */
 export function messageOf({ payload }: SendMessageResponse | StreamResponse): Message {
   if (payload.case !== "message") throw new Error(`the answer is no message but ${payload.case}`);
   return payload.value;
 }
 
-/** The word of a task's state: `COMPLETED`. */
+/** The name of a task's state: `COMPLETED`. */
 export function stateOf(task: Task | undefined): string {
   return TaskState[task?.status?.state ?? TaskState.UNSPECIFIED];
 }
 
-/** All texts of parts, joined. */
+/** The text of all parts, joined. */
 export function textIn(parts: readonly Part[] | undefined): string {
   return (parts ?? []).map(({ content }) => (content.case === "text" ? content.value : `<${content.case}>`)).join("");
 }
 
-/** The texts of a task's history, each with its speaker. */
+/** The texts of a task's history, each with its role. */
 export function historyOf({ history }: Task): string[] {
   return history.map(({ role, parts }) => `${role === Role.USER ? "user" : "agent"}: ${textIn(parts)}`);
 }
 
-/** What a stream item is, in one line: `task SUBMITTED`, `status WORKING`, `artifact a "text" append last`. */
+/** A stream item in one line: `task SUBMITTED`, `status WORKING`, `artifact a "text" append last`. */
 export function lineOf({ response: { payload } }: StreamItem): string {
   switch (payload.case) {
     case "task":
@@ -90,14 +90,14 @@ export function lineOf({ response: { payload } }: StreamItem): string {
   }
 }
 
-/** Reads a stream to its end, in lines. */
+/** Reads a stream to its end as lines. */
 export async function linesOf(stream: AsyncIterable<StreamItem>): Promise<string[]> {
   const lines: string[] = [];
   for await (const item of stream) lines.push(lineOf(item));
   return lines;
 }
 
-/** Reads on until an item is the one that is looked for; what was read, that one last. */
+/** Reads until an item matches; returns everything read, the match last. */
 export async function readUntil(
   stream: AsyncIterator<StreamItem>,
   last: (line: string) => boolean,
@@ -110,15 +110,15 @@ export async function readUntil(
   throw new Error(`the stream ended after ${JSON.stringify(items.map(lineOf))}`);
 }
 
-/** A stream whose first item has come. */
+/** A stream whose first item has arrived. */
 export interface OpenStream {
   readonly first: StreamItem;
   readonly iterator: AsyncIterator<StreamItem>;
-  /** Reads what is left, in lines. */
+  /** Reads the rest as lines. */
   rest(): Promise<string[]>;
 }
 
-/** Opens a stream: resolves with its first item. */
+/** Opens a stream and resolves with its first item. */
 export async function opened(stream: AsyncIterable<StreamItem>): Promise<OpenStream> {
   const iterator = stream[Symbol.asyncIterator]();
   const first = await iterator.next();
@@ -126,7 +126,7 @@ export async function opened(stream: AsyncIterable<StreamItem>): Promise<OpenStr
   return { first: first.value, iterator, rest: () => linesOf({ [Symbol.asyncIterator]: () => iterator }) };
 }
 
-/** The error that a call or a stream fails with. */
+/** The error with which a call or a stream fails. */
 export async function errorOf(call: Promise<unknown> | AsyncIterable<unknown>): Promise<A2AError> {
   try {
     if (Symbol.asyncIterator in call) for await (const _ of call);

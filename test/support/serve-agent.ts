@@ -23,13 +23,13 @@ import { type Wire, type WireBinding, wireRow, wires } from "./wires.js";
 
 export { type Wire, wires } from "./wires.js";
 
-/** An agent on a port of its own, and a client over one wire. */
+/** An agent on its own port, and a client over one wire. */
 export interface ServedAgent {
   readonly wire: Wire;
   readonly server: Server;
-  /** The operations of a `Client` that knows but this wire, and tries nothing twice. */
+  /** The operations of a `Client` that uses only this wire and retries nothing. */
   readonly client: Operations<CallOptions>;
-  /** The wire without a client around it. */
+  /** The wire without a client. */
   readonly bare: Operations<CallOptions>;
   readonly log: readonly LogLine[];
   /** A client over another wire of the same agent. */
@@ -39,13 +39,13 @@ export interface ServedAgent {
 
 export type ServedOptions = Partial<ToServe> & {
   readonly agent: Agent;
-  /** Turned on when the agent is closed, so that nothing waits for it. */
+  /** Advanced when the agent closes, so that nothing keeps waiting. */
   readonly clock?: VirtualClock | undefined;
 };
 
 export type StartAgent = (options: ServedOptions) => Promise<ServedAgent>;
 
-/** Runs the same cases over each wire. */
+/** Runs the same cases over each chosen wire. */
 export function overEach(chosen: readonly Wire[], cases: (start: StartAgent, wire: Wire) => void): void {
   const served = chosen.filter((wire) => serving().wires.includes(wire));
   describe.each(served)("over %s", (wire) => cases((options) => startAgent(wire, options), wire));
@@ -104,7 +104,7 @@ async function connectOver(wire: Wire, server: Server): Promise<Client> {
   return Client.connect(card, { retry: false, grpcTls: false, transports: [ownGrpcWeb] });
 }
 
-// A client activates what it knows of these by itself: then no message comes twice, and no event shows its id.
+// A client activates known extensions by itself, which would deduplicate messages and hide event ids.
 function withoutOwnExtensions(card: AgentCard): AgentCard {
   const { capabilities } = card;
   if (capabilities === undefined) return card;
@@ -142,7 +142,7 @@ function there<F>(adapter: F | undefined): F {
   return adapter;
 }
 
-/** The operations of clients that are being connected; they take turns. */
+/** The operations of several clients, used in turn once they are connected. */
 function late(clients: readonly Promise<Client>[]): Operations<CallOptions> {
   let calls = 0;
   const next = async (): Promise<Client> => {

@@ -1,22 +1,22 @@
 import { memoryTaskStore, type ServeOptions, type Server, serve, type TaskStore } from "trivium";
 import { type Wire, wires } from "./wires.js";
 
-/** What a case says of the agent that it wants served. */
+/** How a test case wants its agent served. */
 export interface ToServe extends ServeOptions {
-  /** Put around the store of the server, or around that of each of them. */
+  /** Wraps the store of the server, or of each server. */
   readonly storeAround?: ((store: TaskStore) => TaskStore) | undefined;
 }
 
-/** How the agents of cases are served. */
+/** How the agents of test cases are served. */
 export interface Serving {
   /** The wires that cases run over. */
   readonly wires: readonly Wire[];
-  /** Clients of one wire, which take turns: a client keeps to its connections. */
+  /** Clients per wire, used in turn, since each client keeps its connections. */
   readonly clientsPerWire: number;
   serve(options: ToServe): Promise<Server>;
 }
 
-/** By one server, as users have it. */
+/** One server, as users have it. */
 export const alone: Serving = {
   wires,
   clientsPerWire: 1,
@@ -31,7 +31,7 @@ let chosen = alone;
 
 export const serving = (): Serving => chosen;
 
-/** Has the cases of this file served in another way: said before they are imported. */
+/** Serves the cases of this file differently. Call it before importing them. */
 export function serveBy(other: Serving): void {
   chosen = other;
 }

@@ -1,10 +1,10 @@
 import { parseSync, Visitor } from "rolldown/utils";
 
-/** A place where one module names another. */
+/** A place where one module imports another. */
 export interface Import {
   readonly line: number;
   readonly specifier: string;
-  /** `type`: gone when compiled. `lazy`: `import()`. */
+  /** `type`: erased when compiled. `lazy`: `import()`. */
   readonly kind: "value" | "type" | "lazy";
 }
 
@@ -13,12 +13,12 @@ interface Text {
   readonly text: string;
 }
 
-/** What rules about the whole source need of a TypeScript file. Lines count from 1. */
+/** What the architecture rules need of a TypeScript file. Lines count from 1. */
 export interface SourceFile {
-  /** From the root of the project, with slashes: `src/core/ports.ts`. */
+  /** Relative to the project's root, with slashes: `src/core/ports.ts`. */
   readonly path: string;
   readonly imports: readonly Import[];
-  /** String literals, and the stretches of templates between their holes, as they are written. */
+  /** String literals and the literal parts of templates, as written. */
   readonly strings: readonly Text[];
   readonly comments: readonly Text[];
   /** Lines with the type `any`. */

@@ -3,13 +3,13 @@ import type { Operation } from "../../src/protocol/operations.js";
 import { httpAdapter } from "./http-agent.js";
 import type { Spoiled } from "./spoiled-request.js";
 
-/** A request of HTTP+JSON as it goes over the wire. */
+/** A request of HTTP+JSON in its wire form. */
 export interface HttpForm {
   readonly method: string;
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** Path that the error has to name. */
+  /** Path that the error must name. */
   readonly names: string | undefined;
 }
 
@@ -18,7 +18,7 @@ interface Fault {
   readonly full: JsonObject;
 }
 
-/** Puts a request into path, query and body, right or wrong. `undefined`: what it says has no form there. */
+/** Puts a valid or invalid request into path, query and body. `undefined` if it has no form there. */
 export function httpFormOf(operation: Operation, request: JsonObject, fault?: Fault): HttpForm | undefined {
   const route = httpAdapter.routes.find((each) => each.operation === operation);
   if (route === undefined) throw new TypeError(`no route for ${operation.name}`);
@@ -32,7 +32,7 @@ export function httpFormOf(operation: Operation, request: JsonObject, fault?: Fa
     const { field } = segment;
     const value = rest[field];
     const isText = typeof value === "string" && value !== "";
-    // What is no text cannot stand in a path, but beside it in the body.
+    // A value that is not text cannot be in the path, but can be in the body as well.
     if (!isText && (!route.hasBody || value === undefined || value === null || value === "")) return undefined;
     path.push(escaped(isText ? value : String(fault?.full[field])));
     if (isText) delete rest[field];
@@ -47,7 +47,7 @@ export function httpFormOf(operation: Operation, request: JsonObject, fault?: Fa
   return { method: route.verb, target: query === "" ? target : `${target}?${query}`, headers, body: undefined, names };
 }
 
-// In a path or a query all is text: numbers and booleans are right where text is, and an empty list is nothing.
+// In a path or a query everything is text: numbers and booleans are valid where text is, and an empty list is absent.
 function namesOf({ names, fault, field }: Spoiled, isBody: boolean): string | undefined {
   if (isBody) return names;
   const isText = field.scalar === ScalarType.STRING;
@@ -70,7 +70,7 @@ function isObject(value: JsonValue): boolean {
   return typeof value === "object" && value !== null;
 }
 
-// Half a surrogate pair has no UTF-8; it is written as the three bytes that it would have.
+// Half a surrogate pair has no UTF-8 form; it is written as the three bytes it would have.
 function escaped(text: string): string {
   return encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, "\ue000")).replaceAll("%EE%80%80", "%ED%A0%80");
 }

@@ -1,18 +1,18 @@
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { isJsonObject, isRequired, setOwn } from "../../src/protocol/codec/outline/dynamic.js";
 
-// Requests that are wrong in one place, made from the descriptors: every field of every request, with everything that can
-// be wrong with a field of its kind.
+// Requests that are invalid in one place, generated from the descriptors: every field of every request with every fault
+// its kind allows.
 
-/** One request with one fault in it. */
+/** A request with one fault. */
 export interface Spoiled {
   readonly title: string;
   readonly fault: string;
-  /** Top-level member of the request that the fault lies in, and the spoilt field itself. */
+  /** Top-level member of the request that holds the fault, and the spoiled field itself. */
   readonly member: string;
   readonly field: DescField;
   readonly json: JsonObject;
-  /** Path that the error has to name, itself or one within it. `undefined`: the request may be taken as well. */
+  /** Path that the error must name, or one below it. `undefined` if the request may also be accepted. */
   readonly names: string | undefined;
 }
 
@@ -20,18 +20,18 @@ interface Place {
   readonly field: DescField;
   /** Path of the field: `message.parts[0].text`. */
   readonly path: string;
-  /** Keys that lead to the object that the field is a member of. */
+  /** Keys that lead to the object that holds the field. */
   readonly keys: readonly (string | number)[];
 }
 
 interface Fault {
   readonly fault: string;
-  /** Puts the fault into the object that the field is a member of. */
+  /** Puts the fault into the object that holds the field. */
   readonly put: (object: JsonObject, name: string) => void;
   readonly names: string | undefined;
 }
 
-// What a valid request says where any text of the right type would not do. The tenant and the task are left out.
+// Valid values of fields that do not accept any text. The tenant and the task are left out.
 const sayings: ReadonlyMap<string, JsonValue | undefined> = new Map<string, JsonValue | undefined>([
   ["tenant", undefined],
   ["Message.task_id", undefined],
@@ -43,10 +43,10 @@ const sayings: ReadonlyMap<string, JsonValue | undefined> = new Map<string, Json
   ["google.protobuf.Timestamp", "2026-03-04T05:06:07.000Z"],
 ]);
 
-/** Text that may be of any length: nothing but the size of the request bounds it. */
+/** Text of any length: only the request's size limits it. */
 const free: ReadonlySet<string> = new Set(["Part.text", "Part.url", "Part.raw"]);
 
-/** A request with every field filled in; a list of messages with a oneof has an entry for each of its arms. */
+/** A request with every field filled in; a list of messages with a oneof has one entry for each arm. */
 export function fullRequest(desc: DescMessage): JsonObject {
   return variantsOf(desc)[0] ?? {};
 }
@@ -82,7 +82,7 @@ function nameOf({ parent, name }: DescField): string {
   return `${parent.name}.${name}`;
 }
 
-/** Every way of spoiling one field of a request. */
+/** Every way to spoil one field of a request. */
 export function spoiledRequests(desc: DescMessage): Spoiled[] {
   const full = fullRequest(desc);
   return placesOf(desc, full, [], "").flatMap((place) =>
@@ -179,7 +179,7 @@ function first(value: JsonValue | undefined): JsonValue {
   return (Array.isArray(value) ? value[0] : value) ?? null;
 }
 
-/** What can be wrong with the content of a field, or of an entry of a list. */
+/** What can be wrong with the content of a field or of a list entry. */
 function contentFaults(field: DescField, path: string): Fault[] {
   const named = (faults: Readonly<Record<string, unknown>>): Fault[] =>
     Object.entries(faults).map(([fault, value]) => ({ fault, put: set(value), names: path }));

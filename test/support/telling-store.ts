@@ -1,9 +1,9 @@
 import type { TaskStore } from "trivium";
 
-/** Tells what waits in the inboxes of stores, so that a test can wait for it. */
+/** Reports entries put into the inboxes of stores, so that a test can wait for them. */
 export interface TellingStore {
   around(store: TaskStore): TaskStore;
-  /** Resolves when so many messages and cancels were put into inboxes, all in all. */
+  /** Resolves when this many messages and cancels were put into inboxes in total. */
   put(count: number): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { MessageSchema, PartSchema, Role } from "../../src/protocol/model.js";
 import { type OperationName, operationOf, type RequestOf } from "../../src/protocol/operations.js";
 
-/** A request that says something in every field that an operation needs, with a tenant and ids that need escapes. */
+/** A request with every field that an operation needs, with a tenant and ids that need escaping. */
 export function validRequest<K extends OperationName>(name: K): RequestOf<K> {
   const parts = [create(PartSchema, { content: { case: "text", value: "hi é😀" } })];
   const message = create(MessageSchema, { messageId: "m", role: Role.USER, parts });

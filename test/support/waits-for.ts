@@ -1,13 +1,13 @@
 import type { TaskStore } from "../../src/core/ports.js";
 import type { Immediates } from "./immediates.js";
 
-/** Counts as unsettled as long as a store of another thread owes an answer. */
+/** Counts as unsettled while a store in another thread owes an answer. */
 export interface WaitsFor extends Immediates {
-  /** The store, whose calls are waited for from now on. */
+  /** Wraps a store so that its calls are waited for. */
   of(store: TaskStore): TaskStore;
 }
 
-/** Lets virtual time stand still while real answers are on their way. */
+/** Keeps virtual time still while real answers are pending. */
 export function waitsFor(immediates: Immediates): WaitsFor {
   const asked = new Set<Promise<unknown>>();
   return {
