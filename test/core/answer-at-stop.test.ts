@@ -11,7 +11,7 @@ import { createVirtualClock, settle, type VirtualClock } from "../support/virtua
 
 const noHints: Signals = { publish: () => {}, subscribe: () => () => {} };
 
-/** Answers each message with a question; says `draft` to "long", and works on it until it is let go. */
+/** Answers each message with a question. For "long" it first says `draft` and works until the gate opens. */
 function asking(gate: Promise<void>, draft = "a draft"): Agent {
   return async function* ({ text, receive }) {
     for (let said = text; ; said = textIn((await receive()).parts)) {
@@ -29,7 +29,7 @@ function asking(gate: Promise<void>, draft = "a draft"): Agent {
 interface Replicas {
   /** Runs the task. */
   readonly here: BegunTask;
-  /** Looks at the log once in ten seconds. */
+  /** Polls the log every ten seconds. */
   readonly there: TestHandler;
   readonly clock: VirtualClock;
   [Symbol.asyncDispose](): Promise<void>;
@@ -53,7 +53,7 @@ async function replicas(agent: Agent, wrap: (store: TaskStore) => TaskStore = (s
   };
 }
 
-/** Sends "one" there, and when the task has stopped behind it "long" here, before anybody there has heard of the stop. */
+/** Sends "one" there. When the task has stopped, sends "long" here before the other handler learns of the stop. */
 async function goesOn({ here, there, clock }: Replicas) {
   const { taskId } = here;
   const once = { extensions: [idempotentSendExtension] };

@@ -9,7 +9,7 @@ import { beginTask, contextOf, startHandler, type TestHandler } from "../support
 import { errorOf, requestOf, stateOf, taskOf, textIn } from "../support/say.js";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.js";
 
-/** A task at work over a store whose writes fail when told to. */
+/** A working task over a store whose writes fail on request. */
 async function failing(agent: Agent) {
   const clock = createVirtualClock();
   const state = { broken: false };
@@ -19,7 +19,7 @@ async function failing(agent: Agent) {
   return { ...served, state };
 }
 
-/** A memory store of which one method rejects. */
+/** A memory store with one method that always rejects. */
 function without(name: keyof TaskStore, clock: VirtualClock): TaskStore {
   return Object.assign(memoryTaskStore({ clock }), { [name]: async () => Promise.reject(new Error("no store")) });
 }

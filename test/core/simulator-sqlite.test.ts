@@ -6,11 +6,14 @@ import { type Immediates, watchImmediates } from "../support/immediates.js";
 import { waitsFor } from "../support/waits-for.js";
 import { simulate } from "./simulator/simulate.js";
 
-// One failing seed again, with all that happened: SIM_SEED=123 npx vitest run test/core/simulator-sqlite.test.ts
+// To replay one failing seed with a trace: SIM_SEED=123 npx vitest run test/core/simulator-sqlite.test.ts
 const { SIM_SEED, SIM_SQLITE_SEEDS = "20", SIM_FROM = "1" } = process.env;
 const seeds = SIM_SEED === undefined ? Number(SIM_SQLITE_SEEDS) : 1;
 const first = Number(SIM_SEED ?? SIM_FROM);
-/** A thread takes a hundred times longer to start than a world lasts: one world in so many has the database in one. */
+/**
+ * Starting a thread takes a hundred times longer than running a world, so only one world in this many uses a database
+ * thread.
+ */
 const threadEvery = 20;
 
 describe("the core on SQLite, in a world where everything goes wrong", () => {

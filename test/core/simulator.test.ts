@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Immediates, watchImmediates } from "../support/immediates.js";
 import { simulate } from "./simulator/simulate.js";
 
-// One failing seed again, with all that happened: SIM_SEED=123 npx vitest run test/core/simulator.test.ts
+// To replay one failing seed with a trace: SIM_SEED=123 npx vitest run test/core/simulator.test.ts
 const { SIM_SEED, SIM_SEEDS = "150", SIM_FROM = "1" } = process.env;
 const seeds = SIM_SEED === undefined ? Number(SIM_SEEDS) : 1;
 const first = Number(SIM_SEED ?? SIM_FROM);

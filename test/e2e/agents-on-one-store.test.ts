@@ -24,14 +24,14 @@ import { webhook } from "../push/receiver.js";
 import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../support/postgres.js";
 import { errorOf, linesOf, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 
-// Two agents in processes of their own, with the same callers, keep their tasks in one database.
+// Two agents in separate processes, with the same callers, keep their tasks in one database.
 
 const card = { name: "Tested", description: "Does what the test says", version: "1.0.0" };
 const forEver = new Promise<never>(() => {});
 const now = { configuration: { returnImmediately: true } };
 const scopeOf = (agent: string) => ({ agent, tenant: "", owner: anonymous.owner });
 
-/** An agent that answers with its name, and notes its turns. `hang` never ends; `park` is due at once. */
+/** An agent that answers with its name and records its turns. `hang` never ends; `park` is due immediately. */
 function agentNamed(name: string) {
   const turns: string[] = [];
   const agent: Agent = async function* ({ text, cause, principal }) {
@@ -44,7 +44,7 @@ function agentNamed(name: string) {
   return { agent, turns };
 }
 
-/** The store of a process that dies: none of its calls is answered any more from then on, or once it has parked a task. */
+/** The store of a process that dies: after that, or after it parked a task, no call is answered. */
 function mortal(store: Store): { readonly store: Store; die(): void } {
   let dead = false;
   const guarded = new Proxy(store, {
@@ -77,7 +77,7 @@ interface Kind {
   readonly skipped: boolean;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** A place for the tasks of one test; gives what opens it, as often as there are processes. */
+  /** A place for the tasks of one test; returns a function that opens it, once for each process. */
   make(): Promise<() => Store>;
 }
 
@@ -162,7 +162,7 @@ for (const kind of kinds()) {
       return { client, server, turns };
     }
 
-    /** A task of a process that has died while it was at work on it, or had just parked it. */
+    /** A task of a process that died while working on it, or after parking it. */
     async function leftBehind(agentId: string, text: "hang" | "park"): Promise<string> {
       const { store, die } = mortal(opened());
       const { agent } = agentNamed(agentId);
@@ -227,7 +227,7 @@ for (const kind of kinds()) {
       await leftBehind("b", "hang");
       const before = await spare.head(scopeOf("a"), left);
       const b = await host("b");
-      // Those that were left first would be taken over first.
+      // The oldest orphans would be taken over first.
       await expect.poll(() => b.turns).toEqual(["restart hang tenant,owner"]);
       expect(await spare.head(scopeOf("a"), left)).toEqual(before);
       const a = await host("a");

@@ -17,7 +17,7 @@ import { tellingStore } from "../support/telling-store.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 import { heard, wiresThat } from "../support/wires.js";
 
-// Messages to a task that is being worked on wait in its inbox until its agent takes them, or its turn ends.
+// Messages to a running task wait in its inbox until the agent takes them or the turn ends.
 
 /** Starts a task and leaves it running. */
 async function busy({ client }: ServedAgent): Promise<string> {

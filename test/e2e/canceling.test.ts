@@ -9,11 +9,11 @@ const cancel = (id: string) => requestOf("cancelTask", { id });
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 
-/** Starts a task, reads its stream until it is at work, and keeps the stream open. */
+/** Starts a task, reads its stream until it is WORKING, and keeps the stream open. */
 async function running({ client }: ServedAgent) {
   const stream = await opened(client.sendStreamingMessage(say("go"), {}));
   await readUntil(stream.iterator, (line) => line === "status WORKING");
-  // In process the caller hears of an event before the agent goes on behind it.
+  // In process the caller receives an event before the agent continues after it.
   await settle();
   return { id: taskOf(stream.first.response).id, stream };
 }

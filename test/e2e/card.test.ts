@@ -161,7 +161,7 @@ overEach(wires.filter(isOldest), (start) => {
 const readers = wires.filter((wire) => !isOldest(wire));
 
 overEach(readers, (start, wire) => {
-  // Before 1.0 there was one error for both.
+  // Before 1.0 one error stood for both.
   const undeclared = wireRow(wire).version === "1.0" ? "unsupportedOperation" : "extendedAgentCardNotConfigured";
 
   it("an authenticated caller sees the extended card", async () => {

@@ -8,8 +8,8 @@ import { overEach, startAgent } from "../support/serve-agent.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 import { heard } from "../support/wires.js";
 
-// A server that closes: what runs goes on, what is new is refused. That it is refused depends on no version, so that one
-// older wire of each kind is enough.
+// A closing server finishes what runs and refuses new work. Refusal does not depend on the version, so one older wire
+// of each kind is enough.
 
 const drained = ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT", "in-process", "JSONRPC 0.3", "GRPC 0.3"] as const;
 

@@ -5,7 +5,7 @@ import { errorOf, requestOf, say, taskOf } from "../support/say.js";
 import { overEach, overEveryWire } from "../support/serve-agent.js";
 import { type Wire, wireRow, wiresThat } from "../support/wires.js";
 
-// Callers look for the specification's own words at the beginning of a message. Our client hands on what it was told.
+// Callers look for the specification's own words at the start of a message. Our client passes on what it received.
 
 const words = {
   taskNotFound: "Task not found",
@@ -19,7 +19,8 @@ type Worded = keyof typeof words;
 
 const codes = Object.keys(words) as readonly Worded[];
 
-// A client of 0.1 knows two errors by their whole text, of which one is spelt in another way; it asks by methods of 0.3 too.
+// A client of 0.1 recognizes two errors by their whole text, one of them spelled differently; it also calls methods of
+// 0.3.
 function wholeText(wire: Wire, code: Worded): string | undefined {
   if (!wire.startsWith("JSONRPC")) return undefined;
   const { version } = wireRow(wire);

@@ -5,7 +5,7 @@ import { errorOf, historyOf, linesOf, messageOf, opened, say, stateOf, taskOf, t
 import { overEach, startAgent } from "../support/serve-agent.js";
 import { expectWrong, wiresThat } from "../support/wires.js";
 
-// A caller that does not know whether its message arrived sends it again, and nothing is done twice.
+// A caller that does not know whether its message arrived sends it again, and it takes effect once.
 
 const once = { extensions: [idempotentSendExtension] };
 

@@ -36,12 +36,12 @@ const stores: Readonly<Record<string, (clock: VirtualClock) => Promise<Store | u
   },
 };
 
-/** Closes a store behind the server. */
+/** Closes a store after the server. */
 function closing(store: Store | undefined): AsyncDisposable {
   return { [Symbol.asyncDispose]: async () => store?.close() };
 }
 
-/** Three tasks, a millisecond apart. */
+/** Three tasks, one millisecond apart. */
 async function threeTasks({ client }: ServedAgent, clock: VirtualClock): Promise<readonly Task[]> {
   const tasks: Task[] = [];
   for (let count = 0; count < 3; count++) {
@@ -51,7 +51,7 @@ async function threeTasks({ client }: ServedAgent, clock: VirtualClock): Promise
   return tasks;
 }
 
-/** The status time of a task, so many nanoseconds later. */
+/** The status time of a task plus this many nanoseconds. */
 function timeOf(task: Task | undefined, nanosLater: number): Timestamp {
   if (task?.status?.timestamp === undefined) throw new Error("the task has no time");
   const total = BigInt(timestampMs(task.status.timestamp)) * 1_000_000n + BigInt(nanosLater);

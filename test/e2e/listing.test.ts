@@ -14,7 +14,7 @@ const agent = async function* ({ text }: { readonly text: string }) {
   yield endings[text as keyof typeof endings]?.() ?? completed();
 };
 
-/** Makes tasks one after the other, a second apart. */
+/** Creates tasks one second apart. */
 async function make(served: ServedAgent, clock: VirtualClock, texts: readonly string[]): Promise<Task[]> {
   const tasks: Task[] = [];
   for (const [index, text] of texts.entries()) {

@@ -2,7 +2,7 @@ import { createAgent, reply, serve, working } from "trivium";
 import { expect, it } from "vitest";
 import { connectTo } from "../../src/testing/index.js";
 
-// Callers who are not told apart share the turns of the process.
+// Callers that are not told apart share the turns of the process.
 
 it("more anonymous sends at once than an owner may have turns are all answered", async () => {
   const agent = await createAgent({ card, agent: async ({ text }) => reply(text) });

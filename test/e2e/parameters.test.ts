@@ -6,7 +6,7 @@ import { errorOf, messageOf, requestOf, say, textIn } from "../support/say.js";
 import { overEach, overEveryWire, startAgent } from "../support/serve-agent.js";
 import { heard, wiresOf, wiresThat } from "../support/wires.js";
 
-// The two service parameters: the version that a caller speaks, and the extensions that it activates.
+// The two service parameters: the protocol version of the caller and the extensions it activates.
 
 const agent = async ({ extensions }: { readonly extensions: readonly string[] }) =>
   reply(extensions.join(" ") || "none");

@@ -12,18 +12,18 @@ import { frame, rawSession } from "../support/grpc-raw.js";
 import { httpAdapter, rpcAdapter } from "../support/http-agent.js";
 import { grpcOutcome } from "../support/raw-grpc.js";
 
-// The call pipeline has one order for every way in: authenticate, version, extensions, admit, decode, invoke. A call with a
-// fault for each step is answered for the first; each fault that is taken away lets the next one show.
+// The call pipeline has one order on every path: authenticate, version, extensions, admit, decode, invoke. A call with
+// a fault for each step is answered for the first one; removing a fault reveals the next.
 
 const uri = "urn:example:required";
 
-/** The faults in the order in which they have to be found, and the error of each, the same for every way in. */
+/** The faults in the order they must be found, with their errors, the same on every path. */
 const faults = {
   "has no caller": "unauthenticated: who calls?",
   "declares a version that is not served": "versionNotSupported: A2A version 9.9 is not served here",
   "lacks a required extension": `extensionSupportRequired: the extension ${uri} has to be activated`,
   "comes while the server drains": "unavailable: the server is shutting down",
-  // Each binding has its own name for what it cannot read.
+  // Each binding names its own decoding error.
   "cannot be read": expect.stringMatching(/^parseError: /),
   "has no parts": "invalidParams: invalid parameters: message.parts needs at least one entry",
   "names a task that does not exist": "taskNotFound: Task not found",
@@ -32,7 +32,7 @@ const faults = {
 type Fault = keyof typeof faults;
 const order = Object.keys(faults) as readonly Fault[];
 
-/** A call to make: what its headers say, its message, and whether its bytes are spoilt on the way. */
+/** A call: its headers, its message, and whether its bytes are spoiled on the way. */
 interface Call {
   readonly server: AgentServer;
   readonly method: "sendMessage" | "sendStreamingMessage";
@@ -87,7 +87,7 @@ function callWith(method: Call["method"], present: ReadonlySet<Fault>): Call {
   };
 }
 
-/** `fetch` with the headers and the body of the call instead of those of the transport. */
+/** `fetch` with the headers and body of the call instead of the transport's. */
 const fetchOf =
   ({ headers, isSpoilt }: Call, spoilt: string | Uint8Array<ArrayBuffer>): Fetch =>
   (input, init) => {
@@ -101,7 +101,7 @@ const noMessage = Uint8Array.of(10, 255);
 
 type Operations = Pick<ReturnType<typeof createJsonRpcTransport>, Call["method"]>;
 
-/** The error of a call, or `undefined` when it was answered. */
+/** The error of a call, or `undefined` if it succeeded. */
 async function errorOver(transport: Operations, { method, request }: Call): Promise<A2AError | undefined> {
   try {
     if (method === "sendMessage") await transport.sendMessage(request, {});
@@ -120,7 +120,7 @@ const connectOver = (call: Call, protocol: "connect" | "grpc-web") => {
   return errorOver(createConnectTransport(options), call);
 };
 
-/** Every way in. */
+/** Every path into the server. */
 const ways: Readonly<Record<string, (call: Call) => Promise<A2AError | undefined>>> = {
   JSONRPC: (call) => {
     const url = `${call.server.url}/json-rpc`;
@@ -159,7 +159,7 @@ describe.each(Object.entries(ways))("a call by %s", (way, errorOf) => {
   const methods = ["sendMessage", "sendStreamingMessage"] as const;
   it.each(methods)("gets the error of its first fault, in pipeline order: %s", async (method) => {
     const before = runs;
-    // A message in this process has no bytes that could be spoilt.
+    // An in-process message has no bytes to spoil.
     const steps = order.filter((fault) => way !== "in process" || fault !== "cannot be read");
     const found: unknown[] = [];
     for (const index of steps.keys()) {

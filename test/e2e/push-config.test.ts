@@ -6,7 +6,7 @@ import { errorOf, requestOf, say, taskOf } from "../support/say.js";
 import { overEach, overEveryWire, type ServedAgent, type StartAgent } from "../support/serve-agent.js";
 import { expectWrong, heard, wiresOf, wiresThat } from "../support/wires.js";
 
-// The four operations on push configurations. What is delivered is tested where it is made.
+// The four operations on push configurations. Delivery is tested with the push room.
 
 type Config = RequestOf<"createTaskPushNotificationConfig">;
 
@@ -30,7 +30,7 @@ overEveryWire((start) => {
     expect(await client.getTaskPushNotificationConfig(get, {})).toEqual(made);
     const list = requestOf("listTaskPushNotificationConfigs", { taskId });
     expect((await client.listTaskPushNotificationConfigs(list, {})).configs).toEqual([made]);
-    // What is to be sent is sent before it closes.
+    // Closing sends what is pending.
     await served[Symbol.asyncDispose]();
     expect(hook.calls).toEqual([]);
   });

@@ -6,8 +6,8 @@ import { lineOf, linesOf, opened, requestOf, say, taskOf } from "../support/say.
 import { overEach, startAgent } from "../support/serve-agent.js";
 import { wiresThat } from "../support/wires.js";
 
-// Where a stream has no place for the ids of its events, the events carry them. A client takes them out again: here the wires
-// are looked at.
+// Where a stream has no field for event ids, the events carry them in metadata and a client removes them again. These
+// tests look at the wires.
 
 const marked = { extensions: [resumeExtension] };
 const subscribe = (id: string) => requestOf("subscribeToTask", { id });

@@ -5,12 +5,13 @@ import { errorOf, lineOf, opened, requestOf, say, stateOf, taskOf } from "../sup
 import { overEach, type ServedAgent } from "../support/serve-agent.js";
 import { closingLines, wiresThat } from "../support/wires.js";
 
-// A stream that broke goes on behind the last event that was seen. Only the event streams of HTTP carry ids of events, and no wire at all.
+// A broken stream resumes after the last event seen. Event streams over HTTP carry event ids, and so does the
+// in-process transport.
 
 const subscribe = (id: string) => requestOf("subscribeToTask", { id });
 const idsOf = (items: readonly StreamItem[]): (string | undefined)[] => items.map(({ id }) => id);
 
-/** Runs a task to its end and gives its stream. */
+/** Runs a task to its end and returns its stream. */
 async function run(
   { client }: ServedAgent,
   text = "x",

@@ -22,7 +22,7 @@ overEveryWire((start) => {
   it("an agent whose card turns streaming off answers both streams with unsupportedOperation", async () => {
     const card = { name: "Plain", description: "Does not stream", version: "1", capabilities: { streaming: false } };
     await using served = await start({ card, agent: async () => inputRequired("more?") });
-    // A client would not ask.
+    // The client would refuse to ask.
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
     expect(await errorOf(served.bare.sendStreamingMessage(say("go"), {}))).toMatchObject({
       code: "unsupportedOperation",

@@ -6,7 +6,7 @@ import { overEach, overEveryWire } from "../support/serve-agent.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 import { heard, wireRow, wiresThat } from "../support/wires.js";
 
-// What a send turns out to be when the agent takes its time, or refuses.
+// The outcome of a send when the agent is slow or refuses.
 
 overEveryWire((start) => {
   it("a push configuration in the send makes a task at once, even for a reply", async () => {
@@ -116,7 +116,7 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
         throw new A2AError(code, "just so", { metadata: { a: "b" } });
       },
     });
-    // JSON-RPC has one error for content that is not accepted and for a body that is not read.
+    // JSON-RPC has one error for unaccepted content and for an unreadable body.
     const isNamed = code === "unsupportedMediaType" && wireRow(served.wire).binding === "JSONRPC";
     const told = isNamed ? "contentTypeNotSupported" : code;
     for (const call of [served.client.sendMessage(say("go"), {}), served.client.sendStreamingMessage(say("go"), {})]) {

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => served[Symbol.asyncDispose]());
 
-/** The first line of the answer to a GET with these header lines. */
+/** The status line of the answer to a GET with these header lines. */
 async function statusLine(at: number, path: string, lines: readonly string[]): Promise<string> {
   const socket = connect(at, "127.0.0.1");
   socket.end(

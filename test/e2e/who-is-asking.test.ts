@@ -12,7 +12,7 @@ type Client = Operations<CallOptions>;
 const as = (owner: string): CallOptions => ({ headers: { authorization: owner } });
 const url = "http://127.0.0.1:9/hook";
 
-/** An agent that asks everybody for a name in `authorization`. */
+/** An agent that requires a name in `authorization`. */
 async function guarded(start: StartAgent, tenants: readonly string[] = []) {
   const release = Promise.withResolvers<void>();
   let turns = 0;
@@ -38,7 +38,7 @@ async function guarded(start: StartAgent, tenants: readonly string[] = []) {
   return { served, release, turns: () => turns };
 }
 
-/** Every operation that names a task, as calls on one. */
+/** Every operation on a task, as calls with a task's id. */
 const onTask: Readonly<
   Record<string, (client: Client, id: string, options: CallOptions) => Promise<unknown> | AsyncIterable<unknown>>
 > = {

@@ -4,7 +4,7 @@ import { postJson, type RawReply, rawCall } from "../support/http-agent.js";
 import { requestOf, say, taskOf } from "../support/say.js";
 import { type ServedAgent, startAgent } from "../support/serve-agent.js";
 
-// What stands on the wire of the two JSON bindings, byte for byte where it matters.
+// The exact bytes of the two JSON bindings, where they matter.
 
 const agent: Agent = async function* ({ text }) {
   if (text === "reply") return yield reply("pong");

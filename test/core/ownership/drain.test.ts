@@ -9,7 +9,7 @@ import { createVirtualClock, settle, turnUntil } from "../../support/virtual-clo
 
 const drainMs = 10_000;
 
-/** A store that answers the calls of one method when it is told to. */
+/** A store that holds back the answers of one method until released. */
 function slowAt(method: "beginSend" | "read") {
   const clock = createVirtualClock();
   const { promise: told, resolve: answer } = Promise.withResolvers<void>();
@@ -48,7 +48,7 @@ describe("a handler that drains", () => {
     answer();
     expect(stateOf(taskOf(await sent))).toBe("COMPLETED");
     expect(lineOf((await streamed).value)).toMatch(/^task/);
-    // No time has to pass for it.
+    // No time needs to pass.
     await drained;
   });
 

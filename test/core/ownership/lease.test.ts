@@ -9,7 +9,7 @@ import { beginTask } from "../../support/handler.js";
 import { opened } from "../../support/say.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
 
-/** A lease over a store whose renewals can fail, and how often it was renewed. */
+/** A lease over a store whose renewals can fail, with a count of renewals. */
 function leased() {
   const clock = createVirtualClock();
   const store = memoryTaskStore({ clock });

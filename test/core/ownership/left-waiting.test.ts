@@ -9,7 +9,7 @@ import { createVirtualClock, settle, turnUntil, type VirtualClock } from "../../
 
 const forEver = new Promise<never>(() => {});
 
-/** An agent that asks, and whose first process ends before its turn does. */
+/** An agent that asks a question and whose first process dies before its turn ends. */
 function asking() {
   const turns: string[] = [];
   const agent: Agent = async function* ({ text, cause, attempt }) {
@@ -21,7 +21,7 @@ function asking() {
   return { agent, turns };
 }
 
-/** A task that waits for its caller, held by a process that has gone, and another process on its store. */
+/** A task that waits for its caller, held by a dead process, and another process on its store. */
 async function left() {
   const clock = createVirtualClock();
   const store = memoryTaskStore({ clock });
@@ -35,7 +35,7 @@ async function left() {
   return { clock, store, turns, taskId, second: startHandler({ agent, clock, store }) };
 }
 
-/** Turns the clock until a call is answered. */
+/** Advances the clock until a call is answered. */
 async function done(clock: VirtualClock, call: Promise<unknown>): Promise<void> {
   await turnUntil(
     clock,

@@ -11,7 +11,7 @@ const forEver = new Promise<never>(() => {});
 /** Longer than an instance lives without a heartbeat. */
 const expiryMs = 16_000;
 
-/** The store, in which one method is done differently. */
+/** The store with one method replaced. */
 function changed<Name extends keyof TaskStore>(store: TaskStore, name: Name, method: TaskStore[Name]): TaskStore {
   return new Proxy(store, {
     get(target, member) {
@@ -22,7 +22,7 @@ function changed<Name extends keyof TaskStore>(store: TaskStore, name: Name, met
   });
 }
 
-/** Tasks of a process that has gone, in the order of their making: `count` of Alice, then one of Bob. */
+/** Tasks of a dead process in creation order: `count` of Alice, then one of Bob. */
 async function leftBehind(count: number) {
   const clock = createVirtualClock();
   const store = memoryTaskStore({ clock });

@@ -10,7 +10,7 @@ import { createVirtualClock, settle, turnUntil, type VirtualClock } from "../../
 const alice = { agent: "", tenant: "", owner: "alice" };
 const forEver = new Promise<never>(() => {});
 
-/** A place where processes come and go: one that dies never reaches the store again. */
+/** Starts and kills processes on one store; a killed process never reaches the store again. */
 function place() {
   const clock = createVirtualClock();
   const store = memoryTaskStore({ clock });
@@ -27,7 +27,7 @@ function place() {
   return { clock, store, start };
 }
 
-/** The store as a process sees it that stands still from some moment on. */
+/** The store as seen by a process that is stalled from some moment on. */
 function cutOff(store: TaskStore, line: { cut: boolean }): TaskStore {
   return new Proxy(store, {
     get(target, name) {
@@ -46,7 +46,7 @@ interface Told {
   readonly history: number;
 }
 
-/** An agent that tells its turns, says half of its artifact, and stays as long as it is told to. */
+/** An agent that records its turns, writes half of its artifact, and stays as long as it is told to. */
 function halting(stays: (told: Told) => boolean) {
   const turns: Told[] = [];
   const agent: Agent = async function* ({ cause, attempt, text, wake, history }) {
@@ -201,7 +201,7 @@ describe("an orphaned restartable turn", () => {
   });
 });
 
-/** Closes a handler as a server does that has no time left. */
+/** Closes a handler like a server with no drain time left. */
 async function drained(clock: VirtualClock, { handler }: TestHandler): Promise<void> {
   await turnUntil(clock, handler.drain(0));
   await turnUntil(clock, handler.close());

@@ -18,7 +18,7 @@ interface Pair {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Two handlers of one store; a turn of the first one runs. */
+/** Two handlers on one store; the first one runs a turn. */
 async function pair(agent: Agent, signals?: Signals): Promise<Pair> {
   const clock = createVirtualClock();
   const store = memoryTaskStore({ clock });
@@ -156,7 +156,7 @@ describe("two handlers of one store", () => {
 });
 
 describe("a handler with an expired lease", () => {
-  /** A task whose handler's time stands still, seen by another handler of the store. */
+  /** A task whose handler's clock stands still, seen by another handler on the store. */
   async function stuck() {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
@@ -169,7 +169,7 @@ describe("a handler with an expired lease", () => {
     };
     const heard: { readonly kind?: string }[] = [];
     const other = startHandler({ agent, clock, store, signals: lost });
-    // So that the one expires between two heartbeats of the other.
+    // So that one expires between two heartbeats of the other.
     await clock.advance(1000);
     const gone = await beginTask({ agent, clock: createVirtualClock(), store, signals: lost });
     return { clock, gate, gone, other, heard, taskId: gone.taskId };

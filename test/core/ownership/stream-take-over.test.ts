@@ -8,7 +8,7 @@ import { startHandler } from "../../support/handler.js";
 import { itemsOf } from "../../support/items.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
-/** The store of a process that loses the answer to its first write when the gate opens, and cannot renew its place. */
+/** The store of a process that loses the answer to its first write when the gate opens, and cannot renew its lease. */
 function cutBehindCreate(store: TaskStore, gate: Promise<void>): TaskStore {
   const create: TaskStore["create"] = async (task) => {
     await store.create(task);

@@ -8,7 +8,7 @@ import { alice, appendTo, bob, newTask } from "../../../src/testing/contract/fix
 import { startHandler } from "../../support/handler.js";
 import { createVirtualClock, settle, type VirtualClock } from "../../support/virtual-clock.js";
 
-/** Parks a task with nobody, to be woken at a time. */
+/** Parks a task without a holder, due at a given time. */
 async function park(store: TaskStore, scope: Scope, wakeAt: number): Promise<Head> {
   const head = await store.create(newTask({ scope }));
   await store.append(appendTo(head, { end: { inboxPut: 0, park: { wakeAt } } }));
@@ -21,7 +21,7 @@ async function parkMany(store: TaskStore, scope: Scope, count: number): Promise<
   return heads;
 }
 
-/** An agent that stays in each turn until it is let go, and tells whose turns were woken. */
+/** An agent that stays in each turn until released, and records whose turns were woken. */
 function staying() {
   const woken: string[] = [];
   let gate = Promise.withResolvers<void>();
@@ -36,7 +36,10 @@ function staying() {
   return { agent, woken, letGo };
 }
 
-/** A handler with a store in which tasks of Alice, who has a turn running and may have no other, are due before one of Bob. */
+/**
+ * A handler with a store in which several tasks of Alice are due before one of Bob. Alice already runs a turn and may
+ * run no other.
+ */
 async function crowded(count: number) {
   const clock = createVirtualClock();
   const store = memoryTaskStore({ clock });
@@ -48,7 +51,7 @@ async function crowded(count: number) {
   return { ...served, woken, letGo };
 }
 
-/** The store, of which one task cannot be read. */
+/** The store with one unreadable task. */
 function unreadable(store: TaskStore, lost: string): TaskStore {
   const read = store.read.bind(store);
   return Object.assign(store, {

@@ -12,7 +12,7 @@ import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 const once = { extensions: [idempotentSendExtension] };
 const anHour = { taskAfterMs: 3_600_000 };
 
-/** The same store with another way to put entries into inboxes. */
+/** The same store with another `put`. */
 function withPut(store: TaskStore, put: TaskStore["put"]): TaskStore {
   return new Proxy(store, {
     get(target, name) {
@@ -22,7 +22,7 @@ function withPut(store: TaskStore, put: TaskStore["put"]): TaskStore {
   });
 }
 
-/** A turn that takes one message when it is let. */
+/** A turn that takes one message when allowed to. */
 function receiver() {
   const gate = Promise.withResolvers<void>();
   const agent: Agent = async function* ({ receive }) {

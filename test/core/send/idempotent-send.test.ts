@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const handler of handlers.splice(0)) await handler[Symbol.asyncDispose]();
 });
 
-/** Two handlers of one store, and how often their agent was started. */
+/** Two handlers on one store, with a count of agent starts. */
 function two(agent: Agent, options: Omit<TestHandlerOptions, "agent"> = {}) {
   const { clock = createVirtualClock() } = options;
   const store = memoryTaskStore({ clock });

@@ -7,14 +7,14 @@ import { startHandler, type TestHandler } from "../../support/handler.js";
 import { errorOf, lineOf, linesOf, opened, taskOf } from "../../support/say.js";
 import { settle } from "../../support/virtual-clock.js";
 
-// The stream of a further message broke, and its caller comes back with the id of an event.
+// The stream of a follow-up message broke, and its caller resumes it with an event id.
 
 const handlers: TestHandler[] = [];
 afterEach(async () => {
   for (const handler of handlers.splice(0)) await handler[Symbol.asyncDispose]();
 });
 
-/** A task at work, with a further message that waits, and the stream of that message as far as it has come. */
+/** A working task with a follow-up message in its inbox, and that message's stream so far. */
 async function waiting(agent: Agent) {
   const served = startHandler({ agent });
   handlers.push(served);

@@ -5,12 +5,12 @@ import { createRandom } from "./random.js";
 import { script, waitFor } from "./script.js";
 import type { World } from "./world.js";
 
-/** An agent whose every turn plays a script of its own: the text of the message is the seed of it. */
+/** An agent that plays a script in each turn, seeded by the message's text. */
 export function scriptedAgent(process: Process, world: World): Agent {
   const { journal, running, turns } = world;
   const play = async function* (turn: Turn): AsyncGenerator<AgentEvent, AgentEvent | undefined> {
     const { taskId } = turn;
-    // A turn is started where whoever ran the one before is thought to have gone.
+    // A turn may start only when the process of the previous one could be presumed dead.
     const all = running.get(taskId) ?? [];
     const others = all.filter((other) => !(mayBeGone(other, world) || isGone(other)));
     turns.set(taskId, (turns.get(taskId) ?? 0) + 1);
@@ -34,12 +34,12 @@ export function scriptedAgent(process: Process, world: World): Agent {
   };
 }
 
-// A store that fails for long takes tasks from a process that is there.
+// A store that fails for long takes tasks from a live process.
 const mayBeGone = ({ missed }: Process, { weather }: World): boolean => missed || weather.failing > 0;
 
 const isGone = ({ state, leaving }: Process): boolean => state === "dead" || leaving;
 
-// The same as a plain function that calls `emit`, with or without waiting for it.
+// The same as a plain function that calls `emit`, with or without awaiting it.
 async function emitAll(
   turn: Turn,
   events: AsyncGenerator<AgentEvent, AgentEvent | undefined>,

@@ -10,13 +10,13 @@ import { ConnectionLost, type Process } from "./process.js";
 import { refusal } from "./script.js";
 import { isFair, type Weather } from "./weather.js";
 
-/** Why a caller did not wait for its answer. */
+/** Why a caller stopped waiting for its answer. */
 export class Gone extends Error {}
 
-/** Errors that say that a message was not taken, and will not be. */
+/** Errors that mean a message was not taken and never will be. */
 const refusals: ReadonlySet<string> = new Set(["unsupportedOperation", "resourceExhausted", "taskNotCancelable"]);
 
-/** What an error says of the message that was sent. `undefined`: it must not have come. */
+/** What an error says about the message that was sent. `undefined` if the error must not occur. */
 export function meaningOf(error: unknown, weather: Weather, process: Process): "refused" | "unknown" | undefined {
   const code = error instanceof A2AError ? error.code : undefined;
   if (code !== undefined && refusals.has(code)) return "refused";
@@ -30,7 +30,7 @@ function isStoreDown(error: unknown): boolean {
   return error instanceof StoreDown || (error instanceof StoreUnavailable && error.cause instanceof StoreDown);
 }
 
-/** What a caller was answered who knows its task by a name, under the id of the task: a task in any case. */
+/** The answer to a caller that knows its task by a name, translated to the task's id. */
 export function underId(
   journal: Journal,
   { message }: SendMessageRequest,
@@ -48,7 +48,7 @@ export function underId(
   return { case: "task", value: { ...payload.value, id } };
 }
 
-/** Where in its log a task was that somebody got: the last such place. */
+/** The last position in its log at which a task looked like the one received. */
 export function positionOf(journal: Journal, task: Task, withoutHistory = false): number {
   const digests = journal.tasks.get(task.id)?.digests ?? [];
   const digest = withoutHistory ? shortDigestOf(task) : digestOf(task);
@@ -59,13 +59,13 @@ export function positionOf(journal: Journal, task: Task, withoutHistory = false)
   return seq;
 }
 
-/** A task of a list has a status that it once had. */
+/** Checks that a listed task has a status that it once had. */
 export function checkListed(journal: Journal, task: Task): void {
   const listed = journal.tasks.get(task.id)?.digests.some((digest) => digest.startsWith(`${statusOf(task)}|`));
   if (listed !== true) journal.fail(`${task.id} was listed with a status that it never had`);
 }
 
-/** An answer stands at the first stop behind its message, or behind that. */
+/** Checks that an answer shows the first stop after its message, or something later. */
 export function checkAnswer(journal: Journal, messageId: string, task: Task, position: number): void {
   const taken = journal.taken.get(messageId);
   if (taken?.task !== task.id) return journal.fail(`${messageId} was answered and not taken by ${task.id}`);

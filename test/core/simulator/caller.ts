@@ -8,7 +8,7 @@ import type { World } from "./world.js";
 
 type Operations = RequestHandler["operations"];
 
-/** Makes calls to one process or another, which may stand still or die meanwhile, and judges how they fail. */
+/** Makes calls to any process, which may stall or die meanwhile, and judges how they fail. */
 export class Caller {
   readonly #world: World;
   readonly #name: string;
@@ -21,7 +21,7 @@ export class Caller {
     this.#random = random;
   }
 
-  /** One call to some process. `messageId`: that of the message that it sends. */
+  /** One call to some process. `messageId`: id of the message it sends. */
   async call(what: string, messageId: string | undefined, run: (process: Process) => Promise<void>): Promise<void> {
     const { open, sends, journal, weather } = this.#world;
     const process = this.#world.anyProcess(this.#random);
@@ -45,7 +45,7 @@ export class Caller {
     return this.host(process, ({ operations }) => ask(operations));
   }
 
-  /** What the program does that runs the agent. */
+  /** Calls of the program that hosts the agent. */
   host<T>(process: Process, ask: (handler: HostedHandler) => Promise<T>): Promise<T> {
     const asked = Promise.resolve(process.whenUp()).then(() => ask(handlerOf(process)));
     return this.#through(process, asked);
@@ -72,7 +72,7 @@ export class Caller {
     await this.#through(process, Promise.resolve(iterator.return?.()));
   }
 
-  // An answer of a process that stands still comes when it goes on, one of a dead process never.
+  // A stalled process answers when it continues; a dead one never does.
   async #through<T>(process: Process, answer: Promise<T>): Promise<T> {
     process.waiting += 1;
     try {

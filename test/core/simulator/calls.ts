@@ -17,13 +17,13 @@ export function callContext(after?: string): OpenContext {
   return createContext({ principal, binding: "JSONRPC", version: "1.0", extensions: [], after });
 }
 
-/** The context of a send. `once`: it shall be done once. */
+/** The context of a send. `once`: the send is idempotent. */
 export function sendContext({ once = false }: { readonly once?: boolean }): OpenContext {
   const extensions = once ? [idempotentSendExtension] : [];
   return createContext({ ...callContext(), extensions, after: undefined });
 }
 
-/** The operations for callers who name their tasks. */
+/** The operations for callers that name their tasks. */
 export function operationsOfNames({ operations, taskNames }: RequestHandler): RequestHandler["operations"] {
   return withTaskNames(operations, taskNames);
 }

@@ -9,7 +9,7 @@ import type { World } from "./world.js";
 
 const scope = { agent: "", tenant: "", owner: "alice" };
 
-/** When all have had the time to find out what happened to the others: no task is at work with nobody behind it. */
+/** Checks that no working task lacks a live holder, once takeovers have had time to happen. */
 export async function checkHolders(world: World): Promise<void> {
   for (const history of world.journal.tasks.values()) {
     if (!isTerminal(stateOf(history))) await checkHolder(world, history);
@@ -40,7 +40,10 @@ async function checkHolder(
     journal.fail(`${id} waits for a message, and one waits for it`);
 }
 
-/** When all tasks have been ended: every call is answered, every message taken or refused, and nothing is left. */
+/**
+ * Checks at the end, when all tasks have ended: every call is answered, every message taken or refused, and nothing is
+ * left over.
+ */
 export async function checkEnd(world: World): Promise<void> {
   const { journal, open, sends, seats, waiting, processes } = world;
   for (const call of open) journal.fail(`${call} was never answered`);

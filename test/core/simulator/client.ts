@@ -17,7 +17,7 @@ import type { Random } from "./random.js";
 import { isPrompt } from "./weather.js";
 import type { World } from "./world.js";
 
-/** Somebody who calls the agent, now in one process and now in another, and holds what comes back against the log. */
+/** A client that calls the agent in any process and compares everything it receives with the log. */
 export class Client {
   readonly #world: World;
   readonly #random: Random;
@@ -29,15 +29,15 @@ export class Client {
     this.#caller = new Caller(world, name, this.#random);
   }
 
-  /** Calls until the world grows calm. */
+  /** Calls until the world becomes calm. */
   async live(): Promise<void> {
     while (!this.#world.calm) {
       await this.#world.sleep(this.#random.pick(paces[this.#world.weather.pace]));
       const act = this.#random.pick(acts);
       const acted = act(this);
-      // Several at once, as they come from people who click twice.
+      // Several at once, like a user who clicks twice.
       while (this.#random.chance(0.15)) void act(this);
-      // Some do not wait for one answer before they ask for the next.
+      // Some calls start before the previous one is answered.
       if (this.#random.chance(0.6)) await acted;
     }
   }
@@ -74,14 +74,15 @@ export class Client {
       ),
     );
     if (sends.get(messageId) === "open") {
-      // Who was shown a task of its own was accepted; who waited for its turn at another's may have left before it came.
+      // A caller that was shown its own new task was accepted. One that waited for its turn on an existing task may
+      // have left before it came.
       const accepted = follower.lastId !== undefined && taskId === undefined;
       sends.set(messageId, follower.replied ? "replied" : accepted ? "answered" : "unknown");
     }
     await this.#comeBack(follower);
   }
 
-  /** A send that shall be done once, tried several times: after one another or at once, anywhere, unary or as a stream. */
+  /** Tries an idempotent send several times: in sequence or at once, in any process, unary or as a stream. */
   async sendOnce(taskId: string | undefined, named = false): Promise<void> {
     const once = new OnceSend(this.#world, this.#caller, {
       messageId: this.#world.newId("m"),
@@ -101,7 +102,7 @@ export class Client {
     await Promise.all(tries);
   }
 
-  /** A send to a task that is known by a name, which one of several clients may be giving to a new one just now. */
+  /** A send to a task known by a name, which another client may be giving to a new task at the same time. */
   async sendNamed(name: string): Promise<void> {
     const { journal, sends } = this.#world;
     const messageId = this.#world.newId("m");
@@ -119,7 +120,7 @@ export class Client {
     });
   }
 
-  /** A name that others use as well, until its task has ended. */
+  /** A name shared with other clients until its task has ended. */
   aName(): string {
     const { journal } = this.#world;
     const isOver = (name: string): boolean => {
@@ -153,7 +154,7 @@ export class Client {
     });
   }
 
-  /** The program that runs the agent wakes a task, in whichever process. */
+  /** The hosting program wakes a task in any process. */
   async wake(taskId: string): Promise<void> {
     const { journal } = this.#world;
     const data = this.#world.newId("w");
@@ -180,14 +181,15 @@ export class Client {
     });
   }
 
-  /** One of the tasks that are known, mostly a young one. */
+  /** One of the known tasks, preferably a young one. */
   aTask(): string | undefined {
     const { known, weather } = this.#world;
     if (this.#random.chance(weather.focus)) return known.at(-1);
     return known[this.#random.int(0, Math.max(known.length - 1, 0))];
   }
 
-  // Whoever left, or was left, goes on behind the last event, mostly somewhere else, until the stream ends by itself.
+  // After leaving a stream, or losing it, it resumes after the last event, mostly in another process, until the stream
+  // ends by itself.
   async #comeBack(follower: Follower): Promise<void> {
     for (let times = 0; !follower.replied && follower.lastId !== undefined && times < 4; times++) {
       if (this.#random.chance(0.4)) return;
@@ -212,7 +214,7 @@ export class Client {
 
 const scope = { agent: "", tenant: "", owner: "alice" };
 
-/** How long they think between two calls. */
+/** Pauses between two calls. */
 const paces = {
   calm: [0, 10, 300, 2000],
   hasty: [0, 1, 2, 30, 500],

@@ -1,11 +1,11 @@
 import type { Part, Task } from "../../../src/protocol/model.js";
 
-/** A task in one line: enough to tell any two positions of its log apart that a caller could tell apart. */
+/** A task in one line that differs for any two log positions a caller could distinguish. */
 export function digestOf(task: Task): string {
   return `${statusOf(task)}|${task.history.map(({ messageId }) => messageId).join()}|${artifactsOf(task)}`;
 }
 
-/** The same without history, for callers who asked for none of it. */
+/** The same without history, for callers that asked for none. */
 export function shortDigestOf(task: Task): string {
   return `${statusOf(task)}|${artifactsOf(task)}`;
 }
@@ -24,7 +24,7 @@ function textOf({ content }: Part): string {
   return content.case === "text" ? content.value : `${content.case}`;
 }
 
-/** What was stored is not changed any more: whoever tries fails. */
+/** Freezes what was stored, so that a later change throws. */
 export function freeze(value: unknown): void {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
   Object.freeze(value);

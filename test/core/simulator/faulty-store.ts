@@ -4,17 +4,17 @@ import type { Process } from "./process.js";
 import type { Random } from "./random.js";
 import type { Weather } from "./weather.js";
 
-/** What a call rejects with when the store could not be reached, or its answer was lost. */
+/** What a call rejects with when the store is unreachable or its answer is lost. */
 export class StoreDown extends Error {}
 
-/** When a store call goes wrong: its effect happens never, before the error, or behind it. */
+/** When a store call fails: before its effect, after it, or with the effect still to come. */
 type Fault = "before" | "after" | "late" | undefined;
 
-/** The way of one process to the store that all of them share. */
+/** The path of one process to the shared store. */
 export class FaultyStore {
-  /** The store as the process knows it. */
+  /** The store as the process sees it. */
   readonly port: TaskStore;
-  /** While set, nothing comes through. */
+  /** While set, no call gets through. */
   out = false;
   readonly #store: TaskStore;
   readonly #journal: Journal;
@@ -43,7 +43,7 @@ export class FaultyStore {
     this.port = { ...calls, ...this.#journaled(), close: async () => {} };
   }
 
-  // What took effect is written down, though the process may not hear of it.
+  // Records every effect, even if the process does not learn of it.
   #journaled(): Pick<TaskStore, "create" | "append" | "withdraw"> {
     const [store, journal, { name }] = [this.#store, this.#journal, this.#process];
     return {
@@ -68,7 +68,7 @@ export class FaultyStore {
     };
   }
 
-  /** From now on nothing goes wrong. */
+  /** From now on no call fails. */
   calm(): void {
     this.out = false;
     this.#weather = { slow: 0, slowMs: 0, failing: 0 };
@@ -79,7 +79,7 @@ export class FaultyStore {
     await this.#way();
     const fault = this.#fault();
     if (fault === "late") void this.#late(effect);
-    // A request that has left its process takes effect, whatever becomes of the process.
+    // A request that left its process takes effect whatever happens to the process.
     const result = fault === undefined || fault === "after" ? await effect().then(ok, wrong) : undefined;
     await this.#way();
     await this.#process.whenUp();

@@ -10,25 +10,25 @@ import type { Journal, TaskHistory } from "./journal.js";
 
 /** What a follower may expect of its stream. */
 export interface FollowerOptions {
-  /** Id of the message of a send, whose stream ends with the answer. */
+  /** Id of the sent message, whose stream ends with the answer. */
   readonly messageId?: string | undefined;
-  /** What the caller calls the task. */
+  /** The caller's name for the task. */
   readonly name?: string | undefined;
   readonly withoutHistory?: boolean | undefined;
-  /** Logs may be compacted away: then a new snapshot stands for what was missed. */
+  /** Logs may be compacted; then a new snapshot replaces the missed events. */
   readonly snapshotsAgain: boolean;
 }
 
-/** By which operation a stream was opened; `attached`: a send that came back with an id. */
+/** The operation that opened a stream; `attached`: a send resumed with an event id. */
 type Way = "send" | "subscription" | "attached";
 
 /**
- * What one subscriber gets, held against the log: the snapshot is the task at its position, then comes every event behind
- * it, in order, none twice and none missing, also over several streams that go on from the last id.
+ * Checks what one subscriber receives against the log: a snapshot as of its position, then every later event in order,
+ * exactly once, also across resumed streams.
  */
 export class Follower {
   taskId = "";
-  /** Number of the last record that was seen; 0 before the first item. */
+  /** Number of the last record seen; 0 before the first item. */
   position = 0;
   lastId: string | undefined;
   /** A message was the whole answer. */
@@ -44,7 +44,7 @@ export class Follower {
     this.#way = options.messageId === undefined ? "subscription" : "send";
   }
 
-  /** Goes on from the last id with another stream. */
+  /** Resumes after the last id with another stream. */
   again(way: Way): void {
     this.#way = way;
     this.#beganAt = this.position;
@@ -69,14 +69,14 @@ export class Follower {
     this.position = position.seq;
   }
 
-  /** The stream has ended by itself. */
+  /** The stream ended by itself. */
   ended(): void {
     if (this.replied) return;
     const history = this.#journal.tasks.get(this.taskId);
     if (history === undefined) return this.#fail("the stream ended without an item");
     const next = this.#journal.eventAfter(history, this.position);
     const end = this.#endOf(history);
-    // A send that came back behind its answer ends when nothing goes on.
+    // A send resumed after its answer ends when nothing is running.
     const rests = isInterrupted(history.states[this.position] ?? TaskState.UNSPECIFIED);
     if (this.#way === "attached" && (end === undefined || rests)) return;
     if (end === undefined) return this.#fail(`the stream ended at ${this.position}, where nothing ends`);
@@ -87,11 +87,11 @@ export class Follower {
     }
   }
 
-  // The record with which the stream has to end; `undefined` when there is none yet.
+  // The record that must end the stream; `undefined` if there is none yet.
   #endOf({ records, states }: TaskHistory): number | undefined {
     const taken = this.#journal.taken.get(this.#options.messageId ?? "")?.seq;
     const from = { send: taken, attached: this.#beganAt, subscription: undefined }[this.#way];
-    // A later turn may go on with a parked task: what it refuses is another message.
+    // A later turn may continue a parked task; what it refuses is another message.
     let isOwn = true;
     for (let seq = (from ?? 0) + 1; seq <= records.length; seq++) {
       const record = records[seq - 1];
@@ -127,7 +127,7 @@ export class Follower {
     else if (!this.#isShown(expected.event, response)) this.#fail(`event ${seq} is not the one that was stored`);
   }
 
-  // The very event that was stored; for those who know the task by a name, one like it with the name in it.
+  // Must be the very event that was stored or, for callers that use a name, an equal one with the name in it.
   #isShown(stored: StreamItem["response"], shown: StreamItem["response"]): boolean {
     const { name } = this.#options;
     if (name === undefined && this.#journal.isEncoded) return isDeepStrictEqual(plain(stored), plain(shown));
@@ -141,7 +141,7 @@ export class Follower {
 
 const plain = (event: StreamItem["response"]): Uint8Array => toBinary(StreamResponseSchema, event);
 
-/** Whether a whole digest is that of a task of which only the rest was shown. */
+/** Whether a full digest matches one of a task shown without its history. */
 export function digestMatchesShort(whole: string | undefined, short: string): boolean {
   const [status, , ...artifacts] = whole?.split("|") ?? [];
   return [status, ...artifacts].join("|") === short;

@@ -5,43 +5,43 @@ import { type Task, type TaskArtifactUpdateEvent, TaskState } from "../../../src
 import { isInterrupted, isTerminal } from "../../../src/protocol/states.js";
 import { digestOf, freeze } from "./digest.js";
 
-/** What became of one task, write by write, as the store applied it. */
+/** The history of one task, write by write, as the store applied it. */
 export interface TaskHistory {
   readonly id: string;
   readonly key: number;
   readonly records: LogRecord[];
   readonly task: Task;
-  /** How the task looked after each record; `[0]` before the first. */
+  /** The task's digest after each record; `[0]` before the first. */
   readonly digests: string[];
   readonly states: TaskState[];
-  /** Who wrote in each epoch. */
+  /** The writer of each epoch. */
   readonly writers: string[];
   statusTime: number;
   turnOpen: boolean;
-  /** Its last turn has left it to go on later. */
+  /** Its last turn parked it. */
   parked: boolean;
-  /** Number of the last chunk of the turn: an agent of the simulator counts its chunks. */
+  /** Number of the turn's last chunk: the simulator's agents number their chunks. */
   chunk: number;
-  /** Ids of the messages that the turn has taken since it was started. */
+  /** Ids of the messages that the turn took since it started. */
   takenInTurn: string[];
 }
 
-/** Writes down what the store did, and checks while it does so what must hold for every write. */
+/** Records the store's effects and checks each write against the invariants. */
 export class Journal {
   readonly tasks = new Map<string, TaskHistory>();
   readonly violations: string[] = [];
-  /** By the id of the message: where it was taken. */
+  /** Where each message was taken, by message id. */
   readonly taken = new Map<string, { readonly task: string; readonly seq: number; readonly entry: string }>();
-  /** By the name that a caller has given it: the id of its task. */
+  /** Task ids by the names that callers gave. */
   readonly named = new Map<string, string>();
   /** By task: the last chunk of an agent that has come to its end. */
   readonly received = new Set<string>();
   readonly said = new Map<string, number>();
-  /** The store gives equals of what it was given, not the same objects. */
+  /** The store returns equal objects, not the same ones. */
   isEncoded = false;
-  /** What wakes have brought to a turn, and its task. */
+  /** What wakes delivered to a turn, and its task. */
   readonly woken = new Map<unknown, string>();
-  /** How many turns were run again. */
+  /** Number of turns that were re-run. */
   restarts = 0;
   readonly #byKey = new Map<number, TaskHistory>();
   readonly #withdrawn = new Set<string>();
@@ -97,7 +97,7 @@ export class Journal {
     }
   }
 
-  /** The first event behind a position. */
+  /** The first event after a position. */
   eventAfter({ records }: TaskHistory, seq: number): (LogRecord & { readonly kind: "event" }) | undefined {
     for (let index = seq; index < records.length; index++) {
       const record = records[index];
@@ -110,7 +110,7 @@ export class Journal {
     const { records, snapshot, status, end } = write;
     const { id } = history;
     const begins = records.some(({ kind }) => kind === "turnStarted");
-    // A turn that parks goes over into the next one in the write that starts that.
+    // A parking turn ends in the same write that starts the next one.
     if (history.turnOpen && begins && write.takes !== undefined) this.#turnEnds(history);
     if (isTerminal(history.states.at(-1) ?? TaskState.UNSPECIFIED)) this.fail(`${id}: a write behind the end`);
     const asked = isInterrupted(history.states.at(-1) ?? TaskState.UNSPECIFIED);
@@ -167,7 +167,7 @@ export class Journal {
     history.takenInTurn = [];
   }
 
-  // What an agent has said before it ended of its own accord is stored, and what was taken for it, it has got.
+  // Everything an agent said before it returned is stored, and everything taken for it was delivered to it.
   #said({ id, chunk, states, takenInTurn }: TaskHistory): void {
     const said = this.said.get(id);
     this.said.delete(id);

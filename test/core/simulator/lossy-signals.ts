@@ -8,7 +8,7 @@ interface Listener {
   hear(hint: Hint): void;
 }
 
-/** Carries hints between processes: some are lost, some come twice, some late and out of order. */
+/** Carries hints between processes; some are lost, duplicated, late or reordered. */
 export function createBus(
   time: Clock,
   random: Random,

@@ -12,13 +12,13 @@ export interface OnceSendOptions extends SendOptions {
   readonly named?: boolean | undefined;
 }
 
-/** A send that shall be done once: all of its tries come to the same. */
+/** An idempotent send: all of its tries must have the same outcome. */
 export class OnceSend {
   readonly #world: World;
   readonly #caller: Caller;
   readonly #options: OnceSendOptions;
   readonly #request: SendMessageRequest;
-  /** What the first try that was answered came to: the id of a task, or of a message. */
+  /** Outcome of the first answered try: the id of a task or of a message. */
   #answer: string | undefined;
   #replied = false;
   #tries = 0;
@@ -56,12 +56,12 @@ export class OnceSend {
       await this.#caller.follow(follower, process, (handler) =>
         operationsFor(handler, named).sendStreamingMessage(this.#request, sendContext({ once: true })),
       );
-      // Who was shown a task that the message did not start may have left before its turn came.
+      // A caller shown a task that the message did not start may have left before its turn came.
       if (follower.lastId !== undefined && this.#options.taskId === undefined) this.#answered(follower.taskId, false);
     });
   }
 
-  /** When all has come to its end: one task has taken the message, or none has. */
+  /** At the end: exactly one task took the message, or none did. */
   checkEnd(): void {
     const { messageId } = this.#options;
     const taken = this.#world.journal.taken.get(messageId)?.task;

@@ -1,27 +1,24 @@
 import type { Clock } from "../../../src/core/ports.js";
 import type { HostedHandler } from "../../../src/core/request-handler.js";
 
-/** What a caller gets whose process has died. */
+/** What a caller receives when its process died. */
 export class ConnectionLost extends Error {}
 
-/**
- * A process as its outside sees it: it may stop for a while, when neither its timers run nor its calls come through, and
- * it may die, when nothing of it is ever heard of again.
- */
+/** A process as seen from outside. It may stall, when neither timers nor calls proceed, and it may die. */
 export class Process {
   readonly name: string;
   readonly clock: Clock;
-  /** The same time for the agent, whose timers are its own affair. */
+  /** The same time for the agent, which owns its timers. */
   readonly agentClock: Clock;
   /** Rejects when it dies. */
   readonly died: Promise<never>;
   handler: HostedHandler | undefined;
   state: "up" | "paused" | "dead" = "up";
-  /** Is being shut down: its streams end early, and it takes no new work. */
+  /** It is shutting down: streams end early and new work is refused. */
   leaving = false;
-  /** Callers that wait for it to say something. */
+  /** Number of callers waiting for its answer. */
   waiting = 0;
-  /** Has stood still, or was cut off the store: others may have taken it for dead. */
+  /** It stalled or was cut off from the store, so others may have presumed it dead. */
   missed = false;
   #waiting: (() => void)[] = [];
   readonly #timers = new Set<() => void>();
@@ -39,12 +36,12 @@ export class Process {
     this.died.catch(() => {});
   }
 
-  /** How many timers of the framework wait. */
+  /** Number of pending framework timers. */
   get timers(): number {
     return this.#timers.size;
   }
 
-  /** Goes on when the process does; never when it is dead. */
+  /** Resolves when the process runs again; never if it is dead. */
   whenUp(): Promise<void> | undefined {
     if (this.state === "up") return undefined;
     if (this.state === "dead") return new Promise(() => {});

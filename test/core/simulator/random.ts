@@ -1,12 +1,12 @@
-/** Numbers that look random and are the same for the same seed. */
+/** Pseudo-random numbers from a seed. */
 export interface Random {
-  /** From 0 to 1, without 1. */
+  /** From 0 to 1, excluding 1. */
   next(): number;
   chance(probability: number): boolean;
-  /** A whole number, both ends included. */
+  /** An integer, both bounds included. */
   int(from: number, to: number): number;
   pick<T>(list: readonly [T, ...T[]]): T;
-  /** A source of its own, so that what one part of the world draws does not shift what another gets. */
+  /** An independent source, so that the draws of one part of the world do not affect another. */
   fork(): Random;
 }
 
@@ -18,7 +18,7 @@ export function createRandom(seed: number): Random {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
-  // Neighbouring seeds shall not begin alike.
+  // Neighboring seeds should start differently.
   next();
   const int = (from: number, to: number): number => from + Math.floor(next() * (to - from + 1));
   return {

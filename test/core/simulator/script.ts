@@ -17,7 +17,7 @@ import type { Process } from "./process.js";
 import { createRandom, type Random } from "./random.js";
 import type { World } from "./world.js";
 
-/** The error of an agent that refuses a message before it has said anything. */
+/** The error of an agent that refuses a message before its first event. */
 export const refusal = "the agent does not take this";
 
 const anHour = 3_600_000;
@@ -26,16 +26,16 @@ interface Stage {
   readonly turn: Turn;
   readonly random: Random;
   readonly clock: Clock;
-  /** Does not look at its signal. */
+  /** Ignores its abort signal. */
   readonly deaf: boolean;
   receive(): Promise<void>;
   ask(question: AgentEvent): Promise<void>;
   flush(): Promise<void>;
-  /** Number of the last chunk that it said. */
+  /** Number of its last chunk. */
   said: number;
 }
 
-/** Knows of an agent that waits for the framework: it must be told of the end in any case. */
+/** Registers an agent that waits for the framework, which must settle the wait in any case. */
 export async function waitFor<T>({ waiting }: World, turn: Turn, wait: Promise<T>): Promise<T> {
   waiting.add(turn);
   try {
@@ -52,7 +52,7 @@ export async function* script(
   world: World,
 ): AsyncGenerator<AgentEvent, AgentEvent | undefined> {
   const { journal, receiving } = world;
-  // A turn that goes on does something else than the one before.
+  // A continuing turn does something else than the previous one.
   const random = createRandom(
     Number(turn.text) + 1 + (turn.cause === "message" ? 0 : (world.turns.get(turn.taskId) ?? 0)),
   );
@@ -83,7 +83,7 @@ export async function* script(
   return last;
 }
 
-// What an agent says while it unwinds.
+// Events that an agent yields while it unwinds.
 async function* lastWords(stage: Stage): AsyncGenerator<AgentEvent, void> {
   const { random } = stage;
   yield artifact("late", { artifactId: "last" });
@@ -133,7 +133,7 @@ const listen: Step = async function* ({ random, receive }) {
   if (random.chance(0.3)) await receive();
 };
 
-// Waits for a message and goes on talking meanwhile.
+// Waits for a message while yielding events.
 const listenAside: Step = async function* ({ random, receive }) {
   if (random.chance(0.8)) return;
   const received = receive();
@@ -182,7 +182,7 @@ const endings: readonly [Ending, ...Ending[]] = [
     await receive();
     return undefined;
   },
-  // Ends the task, and waits for a message all the same.
+  // Ends the task and still waits for a message.
   async ({ turn, receive }) => {
     const received = receive();
     received.catch(() => {});

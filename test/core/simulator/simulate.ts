@@ -9,10 +9,10 @@ const busyMs = 8000;
 const recoverMs = 14_000;
 const endMs = 6000;
 
-/** What a seed showed. */
+/** The result of one seed. */
 export interface Report {
   readonly violations: readonly string[];
-  /** What happened, when it was traced. */
+  /** The trace, if one was requested. */
   readonly lines: readonly string[];
   readonly tasks: number;
   readonly records: number;
@@ -20,7 +20,7 @@ export interface Report {
 
 export interface SimulateOptions {
   readonly traced?: boolean | undefined;
-  /** Events are shown as equals of those that were stored, not as the same objects. Default: false. */
+  /** Events are delivered as equal objects, not the same ones. Default: false. */
   readonly isEncoded?: boolean | undefined;
   /** Default: in memory. */
   readonly makeStore?: MakeStore | undefined;
@@ -28,7 +28,7 @@ export interface SimulateOptions {
 
 const inMemory: MakeStore = (options) => memoryTaskStore({ ...options, incarnation: "i" });
 
-/** Lives one world through, from its stormy days to its end, and tells what went wrong. */
+/** Runs one world from its faults to its end and reports violations. */
 export async function simulate(
   seed: number,
   immediates: Immediates,

@@ -1,7 +1,7 @@
 import type { Random } from "./random.js";
 import type { World } from "./world.js";
 
-/** Lets processes die, stand still, leave, and lose the store, as the weather has it, until the world grows calm. */
+/** Kills, stalls, shuts down and disconnects processes, as the weather says, until the world becomes calm. */
 export async function storm(world: World, random: Random): Promise<void> {
   const { crashes, pauses, outages, leaves } = world.weather;
   const strokes = [crashes && crash, pauses && pause, outages && outage, leaves && leave].filter(

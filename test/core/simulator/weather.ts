@@ -1,32 +1,32 @@
 import type { CoreLimits } from "../../../src/core/limits.js";
 import type { Random } from "./random.js";
 
-/** What a world is up against: each seed has only some of it, so that every part is met alone and with others. */
+/** The faults of a world. Each seed has only some of them, so that each fault occurs alone and combined. */
 export interface Weather {
-  /** How likely a store call takes its time, and at most how long, in virtual milliseconds. */
+  /** Probability that a store call is slow, and its maximum delay in virtual milliseconds. */
   readonly slow: number;
   readonly slowMs: number;
-  /** How likely a store call fails, before its effect, after it, or with the effect still to come. */
+  /** Probability that a store call fails, before its effect, after it, or with the effect still to come. */
   readonly failing: number;
-  /** The store cannot be reached at all now and then, for longer than a turn waits. */
+  /** The store is unreachable at times, for longer than a turn waits. */
   readonly outages: boolean;
   readonly hintsLost: number;
   readonly hintsDoubled: number;
   readonly hintMs: number;
   readonly crashes: boolean;
   readonly pauses: boolean;
-  /** Processes are shut down as they should be, and replaced. */
+  /** Processes are shut down gracefully and replaced. */
   readonly leaves: boolean;
-  /** The clocks of processes differ by so much. */
+  /** Clock skew between processes. */
   readonly skewMs: number;
-  /** Logs of finished tasks go early, so that late readers find them compacted. */
+  /** Logs of finished tasks are dropped early, so that late readers find them compacted. */
   readonly shortLogs: boolean;
-  /** Turns whose process has gone are run again. */
+  /** Turns of dead processes are re-run. */
   readonly restartable: boolean;
   readonly processes: number;
   readonly clients: number;
   readonly pace: "calm" | "hasty";
-  /** How likely a client turns to the youngest task. */
+  /** Probability that a client picks the youngest task. */
   readonly focus: number;
 }
 
@@ -58,12 +58,12 @@ export function isFair({ failing, outages, crashes, pauses }: Weather): boolean 
   return failing === 0 && !outages && !crashes && !pauses;
 }
 
-/** True when calls of the store are answered so soon that every time limit is met. */
+/** True when store calls are answered soon enough to meet every time limit. */
 export function isPrompt(weather: Weather): boolean {
   return isFair(weather) && weather.slowMs <= 30;
 }
 
-/** Limits that a short life meets. */
+/** Limits that a short run reaches. */
 export function drawLimits(random: Random): Partial<CoreLimits> {
   return {
     batchMaxEvents: random.pick([1, 2, 8, 64]),

@@ -15,10 +15,10 @@ import { Process } from "./process.js";
 import { createRandom, type Random } from "./random.js";
 import { drawLimits, drawWeather, isPrompt, type Weather } from "./weather.js";
 
-/** Makes the store that all processes share. */
+/** Creates the store that all processes share. */
 export type MakeStore = (options: { readonly clock: Clock; readonly finishedLogMs: number }) => TaskStore;
 
-/** What a send came to. */
+/** The outcome of a send. */
 export type SendOutcome = "open" | "answered" | "replied" | "refused" | "unknown";
 
 export interface WorldOptions {
@@ -26,7 +26,7 @@ export interface WorldOptions {
   readonly makeStore: MakeStore;
 }
 
-/** Everything that one seed makes: processes on one store, the hints between them, and what was seen of all that. */
+/** Everything that one seed creates: processes on one store, the hints between them, and what was observed. */
 export class World {
   readonly time: VirtualClock;
   readonly random: Random;
@@ -34,28 +34,28 @@ export class World {
   readonly limits: Partial<CoreLimits>;
   readonly journal = new Journal();
   readonly store: TaskStore;
-  /** Which processes run the agent on a task. */
+  /** The processes that run the agent on a task. */
   readonly running = new Map<string, Process[]>();
-  /** Where a turn runs. */
+  /** The process of each turn. */
   readonly seats = new WeakMap<Turn, Process>();
   /** Turns whose agent waits for the framework. */
   readonly waiting = new Set<Turn>();
   /** Turns whose agent waits for a message. */
   readonly receiving = new Set<Turn>();
   readonly sends = new Map<string, SendOutcome>();
-  /** Sends that shall be done once, by the ids of their messages. */
+  /** Idempotent sends. */
   readonly onceSends: OnceSend[] = [];
-  /** Which processes have started the agent for a message. */
+  /** The processes that started the agent for a message. */
   readonly started = new Map<string, Process[]>();
-  /** How many turns of a task were started. */
+  /** Number of turns started for each task. */
   readonly turns = new Map<string, number>();
-  /** Calls that have not been answered. */
+  /** Unanswered calls. */
   readonly open = new Set<string>();
-  /** Tasks that clients know of. */
+  /** Tasks that clients know. */
   readonly known: string[] = [];
   readonly lines: string[] = [];
   calm = false;
-  /** All have had the time to find out what happened to the others. */
+  /** Takeovers have had time to happen. */
   recovered = false;
   readonly #bus: ReturnType<typeof createBus>;
   readonly #traced: boolean;
@@ -113,7 +113,7 @@ export class World {
     this.#processes = this.#processes.filter((each) => each.process !== process);
   }
 
-  /** Shuts a process down in good order, when another is there to take the calls. */
+  /** Shuts a process down gracefully once another one can take the calls. */
   async leave(process: Process): Promise<void> {
     this.trace(() => `${process.name} leaves`);
     const { journal, weather } = this;
@@ -121,10 +121,10 @@ export class World {
     if (!this.recovered) this.start();
     this.#processes = this.#processes.filter((each) => each.process !== process);
     await process.handler?.close();
-    // Calls that were under way come to their end.
+    // Calls under way finish.
     await this.sleep(3000);
     this.trace(() => `${process.name} has left`);
-    // A write that does not get through is tried on for a while, and a slow reader reads on what there is.
+    // A write that fails is retried for a while, and a slow reader drains its buffer.
     if (isPrompt(weather) || this.recovered) {
       const { name, timers, waiting } = process;
       if (timers > 0) journal.fail(`${name} leaves ${timers} timers behind`);
@@ -135,14 +135,14 @@ export class World {
     process.die();
   }
 
-  /** Cuts a process off the store, or lets it through again. */
+  /** Cuts a process off from the store, or reconnects it. */
   cut(process: Process, out: boolean): void {
     this.trace(() => `${process.name} ${out ? "loses" : "finds"} the store`);
     if (out) process.missed = true;
     for (const each of this.#processes) if (each.process === process) each.store.out = out;
   }
 
-  /** From now on all goes well. */
+  /** From now on nothing fails. */
   becalm(): void {
     this.trace(() => "calm");
     this.calm = true;
@@ -158,7 +158,7 @@ export class World {
     return new Promise((resolve) => this.time.after(ms, resolve));
   }
 
-  /** A process that takes calls; there is always one. */
+  /** A process that accepts calls; there is always one. */
   anyProcess(random: Random): Process {
     const [first, ...rest] = this.processes;
     if (first !== undefined) return random.pick([first, ...rest]);
@@ -166,7 +166,7 @@ export class World {
     return this.anyProcess(random);
   }
 
-  /** The agent starts for a message: for the first time, unless whoever did so before could be taken for gone. */
+  /** The agent starts for a message: for the first time, unless an earlier process could be presumed dead. */
   agentStarts(messageId: string, process: Process): void {
     const before = this.started.get(messageId) ?? [];
     this.started.set(messageId, [...before, process]);
@@ -175,7 +175,7 @@ export class World {
     this.journal.fail(`${messageId}: the agent runs in ${process.name} and ran in ${steady.name}`);
   }
 
-  /** A client has heard of a task. */
+  /** A client learned of a task. */
   learn(id: string): void {
     if (!this.known.includes(id)) this.known.push(id);
   }

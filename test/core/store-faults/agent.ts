@@ -9,7 +9,7 @@ type Part = (turn: Turn, sleep: Sleep) => AsyncGenerator<AgentEvent>;
 const chunk = (text: string, last = false): AgentEvent =>
   artifact(text, { artifactId: "a", append: text !== "1", lastChunk: last });
 
-/** What the agent does, by the text of the message. */
+/** What the agent does, by the message's text. */
 const parts: Readonly<Record<string, Part>> = {
   async *count(_, sleep) {
     yield working();
@@ -36,7 +36,7 @@ const parts: Readonly<Record<string, Part>> = {
     yield working();
     await sleep(300);
     yield artifact(textOf((await turn.receive()).parts));
-    // What waits now starts the next turn.
+    // A message in the inbox now starts the next turn.
     yield inputRequired("more?");
   },
   async *stay({ signal }) {
@@ -55,7 +55,7 @@ const parts: Readonly<Record<string, Part>> = {
   },
 };
 
-/** An agent that does what the message says, and is seen while it runs. */
+/** An agent that does what the message says, and is tracked while it runs. */
 export function playedAgent(process: Process, running: Map<string, Process[]>): Agent {
   const sleep: Sleep = (ms) => new Promise((resolve) => process.agentClock.after(ms, resolve));
   return async function* (turn) {

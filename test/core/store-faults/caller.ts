@@ -14,7 +14,7 @@ import type { Stage } from "./stage.js";
 
 type Operations = RequestHandler["operations"];
 
-/** What a caller may be told though it has done nothing wrong: its first try may have taken effect unheard. */
+/** Errors that a correct caller may receive, because its first try took effect without an answer. */
 const told: ReadonlySet<ErrorCode> = new Set(["unsupportedOperation", "taskNotCancelable"]);
 
 export interface SendHow extends SayOptions {
@@ -25,10 +25,10 @@ export interface SendHow extends SayOptions {
 /** How a call was answered. */
 export type Answer<T> = { readonly value: T } | { readonly error: A2AError };
 
-/** Calls the handlers of a stage as callers do, and checks what each call comes to. */
+/** Calls the handlers of a stage as callers do, and checks each outcome. */
 export class Caller {
   readonly #stage: Stage;
-  /** A call that was refused as unavailable is made again, and answered then: at most one call of the store is spoiled. */
+  /** A call refused as unavailable is retried and must then succeed: at most one store call fails. */
   readonly #secondTry: boolean;
   /** Messages whose send was answered with their task, or with a stream of it. */
   readonly acknowledged = new Map<string, string>();
@@ -41,7 +41,7 @@ export class Caller {
     this.#secondTry = secondTry;
   }
 
-  /** One call, and a second one when the first was refused for the store. `undefined`: it came to nothing. */
+  /** One call, with a retry if the store made it fail. `undefined` if it failed. */
   async call<T>(
     what: string,
     process: Process,
@@ -95,7 +95,7 @@ export class Caller {
     return error;
   }
 
-  /** Sends a message; each try is a new one unless it shall be done once. Gives the task that came of it. */
+  /** Sends a message and returns its task. Each try is a new message unless the send is idempotent. */
   async send(process: Process, text: string, how: SendHow = {}): Promise<Task | undefined> {
     const once = how.once === true ? this.#request(text, how) : undefined;
     const send = async (operations: Operations, context: ServerContext): Promise<Task | undefined> => {
@@ -145,7 +145,7 @@ export class Caller {
     return tasks;
   }
 
-  /** Streams a send. `most`: so many items are read, then it is left. */
+  /** Streams a send, and leaves it after `most` items. */
   async stream(
     process: Process,
     text: string,
@@ -165,7 +165,7 @@ export class Caller {
     return subscriber;
   }
 
-  // The first item of a new task's stream says that its message was taken.
+  // The first item of a new task's stream acknowledges its message.
   async *#noted(messageId: string, stream: AsyncIterable<StreamItem>, taskId: string | undefined) {
     for await (const item of stream) {
       const { payload } = item.response;
@@ -174,7 +174,7 @@ export class Caller {
     }
   }
 
-  // Whoever was shown something goes on behind it.
+  // A caller that was shown an event resumes after it.
   #after(context: ServerContext, { lastId }: ExactSubscriber): ServerContext {
     if (lastId === undefined) return context;
     const { principal, binding, version, extensions } = context;
@@ -189,7 +189,7 @@ export class Caller {
     return subscriber;
   }
 
-  /** Subscribes, or goes on behind what was seen, until the task ends or so many items were read. */
+  /** Subscribes, or resumes after the last event seen, until the task ends or this many items were read. */
   async subscribe(
     process: Process,
     id: string,
@@ -203,13 +203,13 @@ export class Caller {
     return by;
   }
 
-  /** What somebody was shown, was so. */
+  /** Checks that a task shown to a caller existed in that form. */
   seen(task: Task): Task {
     positionOf(this.#stage.journal, task);
     return task;
   }
 
-  /** Waits until a task has ended, as somebody sees who asks for it again and again. */
+  /** Waits until a task has ended by polling it. */
   async ended(process: Process, id: string): Promise<void> {
     for (let tries = 0; tries < 200; tries++) {
       const task = await this.get(process, id);

@@ -10,10 +10,10 @@ import type { Stage } from "./stage.js";
 
 const scope = { agent: "", tenant: "", owner: "alice" };
 
-/** Methods that a handler calls which has nothing to do. */
+/** Methods that an idle handler calls. */
 const idle = new Set(["renew", "orphans", "due", "push.adopt"]);
 
-/** Once the store is well again and clocks have run past every expiry: nobody works for a task that is at work. */
+/** Once the store has recovered and every lease could expire: no working task lacks a live holder. */
 export async function checkHolders({ journal, store, running }: Stage): Promise<void> {
   for (const { id, key, states } of journal.tasks.values()) {
     const state = states.at(-1) ?? TaskState.UNSPECIFIED;
@@ -29,7 +29,7 @@ export async function checkHolders({ journal, store, running }: Stage): Promise<
   }
 }
 
-/** The next good requests are answered, by both handlers. */
+/** Both handlers answer the next valid requests. */
 export async function checkService(stage: Stage, caller: Caller): Promise<void> {
   for (const process of stage.processes) {
     const task = await caller.send(process, "count");
@@ -39,7 +39,7 @@ export async function checkService(stage: Stage, caller: Caller): Promise<void> 
   }
 }
 
-/** What was acknowledged is stored, and what subscribers saw is how it is stored. */
+/** Everything acknowledged is stored, and subscribers saw what is stored. */
 export async function checkStored(stage: Stage, caller: Caller): Promise<void> {
   const { journal, store } = stage;
   for (const history of journal.tasks.values()) await checkTask(stage, history);
@@ -63,7 +63,10 @@ async function checkTask({ journal, store }: Stage, { id, records, task }: TaskH
   if (told.includes(internals)) journal.fail(`${id} tells its caller ${told}`);
 }
 
-/** Everybody who comes back, to either handler, gets the rest exactly once; and both of them ask the store for it. */
+/**
+ * A subscriber that resumes at either handler gets the remaining events exactly once, and both handlers read them from
+ * the store.
+ */
 export async function checkResume(stage: Stage, caller: Caller): Promise<void> {
   const { journal, plan, store, processes } = stage;
   for (const by of caller.subscribers.filter(({ lastId }) => lastId !== undefined)) {
@@ -78,11 +81,11 @@ export async function checkResume(stage: Stage, caller: Caller): Promise<void> {
   }
 }
 
-/** When all tasks have ended nothing is left but the heartbeat, and after the end of the handlers nothing at all. */
+/** When all tasks have ended only the heartbeat is left, and after closing nothing. */
 export async function checkLeft(stage: Stage): Promise<void> {
   const { journal, plan, listeners, signals, open, running, time } = stage;
   for (const owed of stage.webhooks.missing(journal)) journal.fail(owed);
-  // What was given up is looked after for a while.
+  // Abandoned tasks are checked for a while.
   await time.advance(35_000);
   const before = plan.calls.length;
   await time.advance(10_000);

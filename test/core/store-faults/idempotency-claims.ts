@@ -5,14 +5,14 @@ import { type FaultPoint, sweeps } from "./points.js";
 import type { Scenario } from "./scenarios.js";
 import { play } from "./sweep.js";
 
-// One point again, with what the handlers logged:
-// FAULT_POINT="call 12, append, fails" npx vitest run test/core/store-faults -t "a cancel of"
+// To replay one point with the handlers' logs: FAULT_POINT="call 12, append, fails" npx vitest run
+// test/core/store-faults -t "a cancel of"
 const { FAULT_POINT } = process.env;
 
-/** A sweep plays every point, and `npm test` every third. */
+/** A sweep plays every point, `npm test` every third. */
 const step = tries(3, 1);
 
-/** The tests of some scenarios: each is played with every fault, one after the other. */
+/** The tests of some scenarios, each played once with every fault. */
 export function describeScenarios(scenarios: readonly Scenario[]): void {
   describe.each(scenarios)("$name", (scenario) => {
     let immediates: Immediates;

@@ -1,7 +1,7 @@
 import { type FaultWay, faultWays } from "../../support/fault-store.js";
 import type { Fault } from "./sweep.js";
 
-/** One point of a sweep: a fault, and its name in messages. */
+/** One point of a sweep: a fault and its name. */
 export interface FaultPoint {
   readonly name: string;
   readonly fault: Fault;
@@ -10,7 +10,7 @@ export interface FaultPoint {
 /** Shorter and longer than a turn waits, and than an instance lives without a heartbeat. */
 const outagesMs = [8_000, 45_000] as const;
 
-/** Any one call of a scenario. */
+/** Any single call of a scenario. */
 function callPoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
   return calls.map((method, index) => ({
     name: `call ${index}, ${method}, ${way}`,
@@ -18,7 +18,7 @@ function callPoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
   }));
 }
 
-/** All calls of any one method, from the first one on for a while. */
+/** All calls of any one method for a while, from its first call on. */
 function methodPoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
   return [...new Set([...calls, "retire"])].flatMap((method) =>
     outagesMs.map((forMs): FaultPoint => {
@@ -26,7 +26,7 @@ function methodPoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
       const hits: Fault["hits"] = (call, { ms, calm }) => {
         if (call.method !== method) return false;
         begun ??= ms;
-        // The end of a handler comes after all else.
+        // A handler retires last.
         return method === "retire" || (!calm && ms < begun + forMs);
       };
       const name = `all calls of ${method} for ${forMs} ms, ${way}`;
@@ -35,7 +35,7 @@ function methodPoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
   );
 }
 
-/** All calls from any one on for a while: short and long outages by turns. */
+/** All calls for a while, from any call on: short and long outages in turn. */
 function outagePoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
   return calls.map((method, first) => {
     const forMs = outagesMs[first % 2 === 0 ? 0 : 1];
@@ -49,7 +49,7 @@ function outagePoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
   });
 }
 
-/** Every sweep: what it says of itself, its points, and the ways in which calls are spoiled in it. */
+/** Every sweep: its title, its points, and how calls fail in it. */
 export const sweeps = [
   { title: "any one call of the store", pointsOf: callPoints, ways: faultWays },
   { title: "for a while any one method of the store", pointsOf: methodPoints, ways: faultWays },

@@ -3,7 +3,7 @@ import type { Process } from "../simulator/process.js";
 import type { Caller } from "./caller.js";
 import type { Stage } from "./stage.js";
 
-/** The task whose configurations are meant, and by which handler. */
+/** The task whose configurations are used, and the handler. */
 export interface PushCall {
   readonly caller: Caller;
   readonly stage: Stage;
@@ -11,7 +11,7 @@ export interface PushCall {
   readonly taskId: string;
 }
 
-/** Creates a push configuration: once that is acknowledged, its webhook is owed what its task does. */
+/** Creates a push configuration. Once acknowledged, its webhook is owed the task's events. */
 export async function configure({ caller, stage, process, taskId }: PushCall, id: string): Promise<void> {
   const { journal, webhooks } = stage;
   const request = requestOf("createTaskPushNotificationConfig", { taskId, id, url: "https://hook.example/" });
@@ -21,7 +21,7 @@ export async function configure({ caller, stage, process, taskId }: PushCall, id
   });
 }
 
-/** Lists the configurations of a task, and reads each of them by itself. */
+/** Lists the configurations of a task and reads each one. */
 export async function readConfigured({ caller, process, taskId }: PushCall): Promise<void> {
   const list = requestOf("listTaskPushNotificationConfigs", { taskId });
   const page = await caller.call("list configurations", process, (operations, context) =>
@@ -40,6 +40,6 @@ export async function unconfigure({ caller, stage, process, taskId }: PushCall, 
   await caller.call(`delete ${id}`, process, (operations, context) =>
     operations.deleteTaskPushNotificationConfig(request, context),
   );
-  // Nothing is owed from the moment in which somebody wants it gone.
+  // Nothing is owed from the moment its deletion is requested.
   stage.webhooks.acknowledged.delete(id);
 }

@@ -3,7 +3,7 @@ import type { Caller } from "./caller.js";
 import { configure, readConfigured, unconfigure } from "./push-calls.js";
 import type { Stage } from "./stage.js";
 
-/** What callers do while the store goes wrong. Goes on with what there is when a call comes to nothing. */
+/** What callers do while the store fails. It continues with what it has when a call fails. */
 export interface Scenario {
   readonly name: string;
   /** With push notifications. */
@@ -11,7 +11,7 @@ export interface Scenario {
   readonly play: (caller: Caller, stage: Stage) => Promise<void>;
 }
 
-/** What callers do every day. */
+/** Common calls. */
 export const everyday: readonly Scenario[] = [
   {
     name: "a blocking send of a task with chunks and statuses",
@@ -83,7 +83,7 @@ export const everyday: readonly Scenario[] = [
   },
 ];
 
-/** What takes longer, and what goes over two handlers. */
+/** Longer calls, and calls to both handlers. */
 export const hardDays: readonly Scenario[] = [
   {
     name: "a message sent once, by way of two handlers",
@@ -174,7 +174,7 @@ export const hardDays: readonly Scenario[] = [
   },
 ];
 
-// The first task of the stage, once somebody was shown it; `undefined` when it does not come to be in time.
+// The first task of the stage, once a caller was shown it; `undefined` if it does not appear in time.
 async function firstTask(stage: Stage): Promise<string | undefined> {
   for (let waited = 0; waited < 100_000; waited += 10) {
     const [first] = stage.journal.tasks.values();

@@ -10,30 +10,32 @@ import { Process } from "../simulator/process.js";
 import { playedAgent } from "./agent.js";
 import { type PushOf, Webhooks } from "./webhooks.js";
 
-/** Two handlers of one store, whose calls go wrong by a plan; what the store did, and what nobody was told. */
+/**
+ * Two handlers on one store whose calls fail by a plan, with a record of the store's effects and of unanswered calls.
+ */
 export class Stage {
   readonly time: VirtualClock;
   readonly journal = new Journal();
-  /** The store as it is: what goes wrong, goes wrong on the way to it. */
+  /** The store itself: faults happen on the way to it. */
   readonly store: TaskStore;
   readonly plan: FaultPlan;
   readonly here: Process;
   readonly there: Process;
-  /** Which processes run an agent on a task. */
+  /** The processes that run an agent on a task. */
   readonly running = new Map<string, Process[]>();
-  /** Calls of callers that have not been answered. */
+  /** Unanswered calls. */
   readonly open = new Set<string>();
   readonly signals: AbortSignal[] = [];
   readonly listeners = new Set<(hint: Hint) => void>();
   readonly webhooks = new Webhooks(() => this.#expired());
-  /** Those of a process that has nothing to do: the heartbeat, and the look for configurations that nobody delivers. */
+  /** Timers of an idle process: the heartbeat, and the sweep for push configurations without a courier. */
   readonly idleTimers: number;
   /** Warnings and errors of the handlers. */
   readonly lines: string[] = [];
   readonly #start: number;
   readonly #push = new Map<Process, PushOf>();
   readonly #closed = new Set<Process>();
-  /** By instance: when it expires. */
+  /** Expiry of each instance. */
   readonly #lives = new Map<string, number>();
 
   constructor(options: {
@@ -52,7 +54,7 @@ export class Stage {
     this.there = this.#process("there", memory, options.push);
   }
 
-  /** Those that have not been shut down. */
+  /** Processes that were not shut down. */
   get processes(): readonly Process[] {
     return [this.here, this.there].filter((process) => !this.#closed.has(process));
   }
@@ -69,7 +71,7 @@ export class Stage {
     return new Promise((resolve) => this.time.after(ms, resolve));
   }
 
-  /** Turns the clock on until something is done. False when it was not done in time. */
+  /** Advances the clock until the work is done. False if it was not done in time. */
   async turn(work: Promise<unknown>, mostMs: number): Promise<boolean> {
     let done = false;
     const end = work.finally(() => {
@@ -110,7 +112,7 @@ export class Stage {
     return process;
   }
 
-  // Writes down what took effect.
+  // Records what took effect.
   #written(store: TaskStore, name: string): TaskStore {
     const { journal } = this;
     return around(store, async ({ method, args }, go) => {
@@ -146,7 +148,7 @@ export class Stage {
   }
 }
 
-/** A process that stands still neither asks nor hears. */
+/** A stalled process neither sends calls nor receives answers. */
 function gated(store: TaskStore, process: Process): TaskStore {
   return around(store, async (_, go) => {
     await process.whenUp();

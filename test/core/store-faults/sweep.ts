@@ -7,31 +7,31 @@ import { checkHolders, checkLeft, checkResume, checkService, checkStored } from 
 import type { Scenario } from "./scenarios.js";
 import { Stage } from "./stage.js";
 
-/** Longer than a turn waits for a store that fails, and than an instance lives without a heartbeat. */
+/** Longer than a turn waits for a failing store, and than an instance lives without a heartbeat. */
 const hangMs = 40_000;
-/** Past the expiry of an instance, the heartbeat behind it, and what is looked after for that long. */
+/** Past the expiry of an instance, the next heartbeat, and the checks of abandoned tasks. */
 const recoverMs = 30_000;
 const playMs = 400_000;
 
-/** Which calls go wrong, and how. `calm` says whether the play is over. */
+/** Which calls fail, and how. `calm` says whether the run is over. */
 export interface Fault {
   readonly way: FaultWay;
   readonly hits: (call: StoreCall, now: { readonly ms: number; readonly calm: boolean }) => boolean;
-  /** One call at most is spoiled. */
+  /** At most one call fails. */
   readonly single: boolean;
 }
 
-/** What came of a play. */
+/** The result of a run. */
 export interface Played {
   readonly violations: readonly string[];
-  /** Methods that were called while it was played. */
+  /** Methods called during the run. */
   readonly calls: readonly string[];
   readonly spoiled: number;
   /** What the handlers logged. */
   readonly lines: readonly string[];
 }
 
-/** Plays a scenario, lets the store get well, and checks all that must hold. Without a fault nothing goes wrong. */
+/** Runs a scenario, lets the store recover, and checks every invariant. Without a fault nothing fails. */
 export async function play(scenario: Scenario, immediates: Immediates, fault?: Fault): Promise<Played> {
   let calm = false;
   const plan = (clock: Clock): FaultPlan => {

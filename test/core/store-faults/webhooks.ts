@@ -12,22 +12,22 @@ import type { Journal } from "../simulator/journal.js";
 import type { Process } from "../simulator/process.js";
 import type { Stage } from "./stage.js";
 
-/** The push notifications of one process, whose couriers call webhooks that are in this process too. */
+/** Push notifications of one process, delivered to webhooks in this process. */
 export interface PushOf {
   readonly service: PushService;
-  /** Sends what is there to be sent, and leaves the rest to others. */
+  /** Sends what is pending for it and leaves the rest to others. */
   close(): Promise<void>;
 }
 
 /** The webhooks of a stage, and the store of their configurations. */
 export class Webhooks {
   readonly store: PushStore;
-  /** Configurations that were acknowledged, and the record behind which they hear of their task. */
+  /** Acknowledged configurations, and the record after which they receive their task's events. */
   readonly acknowledged = new Map<string, { readonly taskId: string; readonly after: number }>();
-  /** By configuration: the texts of what it was told. */
+  /** Texts delivered to each configuration. */
   readonly #told = new Map<string, string[]>();
 
-  /** What webhooks are owed and were never told; they are told at least once, in the order of the log. */
+  /** What webhooks are owed but never received. Delivery is at least once, in log order. */
   missing({ tasks }: Journal): readonly string[] {
     return [...this.acknowledged].flatMap(([id, { taskId, after }]) => {
       const told = this.#told.get(id) ?? [];
@@ -44,7 +44,7 @@ export class Webhooks {
     });
   }
 
-  /** `expired`: instances that are thought to have gone, which a store knows that keeps both tasks and configurations. */
+  /** `expired`: instances presumed dead, as known to a store that keeps both tasks and configurations. */
   constructor(expired: () => readonly string[]) {
     const memory = memoryPushStore();
     this.store = around(memory, async ({ method }, go) => {
@@ -110,7 +110,7 @@ function pushOf(
   };
 }
 
-/** The first id that a handler asks for names its instance. */
+/** The first id that a handler requests names its instance. */
 function instanceOf({ name }: Process): string {
   return `${name}-1`;
 }

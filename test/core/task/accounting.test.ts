@@ -6,7 +6,7 @@ import { contextOf, startHandler, type TestHandler, type TestHandlerOptions } fr
 import { errorOf, opened, requestOf, taskOf } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
-// Every byte that callers bring is counted against the limits of the store and of the task.
+// Every byte from callers counts against the limits of the store and of the task.
 
 const kibibyte = 1024;
 const large = "x".repeat(100 * kibibyte);

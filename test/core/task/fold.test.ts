@@ -19,7 +19,7 @@ type Entry = string | TaskStatusUpdateEvent | TaskArtifactUpdateEvent;
 
 let messages = 0;
 
-/** A record: a text is a message of the caller. */
+/** A record; a text stands for a message of the caller. */
 function recordOf(entry: Entry, seq: number): LogRecord {
   if (typeof entry === "string") {
     const message = { ...reply(entry), messageId: `m${seq}`, role: Role.USER };

@@ -13,7 +13,7 @@ import { turns } from "../../support/turns.js";
 
 const scope = { agent: "", tenant: "", owner: "alice" };
 
-/** A store whose every flight takes as long as the next number says. */
+/** A store in which each write takes as long as the next number says. */
 function slowStore(latencies: readonly number[]): TaskStore {
   let flights = 0;
   return memoryTaskStore({
@@ -29,13 +29,13 @@ interface Line {
   readonly pause: number;
 }
 
-/** The chunks of a line, each with its number. */
+/** The numbered chunks of a line. */
 function textsOf(kind: Line["kind"], index: number): string[] {
   const chunks = { status: 0, chunk: 1, last: 1, long: 300 }[kind];
   return Array.from({ length: chunks }, (_, chunk) => `${index}.${chunk} `);
 }
 
-/** An agent that says the lines, resting as long as each says. */
+/** An agent that writes the lines with the pauses that each one says. */
 function speaker(lines: readonly Line[], style: "generator" | "emits" | "does not wait"): Agent {
   const events = async function* () {
     for (const [index, { kind, pause }] of lines.entries()) {
@@ -57,16 +57,16 @@ function speaker(lines: readonly Line[], style: "generator" | "emits" | "does no
 const chunkOf = (text: string, lastChunk = false) => artifact(text, { artifactId: "a", append: true, lastChunk });
 
 interface Subscriber {
-  /** When it comes, and whether it knows the first event by then. */
+  /** When it subscribes, and whether it knows the first event by then. */
   readonly late: number;
   readonly knows: boolean;
   /** How long it takes over each item. */
   readonly slow: number;
-  /** After how many items it leaves and comes back, each time. */
+  /** After how many items it leaves and resumes, each time. */
   readonly patience: number;
 }
 
-/** Follows a task to its end, leaving and coming back behind the last item. */
+/** Follows a task to its end, leaving and resuming after the last item. */
 async function follow(
   { subscribe }: Pick<TestHandler, "subscribe">,
   first: StreamItem,
@@ -79,7 +79,7 @@ async function follow(
     const iterator = subscribe(id, { after: seen.at(-1)?.id })[Symbol.asyncIterator]();
     for (let items = 0; items < subscriber.patience; items++) {
       const step = await iterator.next().catch(() => undefined);
-      // Who knows nothing of a task that has ended gets nothing: it comes back with what the sender knows.
+      // Without an event id an ended task has nothing to stream, so it resumes with the sender's id.
       if (step === undefined) return follow({ subscribe }, first, { ...subscriber, knows: true });
       if (step.done === true) return seen;
       seen.push(step.value);
@@ -89,7 +89,7 @@ async function follow(
   }
 }
 
-/** The task as somebody knows it who has seen these items and nothing else. */
+/** The task as folded from these items alone. */
 function foldOf(items: readonly StreamItem[]): Task | undefined {
   const [first, ...rest] = items;
   if (first?.response.payload.case !== "task") return undefined;

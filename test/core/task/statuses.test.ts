@@ -21,15 +21,15 @@ import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 const made = (text: string) => artifact(text, { artifactId: "a" });
 const seen = (text: string) => `artifact a "${text}"`;
 
-/** An agent that asks on a new task, and then says these. */
+/** An agent that asks on a new task, then yields these events. */
 const continuing = (events: readonly AgentEvent[]): Agent =>
   async function* ({ task }) {
     if (task === undefined) yield inputRequired("more?");
     else yield* events;
   };
 
-// What is said, what a stream shows of it on a new task (behind `task SUBMITTED`), and what on a continued one (behind
-// the task).
+// The events, what a stream shows of them on a new task (after `task SUBMITTED`), and on a continued one (after the
+// task).
 const cases: readonly [string, readonly AgentEvent[], readonly string[], readonly string[]][] = [
   ["nothing", [], ["status COMPLETED"], ["status COMPLETED"]],
   ["an artifact", [made("x")], [seen("x"), "status COMPLETED"], ["status WORKING", seen("x"), "status COMPLETED"]],

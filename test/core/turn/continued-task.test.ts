@@ -7,7 +7,7 @@ import { startHandler } from "../../support/handler.js";
 import { stateOf, taskOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
-/** Writes so many bytes as an artifact of its own, and asks on. */
+/** Writes this many bytes as a new artifact, then asks for more. */
 const writer: Agent = async function* ({ text }) {
   yield artifact("x".repeat(Number(text)));
   yield inputRequired();
@@ -42,7 +42,7 @@ describe("a continued task", () => {
       await settle();
       await served.send(text, { taskId });
     }
-    // The log is over 64 KiB with the second turn, and has doubled with the fourth.
+    // The log exceeds 64 KiB with the second turn and has doubled with the fourth.
     expect(snapshots).toHaveLength(2);
     expect(snapshots[0]).toBeGreaterThan(80_000);
     expect(snapshots[1]).toBeGreaterThan(160_000);

@@ -11,7 +11,7 @@ const said = (task: Task): string => textIn(task.artifacts[0]?.parts);
 const forAbort = (signal: AbortSignal): Promise<unknown> =>
   new Promise((resolve) => signal.addEventListener("abort", resolve));
 
-/** What a turn was told, by the name of the reason. */
+/** Records the name of the reason with which a wait was aborted. */
 const told = async (work: Promise<unknown>, log: string[]): Promise<void> => {
   await work.catch((reason: unknown) => log.push(reason instanceof TurnAborted ? reason.kind : String(reason)));
 };

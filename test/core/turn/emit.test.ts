@@ -9,7 +9,7 @@ import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 const chunk = (text: string, last = false): AgentEvent =>
   artifact(text, { artifactId: "a", append: true, lastChunk: last });
 
-/** A turn in the hands of a test, whose task is WORKING, over a store that can be held. */
+/** A turn controlled by the test, with a WORKING task, over a store that can be held. */
 async function openTurn(limits: { readonly batchMaxEvents?: number; readonly batchMaxBytes?: number } = {}) {
   const clock = createVirtualClock();
   const held = heldStore(clock);
@@ -31,7 +31,7 @@ async function openTurn(limits: { readonly batchMaxEvents?: number; readonly bat
     held,
     served,
     turn,
-    /** What is accepted of events that are emitted one after the other. */
+    /** Emits events in order and returns what was accepted. */
     accepted(events: readonly AgentEvent[]): string[] {
       const names: string[] = [];
       void (async () => {
@@ -44,7 +44,7 @@ async function openTurn(limits: { readonly batchMaxEvents?: number; readonly bat
       })();
       return names;
     },
-    /** Ends the turn; the task. */
+    /** Ends the turn and returns the task. */
     async end() {
       held.release();
       over.resolve();

@@ -8,7 +8,7 @@ import { createVirtualClock, settle, turnUntil } from "../../support/virtual-clo
 
 const alice = { agent: "", tenant: "", owner: "alice" };
 
-/** An agent that tells each of its turns, and parks in all but those that are woken or spoken to with `end`. */
+/** An agent that records its turns and parks in all of them, except those woken or sent `end`. */
 function parking(options: Parameters<typeof park>[0] = {}) {
   const turns: string[] = [];
   const agent: Agent = async function* ({ cause, wake, text, attempt }) {
@@ -20,7 +20,7 @@ function parking(options: Parameters<typeof park>[0] = {}) {
   return { agent, turns };
 }
 
-/** A handler with a task that its first turn has parked. */
+/** A handler with a task that its first turn parked. */
 async function parked(options: TestHandlerOptions): Promise<TestHandler & { readonly taskId: string }> {
   const served = startHandler(options);
   const { id } = taskOf(await served.send("go", { configuration: { returnImmediately: true } }));

@@ -5,14 +5,14 @@ import { startHandler, type TestHandler, type TestHandlerOptions } from "../../s
 import { errorOf, messageOf, taskOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle, turnUntil } from "../../support/virtual-clock.js";
 
-// Sends that find no room for their turn wait a moment, and owners take turns.
+// Sends that find no room for their turn wait, fairly by owner.
 
 const handlers: TestHandler[] = [];
 afterEach(async () => {
   for (const handler of handlers.splice(0)) await handler[Symbol.asyncDispose]();
 });
 
-/** An agent whose turns end when they are told to, in the order in which they began. */
+/** An agent whose turns end on request, in the order they began. */
 function serve(limits: TestHandlerOptions["limits"]) {
   const running: { readonly text: string; readonly end: () => void }[] = [];
   const agent: Agent = async ({ text, task }) => {

@@ -100,7 +100,7 @@ describe("merged generators", () => {
     expect(seen).toEqual(["a1", "a2", "a3", "slow"]);
   });
 
-  /** A source that is endless, and notes that it was closed. */
+  /** An endless source that records when it is closed. */
   function endless(name: string, closed: string[], pause?: Promise<void>) {
     return (async function* (): AsyncGenerator<AgentEvent> {
       try {

@@ -7,7 +7,7 @@ import { turns } from "../../support/turns.js";
 
 const chunkOf = (text: string) => artifact(text, { artifactId: "a", append: true });
 
-/** An agent that says one chunk after the other as fast as it can, whatever its signal says, and counts them. */
+/** An agent that yields chunks as fast as it can, ignores its signal, and counts them. */
 function babbler(style: "generator" | "emits") {
   const heard = { said: 0, stopped: false, enough: false };
   const chunks = async function* () {

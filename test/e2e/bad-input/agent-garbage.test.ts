@@ -16,8 +16,8 @@ import { errorOf, linesOf, requestOf, say, stateOf, taskOf, textIn } from "../..
 import { overEach, type ServedAgent } from "../../support/serve-agent.js";
 import { wiresThat } from "../../support/wires.js";
 
-// Agents written in JavaScript, or that hand on what a model made up. What no binding could write is never stored: a task
-// that holds it could not be read any more.
+// Agents written in JavaScript, or agents that pass on a model's output. What no binding could write is never stored,
+// since such a task could not be read again.
 
 const cycle: Record<string, unknown> = {};
 cycle["self"] = cycle;
@@ -75,7 +75,7 @@ const garbage: readonly (readonly [what: string, make: () => unknown])[] = [
   ["an append to nothing", () => ({ ...artifact("x"), append: true })],
 ];
 
-/** Garbage that can be mended, and what becomes of it. */
+/** Repairable garbage and its repaired form. */
 const mendable: readonly (readonly [what: string, make: () => unknown, seen: object])[] = [
   ["half a surrogate pair in a text", () => artifact("a\ud800b"), { parts: [{ content: { value: "a\ufffdb" } }] }],
   ["half a surrogate pair in a name", () => artifact("x", { name: "a\udc00" }), { name: "a\ufffd" }],
@@ -99,7 +99,7 @@ const mendable: readonly (readonly [what: string, make: () => unknown, seen: obj
 
 type Client = ServedAgent["client"];
 
-/** The tasks of one conversation as each wire shows them: the same. */
+/** The tasks of one conversation, which must look the same over each wire. */
 async function shownEverywhere(clients: readonly Client[], contextId: string): Promise<Task[]> {
   const request = requestOf("listTasks", { contextId, includeArtifacts: true, historyLength: 10 });
   const pages = await Promise.all(clients.map((client) => client.listTasks(request, {})));
@@ -113,7 +113,7 @@ const emitting = (before: readonly AgentEvent[], make: () => unknown): Agent =>
     yield make() as AgentEvent;
   };
 
-/** An agent that emits what a message asks for by its text. */
+/** An agent that emits what the message's text asks for. */
 const obliging: Agent = (turn) => {
   const [place, what] = turn.text.split(": ");
   const [, make = fail] = [...garbage, ...mendable].find(([name]) => name === what) ?? [];

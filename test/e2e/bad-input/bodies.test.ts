@@ -6,7 +6,7 @@ import { type HttpAnswer, type HttpAsk, type HttpLine, httpLine, json } from "..
 import { expectNoTrace } from "../../support/raw-wire.js";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 
-// Bodies that are none, too large, or none of ours. Nothing of it is executed.
+// Bodies that are empty, too large, or of another protocol. None of them is executed.
 
 const maxBytes = 16 * 1024;
 let served: ServedAgent;
@@ -72,7 +72,7 @@ describe.each(httpEnds)("$name", ({ target, body, errorOf, wrongType }) => {
   ] as const)("does not execute a body of type %s, whoever sends it", async (_, headers) => {
     for (const origin of [undefined, "https://evil.example", "null"]) {
       const answer = await ask({ headers: { ...headers, ...(origin && { Origin: origin }) } });
-      // Pages elsewhere are refused before their bodies are looked at.
+      // Requests from foreign pages are refused before their bodies are read.
       expect(errorOf(answer)?.code).toBe(origin === undefined ? wrongType : "permissionDenied");
       expect(answer.headers["access-control-allow-origin"]).toBeUndefined();
     }

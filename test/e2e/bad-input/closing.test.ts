@@ -5,14 +5,14 @@ import { http2Session, wireTo } from "../../support/http-calls.js";
 import { opened, say } from "../../support/say.js";
 import { startAgent } from "../../support/serve-agent.js";
 
-// Whatever clients have left open, a server that closes takes all of it along.
+// A closing server closes whatever its clients left open.
 
-/** Sockets and servers of this process that are open. */
+/** Open sockets and servers of this process. */
 function openHandles(): number {
   return process.getActiveResourcesInfo().filter((kind) => /^(TCP|TLS|Pipe|HTTP)/.test(kind)).length;
 }
 
-/** Faults that nobody has caught while a test runs. */
+/** Uncaught errors during a test. */
 function uncaught(): readonly unknown[] {
   const faults: unknown[] = [];
   const note = (fault: unknown): void => void faults.push(fault);

@@ -6,7 +6,7 @@ import { type HttpLine, httpLine, json } from "../../support/raw-http.js";
 import { expectDetails, expectNoInternals } from "../../support/raw-wire.js";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 
-// What can be wrong with a JSON-RPC request around its params.
+// Faults of a JSON-RPC request outside its params.
 
 let served: ServedAgent;
 let line: HttpLine;
@@ -35,7 +35,7 @@ const params = '{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":
 
 interface Told {
   readonly id: unknown;
-  /** The id as it stands in the text of the answer. */
+  /** The id as written in the answer's text. */
   readonly idText: string | undefined;
   readonly code: string | undefined;
 }

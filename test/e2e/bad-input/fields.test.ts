@@ -6,8 +6,8 @@ import { rawHttpJson, rawJsonRpc } from "../../support/raw-http.js";
 import { expectCallersFault, type RawOutcome, type RawWire, type SpoiltCall } from "../../support/raw-wire.js";
 import { fullRequest, spoiledRequests } from "../../support/spoiled-request.js";
 
-// Every field of every request with everything that can be wrong with it, over each binding, one after the other on one
-// connection. After each the connection still serves.
+// Every field of every request with every fault, over each binding, in sequence on one connection. The connection still
+// serves after each.
 
 const wires = { JSONRPC: rawJsonRpc, "HTTP+JSON": rawHttpJson, GRPC: rawGrpc } as const;
 
@@ -33,7 +33,7 @@ async function expectServes(wire: RawWire): Promise<void> {
   expect((await wire.call(good, { pageSize: 1 })).error).toBeUndefined();
 }
 
-/** Says what is wrong with the answer to a spoilt request; nothing when all is right. */
+/** Says what is wrong with the answer to a spoiled request; `undefined` if it is right. */
 async function faultOf({ names, send }: SpoiltCall): Promise<string | undefined> {
   const outcome: RawOutcome = await send();
   try {

@@ -8,7 +8,7 @@ import { encodeLoosely, grpcOutcome } from "../../support/raw-grpc.js";
 import { expectCallersFault } from "../../support/raw-wire.js";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 
-// Bytes and headers that no gRPC client would send, one call after the other on one connection.
+// Bytes and headers that no gRPC client would send, in sequence on one connection.
 
 const maxBytes = 16 * 1024;
 let served: ServedAgent;
@@ -41,7 +41,7 @@ const encode = (changes: JsonObject): Buffer => {
 };
 const good = encode({});
 
-/** A frame with flags and a length that need not be right. */
+/** A frame with arbitrary flags and length. */
 function oddFrame(flags: number, length: number, bytes: Uint8Array): Buffer {
   const head = Buffer.alloc(5);
   head[0] = flags;

@@ -9,15 +9,18 @@ import { http2Session, wireTo } from "../../support/http-calls.js";
 import { encodeLoosely } from "../../support/raw-grpc.js";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 
-// A client that opens a stream and reads nothing of it. What waits for it in this process stays small, the agent is not
-// held up, and nothing is lost when the client reads after all.
+// A client that opens a stream and does not read it. Buffers in this process stay small, the agent is not held up, and
+// a late reader still gets everything.
 
 const events = 300;
 const eventBytes = 64 * 1024;
-/** What may wait for one reader: the buffers of the socket, of the stream and of the subscription, not the stream itself. */
+/**
+ * What may be buffered for one reader: the buffers of the socket, the stream and the subscription, but not the whole
+ * stream.
+ */
 const waitingMaxBytes = 8 * eventBytes;
 
-/** Something of the server's end that bytes wait in. */
+/** A server-side buffer. */
 interface Buffered {
   readonly writableLength: number;
   readonly destroyed: boolean;
@@ -62,7 +65,7 @@ async function expectAgentGoesOn(): Promise<void> {
   expect(waiting()).toBeLessThan(waitingMaxBytes);
 }
 
-/** Lets the server do all that it can do by itself. */
+/** Lets the server do everything it can do by itself. */
 async function stillness(): Promise<void> {
   let seen = -1;
   for (let quiet = 0; quiet < 100; quiet++) {

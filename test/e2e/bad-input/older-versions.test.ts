@@ -6,8 +6,8 @@ import { type HttpAnswer, type HttpLine, httpLine, json } from "../../support/ra
 import { expectNoInternals } from "../../support/raw-wire.js";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 
-// Requests of older versions that are none. Each is answered in the form of its version, nothing of it is executed, and the
-// next request on the connection is served.
+// Invalid requests of older versions. Each is answered in the form of its version, none is executed, and the connection
+// serves the next request.
 
 let served: ServedAgent;
 let line: HttpLine;
@@ -38,7 +38,7 @@ interface Told {
   readonly message: unknown;
 }
 
-/** Reads an answer over JSON-RPC as any client of the time does: an error has a number and a text, and nothing else. */
+/** Parses an answer over JSON-RPC as a client of that version does: an error has a code and a message, nothing else. */
 function told(answer: HttpAnswer): Told {
   expect([answer.status, answer.headers["content-type"]]).toEqual([200, "application/json"]);
   expectNoInternals(answer.text);

@@ -5,7 +5,7 @@ import { expectNoInternals } from "../../support/raw-wire.js";
 import { say, taskOf } from "../../support/say.js";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 
-// Paths, queries and headers that try to be something else than they are.
+// Paths, queries and headers that try to be misread.
 
 let served: ServedAgent;
 let line: HttpLine;

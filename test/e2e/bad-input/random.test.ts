@@ -12,7 +12,7 @@ import { expectCallersFault, expectNoInternals, type RawWire } from "../../suppo
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 import { fullRequest } from "../../support/spoiled-request.js";
 
-// Requests that nobody thought of: whatever they are, the fault is never ours.
+// Random requests, which must never cause an internal error.
 
 let served: ServedAgent;
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => served[Symbol.asyncDispose]());
 
-/** Every name that a request of the protocol knows, and some that it does not. */
+/** Every name in the protocol's requests, and some unknown names. */
 const names = [
   ...new Set(operations.flatMap(({ input }) => namesIn(fullRequest(input)))),
   ...["task_id", "context_id", "kind", "__proto__", "constructor", "toString", "\ud800", ""],
@@ -68,7 +68,7 @@ function objectOf(entries: readonly (readonly [string, unknown])[]): JsonObject 
   return object;
 }
 
-/** A request that is right, but for one or two of its members. */
+/** A request that is valid except for one or two members. */
 const nearly = fc
   .tuple(
     fc.constantFrom(...operations),
@@ -103,7 +103,7 @@ describe.each(Object.entries(wires))("over %s", (_, open) => {
   });
 });
 
-/** A text with pieces cut out, doubled or replaced. */
+/** A text with pieces removed, doubled or replaced. */
 const mangled = (good: string): fc.Arbitrary<string> =>
   fc
     .array(fc.tuple(fc.nat(good.length), fc.nat(10), fc.string({ maxLength: 5 })), { minLength: 1, maxLength: 4 })

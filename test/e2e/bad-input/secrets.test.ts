@@ -9,7 +9,7 @@ import { expectNoInternals, type RawWire } from "../../support/raw-wire.js";
 import { linesOf, say } from "../../support/say.js";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 
-// What goes wrong inside is told to the log, and to nobody else.
+// Internal errors go to the log and nowhere else.
 
 const secret = "secret-4711";
 const fail = (): never => {

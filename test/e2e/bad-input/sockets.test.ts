@@ -9,7 +9,7 @@ import { encodeLoosely } from "../../support/raw-grpc.js";
 import { httpLine, json } from "../../support/raw-http.js";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 
-// Connections that say nothing, half of something, or something else, on the port that serves everything.
+// Connections that send nothing, half of a request, or another protocol, to the port that serves everything.
 
 const limits = { headerTimeoutMs: 200, bodyTimeoutMs: 200, keepAliveIdleMs: 200, http2IdleMs: 500 };
 const [rpc] = httpEnds;
