@@ -6,8 +6,8 @@ import type { Message, SendMessageConfiguration, Task } from "../protocol/model.
 import type { TurnCause } from "./ports.js";
 
 /**
- * Why a turn's signal has aborted. `Canceled`: the caller asked for it. `DeadlineExceeded`: the turn's own limit.
- * `Draining`: the server goes down. `OwnershipLost`: another process has taken the task over.
+ * Why a turn's signal was aborted. `Canceled`: the caller canceled the task. `DeadlineExceeded`: the turn's time limit
+ * passed. `Draining`: the server is shutting down. `OwnershipLost`: another process took the task over.
  */
 export type AbortKind = "Canceled" | "DeadlineExceeded" | "Draining" | "OwnershipLost";
 
@@ -22,35 +22,38 @@ export class TurnAborted extends Error {
   }
 }
 
-/** One run of the agent: everything it knows of the message it answers, and how it answers. */
+/** One run of the agent: the message it answers, its context, and the means to answer. */
 export interface Turn {
-  /** The message that started the turn, or the last one that `receive` took. After a wake or a restart: that of the turn before. */
+  /**
+   * The message that started the turn, or the last one that `receive` took. After a wake or a restart: the message of
+   * the previous turn.
+   */
   readonly message: Message;
   /** Its text parts, joined. */
   readonly text: string;
-  /** The task as it stood when the turn began; `undefined` for a new one. */
+  /** The task as of the start of the turn; `undefined` for a new one. */
   readonly task: Task | undefined;
   readonly taskId: string;
   readonly contextId: string;
   readonly configuration: SendMessageConfiguration | undefined;
   /** Metadata of the request. */
   readonly metadata: JsonObject | undefined;
-  /** Extension URIs that are active for the call. */
+  /** URIs of the extensions active for the call. */
   readonly extensions: readonly string[];
   readonly principal: Principal;
   readonly tenant: string;
-  /** 1, or more when the turn runs again. */
+  /** 1 for the first run; higher when the turn is re-run. */
   readonly attempt: number;
-  /** `restart`: the process of the turn before has gone; `wake`: the task was parked, or woken. */
+  /** `restart`: the process of the previous turn died. `wake`: a parked task became due or was woken. */
   readonly cause: TurnCause;
-  /** What the wake has brought that started the turn; `undefined` when its time had come. */
+  /** Data of the wake that started the turn; `undefined` when the parked task became due. */
   readonly wake: JsonValue | undefined;
   /** Aborts with a `TurnAborted`. */
   readonly signal: AbortSignal;
   readonly logger: Logger;
   /**
-   * Says something. Resolves when the event is accepted: a chunk of an artifact when it is in the batch, a status and a
-   * `lastChunk` when they are stored. Rejects with `TurnAborted` once after an abort.
+   * Emits an event. Resolves when it is accepted: an artifact chunk once it is in the batch, a status or a `lastChunk`
+   * once it is stored. After an abort it rejects with `TurnAborted`.
    */
   readonly emit: (event: AgentEvent) => Promise<void>;
   /** Resolves when everything emitted so far is stored. */
@@ -59,13 +62,13 @@ export interface Turn {
   readonly receive: () => Promise<Message>;
   /** Emits an event, then waits for the answer: `await turn.ask(inputRequired("Which account?"))`. */
   readonly ask: (event: AgentEvent) => Promise<Message>;
-  /** The task's messages so far, oldest first; at most the `last` ones. */
+  /** The task's messages so far, oldest first. With `last`: only that many of the latest. */
   readonly history: (options?: { readonly last?: number | undefined }) => Promise<readonly Message[]>;
-  /** The tasks that the message refers to, as far as the caller may see them; at most 16. */
+  /** The tasks that the message references and the caller may see; at most 16. */
   readonly references: () => Promise<readonly Task[]>;
 }
 
-/** What an agent may give back: a generator of events, or (a promise of) one last event or nothing. */
+/** What an agent may return: a generator of events, or (a promise of) one last event or nothing. */
 export type AgentResult =
   | AsyncIterable<AgentEvent>
   | AsyncGenerator<AgentEvent, AgentEvent | undefined | void>

@@ -1,22 +1,22 @@
 import type { Clock, DueCursor } from "./ports.js";
 
-/** Beyond so many times at once the heartbeat is left to find what is due. */
+/** With more pending times than this, the heartbeat finds what is due. */
 const maxTimes = 1000;
 
-/** Rings at given times. May ring in vain, and forgets times when there are too many. */
+/** Rings at given times. It may ring for nothing, and drops times when there are too many. */
 export interface Alarm {
   /** `time`: milliseconds since the epoch. */
   at(time: number): void;
-  /** Where the last look at what is due has stopped, when it has not come to the end. */
+  /** Where the last sweep of due tasks stopped, if it did not reach the end. */
   behind: DueCursor | undefined;
-  /** It rings no more, and what it has rung for is left to others. */
+  /** A closed alarm does not ring, and what it rang for is left to others. */
   readonly closed: boolean;
   close(): void;
 }
 
-/** `ring` is called again only when it has ended, and does not reject. */
+/** Creates an alarm. `ring` must not reject; it is called again only after it has settled. */
 export function createAlarm(clock: Clock, ring: () => Promise<void>): Alarm {
-  /** The earliest last. */
+  /** Latest first. */
   const times: number[] = [];
   let cancel: (() => void) | undefined;
   let closed = false;

@@ -3,15 +3,15 @@ const pool = new Uint8Array(poolBytes);
 let used = poolBytes;
 let lastMs = 0;
 let counter = 0;
-/** The part of an id that the milliseconds make, up to and with the version. */
+/** The part of an id that encodes the milliseconds, up to and including the version. */
 let prefix = "";
 
 const hex: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 const maxCounter = 0xfff;
 
 /**
- * A UUIDv7 (RFC 9562): ids made later by this process sort behind earlier ones, also within a millisecond
- * (12 bits count up, 62 are random).
+ * A UUIDv7 (RFC 9562). Ids from one process sort in creation order, also within a millisecond (12 bits count up, 62 are
+ * random).
  */
 export function newId(now: number = Date.now()): string {
   if (now > lastMs) beginMs(now);

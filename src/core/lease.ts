@@ -1,9 +1,9 @@
 import type { CoreLimits } from "./limits.js";
 import type { Clock, TaskStore } from "./ports.js";
 
-/** What makes a process the holder of its tasks: its row in the store, which expires unless it is renewed. */
+/** What makes a process the holder of its tasks: a row in the store that expires unless it is renewed. */
 export interface Lease {
-  /** `undefined` while the row is good, else a promise of its renewal. Asked before a task is taken on. */
+  /** `undefined` while the lease is valid, else a promise of its renewal. Checked before a task is claimed. */
   hold(): Promise<void> | undefined;
   renew(): Promise<void>;
 }
@@ -18,7 +18,7 @@ export interface LeaseOptions {
 export function createLease({ store, clock, limits, instance }: LeaseOptions): Lease {
   let goodUntil = Number.NEGATIVE_INFINITY;
   const renew = async (): Promise<void> => {
-    // Counted from before the call: the store counts from later.
+    // Measured from before the call, since the store counts from a later moment.
     const until = clock.now() + limits.instanceTtlMs;
     await store.renew(instance, limits.instanceTtlMs);
     goodUntil = until;

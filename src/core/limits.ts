@@ -1,40 +1,43 @@
-/** Limits of the core; bytes, counts and milliseconds. Every one has a row in docs/limits.md. */
+/** Limits of the core in bytes, counts and milliseconds. Each has a row in docs/limits.md. */
 export interface CoreLimits {
-  /** One event of an agent. Default: 4 MiB. */
+  /** Size of one event of an agent. Default: 4 MiB. */
   readonly eventMaxBytes: number;
-  /** All of one task. Default: 32 MiB. */
+  /** Size of one task. Default: 32 MiB. */
   readonly taskMaxBytes: number;
   /** Messages in the history of a task. Default: 1,000. */
   readonly historyMaxMessages: number;
-  /** Turns that run at once for one owner. Default: 1,000. */
+  /** Concurrent turns of one owner. Default: 1,000. */
   readonly turnsPerOwner: number;
-  /** Turns that run at once in the process. Default: 20,000. */
+  /** Concurrent turns of the process. Default: 20,000. */
   readonly turnsPerProcess: number;
-  /** How long a send waits for the end of another turn when a limit of turns is reached. Default: 1 s. */
+  /** How long a send waits for another turn to end when a limit of turns is reached. Default: 1 s. */
   readonly turnWaitMs: number;
-  /** Events and bytes that a turn may be ahead of the store. Default: 64 and 256 KiB. */
+  /** How many events and bytes a turn may be ahead of the store. Defaults: 64 and 256 KiB. */
   readonly batchMaxEvents: number;
   readonly batchMaxBytes: number;
-  /** Messages that wait for a turn of one task. Default: 16. */
+  /** Messages in the inbox of one task. Default: 16. */
   readonly inboxMaxMessages: number;
-  /** How long a `returnImmediately` send to a busy task waits to be taken. Default: 10 s. */
+  /** How long a `returnImmediately` send to a busy task waits until its message is taken. Default: 10 s. */
   readonly inboxWaitMs: number;
-  /** How long an agent may say nothing before its caller gets a task. Default: 1 s. */
+  /** How long an agent may take to its first event before its caller gets a task. Default: 1 s. */
   readonly taskAfterMs: number;
   /** How long an agent has to unwind after an abort. Default: 5 s. */
   readonly graceMs: number;
-  /** How long a turn waits for a store that fails. Default: 30 s. */
+  /** How long a turn retries a failing store. Default: 30 s. */
   readonly storeRetryMs: number;
-  /** Limit of one turn. Default: none. */
+  /** Time limit of one turn. Default: none. */
   readonly turnDeadlineMs: number | undefined;
-  /** Renewal and expiry of this process's claim on its tasks. Defaults: 3 s and 15 s. */
+  /** Renewal interval and lifetime of this process's lease. Defaults: 3 s and 15 s. */
   readonly heartbeatMs: number;
   readonly instanceTtlMs: number;
-  /** How often lost hints are repaired. Default: 1 s. */
+  /** How often the store is polled, which makes up for lost hints. Default: 1 s. */
   readonly pollMs: number;
-  /** A message as a whole answer that is kept for a send that may come again; a larger one makes a task. Default: 256 KiB. */
+  /**
+   * Largest message that is kept as the recorded reply of an idempotent send; a larger one becomes a task. Default: 256
+   * KiB.
+   */
   readonly keptReplyMaxBytes: number;
-  /** Time between two wakes of a parked task by its own time, at least. Default: 1 s. */
+  /** Least time between two timed wakes of a parked task. Default: 1 s. */
   readonly wakePauseMs: number;
   /** Push configurations of one task. Default: 10. */
   readonly pushConfigsPerTask: number;

@@ -25,29 +25,31 @@ import type { SendCall, SendPolicy } from "./send/call.js";
 import { sendMessage, sendStreamingMessage } from "./send/send.js";
 import { guardPushStore } from "./store-failure.js";
 
-/** Whose tasks a request is about. Throws when its tenant is none of the caller's. */
+/** Returns the scope of a request. Throws when the caller may not use its tenant. */
 type ScopeOf = (context: ServerContext, request: { readonly tenant: string }) => Scope;
 
 /** Throws for an operation that the agent does not declare. */
 type Gate = (name: OperationName) => void;
 
-/** What the operations declare and refuse. */
+/** What the operations offer and what they refuse. */
 export interface OperationOptions {
   /** Default: true. */
   readonly streaming?: boolean | undefined;
-  /** Without it there are no push notifications. */
+  /** Without it push notifications are not supported. */
   readonly push?: PushService | undefined;
-  /** Media types that the card's author has named; default: whatever comes. */
+  /** The card's input media types. Default: any. */
   readonly inputModes?: readonly string[] | undefined;
-  /** Tenants that exist. Default: none but the one without a name. */
+  /** Existing tenants. Default: only the empty one. */
   readonly tenants?: readonly string[] | undefined;
-  /** Declares the extended card; gives `undefined` when there is none for this caller. `version`: the one that is spoken. */
+  /**
+   * Enables the extended card. Returns `undefined` when the caller has none. `version`: the caller's protocol version.
+   */
   readonly extendedCard?:
     | ((principal: Principal, caller?: CallAddress, version?: string) => Promise<AgentCard | undefined>)
     | undefined;
 }
 
-/** The eleven operations over a runtime, for as much as the options declare. */
+/** Creates the eleven operations over a runtime, as far as the options enable them. */
 export function createOperations(runtime: Runtime, options: OperationOptions): Operations<ServerContext> {
   const { extendedCard, streaming = true } = options;
   const push = options.push === undefined ? undefined : guardPush(options.push, runtime.logger);
@@ -81,7 +83,7 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
   };
 }
 
-/** What the operations are made of. */
+/** What the operations depend on. */
 interface OperationContext {
   readonly runtime: Runtime;
   readonly push: PushService | undefined;
@@ -143,7 +145,7 @@ function pushOperations({
   };
 }
 
-// The tenant of a request is a wish: it is checked against what exists and who is asking, never trusted.
+// A request's tenant is not trusted: it is checked against the existing tenants and the principal.
 function createScopes(agent: string, tenants: readonly string[] = []): ScopeOf {
   const known = new Set(tenants);
   return ({ principal }, { tenant: wished }) => {

@@ -15,11 +15,12 @@ export * from "./ports/push.js";
 export * from "./ports/sends.js";
 export * from "./ports/signals.js";
 
-// All that the core asks of the outside. Each port has a contract suite in test/contract that every implementation runs.
+// Everything the core needs from outside. Each port has a contract suite in test/contract that every implementation
+// runs.
 
 /**
- * Where tasks live. Every method may reject when the store cannot be reached; a caller then does not know whether a
- * write took effect and finds out by reading the head.
+ * Where tasks are stored. Every method may reject when the store is unreachable; the caller then does not know whether
+ * a write took effect and reads the head to find out.
  */
 export interface TaskStore extends TaskLog, TaskInbox, Instances, SendRecords {
   close(): Promise<void>;
@@ -28,15 +29,18 @@ export interface TaskStore extends TaskLog, TaskInbox, Instances, SendRecords {
 /** Every call of a task store. */
 export const taskCalls = { ...logCalls, ...inboxCalls, ...instanceCalls, ...sendCalls };
 
-/** A storage of tasks, with its push store and signals if it has some. Each part is used unless another one is given. */
+/**
+ * Stores tasks, with its own push store and signals where it has them. Each part is used unless the options give
+ * another.
+ */
 export interface Store extends TaskStore {
-  /** Other processes are likely to work on it too: who is sent away finds everything there. Default: false. */
+  /** Whether other processes are likely to use it, so that a dismissed stream can resume there. Default: false. */
   readonly shared?: boolean | undefined;
   readonly push?: PushStore | undefined;
   readonly signals?: Signals | undefined;
   /**
-   * Gets ready for the first call. Rejects with a sentence when the place cannot be used. `logger`: told of what takes
-   * long, unless the store has one of its own. Default: nothing to do.
+   * Prepares the store for the first call. Rejects with a readable message when it cannot be used. `logger`: receives
+   * the progress of slow steps, unless the store has its own logger. Default: nothing to prepare.
    */
   open?(logger?: Logger): Promise<void>;
 }

@@ -16,16 +16,16 @@ import type { Runtime } from "./runtime.js";
 import type { Register, SendCall } from "./send/call.js";
 import { isAnswer, storeRetries } from "./store-failure.js";
 
-// The four operations on push configurations, and the inline one of a send (spec 3.1.7 to 3.1.10, 4.3). Credentials go in
-// and never come out again.
+// The four operations on push configurations, and the inline one of a send (spec 3.1.7 to 3.1.10, 4.3). Credentials are
+// never returned.
 
-/** Who registers: the version that is spoken, and what the task is called in it. Deliveries speak alike. */
+/** Who registers: the caller's protocol version and its name for the task. Deliveries use both. */
 export interface Registrant {
   readonly version: string;
   readonly taskName: string | undefined;
 }
 
-/** What the operations go by: where configurations are kept, and whose tasks they may be of. */
+/** The store of the configurations and the scope of their tasks. */
 export interface PushCall {
   readonly runtime: Runtime;
   readonly push: PushService;
@@ -91,7 +91,7 @@ export async function deletePushConfig(
   push.removed(head.id, request.id);
 }
 
-/** Checks the configuration that comes with a send, and says how it is registered once the task has a key. */
+/** Checks the configuration of a send and returns how to register it once the task has a key. */
 export async function inlinePush(push: PushService, call: SendCall, entry: string): Promise<Register> {
   const { runtime, request, context, scope } = call;
   const given = request.configuration?.taskPushNotificationConfig;
@@ -110,13 +110,13 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
       }, storeRetries(runtime));
     } catch (error) {
       runtime.logger.error({ taskId: id, error }, "an inline push configuration could not be stored");
-      // While the store does not answer, the caller gets an error and may send again.
+      // While the store does not answer, the caller gets an error and may retry.
       if (!isAnswer(error)) throw error;
     }
   };
   const register = (task: Parameters<Register>[0]): void => {
     kept = store(task);
-    // Its caller may have gone.
+    // Its caller may be gone.
     kept.catch(noop);
   };
   return Object.assign(register, { kept: () => kept });
@@ -152,7 +152,7 @@ function registrationOf(
   return taskName === undefined || taskName === id ? registration : { ...registration, taskName };
 }
 
-// A task that has ended does nothing more; what one in the same place was not told yet is still owed.
+// An ended task has no new events, but what a replaced configuration was not sent yet is still owed.
 function owesNothing({ state, seq }: Pick<Head, "state" | "seq">, { cursor }: PushRegistration): boolean {
   return isTerminal(state) && cursor >= seq;
 }
@@ -167,7 +167,7 @@ async function keep(runtime: Runtime, push: PushService, registration: PushRegis
   if (registration.settled !== true) push.added(registration);
 }
 
-// What the one before still owed is owed by the one in its place, though another process may go on with it.
+// A replacement owes what its predecessor still owed, even if another process delivers it.
 async function inPlace({ store }: PushService, made: PushRegistration): Promise<PushRegistration> {
   const before = await store.get(made.key, made.config.id);
   return before === undefined ? made : { ...made, cursor: Math.min(made.cursor, before.cursor) };

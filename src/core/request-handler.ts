@@ -21,9 +21,9 @@ import { createWatch } from "./watch.js";
 
 export interface RequestHandlerOptions extends OperationOptions {
   readonly agent: Agent;
-  /** Which agent of the store it is: it sees and runs the tasks of no other. Default: `""`. */
+  /** The agent's id in the store: it sees and runs only its own tasks. Default: `""`. */
   readonly agentId?: string | undefined;
-  /** A turn whose process has gone is run again, by whichever process finds it. Default: false, its task fails. */
+  /** Whether any process that finds a dead process's turn re-runs it. Default: false, the task fails. */
   readonly restartable?: boolean | undefined;
   readonly store: TaskStore & Pick<Store, "shared">;
   readonly signals: Signals;
@@ -36,24 +36,24 @@ export interface RequestHandlerOptions extends OperationOptions {
   readonly limits?: Partial<CoreLimits> | undefined;
 }
 
-/** The request handler of one agent: its eleven operations, and its end. */
+/** The request handler of one agent: its eleven operations and its shutdown. */
 export interface RequestHandler {
   readonly operations: Operations<ServerContext>;
-  /** What callers call their tasks, in versions where callers name them. */
+  /** The names that callers give their tasks, in versions that have such names. */
   readonly taskNames: TaskNames;
-  /** Waits for turns that run, at most `ms`, then aborts them and waits for their grace. */
+  /** Waits at most `ms` for running turns, then aborts them and waits for their grace period. */
   drain(ms: number): Promise<void>;
-  /** Ends everything at once: open streams too. */
+  /** Ends everything at once, including open streams. */
   close(): Promise<void>;
 }
 
-/** A request handler in the hands of the program that runs it. */
+/** A request handler as seen by the program that runs it. */
 export interface HostedHandler extends RequestHandler {
-  /** Starts the next turn of a task. False for one that has ended; rejects with `taskNotFound`. */
+  /** Starts the next turn of a task. Returns false for one that has ended; rejects with `taskNotFound`. */
   wake(of: Omit<Scope, "agent">, taskId: string, data?: JsonValue): Promise<boolean>;
 }
 
-/** Makes the request handler: the one place where an agent, a store and the rules of the protocol meet. */
+/** Creates the request handler: the one place where an agent, a store and the rules of the protocol meet. */
 export function createRequestHandler(options: RequestHandlerOptions): HostedHandler {
   const runtime = createRuntime(options);
   const instance = startInstance(runtime);
@@ -64,9 +64,9 @@ export function createRequestHandler(options: RequestHandlerOptions): HostedHand
       find: ({ owner, tenant = "" }, name) => runtime.store.taskNamed({ agent: runtime.agentId, owner, tenant }, name),
     },
     async drain(ms) {
-      // Who follows a task goes on at another process that has it, and need not wait for the end of this one.
+      // A subscriber can resume at another process on the store and need not wait for this one to end.
       if (options.store.shared === true) for (const stream of runtime.subscriptions) stream.dismiss(shuttingDown());
-      // A turn that no caller waits for would only be cut short.
+      // A turn that no caller waits for would only be aborted.
       runtime.alarm.close();
       instance.rest();
       await within(runtime.clock, ms, runtime.turns.idle());
@@ -81,7 +81,7 @@ export function createRequestHandler(options: RequestHandlerOptions): HostedHand
   };
 }
 
-// Ends all turns, also those whose claim is under way: their tasks would be left to a process that goes.
+// Ends all turns, also those whose claim is under way: their tasks would otherwise be held by a stopping process.
 async function endTurns({ turns, claiming, clock, limits }: Runtime): Promise<void> {
   turns.drain();
   const ended = async (): Promise<void> => {

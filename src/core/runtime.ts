@@ -9,24 +9,24 @@ import type { TurnStart, TurnSubject } from "./turn-start.js";
 /** What all turns and operations of one request handler share. */
 export interface Runtime extends LiveTaskDeps {
   readonly agent: Agent;
-  /** Which agent of the store it is. */
+  /** The agent's id in the store. */
   readonly agentId: string;
-  /** A turn whose process has gone is run again. */
+  /** Turns of dead processes are re-run. */
   readonly restartable: boolean;
-  /** Looks for parked tasks whose time has come. */
+  /** Wakes parked tasks that are due. */
   readonly alarm: Alarm;
   readonly newId: () => string;
   /** Tasks that a turn of this handler runs, by id. */
   readonly live: Map<string, LiveTask>;
-  /** Sends that this process is bringing to their task or reply, by entry. */
+  /** Sends that this process is delivering, by entry. */
   readonly sending: Set<string>;
-  /** Sends whose record may name this process, though no call here works on them any more; by entry. */
+  /** Sends whose record may name this process although no call here works on them any more, by entry. */
   readonly givenUp: Map<string, { readonly claim: SendClaim; readonly since: number }>;
-  /** Claims that are under way, by task id. */
+  /** Claims under way, by task id. */
   readonly claiming: Map<string, Promise<void>>;
   readonly turns: TurnCounter;
-  /** Subscriptions that are open. */
+  /** Open subscriptions. */
   readonly subscriptions: Set<{ dismiss(error: unknown): void }>;
-  /** Starts a turn, which runs by itself from then on. */
+  /** Starts a turn, which then runs by itself. */
   startTurn(start: TurnStart, subject: TurnSubject): void;
 }

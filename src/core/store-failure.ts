@@ -14,48 +14,48 @@ import {
   taskCalls,
 } from "./ports.js";
 
-/** The answer to a caller whose task store did not answer. What became of a write is not known. */
+/** The error for a caller whose task store did not answer. Whether a write took effect is unknown. */
 export class StoreUnavailable extends A2AError {
   constructor(cause: unknown) {
     super("unavailable", "the task store does not answer, try again", { cause, retryAfterMs: 1000 });
   }
 }
 
-/** True for an error with which a store has answered, such as that it is full; false when it could not be asked. */
+/** True for an error with which the store answered, such as being full; false when it could not be reached. */
 export function isAnswer(error: unknown): error is A2AError {
   return error instanceof A2AError && !(error instanceof StoreUnavailable);
 }
 
 const storePauses: Growth = { firstMs: 20, maxMs: 2000 };
 
-/** How a call is brought through failures of the store: it is tried again until `storeRetryMs` have passed. */
+/** The retry policy for failing store calls: until `storeRetryMs` have passed. */
 export function storeRetries({ clock, limits }: { readonly clock: Clock; readonly limits: CoreLimits }): RetryPlan {
   const until = clock.now() + limits.storeRetryMs;
   return {
     clock,
     pauseAfter(error, failures) {
       const pauseMs = grownPause(failures, storePauses);
-      // An answer, such as a full store, is not a failure to get one.
+      // An answer, such as a full store, is not retried.
       return isAnswer(error) || clock.now() + pauseMs > until ? undefined : pauseMs;
     },
   };
 }
 
-/** What a caller hears of a write that failed. */
+/** What a caller is told of a failed write. */
 export function publicFailure(error: unknown): unknown {
   return error instanceof A2AError || error instanceof TurnAborted ? error : new StoreUnavailable(error);
 }
 
 /**
- * The store as the operations use it: a failed call gives the caller a public error, and the log its cause. The writes of turns have a
- * way of their own through failures, and go past it.
+ * The store as the operations use it: a failed call throws a public error and logs its cause. Writes of turns bypass
+ * it, since they have their own retries.
  */
 export function guardStore(store: TaskStore, logger: Logger): TaskStore {
   const calls = guarded<Omit<TaskStore, "close">>(taskCalls, store, failing(logger, "the task store failed"));
   return { ...calls, close: () => store.close() };
 }
 
-/** The same of the store of push configurations. */
+/** The same for the push store. */
 export function guardPushStore(store: PushStore, logger: Logger): PushStore {
   const calls = guarded<Omit<PushStore, "close">>(
     pushCalls,

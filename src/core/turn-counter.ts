@@ -6,29 +6,30 @@ import type { CoreLimits } from "./limits.js";
 import type { Clock } from "./ports.js";
 import { TurnQueue } from "./turn-queue.js";
 
-/** A turn that runs in this process, as far as the counter sees it. */
+/** A running turn, as the counter sees it. */
 interface CountedTurn {
   readonly scope: Scope;
   abort(kind: AbortKind): void;
 }
 
-/** The turns that run, counted by owner. */
+/** The running turns, counted by owner. */
 export interface TurnCounter {
   readonly running: ReadonlyMap<CountedTurn, unknown>;
-  /** Throws when no turn may be started now: `resourceExhausted`, `unavailable`. */
+  /** Throws `resourceExhausted` or `unavailable` when no turn may start now. */
   check(scope: Scope): void;
   /**
-   * Room for the turn of a send. `undefined` when there is some; else a promise that resolves when others have ended, with a
-   * function that gives the room back once the turn has begun, or will not. Rejects after `turnWaitMs`, as `check` throws.
+   * Reserves room for the turn of a send. `undefined` if there is room; else a promise that resolves when other turns
+   * have ended, with a function that releases the room once the turn has begun or will not begin. After `turnWaitMs` it
+   * rejects with the errors of `check`.
    */
   room(scope: Scope): Promise<() => void> | undefined;
-  /** A turn may be about to start, which counts as one that runs until the returned function is called. */
+  /** Announces a turn that may start; it counts as running until the returned function is called. */
   expect(): () => void;
   enter(turn: CountedTurn): void;
   leave(turn: CountedTurn): void;
-  /** Tells all turns to stop, and from now on each that is started. */
+  /** Aborts all turns, and every turn that starts from now on. */
   drain(): void;
-  /** Resolves when no turn runs, and none is expected. */
+  /** Resolves when no turn runs and none is expected. */
   idle(): Promise<void>;
 }
 

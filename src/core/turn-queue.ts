@@ -8,18 +8,18 @@ interface Waiter {
 
 export interface TurnQueueOptions {
   readonly clock: Clock;
-  /** How long one waits, in milliseconds. */
+  /** Longest wait in milliseconds. */
   readonly turnWaitMs: number;
-  /** How many of one owner wait; more are refused at once. */
+  /** Waiting sends per owner; further ones are refused at once. */
   readonly ownerMax: number;
   /** Why no turn of an owner may start now; `undefined` when one may. */
   readonly refusal: (owner: string) => A2AError | undefined;
 }
 
-/** Sends that wait until a turn may start: those of one owner in their order, and owners one after another. */
+/** Sends that wait until a turn may start: first in, first out for one owner, round robin between owners. */
 export class TurnQueue {
   readonly #options: TurnQueueOptions;
-  /** The owner whose turn is next comes first. */
+  /** In round-robin order: the next owner comes first. */
   readonly #owners = new Map<string, Set<Waiter>>();
 
   constructor(options: TurnQueueOptions) {
@@ -56,7 +56,7 @@ export class TurnQueue {
     return promise;
   }
 
-  /** Lets those go whose turn may start now. `occupy` takes the room of one turn, and gives it back. */
+  /** Admits the waiting sends whose turn may start now. `occupy` takes the room of one turn and returns its release. */
   grant(occupy: (owner: string) => () => void): void {
     for (const [owner, waiters] of [...this.#owners]) {
       const [first] = waiters;
@@ -67,7 +67,7 @@ export class TurnQueue {
     }
   }
 
-  /** Refuses all that wait. */
+  /** Refuses every waiting send. */
   refuse(): void {
     for (const [owner, waiters] of [...this.#owners]) {
       for (const waiter of [...waiters]) waiter.reject(this.#options.refusal(owner));

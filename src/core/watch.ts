@@ -1,23 +1,23 @@
 import type { Clock, Head, Hint, Signals, TaskStore } from "./ports.js";
 
-/** A watcher of a task's moves. Waking is cheap and may be in vain. */
+/** A watcher of a task's changes. Waking is cheap and may be for nothing. */
 export interface Watcher {
   readonly taskId: string;
   /** The store's key, once the task has one. */
   readonly key: number | undefined;
-  /** The task may have new records, or something new in its inbox. */
+  /** The task may have new records, or its inbox a new entry. */
   wake(hint: Hint["kind"]): void;
-  /** What the store says of the task, once a poll. */
+  /** Receives the task's stored head once per poll. */
   check(head: Head): void;
-  /** Nothing will be heard any more. */
+  /** No more wakes follow. */
   close(): void;
 }
 
-/** Wakes the watchers of a task: by hints, and by one poll for all watched tasks, which repairs hints that were lost. */
+/** Wakes the watchers of a task: by hints, and by one poll for all watched tasks, which makes up for lost hints. */
 export interface Watch {
   add(watcher: Watcher): void;
   delete(watcher: Watcher): void;
-  /** The task has moved in this process. Its watchers are woken once, after the current macrotask. */
+  /** The task changed in this process. Its watchers are woken once, after the current macrotask. */
   moved(taskId: string): void;
   close(): void;
 }
@@ -27,7 +27,7 @@ export interface WatchOptions {
   readonly signals: Signals;
   readonly clock: Clock;
   readonly pollMs: number;
-  /** Hears of polls that failed. */
+  /** Called with the error of a failed poll. */
   readonly onError: (error: unknown) => void;
 }
 

@@ -13,8 +13,8 @@ import { takeOver } from "./take-over.js";
 const maxTries = 20;
 
 /**
- * CancelTask (spec 3.1.5): answers with the task at its terminal state, whichever that is. A task without a running turn is
- * canceled by the receiver's own write. Throws `taskNotCancelable` for a task that had ended before.
+ * CancelTask (spec 3.1.5). Answers with the task in its terminal state, whichever that is. Without a running turn the
+ * receiver cancels the task by its own write. Throws `taskNotCancelable` for a task that had already ended.
  */
 export async function cancelTask(runtime: Runtime, request: CancelTaskRequest, scope: Scope): Promise<Task> {
   const { id } = request;
@@ -30,10 +30,10 @@ export async function cancelTask(runtime: Runtime, request: CancelTaskRequest, s
   return (await readStoredTask(runtime, scope, id)).task;
 }
 
-// False when the task has to be looked at again.
+// Returns false when the task must be read again.
 async function tryCancel(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   const isLost = isOrphan(runtime, stored);
-  // A turn that would run again is not started for its cancel.
+  // A turn is not re-run only to be canceled.
   if (isLost && !runtime.restartable) {
     await takeOver(runtime, stored);
     return false;
@@ -42,11 +42,11 @@ async function tryCancel(runtime: Runtime, stored: StoredTask): Promise<boolean>
   return askHolder(runtime, stored.head);
 }
 
-// Leaves a cancel in the inbox and waits for the end. False when the task has no holder any more.
+// Puts a cancel into the inbox and waits for the end. Returns false when the task no longer has a holder.
 async function askHolder(runtime: Runtime, head: Head): Promise<boolean> {
   const { store, signals, clock, limits } = runtime;
   const reader = new RecordReader(runtime, head.id, head.key, head.seq);
-  // A holder that has gone shows by its expiry, and a lost hint by the next poll.
+  // A dead holder is noticed by its expired lease, and a lost hint by the next poll.
   const stop = clock.after(limits.graceMs + 2 * limits.pollMs, () => reader.close());
   try {
     const result = await store.put(head.key, { id: runtime.newId(), kind: "cancel" }, limits.inboxMaxMessages);

@@ -9,17 +9,17 @@ import type { Draft } from "../task/draft.js";
 import { LiveTask } from "../task/live-task.js";
 import { statusUpdate } from "../task/normalize.js";
 
-/** What a claim writes, and the ordinal of the turn that it starts. */
+/** What a claim writes, and the ordinal of the turn it starts. */
 export interface TurnClaim {
   readonly turn: number;
   readonly drafts: readonly Draft[];
-  /** Ids of inbox entries that the turn takes. */
+  /** Ids of the inbox entries that the turn takes. */
   readonly takes?: readonly string[] | undefined;
 }
 
 /**
- * Claims a task without a running turn, in the write that starts one. `refused`: another process was faster; `busy`: another claim
- * of this process was under way, and has ended.
+ * Claims a task without a running turn, in the write that starts a turn. `refused`: another process claimed it first.
+ * `busy`: another claim of this process was under way and has ended.
  */
 export async function claimTurn(
   runtime: Runtime,
@@ -27,7 +27,7 @@ export async function claimTurn(
   { turn, drafts, takes }: TurnClaim,
 ): Promise<"claimed" | "refused" | "busy"> {
   const { claiming } = runtime;
-  // One claim of a task at a time in this process: while it is under way it is unknown whether the task is held.
+  // This process runs one claim of a task at a time: until it settles it is unknown whether the task is held.
   const underWay = claiming.get(live.id);
   if (underWay !== undefined) {
     await underWay;
@@ -46,14 +46,17 @@ export async function claimTurn(
   return "claimed";
 }
 
-/** True when no process works on a task that is held: its holder has expired, or is this process and has given it up. */
+/** True when no process works on a held task: its holder expired, or is this process, which abandoned it. */
 export function isOrphan(runtime: Runtime, { head }: Pick<StoredTask, "head">): boolean {
   if (head.holder === "" || isTerminal(head.state)) return false;
   if (head.holder !== runtime.instance) return !head.holderLive;
   return !runtime.claiming.has(head.id) && runtime.live.get(head.id)?.closed !== false;
 }
 
-/** Ends a task without a running turn, in one write that claims and ends it. False when another process was faster. */
+/**
+ * Ends a task without a running turn, in one write that claims and ends it. Returns false when another process was
+ * faster.
+ */
 export async function endNow(runtime: Runtime, stored: StoredTask, state: TaskState, text?: string): Promise<boolean> {
   const live = new LiveTask(runtime, stored);
   const identity = { taskId: live.id, contextId: live.contextId, newId: runtime.newId, artifactId: () => "" };

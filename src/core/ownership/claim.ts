@@ -15,15 +15,18 @@ import type { TurnStart } from "../turn-start.js";
 import { claimTurn, isOrphan } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
 
-/** How a message reaches a task that exists: its own turn was started here, or it waits for the turn that runs. */
+/**
+ * How a message reached an existing task: this process started a turn for it, or it waits in the inbox for the running
+ * turn.
+ */
 export type Delivery =
   | { readonly kind: "claimed"; readonly live: LiveTask; readonly start: () => void }
-  /** `before`: the task as it was before the message was put; a reader that starts there misses nothing. */
+  /** `before`: the task before the message was put. A reader that starts there misses nothing. */
   | { readonly kind: "queued"; readonly before: StoredTask };
 
 const maxTries = 20;
 
-/** Brings a message to its task: claims it when it has no running turn, else puts the message into its inbox. */
+/** Delivers a message to its task: claims the task if it has no running turn, else puts the message into its inbox. */
 export async function deliver(runtime: Runtime, start: TurnStart): Promise<Delivery> {
   for (let tries = 0; tries < maxTries; tries++) {
     const stored = await readSettled(runtime, start.scope, start.send.message.taskId);
@@ -35,17 +38,17 @@ export async function deliver(runtime: Runtime, start: TurnStart): Promise<Deliv
   throw contended();
 }
 
-/** What is known of a message that is brought to its task once, by whichever of several tries. */
+/** What an idempotent delivery knows about its message. */
 export interface ClaimNumbers {
-  /** Number of the last record before any of the tries. */
+  /** Number of the last record before the first try. */
   readonly after: number;
-  /** The task as it was before the first try began; `undefined` in a later try. */
+  /** The task as of the start of the first try; `undefined` in later tries. */
   readonly before: StoredTask | undefined;
 }
 
 /**
- * The same for a message that another process may be bringing as well: `placed` when it is there already. The message is
- * looked for behind a read of the task, and whatever is written then is fenced by what was read.
+ * Delivers a message that another process may be delivering too. `placed` when it is already there. It first reads the
+ * task and looks for the message; the following write is fenced by that read.
  */
 export async function deliverOnce(
   runtime: Runtime,
@@ -53,7 +56,7 @@ export async function deliverOnce(
   { after, before }: ClaimNumbers,
 ): Promise<Delivery | "placed"> {
   const { scope, entry, send } = start;
-  // It cannot have been brought before its record was made.
+  // No other process can have delivered the message before its record existed.
   let stored = before !== undefined && !isOrphan(runtime, before) ? before : undefined;
   for (let tries = 0; tries < maxTries; tries++) {
     if (stored === undefined) {
@@ -74,7 +77,7 @@ function contended(): A2AError {
   return new A2AError("unavailable", "the task is contended, try again", { retryAfterMs: 1000 });
 }
 
-// A task as it is stored; one whose holder has expired is taken over first.
+// Reads the task. If its holder has expired, the task is taken over first.
 async function readSettled(runtime: Runtime, scope: Scope, taskId: string): Promise<StoredTask> {
   let stored = await runtime.store.read(scope, taskId);
   if (stored !== undefined && isOrphan(runtime, stored)) {
@@ -85,7 +88,7 @@ async function readSettled(runtime: Runtime, scope: Scope, taskId: string): Prom
   return stored;
 }
 
-// Throws unless the task may still take the message.
+// Throws unless the task can still take the message.
 function checkOpen({ head }: StoredTask, { send }: TurnStart): void {
   const { taskId, contextId } = send.message;
   if (isTerminal(head.state)) {
@@ -120,8 +123,8 @@ async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Pr
   return claimed === "busy" ? undefined : arrived(runtime, start, stored);
 }
 
-// A claim is refused as well when it had arrived long ago, its answer was lost, and another process has ended the turn
-// since. Then its message is in the log, or in the history of a task whose log was dropped.
+// A claim is also refused when it succeeded earlier, its answer was lost, and another process has ended the turn since.
+// Then the message is in the log, or in the history of a task whose log was dropped.
 async function arrived(runtime: Runtime, start: TurnStart, before: StoredTask): Promise<Delivery | undefined> {
   const { key, seq } = before.head;
   const page = await runtime.store.recordsAfter(key, seq, 2);
@@ -160,7 +163,7 @@ function checkRoom(runtime: Runtime, task: Task, message: Message): void {
     throw new A2AError("resourceExhausted", `the task is full: the limit is ${taskMaxBytes} bytes (taskMaxBytes)`);
   }
   const { history, status } = task;
-  // A message in the status goes to the history when the caller's is taken.
+  // The status message moves to the history when the caller's message is taken.
   if (history.length + (status?.message === undefined ? 0 : 1) < historyMaxMessages) return;
   throw new A2AError(
     "resourceExhausted",

@@ -7,16 +7,15 @@ import { isOrphan } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
 import { wakeDue } from "./wake.js";
 
-/** How many orphans are asked for at once. */
+/** Page size of a sweep for orphans. */
 const orphanPage = 100;
 
 /**
- * This process's claim on the tasks it runs: one row in the store, renewed by a heartbeat, whatever else is slow. Along
- * with it abandoned tasks are taken over, so that none stays at work without a running turn, and
- * parked ones are woken.
+ * This process's lease on the tasks it runs: one row in the store, renewed by a heartbeat that nothing else may delay.
+ * The heartbeat also takes over orphaned tasks and wakes due ones.
  */
 export interface Instance {
-  /** Starts nothing of its own accord any more; what it has it keeps. */
+  /** Starts no more work by itself, and keeps what it holds. */
   rest(): void;
   stop(): Promise<void>;
 }
@@ -76,12 +75,13 @@ export function startInstance(runtime: Runtime): Instance {
 }
 
 interface OrphanSweep {
-  /** Key of the task at which the last sweep has failed. */
+  /** Key of the task at which the last sweep failed. */
   behind: number | undefined;
   stopped: boolean;
 }
 
-// Tasks whose holder has expired. One that cannot be taken over holds up the others once: then they are behind it.
+// Tasks whose holder has expired. A task that cannot be taken over blocks the sweep only once; the next sweep starts
+// after it.
 async function sweepOrphans(runtime: Runtime, sweep: OrphanSweep): Promise<void> {
   const { store, agentId } = runtime;
   for (let heads: readonly Head[] | undefined; heads === undefined || heads.length === orphanPage; ) {
@@ -96,7 +96,7 @@ async function sweepOrphans(runtime: Runtime, sweep: OrphanSweep): Promise<void>
   sweep.behind = undefined;
 }
 
-// One for which there is no room here is left to others, or to the next time.
+// An orphan for which this process has no room is left to others, or to the next sweep.
 async function takeOrphan(runtime: Runtime, stored: StoredTask): Promise<void> {
   if (!isOrphan(runtime, stored)) return;
   try {
@@ -106,8 +106,8 @@ async function takeOrphan(runtime: Runtime, stored: StoredTask): Promise<void> {
   }
 }
 
-// Tasks that this process gave up when the store failed: no other process may end them while it lives. A write of theirs may
-// arrive late, so they are looked after for as long as the store may be behind.
+// Tasks that this process abandoned when the store failed. No other process may end them while this one lives. Their
+// last write may still arrive late, so they are checked for as long as the store may lag.
 async function sweepLost(runtime: Runtime): Promise<void> {
   const { clock, limits, lost, store } = runtime;
   for (const [id, { scope, since }] of lost) {

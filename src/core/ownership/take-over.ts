@@ -9,19 +9,19 @@ import { messageDraft } from "../task/message-record.js";
 import { isReleased, readOrigin } from "../turn/origin.js";
 import { claimTurn, endNow } from "./claim-turn.js";
 
-/** How often a turn is run again. */
+/** How often a turn is re-run. */
 const maxRestarts = 3;
 
 /**
- * Takes over a task whose holder has gone: runs its turn again when the agent is safe to re-run, else ends it. True when this
- * call did it. Rejects when no turn may be started here now.
+ * Takes over a task whose holder is gone: re-runs its turn if the agent is safe to re-run, else ends it. Returns true
+ * if this call did so. Rejects when no turn may start here now.
  */
 export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   if (!runtime.restartable) {
     if (isInterrupted(stored.head.state)) return leave(runtime, stored);
     return giveUp(runtime, stored, "the process that worked on the task has gone");
   }
-  // A turn is not started for its cancel.
+  // A turn is not re-run only to be canceled.
   const { entries } = await runtime.store.inbox(stored.head.key);
   if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, stored, TaskState.CANCELED);
   const origin = await readOrigin(runtime, stored);
@@ -32,7 +32,7 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
   const { scope } = stored.head;
   runtime.turns.check(scope);
   const live = new LiveTask(runtime, stored);
-  // What waits was put for the process that has gone, so its amount is unknown.
+  // Entries were put while the previous process held the task, so their number is unknown.
   live.sawInbox(-1);
   const { turn } = live;
   const { wake, messageSeq: message, entry, send } = origin;
@@ -47,7 +47,7 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
   return true;
 }
 
-// A task that waits for its caller needs no process meanwhile. What its caller has said since starts the next turn.
+// A task that waits for its caller needs no process meanwhile. A message that has arrived since starts the next turn.
 async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   const { key, scope } = stored.head;
   const { entries, inboxPut } = await runtime.store.inbox(key);

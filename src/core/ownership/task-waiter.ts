@@ -3,8 +3,8 @@ import { shuttingDown } from "../turn-counter.js";
 import type { Watcher } from "../watch.js";
 
 /**
- * Rings when a task may have moved, also one that does not exist yet, and once a poll in any case, since hints may be
- * lost. A hint that comes without a listener is kept for the next one.
+ * Rings when a task may have changed, even one that does not exist yet. It also rings at every poll, since hints may be
+ * lost. A hint without a waiting listener is kept for the next one.
  */
 export class TaskWaiter implements Watcher {
   readonly taskId: string;
@@ -15,7 +15,7 @@ export class TaskWaiter implements Watcher {
   #failure: { readonly reason: unknown } | undefined;
   #hear: (() => void) | undefined;
 
-  /** `signal`: of the caller, who may leave. */
+  /** `signal`: aborted when the caller leaves. */
   constructor(runtime: Runtime, taskId: string, signal: AbortSignal) {
     this.#runtime = runtime;
     this.taskId = taskId;
@@ -25,7 +25,7 @@ export class TaskWaiter implements Watcher {
     runtime.watch.add(this);
   }
 
-  /** Resolves when it rings. Rejects when the caller has left, or the process stops. */
+  /** Resolves at the next ring. Rejects when the caller has left or the process stops. */
   async next(): Promise<void> {
     if (!this.#rung && this.#failure === undefined) {
       const heard = new Promise<void>((resolve) => {

@@ -12,13 +12,13 @@ import { claimTurn, isOrphan } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
 
 const maxTries = 20;
-/** How many due tasks are asked for at once, and how often in a row: the rest is for the next time. */
+/** Page size of a sweep for due tasks, and the number of pages; the rest waits for the next sweep. */
 const duePage = 100;
 const duePages = 100;
 
 /**
- * Starts the next turn of a task: at once when it has no running turn, else when that turn has ended without ending the task.
- * False for a task that has ended. Throws `taskNotFound`.
+ * Starts the next turn of a task: at once if no turn runs, else when the running turn ends without ending the task.
+ * Returns false for a task that has ended. Throws `taskNotFound`.
  */
 export async function wakeTask(runtime: Runtime, scope: Scope, id: string, data?: JsonValue): Promise<boolean> {
   const wake = checkedData(runtime, data);
@@ -32,7 +32,7 @@ export async function wakeTask(runtime: Runtime, scope: Scope, id: string, data?
   throw new A2AError("unavailable", "the task is contended, try again", { retryAfterMs: 1000 });
 }
 
-// `undefined` when the task has to be looked at again.
+// Returns `undefined` when the task must be read again.
 async function tryWake(
   runtime: Runtime,
   stored: StoredTask,
@@ -52,8 +52,8 @@ async function tryWake(
 }
 
 /**
- * Starts turns of parked tasks whose time has come. Those for which there is no room wait for the next time, and hold up
- * no running turn.
+ * Starts turns of parked tasks that are due. A task for which there is no room waits for the next sweep and delays no
+ * running turn.
  */
 export async function wakeDue(runtime: Runtime): Promise<void> {
   const { agentId, alarm, store } = runtime;
@@ -64,7 +64,7 @@ export async function wakeDue(runtime: Runtime): Promise<void> {
       const heads = await store.due(agentId, duePage, behind);
       for (const head of heads) {
         if (alarm.closed || isFull(runtime)) return;
-        // Before it is tried: a task that cannot be read holds up the others once, and then they are behind it.
+        // Set before the try: an unreadable task blocks the sweep only once, since the next one starts after it.
         behind = cursorOf(head);
         await wakeParked(runtime, head, refused);
       }
@@ -100,7 +100,7 @@ function cursorOf({ wakeAt, key }: Head): DueCursor | undefined {
   return wakeAt === undefined ? undefined : { wakeAt, key };
 }
 
-// As it will be stored: a copy, in which nothing is that JSON does not know.
+// Copies the data into the form in which it is stored, without anything that JSON cannot express.
 function checkedData({ limits }: Runtime, data: JsonValue | undefined): JsonValue | undefined {
   if (data === undefined) return undefined;
   const text: string | undefined = JSON.stringify(data);

@@ -1,25 +1,28 @@
 import type { PortCalls } from "./calls.js";
 import type { Head } from "./log.js";
 
-// Which processes are alive, and what they have left behind.
+// Which processes are alive, and the work that dead ones left behind.
 
-/** A place among the parked tasks: that of one whose head has these, whether it still stands there or not. */
+/** A position among the parked tasks: that of a task whose head has these values, whether or not it is still there. */
 export interface DueCursor {
   readonly wakeAt: number;
   readonly key: number;
 }
 
-/** The processes that work on a store, by names that expire. */
+/** The processes that use a store, under names that expire. */
 export interface Instances {
-  /** Registers an instance, or renews it: it expires `ttlMs` from now by the store's clock. */
+  /** Registers or renews an instance. It expires `ttlMs` from now by the store's clock. */
   renew(instance: string, ttlMs: number): Promise<void>;
-  /** Ends an instance at once. */
+  /** Expires an instance at once. */
   retire(instance: string): Promise<void>;
-  /** Heads of an agent's tasks whose holder has expired, the lowest key first, at most `limit`. `after`: a key before theirs. */
+  /**
+   * Heads of the agent's tasks whose holder has expired, by ascending key, at most `limit`. `after`: only keys above
+   * this one.
+   */
   orphans(agent: string, limit: number, after?: number): Promise<readonly Head[]>;
   /**
-   * Heads of an agent's parked tasks whose time has come by the store's clock, the earliest first, of one time the lower
-   * key, at most `limit`. `after`: those behind this place.
+   * Heads of the agent's parked tasks that are due by the store's clock, earliest first, then by key, at most `limit`.
+   * `after`: only those after this position.
    */
   due(agent: string, limit: number, after?: DueCursor): Promise<readonly Head[]>;
 }

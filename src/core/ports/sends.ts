@@ -3,38 +3,38 @@ import type { Message } from "../../protocol/model.js";
 import type { PortCalls } from "./calls.js";
 import type { RecordedError } from "./log.js";
 
-// Sends that shall be done once, and what they came to.
+// Idempotent sends and their outcomes.
 
-/** Names one try of a send that shall be done once: its record, and that it was not taken since. */
+/** Identifies one attempt at an idempotent send, valid until the record is taken again. */
 export interface SendClaim {
   readonly scope: Scope;
   readonly messageId: string;
-  /** Id of the send: with it stands the message in the log and in the inbox, whichever try brought it there. */
+  /** Id of the send. The message has it in the log and in the inbox, whichever attempt delivered it. */
   readonly entry: string;
-  /** From 1; raised by each `takeSend`. */
+  /** Starts at 1; incremented by each `takeSend`. */
   readonly attempt: number;
 }
 
-/** The record of a send that shall be done once, as it is when the send begins. One of a scope has a `messageId`. */
+/** The record of an idempotent send as the send begins. Unique by scope and `messageId`. */
 export interface NewSend extends Omit<SendClaim, "attempt"> {
-  /** Digest of the content: another one under the same `messageId` is another message. */
+  /** Digest of the content. Another digest under the same `messageId` means another message. */
   readonly digest: string;
-  /** The task that the message goes to, or the id that its new task will have if there is to be one. */
+  /** The task that receives the message, or the id reserved for a new task. */
   readonly taskId: string;
-  /** Number of the last record of the task before the message; 0 for a message that starts a task. */
+  /** Number of the task's last record before the message; 0 if the message starts a task. */
   readonly seq: number;
-  /** Who brings the message to its task; `""` when none does any more. */
+  /** Instance that delivers the message; `""` if none does any more. */
   readonly instance: string;
 }
 
 export interface SendRecord extends NewSend, SendClaim {
-  /** Whether the instance had not expired when this was read, by the store's clock. */
+  /** Whether the instance's lease was valid at the time of the read, by the store's clock. */
   readonly live: boolean;
-  /** `undefined` as long as the send may still come to nothing. */
+  /** `undefined` until the outcome is known. */
   readonly outcome: SentOutcome | undefined;
 }
 
-/** What a send came to. `task`: its message has reached the task of the record, whose log says the rest. */
+/** The outcome of a send. `task`: the message reached the record's task, whose log has the rest. */
 export type SentOutcome =
   | { readonly kind: "task" }
   | { readonly kind: "reply"; readonly message: Message }
@@ -43,20 +43,23 @@ export type SentOutcome =
 /** The records of idempotent sends. */
 export interface SendRecords {
   /**
-   * Adds the record of a send at attempt 1, unless there is one for its scope and `messageId`. Gives the record that
-   * stands there then: the caller's own when it has the caller's `entry`. A store may forget records that are old or too
-   * many, the oldest first. Rejects with `invalidParams` for a scope or a `messageId` that is too long, as `create` does.
+   * Adds the record of a send at attempt 1, unless its scope and `messageId` have one. Returns the record in the store;
+   * it is the caller's own if it has the caller's `entry`. A store may forget the oldest records by age or number.
+   * Rejects with `invalidParams` for a scope or a `messageId` that is too long, as `create` does.
    */
   beginSend(send: NewSend): Promise<SendRecord>;
   readSend(scope: Scope, messageId: string): Promise<SendRecord | undefined>;
-  /** Hands the record to an instance and raises its attempt. False, without effect, unless the claim matches and there is no outcome. */
+  /**
+   * Assigns the record to an instance and increments its attempt. Returns false, without effect, unless the claim
+   * matches and there is no outcome.
+   */
   takeSend(claim: SendClaim, instance: string): Promise<boolean>;
   /**
-   * Writes down what the send came to; `bytes`: about what that takes. False when the claim does not match. An outcome
-   * that is there already stays, and the answer is true.
+   * Records the outcome; `bytes`: its approximate size. Returns false when the claim does not match. An existing
+   * outcome stays, and the result is true.
    */
   settleSend(claim: SendClaim, outcome: SentOutcome, bytes: number): Promise<boolean>;
-  /** Deletes the record, with its outcome if it has one. False when the claim does not match. */
+  /** Deletes the record with its outcome, if any. Returns false when the claim does not match. */
   forgetSend(claim: SendClaim): Promise<boolean>;
 }
 

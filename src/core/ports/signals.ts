@@ -1,12 +1,12 @@
-/** `moved`: the task has new records. `inbox`: something was put into its inbox. */
+/** `moved`: the task has new records. `inbox`: an entry was put into its inbox. */
 export interface Hint {
   readonly kind: "moved" | "inbox";
   readonly taskId: string;
 }
 
-/** Hints between handlers of one store. They may be lost, late or doubled: they only wake. */
+/** Hints between handlers of one store. A hint may be lost, late or duplicated; it only wakes the reader. */
 export interface Signals {
   publish(hint: Hint): void;
-  /** The returned function ends it. */
+  /** The returned function unsubscribes. */
   subscribe(listener: (hint: Hint) => void): () => void;
 }

@@ -8,8 +8,8 @@ import { foldStored } from "../task/fold.js";
 const defaultPageSize = 50;
 
 /**
- * ListTasks (spec 3.1.4): newest status first, then the newer task. A cursor is opaque and good for the caller and the
- * filters it was made with; a task that changes while being paged moves to the front.
+ * ListTasks (spec 3.1.4): newest status first, then the newer task. A cursor is opaque and valid only for the caller
+ * and the filters it was created with. A task that changes while being paged moves to the front.
  */
 export async function listTasks(runtime: Runtime, request: ListTasksRequest, scope: Scope): Promise<ListTasksResponse> {
   const pageSize = request.pageSize ?? defaultPageSize;
@@ -35,7 +35,7 @@ function filtersOf(request: ListTasksRequest): Pick<ListQuery, "contextId" | "st
   return {
     contextId: request.contextId === "" ? undefined : request.contextId,
     state: request.status === TaskState.UNSPECIFIED ? undefined : request.status,
-    // Status times are whole milliseconds: the first one at or behind the given time is the same filter.
+    // Status times are whole milliseconds, so rounding the given time up gives the same filter.
     since: since === undefined ? undefined : Number(since.seconds) * 1000 + Math.ceil(since.nanos / 1e6),
   };
 }
@@ -64,7 +64,7 @@ function decode(token: string): string {
   }
 }
 
-// Not a secret: a forged cursor only chooses where in the caller's own list a page begins.
+// Not a secret: a forged cursor only selects another position in the caller's own list.
 function digest(text: string): string {
   let hash = 0xcbf29ce484222325n;
   for (let index = 0; index < text.length; index++) {

@@ -7,19 +7,19 @@ import type { Runtime } from "../runtime.js";
 import { applyRecord, foldStored } from "../task/fold.js";
 import { copyOfLive } from "./read-task.js";
 
-// A task as it was at a position of its log, behind which it may have gone on.
+// A task as of an earlier position of its log.
 
 const pageRecords = 256;
 
-/** A task up to the record with this number. */
+/** A task up to and including the record with this number. */
 export interface PastTask {
   readonly task: Task;
   readonly seq: number;
 }
 
 /**
- * Reads a task as it was behind the record `seq`; as it is now where the log no longer reaches back. Costs no more than
- * reading it now, unless a snapshot was written since. Throws `taskNotFound`.
+ * Reads a task as of the record `seq`, or its current state if the log no longer reaches back. Costs no more than
+ * reading the current state, unless a snapshot was written since. Throws `taskNotFound`.
  */
 export async function readTaskAt(
   runtime: Runtime,
@@ -42,7 +42,7 @@ export async function readTaskAt(
 }
 
 /**
- * Folds a log from its beginning up to the record `last`, or up to its first event. `undefined` when the log no longer
+ * Folds a log from its start up to the record `last`, or up to its first event. `undefined` when the log no longer
  * reaches back.
  */
 export async function foldLog(

@@ -7,7 +7,7 @@ import type { Runtime } from "../runtime.js";
 import { eventIdPrefix } from "../task/event-id.js";
 import { foldStored } from "../task/fold.js";
 
-/** A task as it is stored now, and the position of that state in its log. */
+/** The stored state of a task and its position in the log. */
 export interface TaskNow {
   readonly id: string;
   readonly key: number;
@@ -15,21 +15,23 @@ export interface TaskNow {
   readonly state: TaskState;
   readonly idPrefix: string;
   readonly incarnation: string;
-  /** A copy for the caller. Made in the same step in which the task was read. */
+  /** A copy for the caller, taken in the same step as the read. */
   readonly task: Task;
 }
 
 export interface ReadOptions extends CopyOptions {
-  /** A position that the caller has seen already. */
+  /** A position that the caller has already seen. */
   readonly from?: number | undefined;
 }
 
-/** Reads a task: from the turn of this process, else from the store. Throws `taskNotFound` (spec 3.1.3). */
+/**
+ * Reads a task, from the turn in this process if one runs it, else from the store. Throws `taskNotFound` (spec 3.1.3).
+ */
 export async function readTask(runtime: Runtime, scope: Scope, id: string, options?: ReadOptions): Promise<TaskNow> {
   return copyOfLive(runtime, scope, id, options) ?? readStoredTask(runtime, scope, id, options);
 }
 
-/** A task that a turn of this process runs; `undefined` for any other, and for one behind `from`. */
+/** Copies a task that a turn of this process runs; `undefined` for any other, and for one behind `from`. */
 export function copyOfLive(runtime: Runtime, scope: Scope, id: string, options?: ReadOptions): TaskNow | undefined {
   const live = runtime.live.get(id);
   const fresh = live?.closed === false && live.stored >= (options?.from ?? 0);
@@ -39,7 +41,7 @@ export function copyOfLive(runtime: Runtime, scope: Scope, id: string, options?:
   return { id, key, seq, state: task.status?.state ?? live.state, idPrefix, incarnation, task };
 }
 
-/** The same from the store alone: what the turn of this process knows is older when another has taken the task over. */
+/** Reads only from the store: the state in this process is stale if another one took the task over. */
 export async function readStoredTask(
   runtime: Runtime,
   scope: Scope,
@@ -60,7 +62,7 @@ export async function readStoredTask(
   };
 }
 
-/** The message of a send in the log of its task: by the id of the send or, where that is not known, by its own. */
+/** Identifies a send's message in its task's log: by the id of the send or, if that is unknown, by the message id. */
 export type SentKey = { readonly entry: string } | { readonly messageId: string };
 
 export function isSent(record: LogRecord, sent: SentKey): boolean {
@@ -68,7 +70,7 @@ export function isSent(record: LogRecord, sent: SentKey): boolean {
   return "entry" in sent ? record.entry === sent.entry : record.message.messageId === sent.messageId;
 }
 
-/** A message that a send has brought to its task, by the id of that send, wherever behind `after` it may be. */
+/** A message that a send delivered, by the id of the send, anywhere behind `after`. */
 export interface Placed {
   readonly key: number;
   readonly after: number;
@@ -78,16 +80,16 @@ export interface Placed {
 const pageRecords = 256;
 
 /**
- * Whether a message waits in the inbox of its task, or was taken. Also true when the log has gone: then the task has
- * ended, and its history tells.
+ * Whether a message waits in the inbox or was taken. Also true when the log is gone, since the task has then ended and
+ * its history shows the message.
  */
 export async function isPlaced(runtime: Runtime, placed: Placed): Promise<boolean> {
-  // The inbox first: what leaves it meanwhile is found in the log.
+  // The inbox first: an entry that leaves it meanwhile is found in the log.
   const { entries } = await runtime.store.inbox(placed.key);
   return entries.some(({ id }) => id === placed.entry) || isTaken(runtime, placed);
 }
 
-/** Whether a message was taken behind a position, as far as the log shows. */
+/** Whether a message was taken after a position, as far as the log shows. */
 export async function isTaken(
   { store }: Runtime,
   { key, after, ...sent }: SentKey & Pick<Placed, "key" | "after">,

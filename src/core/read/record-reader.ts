@@ -9,19 +9,19 @@ import type { Watcher } from "../watch.js";
 const pageRecords = 256;
 
 /**
- * What a reader gets: the next records, or why there are none. `idle`: everything was read, and no turn runs the task or
- * it waits for input.
+ * The next records, or why there are none. `idle`: all records were read, and no turn runs the task or it waits for
+ * input.
  */
 export type ReadResult = readonly LogRecord[] | "ended" | "compacted" | "idle" | "closed";
 
 /**
- * A position in the log of one task, and a wake-up. Reads from the tail of the turn that runs in this process, else from
- * the store; however slow it is, it misses nothing and blocks no other reader.
+ * A position in one task's log, with a wake-up. Reads from the tail of a turn in this process, else from the store. A
+ * slow reader misses nothing and blocks no other reader.
  */
 export class RecordReader implements Watcher {
   readonly taskId: string;
   key: number | undefined;
-  /** Number of the last record that was read. */
+  /** Number of the last record read. */
   position: number;
   readonly #runtime: Runtime;
   #dirty = false;
@@ -53,8 +53,8 @@ export class RecordReader implements Watcher {
   }
 
   /**
-   * The next records, one or more; waits for them. `ended` when the task is terminal and all was read, `closed` when the
-   * reader was closed and there is nothing more to read. With `untilIdle` it does not wait for a task that is idle.
+   * Waits for and returns the next records, at least one. `ended` when the task is terminal and all was read; `closed`
+   * when the reader was closed and nothing is left to read. With `untilIdle` it does not wait for an idle task.
    */
   async next(untilIdle = false): Promise<ReadResult> {
     for (;;) {
@@ -69,18 +69,18 @@ export class RecordReader implements Watcher {
     }
   }
 
-  /** The stream item of a record that was just read. */
+  /** The stream item of a record just read. */
   itemOf(record: LogRecord & { readonly kind: "event" }, idPrefix: string): StreamItem {
     return this.#runtime.live.get(this.taskId)?.recent.of(record, idPrefix) ?? streamItem(record, idPrefix);
   }
 
-  // Empty: up to date with the turn of this process. `undefined`: the store has to be asked.
+  // Empty: up to date with the turn in this process. `undefined`: ask the store.
   #fromTail(): readonly LogRecord[] | undefined {
     const live = this.#runtime.live.get(this.taskId);
     if (live === undefined) return undefined;
     this.key ??= live.key;
     if (live.stored > this.position) return live.tail.after(this.position);
-    // Of a task that it does not write any more, or has lost without knowing, this process knows nothing new.
+    // This process knows nothing new of a task that it no longer writes or has lost without knowing.
     return live.closed || live.stored < this.position ? undefined : [];
   }
 
@@ -113,7 +113,7 @@ export class RecordReader implements Watcher {
   }
 }
 
-// A task at work without a running turn is parked and will go on.
+// A working task without a running turn is parked and will continue.
 function isIdle({ holder, state }: Head): boolean {
   return state === TaskState.INPUT_REQUIRED || (holder === "" && isInterrupted(state));
 }

@@ -12,8 +12,8 @@ import { RecordReader } from "./record-reader.js";
 import { type StreamStart, snapshotItem, TaskStream } from "./task-stream.js";
 
 /**
- * SubscribeToTask (spec 3.1.6): the task, then every event until it ends. With the id of an event that the caller has
- * seen there is no snapshot but all that came after it, also on a finished task.
+ * SubscribeToTask (spec 3.1.6): the task, then every event until it ends. With the id of a seen event there is no
+ * snapshot: the stream starts with the next event, also for a finished task.
  */
 export function subscribeToTask(
   runtime: Runtime,
@@ -23,7 +23,7 @@ export function subscribeToTask(
 ): AsyncIterable<StreamItem> {
   const { subscriptions } = runtime;
   const stream = new TaskStream(async () => {
-    // Not before: an unread stream never ends.
+    // Not earlier: an unread stream never ends.
     subscriptions.add(stream);
     const head = await runtime.store.head(scope, request.id);
     if (head === undefined) throw taskNotFound(request.id);
@@ -43,13 +43,13 @@ export interface StreamFromOptions {
   readonly see: StreamStart["see"];
   readonly untilIdle?: boolean | undefined;
   readonly historyLength?: number | undefined;
-  /** The log has gone, as it does some time after the end of a task. */
+  /** The log was dropped, as happens some time after a task ends. */
   readonly compacted?: boolean | undefined;
 }
 
 /**
- * A stream from a position, or from a fresh snapshot when there is no such position: it is of another task or
- * incarnation, beyond the head, or compacted away. Never an error, never a wait.
+ * A stream from a position. It starts with a fresh snapshot if the position is unusable: of another task or
+ * incarnation, beyond the head, or compacted. Never an error, never a wait.
  */
 function streamFrom(
   runtime: Runtime,
@@ -64,7 +64,7 @@ function streamFrom(
   return { items: [], reader, idPrefix, see: options.see, restart };
 }
 
-/** A stream that begins with the task as it is now: also one whose log went before it was read. */
+/** A stream that starts with the current task, even if its log was dropped before the read. */
 export async function streamFromNow(
   runtime: Runtime,
   scope: Scope,
@@ -81,7 +81,7 @@ export async function streamFromNow(
   return { items, reader, idPrefix, see, untilIdle, restart };
 }
 
-/** Whether a task has, or had, the event of an id. */
+/** Whether an event id belongs to this task and incarnation, at or before the head. */
 export function isPositionIn({ taskId, incarnation, seq }: EventPosition, head: Head): boolean {
   return taskId === head.id && incarnation === head.incarnation && seq <= head.seq;
 }

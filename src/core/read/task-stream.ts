@@ -6,29 +6,29 @@ import type { LogRecord } from "../ports.js";
 import { eventId } from "../task/event-id.js";
 import type { ReadResult, RecordReader } from "./record-reader.js";
 
-/** Whether a record ends what follows the log: with an answer, or with an error. */
+/** Whether a record ends the stream: with an answer, or with an error. */
 export type Verdict = "answer" | { readonly error: A2AError } | undefined;
 
-/** Where a stream begins. */
+/** The start of a stream. */
 export interface StreamStart {
-  /** What is there at once: a message, or the snapshot. */
+  /** Available at once: a message, or the snapshot. */
   readonly items: readonly StreamItem[];
-  /** Shown with the first event that follows, unless an error comes first. */
+  /** Delivered with the next event, unless an error comes first. */
   readonly held?: StreamItem | undefined;
-  /** `undefined` when the items are all. */
+  /** `undefined` when the items are everything. */
   readonly reader?: RecordReader | undefined;
   readonly idPrefix?: string | undefined;
-  /** Says after each record whether the stream ends with it. */
+  /** Decides after each record whether the stream ends. */
   readonly see?: ((record: LogRecord) => Verdict) | undefined;
-  /** Ends when everything was read and the task has no running turn. */
+  /** End once everything was read and the task has no running turn. */
   readonly untilIdle?: boolean | undefined;
-  /** Begins anew when the log no longer reaches back to the reader. */
+  /** Restarts the stream when the log no longer reaches back to the reader. */
   readonly restart?: (() => Promise<StreamStart>) | undefined;
 }
 
 /**
- * The events of one task as a stream: an iterator with a buffer of what was read in one go, so that a reader that keeps up
- * pays for one wake-up and not for one per event. Ends quietly when it is left.
+ * The events of one task as an async iterator. It buffers what one read returned, so that a reader that keeps up pays
+ * for one wake-up per batch, not per event. Ends without an error when the reader leaves.
  */
 export class TaskStream implements AsyncIterableIterator<StreamItem> {
   #start: (() => Promise<StreamStart>) | undefined;
@@ -36,13 +36,13 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
   #from: StreamStart | undefined;
   #held: StreamItem | undefined;
   readonly #buffer: StreamItem[] = [];
-  /** Told when nothing more will be read; perhaps more than once. */
+  /** Called when nothing more will be read; possibly more than once. */
   onEnd: (() => void) | undefined;
   #index = 0;
   #ended = false;
   #failure: { readonly error: unknown } | undefined;
 
-  /** `mark`: what each item is shown as. Default: as it is. */
+  /** `mark`: transforms each item. Default: unchanged. */
   constructor(start: () => Promise<StreamStart>, mark?: ((item: StreamItem) => StreamItem) | undefined) {
     this.#start = start;
     this.#mark = mark;
@@ -62,7 +62,10 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
     return over;
   }
 
-  /** Ends the stream for a reader who can go on elsewhere. One that has not begun fails: its reader has no place to go on from. */
+  /**
+   * Ends the stream for a reader that can resume elsewhere. A stream that has not started fails, since its reader has
+   * nowhere to resume from.
+   */
   dismiss(error: unknown): void {
     if (this.#from === undefined && !this.#ended) this.#failure = { error };
     this.#finish();
@@ -90,7 +93,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
     }
   }
 
-  // A stream that waits for its next event keeps nothing of the last one.
+  // A stream waiting for its next event keeps no reference to the last one.
   #shift(): StreamItem | undefined {
     const item = this.#buffer[this.#index++];
     if (this.#index >= this.#buffer.length) {
@@ -113,7 +116,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
   }
 
   #begin(from: StreamStart): void {
-    // Left while it was being opened: nothing may stay behind.
+    // The reader left while the stream was opening: release the record reader.
     if (this.#ended) return from.reader?.close();
     this.#from = { ...from, items: [], held: undefined };
     this.#held = from.held;
@@ -154,13 +157,13 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
   }
 }
 
-/** The stream item of a snapshot: its id is that of the last record folded in. */
+/** The stream item of a snapshot; its id is that of the last record folded in. */
 export function snapshotItem(task: Task, idPrefix: string, seq: number): StreamItem {
   const response: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } };
   return { response, id: eventId(idPrefix, seq) };
 }
 
-/** The stream item of a message: it has no id, since there is nothing to come back to. */
+/** The stream item of a message. It has no id, since there is nothing to resume. */
 export function messageItem(message: Message): StreamItem {
   return { response: { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "message", value: message } } };
 }

@@ -3,8 +3,8 @@ import { A2AError } from "../../protocol/errors.js";
 import type { Message, Part } from "../../protocol/model.js";
 
 /**
- * Refuses parts whose media type is not one of the agent's input modes, when its author has named them (spec 3.1.1).
- * A part that does not say what it is passes: a text is plain text, a value is JSON, and of a file only the agent knows.
+ * Refuses parts whose media type is not among the agent's input modes, if its card lists them (spec 3.1.1). A part
+ * without a media type passes: text counts as plain text, a value as JSON, and only the agent can judge a file.
  */
 export function createPartCheck(inputModes: readonly string[] | undefined): (message: Message) => void {
   if (inputModes === undefined) return noop;

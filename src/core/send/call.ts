@@ -11,43 +11,43 @@ import type { Opening, TurnStart } from "../turn-start.js";
 import { endedFirst } from "./gate.js";
 import type { IdempotencyClaim } from "./idempotency-claim.js";
 
-/** Tells the push store of an inline configuration, once its task has a key. */
+/** Registers an inline push configuration once its task has a key. */
 export interface Register {
-  /** `again`: by a send that was brought before, so that it may be there. */
+  /** `again`: an earlier attempt delivered the send, so the configuration may already be registered. */
   (task: { readonly key: number; readonly id: string; readonly seq: number; readonly again?: true }): void;
-  /** Resolves when the store has it; `undefined` before it was told. */
+  /** Resolves when it is stored; `undefined` before registration. */
   readonly kept: () => Promise<void> | undefined;
 }
 
-/** What a send is answered with, once its push configuration is kept: what is answered outlives a crash. */
+/** Delays the answer of a send until its push configuration is stored, so that what was answered survives a crash. */
 export async function onceKept<T>(register: Register | undefined, answer: Promise<T>): Promise<T> {
   const answered = await answer;
   await register?.kept();
   return answered;
 }
 
-/** What a send may ask for, as the request handler knows it. */
+/** Checks of a send, provided by the request handler. */
 export interface SendPolicy {
-  /** Throws `contentTypeNotSupported` for parts that the agent does not take. */
+  /** Throws `contentTypeNotSupported` for parts that the agent does not accept. */
   checkParts(message: Message): void;
-  /** Checks the inline push configuration of a send. One without an id gets that of the send, whichever try brings it. */
+  /** Checks the inline push configuration of a send. Without an id it gets the send's id, the same in every attempt. */
   inlinePush(call: SendCall, entry: string): Promise<Register>;
 }
 
-/** One send: its call, and whom it belongs to. */
+/** One send: its call and its scope. */
 export interface SendCall {
   readonly runtime: Runtime;
   readonly policy: SendPolicy;
   readonly request: SendMessageRequest;
   readonly context: ServerContext;
   readonly scope: Scope;
-  /** Set for a send that shall be done once and is in the hands of this process. */
+  /** Set for an idempotent send that this process is handling. */
   readonly idempotency?: IdempotencyClaim | undefined;
-  /** Told when no turn of this process is to come of the send any more, as far as that is known. */
+  /** Called when no turn of this process can follow from the send any more, as far as that is known. */
   readonly arrived?: (() => void) | undefined;
 }
 
-/** What a repeated send attaches to: its record, and the task that the first one has reached. */
+/** What a repeated send attaches to: its record, and the task that the first attempt reached. */
 export interface ReachedTask {
   readonly sent: IdempotencyClaim["record"];
   readonly head: Head;
@@ -60,25 +60,25 @@ export interface SentMessage {
   readonly register: Register | undefined;
 }
 
-/** Makes the answer of the outcome of a send: unary or stream. */
+/** Renders the outcome of a send: unary or as a stream. */
 export interface SendRenderer<T> {
-  /** The reply that an earlier try of the send has come to. */
+  /** The reply that an earlier attempt recorded. */
   reply(message: Message): T;
   /** Starts the turn of a message that names no task. */
   created(sent: SentMessage): Promise<T>;
-  /** The message has reached its task. */
+  /** The message reached its task. */
   delivered(sent: SentMessage, delivery: Delivery): Promise<T>;
-  /** An earlier try of the send has reached its task. */
+  /** An earlier attempt reached its task. */
   repeated(call: SendCall, task: ReachedTask): Promise<T>;
 }
 
-/** Set for a send that brings a push configuration along. */
+/** Returns the registration if the send has a push configuration. */
 export async function registerOf(call: SendCall, entry: string): Promise<Register | undefined> {
   const { taskPushNotificationConfig: config } = call.request.configuration ?? {};
   return config === undefined ? undefined : call.policy.inlinePush(call, entry);
 }
 
-/** All checks that need no store, and what the turn is started with. */
+/** Runs all checks that need no store, and returns what the turn starts with. */
 export function openSend({ runtime, policy, request, context, scope }: SendCall): TurnStart {
   const { message, configuration, metadata } = request;
   if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
@@ -90,14 +90,14 @@ export function openSend({ runtime, policy, request, context, scope }: SendCall)
   return { cause: "message", attempt: 1, principal, scope, entry: runtime.newId(), send };
 }
 
-/** Makes the answer of a message that names no task, once its turn may start. Rejects over the limits of turns. */
+/** Runs `start` once a turn for the owner may begin. Rejects over the limits of turns. */
 export async function withRoom<T>({ runtime, scope }: SendCall, start: () => Promise<T>): Promise<T> {
   const room = runtime.turns.room(scope);
   const leave = room === undefined ? noop : await room;
   try {
     return start();
   } finally {
-    // The turn has begun, and counts itself.
+    // The turn has started and counts itself.
     leave();
   }
 }
@@ -121,7 +121,7 @@ export function registerLive(register: Register | undefined, { key, id, stored }
   if (key !== undefined) register?.({ key, id, seq: stored });
 }
 
-// An inline push configuration is registered with the first write of its task, and hears of all that follows.
+// An inline push configuration is registered with the first write of its task and receives everything after it.
 function registering(opening: Opening, register: Register): Opening {
   return {
     replyMaxBytes: opening.replyMaxBytes,
@@ -142,7 +142,7 @@ function registering(opening: Opening, register: Register): Opening {
   };
 }
 
-/** Throws when a task that has ended did not take the message of a send. */
+/** Throws when a task ended without taking the message of a send. */
 export function checkTaken({ id, history }: Task, { message }: SendMessageRequest): void {
   if (!history.some(({ messageId }) => messageId === message?.messageId)) throw endedFirst(id);
 }

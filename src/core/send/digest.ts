@@ -4,22 +4,18 @@ import { writeJson } from "../../protocol/codec/json/writer.js";
 import { type SendMessageRequest, SendMessageRequestSchema } from "../../protocol/model.js";
 
 /**
- * Shows whether two sends have the same content: a SHA-256 over the JSON form of message, configuration and metadata, with
- * the keys of every object in order, so that it is the same by whichever binding and in whichever order they came. The
- * tenant is left out: it belongs to the scope.
+ * A digest of a send's content: SHA-256 over the JSON form of message, configuration and metadata with sorted keys, so
+ * that it does not depend on the binding or on member order. The tenant is left out because it belongs to the scope.
  */
 export function digestOfSend(request: SendMessageRequest): string {
   const content: SendMessageRequest = { ...request, tenant: "" };
   const json = writeJson(SendMessageRequestSchema, content);
-  // Older versions always send one, though it may say nothing.
+  // Older versions always send a configuration, even an empty one.
   if (Object.keys(json["configuration"] ?? {}).length === 0) delete json["configuration"];
   return createHash("sha256").update(textInOrder(json)).digest("hex");
 }
 
-/**
- * The JSON text of a value in which objects are lists too: an object would put keys that look like numbers first, and lose
- * `__proto__`.
- */
+/** The JSON text of a value with objects as lists: an object would put numeric keys first and lose `__proto__`. */
 function textInOrder(value: JsonValue): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `["list"${value.map((each) => `,${textInOrder(each)}`).join("")}]`;

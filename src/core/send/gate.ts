@@ -7,12 +7,13 @@ import type { Verdict } from "../read/task-stream.js";
 import { stateOf } from "../task/record-state.js";
 
 /**
- * When a send is answered: `stop`: at the first terminal or interrupted state behind its message; `stream`: the same, but
- * not at AUTH_REQUIRED while the turn lives; `created`: when the task is there; `taken`: when a turn has taken the message.
+ * When a send is answered. `stop`: at the first terminal or interrupted state after its message. `stream`: the same,
+ * except at AUTH_REQUIRED while the turn lives. `created`: when the task exists. `taken`: when a turn has taken the
+ * message.
  */
 export type SendMode = "stop" | "stream" | "created" | "taken";
 
-/** Follows the records of a task on behalf of one send and says when it is answered. */
+/** Follows a task's records for one send and decides when it is answered. */
 export interface SendGate {
   see(record: LogRecord): Verdict;
 }
@@ -21,11 +22,14 @@ interface GateState {
   readonly sent: SentKey;
   readonly mode: SendMode;
   taken: boolean;
-  /** Whether the turn that runs was started for, or has taken, the message of the send: only that one gets its error. */
+  /**
+   * Whether the running turn was started for the message or has taken it: only such a turn's error is the send's
+   * answer.
+   */
   isOwn: boolean;
 }
 
-/** `armed`: the message of the send was taken already. */
+/** `armed`: the message was already taken. */
 export function createSendGate(sent: SentKey, mode: SendMode, armed = false): SendGate {
   const state: GateState = { sent, mode, taken: armed, isOwn: armed };
   return { see: (record) => verdictOf(state, record) };
@@ -51,7 +55,7 @@ function verdictOf(state: GateState, record: LogRecord): Verdict {
   }
 }
 
-// The message has not been taken yet: a task that ends now never takes it.
+// The message has not been taken yet, so a task that ends now never takes it.
 function verdictBefore(record: LogRecord & { readonly kind: "event" }): Verdict {
   const state = stateOf(record);
   return state !== undefined && isTerminal(state) ? { error: endedFirst(taskIdOf(record.event)) } : undefined;
@@ -72,7 +76,7 @@ function endOf({ error }: LogRecord & { readonly kind: "turnEnded" }): Verdict {
   return error === undefined ? "answer" : { error: new A2AError(error.code, error.message, error) };
 }
 
-/** The answer of a message that a task did not take any more. */
+/** The error for a message that its task did not take before it ended. */
 export function endedFirst(taskId: string): A2AError {
   return new A2AError("unsupportedOperation", "the task ended before it took the message", { metadata: { taskId } });
 }

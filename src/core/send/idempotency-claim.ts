@@ -11,10 +11,10 @@ import type { LiveTask } from "../task/live-task.js";
 import { recordedError } from "../task/recorded-error.js";
 import type { Opening } from "../turn-start.js";
 
-/** Errors of an agent that say: not now. They are no answer to keep, so the message may be tried again. */
+/** Errors of an agent that mean "not now". They are not recorded, so the message may be retried. */
 const passing: ReadonlySet<ErrorCode> = new Set(["unavailable", "resourceExhausted"]);
 
-/** A send that shall be done once, in the hands of this process: keeps its record true to what becomes of it. */
+/** An idempotent send that this process handles. Keeps the record of the send current. */
 export class IdempotencyClaim {
   readonly record: Pick<SendRecord, keyof SendClaim | "taskId" | "seq">;
   readonly #runtime: Runtime;
@@ -25,33 +25,33 @@ export class IdempotencyClaim {
     this.record = record;
   }
 
-  /** This process works on the send, whatever the store thinks of its life, until it has come to something. */
+  /** Marks the send as being handled by this process until it has an outcome, even if the lease lapses. */
   enter(): this {
     this.#runtime.sending.add(this.record.entry);
     return this;
   }
 
-  /** From now on the turn, or the log of the task, says what becomes of the send. */
+  /** From now on the turn, or the task's log, determines the outcome. */
   begun(): void {
     this.#begun = true;
   }
 
-  /** The message has reached its task. Recorded for the time when the task is gone, without a wait. */
+  /** The message reached its task. Recorded without waiting, for when the task is gone. */
   reached(): void {
     this.#begun = true;
     this.#leave();
     noteTask(this.#runtime, this.record);
   }
 
-  /** To be told of an error with which the send ends before its turn has begun: it leaves no record, or is free again. */
+  /** Must be called with an error that ends the send before its turn has begun: the record is deleted or released. */
   async failed(error: unknown): Promise<void> {
     if (this.#begun) return;
     await (isAnswer(error) ? this.forget() : this.#release());
   }
 
-  /** The message was refused, or may be tried again as if it was never sent. */
+  /** The message was refused, or may be sent again as if for the first time. */
   async forget(): Promise<void> {
-    // Where the agent has run before, it may still write to the task that it was promised.
+    // If the agent has run before, it may still write to the reserved task id.
     if (this.record.attempt > 1 && this.record.seq === 0) return this.#release();
     return this.#delete();
   }
@@ -61,11 +61,12 @@ export class IdempotencyClaim {
     this.#leave();
   }
 
-  /** The opening of a turn that was begun for the send: its outcome is stored before it is answered. */
+  /** Wraps the opening of a turn so that the outcome is stored before it is answered. */
   keeping(opening: Opening): Opening {
     const { keptReplyMaxBytes } = this.#runtime.limits;
     return {
-      // The process that took the send over must not reply while another one makes the task: a task is made only once.
+      // A process that took the send over must not reply while another one creates the task: only creating a task is
+      // exclusive.
       replyMaxBytes: this.record.attempt > 1 ? 0 : keptReplyMaxBytes,
       reply: (message) => {
         this.#reply(message).then(
@@ -108,7 +109,7 @@ export class IdempotencyClaim {
         live.unobserve(observer);
         this.reached();
       },
-      // Behind another task of its name the promised one will never be: the send goes there, as a new one.
+      // Another task has the name, so the reserved task will never exist: the message goes there as a new send.
       left: (): void => void (live.failure instanceof NameTaken ? this.#delete() : this.#release()),
     };
     live.observe(observer);
@@ -124,13 +125,13 @@ export class IdempotencyClaim {
     this.#runtime.watch.moved(this.record.taskId);
   }
 
-  // A write that failed may arrive late, and the store may be gone for a while: the heartbeat sees to it.
+  // A failed write may arrive late, and the store may be away for a while: the heartbeat frees the record.
   #giveUp(): void {
     giveUpSend(this.#runtime, this.record);
   }
 }
 
-/** Writes down that a send has reached its task. When that fails, the task itself shows it as long as it is there. */
+/** Records that a send reached its task. If that fails, the task itself shows it while it exists. */
 export function noteTask(runtime: Runtime, record: IdempotencyClaim["record"]): void {
   settle(runtime, record, { kind: "task" }, 0).catch((error: unknown) => {
     runtime.logger.warn({ taskId: record.taskId, error }, "the record of a send could not be settled");

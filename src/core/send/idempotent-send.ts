@@ -22,10 +22,10 @@ import {
 import { digestOfSend } from "./digest.js";
 import { IdempotencyClaim, noteTask } from "./idempotency-claim.js";
 
-// Sends under the idempotent-send extension: the first one with a message id does what any send does, with a record of it
-// in the store; every other one attaches to what that came to.
+// Sends under the idempotent-send extension. The first one with a message id runs like any send and is recorded in the
+// store; every later one attaches to its outcome.
 
-/** True for a send whose caller wants it done once. */
+/** True for a send that must take effect only once. */
 export function isOnce({ context, request }: SendCall): boolean {
   const { extensions } = context;
   return extensions.length > 0 && extensions.includes(idempotentSendExtension) && request.message?.messageId !== "";
@@ -54,7 +54,7 @@ export async function sendOnce<T>(call: SendCall, renderer: SendRenderer<T>): Pr
   }
 }
 
-/** What a send finds under its message id: a reply, a task, or nothing, so that it is this one's to do. */
+/** What a send finds under its message id: a reply, a task, or nothing, in which case it runs. */
 type Found =
   | { readonly kind: "reply"; readonly message: Message }
   | (ReachedTask & { readonly kind: "task" })
@@ -64,7 +64,7 @@ interface OwnedSend {
   readonly kind: "mine";
   readonly idempotency: IdempotencyClaim;
   readonly start: TurnStart;
-  /** The task before its record was made. */
+  /** The task before the record was created. */
   readonly before: StoredTask | undefined;
 }
 
@@ -96,7 +96,7 @@ async function find(call: SendCall): Promise<Found> {
   }
 }
 
-// As the caller wrote it: a name, whether there is a task for it yet or not.
+// As the caller wrote it: with the name, whether or not its task exists yet.
 function asSent({ request, context: { taskName } }: SendCall): SendMessageRequest {
   const { message } = request;
   if (taskName === undefined || message === undefined) return request;
@@ -108,21 +108,21 @@ async function begin(runtime: Runtime, send: NewSend): Promise<SendRecord> {
   try {
     return await runtime.store.beginSend(send);
   } catch (error) {
-    // It may be there all the same.
+    // The record may exist nevertheless.
     if (!isAnswer(error)) giveUpSend(runtime, { ...send, attempt: 1 });
     throw error;
   }
 }
 
-// A record that names a process which the store does not know, or no more, would be taken over at once.
+// A record that names a process without a valid lease would be taken over at once.
 async function holdLease({ lease }: Runtime): Promise<void> {
   await lease.hold()?.catch((error: unknown) => {
     throw publicFailure(error);
   });
 }
 
-// Waits while another send with this message id has come to nothing yet, and takes its place when its process has gone.
-// `undefined`: that one was refused, so this one is the first.
+// Waits while another send with this message id has no outcome yet, and takes its place when its process is gone.
+// `undefined`: that send was refused, so this one is the first.
 async function waitForOutcome(call: SendCall, start: TurnStart, first: SendRecord): Promise<Found | undefined> {
   const { runtime, context } = call;
   const waiter = new TaskWaiter(runtime, first.taskId, context.signal);
@@ -146,14 +146,14 @@ async function outcomeOf({ runtime }: SendCall, record: SendRecord): Promise<Fou
   const { outcome, scope, taskId, seq: after, entry } = record;
   if (outcome?.kind === "reply") return { kind: "reply", message: outcome.message };
   const head = await runtime.store.head(scope, taskId);
-  // A task that has ended takes nothing more: what it has not taken, it has refused.
+  // An ended task takes no more messages: what it has not taken, it has refused.
   const isKnown = after === 0 || (head !== undefined && isTerminal(head.state));
   if (head !== undefined && (isKnown || (await isPlaced(runtime, { key: head.key, after, entry })))) {
     if (outcome === undefined) noteTask(runtime, record);
     return { kind: "task", sent: record, head };
   }
   if (head !== undefined && outcome?.kind === "task") {
-    // The message was taken back, by a process that has not recorded that.
+    // A process withdrew the message without recording that.
     await runtime.store.forgetSend(record);
     return undefined;
   }
@@ -174,9 +174,9 @@ async function take(runtime: Runtime, record: SendRecord): Promise<boolean> {
 
 function mine(runtime: Runtime, start: TurnStart, { entry, attempt, ...record }: SendRecord): OwnedSend {
   const idempotency = new IdempotencyClaim(runtime, { ...record, entry, attempt: attempt + 1 }).enter();
-  // The agent may have run before only where the turn was to make the task.
+  // The agent can have run before only if the turn was to create the task.
   const again = record.seq === 0 ? attempt + 1 : 1;
-  // By the name of a task the first try may have meant to make it, and another one is there by now; or the other way round.
+  // By name, the first attempt may have meant to create the task and another one has it now, or the reverse.
   const message = { ...start.send.message, taskId: record.seq === 0 ? "" : record.taskId };
   const send = { ...start.send, message };
   return { kind: "mine", idempotency, start: { ...start, entry, send, attempt: again }, before: undefined };
@@ -194,7 +194,7 @@ async function knownTask({ runtime, scope }: SendCall, sent: IdempotencyClaim["r
   return { sent, head };
 }
 
-// The first try may have ended between the task and its push configuration.
+// The first attempt may have ended between the task and its push configuration.
 async function repeated<T>(call: SendCall, task: ReachedTask, renderer: SendRenderer<T>): Promise<T> {
   const { sent, head } = task;
   const register = await registerOf(call, sent.entry);

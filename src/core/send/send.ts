@@ -8,15 +8,15 @@ import { isOnce, sendOnce } from "./idempotent-send.js";
 import { attach, streamRenderer } from "./stream.js";
 import { unaryRenderer } from "./unary.js";
 
-// Every send takes one way: validate, find what an earlier try came to, start a turn or deliver to the task. A renderer
-// makes the answer: one message or task, or a stream.
+// Every send takes one path: validate, look for an earlier attempt's outcome, then start a turn or deliver to the task.
+// A renderer produces the answer: one message or task, or a stream.
 
 /** SendMessage (spec 3.1.1). */
 export function sendMessage(call: SendCall): Promise<SendMessageResponse> {
   return whileExpected(call, answer);
 }
 
-/** SendStreamingMessage (spec 3.1.2). A caller that returns with the id of an event resumes behind it and starts nothing. */
+/** SendStreamingMessage (spec 3.1.2). A caller that passes an event id resumes after it and starts nothing. */
 export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> {
   return new TaskStream(() => whileExpected(call, open), eventIdMarker(call.context));
 }
@@ -37,7 +37,7 @@ async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
   return onceKept(register, renderer.delivered(sent, await deliver(call.runtime, start)));
 }
 
-/** Brings a message to its turn: the process waits for that, and for the turn, before it goes. */
+/** Delivers a message. A shutdown waits for the delivery and for the turn that follows. */
 async function whileExpected<T>(call: SendCall, bring: (call: SendCall) => Promise<T>): Promise<T> {
   const arrived = call.runtime.turns.expect();
   try {

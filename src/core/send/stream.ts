@@ -24,7 +24,7 @@ import {
 } from "./call.js";
 import { createSendGate, endedFirst, type SendGate } from "./gate.js";
 
-/** Answers with a stream: a message, or the task and its events until it ends or wants input. */
+/** Answers with a stream: a message, or the task and its events until it ends or needs input. */
 export const streamRenderer: SendRenderer<StreamStart> = {
   reply: (message) => ({ items: [messageItem(message)] }),
   created: streamNew,
@@ -52,7 +52,7 @@ interface AwaitedStart {
   readonly reject: (error: unknown) => void;
 }
 
-// A new task's stream begins with the task up to its first event, whatever was written along with that.
+// A new task's stream starts with the task up to its first event, whatever was written together with it.
 function firstSnapshot(call: SendCall, live: LiveTask, { entry, resolve, reject }: AwaitedStart): RecordObserver {
   const { see } = createSendGate({ entry }, "stream", true);
   const task = emptyTask(live.id, live.contextId);
@@ -89,11 +89,11 @@ function behindFirst(
   return { items: [snapshotItem(shown, idPrefix, seq)], reader, idPrefix, see, restart: () => again(call, id, see) };
 }
 
-/** With the first event of a task its beginning is stored: what stands before it is little. */
+/** The first records of a task are stored with its first event, so few precede it. */
 const beginning = 8;
 
-// Another process has taken the task over before anything of it was heard of here. The answer may stand in its log already,
-// and more behind that, which is no part of the stream.
+// Another process took the task over before this one saw any of it. The answer may already be in its log, followed by
+// more that is not part of the stream.
 async function fromFirst(call: SendCall, id: string, see: SendGate["see"]): Promise<StreamStart> {
   const { runtime, request, scope } = call;
   const now = await readStoredTask(runtime, scope, id);
@@ -107,14 +107,14 @@ async function fromFirst(call: SendCall, id: string, see: SendGate["see"]): Prom
   return behindFirst(call, now, { task, seq: first + 1, see });
 }
 
-// The stream of a send from now on: the log has gone before it was read.
+// The stream of a send from the current state, because the log was dropped before it was read.
 async function again({ runtime, request, scope }: SendCall, id: string, see: StreamStart["see"]): Promise<StreamStart> {
   checkTaken((await readStoredTask(runtime, scope, id)).task, request);
   const historyLength = request.configuration?.historyLength;
   return streamFromNow(runtime, scope, id, { see, historyLength, compacted: true });
 }
 
-// The snapshot is held back until the turn says something: an error before that is the answer of the operation.
+// The snapshot is held back until the turn's first event: an error before it is the answer of the operation.
 function streamClaimed(
   { call, start, register }: SentMessage,
   { live, start: run }: Delivery & { readonly kind: "claimed" },
@@ -130,7 +130,7 @@ function streamClaimed(
   return { items: [], held, reader, idPrefix, see, restart: () => again(call, id, see) };
 }
 
-// A send that waits in the inbox sees the running turn too: the task as it was before the message was put, then all events.
+// A send that waits in the inbox also sees the running turn: the task before the message was put, then all events.
 function streamQueued(
   { call, start, register }: SentMessage,
   { before }: Delivery & { readonly kind: "queued" },
@@ -145,12 +145,12 @@ function streamQueued(
   return { items: [snapshotItem(task, idPrefix, seq)], reader, idPrefix, see, restart: () => again(call, id, see) };
 }
 
-/** The stream of a caller that comes back with the id of an event; `undefined` when it has none that leads anywhere. */
+/** The stream of a caller that resumes with an event id; `undefined` without a usable id. */
 export async function attach(call: SendCall): Promise<StreamStart | undefined> {
   const { runtime, context, scope, request } = call;
   const position = context.after === undefined ? undefined : parseEventId(context.after);
   if (position === undefined) return undefined;
-  // Who names a task means that one.
+  // A caller that names a task means that task.
   const { taskId = "" } = request.message ?? {};
   if ((context.taskName !== undefined || taskId !== "") && position.taskId !== taskId) return undefined;
   const head = await runtime.store.head(scope, position.taskId);
@@ -166,7 +166,7 @@ export async function attach(call: SendCall): Promise<StreamStart | undefined> {
   return { ...end, items: [], reader, idPrefix, restart: () => again(call, head.id, end.see) };
 }
 
-// A further message may wait at the position behind which its stream goes on, and may never be taken.
+// A follow-up message may still wait at the position where its stream resumes, and may never be taken.
 async function endBehind(
   { runtime, scope, request: { message } }: SendCall,
   { id, key }: Pick<Head, "id" | "key">,
@@ -175,7 +175,7 @@ async function endBehind(
   const { taskId = "", messageId = "" } = message ?? {};
   const taken = { see: createSendGate({ messageId }, "stream", true).see, untilIdle: true };
   if (taskId === "" || messageId === "") return taken;
-  // The inbox first: what leaves it meanwhile is found in the history.
+  // The inbox first: an entry that leaves it meanwhile is found in the history.
   const { entries } = await runtime.store.inbox(key);
   const { task, state, seq } = await readStoredTask(runtime, scope, id);
   const waits = { see: createSendGate({ messageId }, "stream").see };
@@ -187,7 +187,7 @@ async function endBehind(
   return { see: (record) => (record.seq < seq ? undefined : { error: endedFirst(id) }) };
 }
 
-/** The stream as the first send got it, from its beginning; from now on where the log has gone. */
+/** The first send's stream from its start, or from the current state if the log is gone. */
 async function streamAgain(call: SendCall, { sent, head }: ReachedTask): Promise<StreamStart> {
   const { runtime, request } = call;
   const { id, key, incarnation } = head;

@@ -22,7 +22,10 @@ import { createSendGate, type SendGate } from "./gate.js";
 import { IdempotencyClaim } from "./idempotency-claim.js";
 import { messageResponse, SendWait, taskResponse } from "./wait.js";
 
-/** Answers with a message or a task: at the first stop behind the message, or as soon as there is a task when told so. */
+/**
+ * Answers with a message or a task: at the first stop after the message, or as soon as the task exists if the caller
+ * asked for that.
+ */
 export const unaryRenderer: SendRenderer<SendMessageResponse> = {
   reply: messageResponse,
   created: sendNew,
@@ -59,7 +62,7 @@ function sendDelivered({ call, start, register }: SentMessage, delivery: Deliver
   return followTaken(call, taskId, { key, after: seq, entry: start.entry });
 }
 
-/** Follows a task behind a position until the message of a send is answered there, or taken when that is enough. */
+/** Follows a task from a position until the message is answered, or taken if that is enough. */
 function followTaken(call: SendCall, taskId: string, placed: Placed): Promise<SendMessageResponse> {
   const immediately = call.request.configuration?.returnImmediately === true;
   const reader = new RecordReader(call.runtime, taskId, placed.key, placed.after);
@@ -71,14 +74,14 @@ function followTaken(call: SendCall, taskId: string, placed: Placed): Promise<Se
 async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<SendMessageResponse> {
   const outcome = await wait.outcome;
   if ("live" in outcome) {
-    // Another process has taken the task over, or it has no running turn now: the log says what becomes of it.
+    // Another process took the task over, or no turn runs it now: the log shows the outcome.
     const { id, key, stored } = outcome.live;
     return follow(call, new RecordReader(call.runtime, id, key, stored), gate);
   }
   return outcome;
 }
 
-// Reads the log until the send is answered, or its caller has gone. The message stays with the task in any case.
+// Reads the log until the send is answered or its caller leaves. The message stays with the task in either case.
 async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Promise<SendMessageResponse> {
   const { context } = call;
   call.arrived?.();
@@ -101,7 +104,7 @@ async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Pro
   }
 }
 
-/** The first record that answers a send, by its number, and how. */
+/** The number of the first record that answers a send, and the verdict. */
 function verdictOn(records: readonly LogRecord[], gate: SendGate): readonly [number, Verdict] {
   for (const record of records) {
     const verdict = gate.see(record);
@@ -110,7 +113,7 @@ function verdictOn(records: readonly LogRecord[], gate: SendGate): readonly [num
   return [0, undefined];
 }
 
-// Who waits for a stop gets the task as it stood there, whatever others have said to it since; who does not, as it is.
+// A caller that waits for a stop gets the task as of that stop, whatever followed. Any other gets its current state.
 async function taskBehind(
   { runtime, request, scope }: Pick<SendCall, "runtime" | "request" | "scope">,
   id: string,
@@ -121,14 +124,14 @@ async function taskBehind(
   return (await readTask(runtime, scope, id, { historyLength, from: seq })).task;
 }
 
-// The log has gone, since the task ended a while ago: its history says whether the message was taken.
+// The log is gone because the task ended a while ago; its history shows whether the message was taken.
 async function fromHistory({ runtime, request, scope }: SendCall, taskId: string): Promise<SendMessageResponse> {
   const { task } = await readStoredTask(runtime, scope, taskId);
   checkTaken(task, request);
   return taskResponse(copyTask(task, { historyLength: request.configuration?.historyLength }));
 }
 
-/** The task as the first send would get it: at the stop behind its message, or at once when told so. */
+/** The task as the first send would get it: at the stop after its message, or at once if the caller asked for that. */
 async function answerAgain(call: SendCall, { sent, head }: ReachedTask): Promise<SendMessageResponse> {
   const { historyLength, returnImmediately } = call.request.configuration ?? {};
   if (sent.seq === 0 && returnImmediately === true) {
@@ -138,7 +141,7 @@ async function answerAgain(call: SendCall, { sent, head }: ReachedTask): Promise
   return followTaken(held, head.id, { key: head.key, after: sent.seq, entry: sent.entry });
 }
 
-// A send that shall not wait is answered when its message was taken; one that is not taken in time is withdrawn.
+// A send that must not wait is answered when its message was taken. If it is not taken in time, it is withdrawn.
 async function withdrawLate<T>(
   { runtime, idempotency }: SendCall,
   taskId: string,
@@ -154,7 +157,7 @@ async function withdrawLate<T>(
   try {
     const first = await Promise.race([answered, late]);
     if (first !== "late") return first;
-    // Taken, unless another try of the same send was faster.
+    // Taken, unless another attempt of the same send was faster.
     if (!(await store.withdraw(key, entry)) && (await isTaken(runtime, placed))) return await answered;
     answered.catch(noop);
     runtime.live.get(taskId)?.forgetSender(entry);

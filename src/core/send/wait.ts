@@ -9,10 +9,13 @@ import type { LiveTask, RecordObserver } from "../task/live-task.js";
 import type { Opening } from "../turn-start.js";
 import type { SendGate } from "./gate.js";
 
-/** What became of a send whose turn ran in this process; the live task when that turn has ended or gone without an answer. */
+/**
+ * The outcome of a send whose turn ran in this process; the live task if the turn ended without an answer or moved
+ * elsewhere.
+ */
 export type SendOutcome = SendMessageResponse | { readonly live: LiveTask };
 
-/** Waits for the answer of one send, in the moment it is stored. */
+/** Waits for the answer of one send and gets it the moment it is stored. */
 export class SendWait implements Opening, RecordObserver {
   readonly outcome: Promise<SendOutcome>;
   readonly #gate: SendGate;
@@ -53,7 +56,7 @@ export class SendWait implements Opening, RecordObserver {
 
   left(): void {
     const live = this.#live;
-    // Parked, or run elsewhere: the log goes on.
+    // Parked, or running in another process: follow the log.
     if (live !== undefined && (live.failure === undefined || live.failure instanceof TurnAborted))
       this.#resolve({ live });
     else this.#reject(publicFailure(live?.failure));

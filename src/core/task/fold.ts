@@ -2,9 +2,9 @@ import { applyEvent, type CopyOptions, copyTask, emptyTask, lastOf, settleStatus
 import type { Task } from "../../protocol/model.js";
 import type { LogRecord, StoredTask } from "../ports.js";
 
-// The fold of the log: messages and events, as the protocol folds them.
+// Folds a log into a task: messages and events, by the protocol's rules.
 
-/** Adds one record to the task, in place. Parts and messages are shared with the record, never changed. */
+/** Applies one record to the task in place. Parts and messages are shared with the record and never modified. */
 export function applyRecord(task: Task, record: LogRecord): void {
   if (record.kind === "message") {
     settleStatusMessage(task);
@@ -14,7 +14,7 @@ export function applyRecord(task: Task, record: LogRecord): void {
   if (record.kind === "event") applyEvent(task, record.event);
 }
 
-/** The task that a stored snapshot and its records add up to: a fresh object. */
+/** The task that results from a stored snapshot and its records: a new object. */
 export function foldStored(stored: StoredTask, options?: CopyOptions): Task {
   const { head, snapshot, records } = stored;
   if (records.length === 0 && snapshot !== undefined) return copyTask(snapshot.task, options);

@@ -18,32 +18,32 @@ import { TaskSize } from "./task-size.js";
 import { attempt, type Outcome, retryWrite, type Write } from "./write.js";
 import { committed, type Extras, exclusiveBatch, join, openBatch, type WriteBatch } from "./write-batch.js";
 
-/** A reader in this process that gets each record of a live task in the moment it is stored. */
+/** A reader in this process that receives each record of a live task the moment it is stored. */
 export interface RecordObserver {
-  /** `task` is the fold up to and with the record; it goes on changing. */
+  /** `task` is the fold up to and including the record; it keeps changing. */
   record(record: LogRecord, task: Task): void;
-  /** This process does not run the task any more: its turn has ended, or was taken over. */
+  /** This process no longer runs the task: its turn ended or was taken over. */
   left(): void;
 }
 
-/** Whether this process writes the task: until its turn has ended, or the task was abandoned. */
+/** Whether this process may write the task: until its turn ends or the task is abandoned. */
 type LivePhase = { readonly name: "writable" | "ended" } | { readonly name: "abandoned"; readonly reason: unknown };
 
 const writable: LivePhase = { name: "writable" };
 const ended: LivePhase = { name: "ended" };
 
 /**
- * A task that a turn of this process runs: the only writer of its log. Records are numbered when they go to the store
- * and folded, shown and counted when the store has them: persist, then publish.
+ * A task that a turn of this process runs, and the only writer of its log. Records are numbered when they go to the
+ * store. They are folded, published and counted once stored: persist, then publish.
  */
 export class LiveTask {
   readonly id: string;
   readonly contextId: string;
   readonly scope: Scope;
   readonly version: string;
-  /** What its caller calls it. Known while it is being made. */
+  /** The caller's name for the task. Set only while it is being created. */
   readonly name: string | undefined;
-  /** The fold of what is stored. */
+  /** The fold of all stored records. */
   readonly task: Task;
   readonly tail: Tail = createTail();
   readonly recent: RecentItems = createRecentItems();
@@ -61,7 +61,7 @@ export class LiveTask {
   #phase: LivePhase = writable;
   #onClose: (() => void) | undefined;
   readonly #observers = new Set<RecordObserver>();
-  /** Who sent what waits in the inbox: a stored send knows its scope only. */
+  /** Principals of the entries in the inbox: a stored send has only its scope. */
   #senders: Map<string, Principal> | undefined;
   readonly #pending: WriteBatch[] = [];
   #writing = false;
@@ -91,7 +91,7 @@ export class LiveTask {
     this.task = emptyTask(this.id, this.contextId);
   }
 
-  /** Key in the store; `undefined` until the task is created there. */
+  /** Key in the store; `undefined` until the task is created. */
   get key(): number | undefined {
     return this.#key;
   }
@@ -113,7 +113,7 @@ export class LiveTask {
     return this.#stored;
   }
 
-  /** The store's `inboxPut` when the inbox was last seen empty. */
+  /** The store's `inboxPut` when the inbox was last empty. */
   get inboxPut(): number {
     return this.#inboxPut;
   }
@@ -122,32 +122,32 @@ export class LiveTask {
     return this.#turn;
   }
 
-  /** Number of the record with the message that has started the turn. */
+  /** Number of the record with the message that started the turn. */
   get messageSeq(): number {
     return this.#messageSeq;
   }
 
-  /** Until when the task was parked before the turn. */
+  /** Time until which the task was parked before the turn. */
   get wakeAt(): number | undefined {
     return this.#wakeAt;
   }
 
-  /** State of the last status that was accepted, stored or not. */
+  /** State of the last accepted status, stored or not. */
   get state(): TaskState {
     return this.#state;
   }
 
-  /** True once this process does not write the task any more. */
+  /** True once this process no longer writes the task. */
   get closed(): boolean {
     return this.#phase !== writable;
   }
 
-  /** Why the task was abandoned; `undefined` when its turn has ended. */
+  /** Why the task was abandoned; `undefined` if its turn ended. */
   get failure(): unknown {
     return this.#phase.name === "abandoned" ? this.#phase.reason : undefined;
   }
 
-  /** Calls `listener`, in place of an earlier one, once the task is closed. */
+  /** Calls `listener` once the task is closed. Replaces an earlier listener. */
   whenClosed(listener: () => void): void {
     this.#onClose = listener;
   }
@@ -160,38 +160,41 @@ export class LiveTask {
     this.#observers.delete(observer);
   }
 
-  /** Notes the state of a status that is being accepted, or takes that back. */
+  /** Sets the state of a status being accepted, or restores the previous one. */
   accepted(state: TaskState): void {
     this.#state = state;
   }
 
-  /** Notes the inbox's counter: that of an empty inbox, or -1 when its content is unknown. */
+  /** Sets the inbox counter: that of an empty inbox, or -1 when its content is unknown. */
   sawInbox(inboxPut: number): void {
     this.#inboxPut = inboxPut;
   }
 
-  /** Notes that the turn ends parked, so that the next one can restore it; `undefined` without a time. */
+  /**
+   * Sets the time until which the ending turn parks the task, so that the next turn can restore it; `undefined` without
+   * a time.
+   */
   parkedUntil(wakeAt: number | undefined): void {
     this.#wakeAt = wakeAt;
   }
 
-  /** Accepts records for one write: at once when no write is under way, else with the next one. */
+  /** Accepts records for one write: at once if none is under way, else with the next one. */
   add(drafts: readonly Draft[]): void {
     this.#accept(drafts);
     this.#schedule();
   }
 
-  /** The same for what has to be stored before the turn goes on; the promise resolves then. */
+  /** The same for records that must be stored before the turn continues; resolves when they are. */
   addStored(drafts: readonly Draft[], extras?: Extras): Promise<void> {
     const batch = this.#accept(drafts);
     if (extras !== undefined) batch.extras = { ...batch.extras, ...extras };
     const stored = committed(batch);
     this.#schedule();
-    // Only a write that ends a turn can be refused by its inbox, and that is one of its own.
+    // The inbox can refuse only a write that ends a turn, and that is an exclusive one.
     return stored.then(noop);
   }
 
-  /** A write of its own, behind everything accepted so far; the caller learns whether it was refused. */
+  /** A separate write after everything accepted so far. Resolves with whether it was refused. */
   exclusive(drafts: readonly Draft[], extras: Extras): Promise<AppendResult> {
     if (this.closed) return Promise.reject(this.failure ?? new TurnAborted("OwnershipLost"));
     const batch = exclusiveBatch(drafts, extras);
@@ -201,12 +204,12 @@ export class LiveTask {
     return result;
   }
 
-  /** Counts the content of an event, which may be less than before when it replaces some. False when it is too much. */
+  /** Adds the size of an event's content, which is negative when it replaces more. Returns false over the limit. */
   grow(bytes: number): boolean {
     return this.#size.grow(bytes, this.#deps.limits.taskMaxBytes);
   }
 
-  /** Remembers who sent what is put into the inbox. */
+  /** Remembers the principal of an entry put into the inbox. */
   sentBy(entry: string, principal: Principal): void {
     this.#senders ??= new Map();
     this.#senders.set(entry, principal);
@@ -226,7 +229,7 @@ export class LiveTask {
     if (this.failure !== undefined) throw this.failure;
   }
 
-  /** `undefined` while there is room to be ahead of the store, else a promise of it. */
+  /** `undefined` while the turn may be further ahead of the store, else a promise that resolves when it may. */
   room(): Promise<void> | undefined {
     const last = this.#pending.at(-1);
     if (last === undefined) return undefined;
@@ -235,7 +238,7 @@ export class LiveTask {
     return full ? this.#nextCommit() : undefined;
   }
 
-  /** Gives the task up without a word to the store: another process writes it, or the store is gone. */
+  /** Abandons the task without writing: another process writes it, or the store is gone. */
   abandon(reason: unknown): void {
     if (this.closed) return;
     if (!(reason instanceof TurnAborted)) this.#lose();
@@ -258,14 +261,14 @@ export class LiveTask {
     return batch;
   }
 
-  // At the end of the tick: what the agent says without waiting for anything in between travels in one write.
+  // At the end of the tick: events that an agent emits without waiting in between share one write.
   #schedule(): void {
     if (this.#writing) return;
     this.#writing = true;
     process.nextTick(() => void this.#writePending());
   }
 
-  // One write after the other. The common case awaits the store and nothing else.
+  // One write at a time. The common case awaits only the store.
   async #writePending(): Promise<void> {
     for (;;) {
       const batch = this.closed ? undefined : this.#pending.shift();
@@ -313,7 +316,7 @@ export class LiveTask {
     }
     if (result === "fenced" || (result === "inboxMoved" && !batch.alone)) {
       const lost = new TurnAborted("OwnershipLost");
-      // A task that another try of this process has made, without a running turn.
+      // Another attempt of this process created the task, without a running turn.
       if (head?.holder === this.#deps.instance) this.#lose();
       if (batch.alone) batch.settled?.resolve(result);
       else batch.settled?.reject(lost);
@@ -381,7 +384,7 @@ export class LiveTask {
   }
 }
 
-/** The error of a turn whose next event would not fit any more. */
+/** The error for an event that exceeds a size limit. */
 export function tooLarge(what: string, maxBytes: number): A2AError {
   return new A2AError("resourceExhausted", `${what} is over the limit of ${maxBytes} bytes`);
 }

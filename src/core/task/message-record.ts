@@ -1,7 +1,7 @@
 import type { QueuedSend, SendContext } from "../ports.js";
 import type { Draft } from "./draft.js";
 
-/** A caller's message as the log holds it: with the ids of its task, and with what else its send said. */
+/** The draft record of a caller's message, with the ids of its task and the context of its send. */
 export function messageDraft(
   live: { readonly id: string; readonly contextId: string },
   entry: string,
@@ -15,7 +15,7 @@ export function messageDraft(
   return { kind: "message", entry, message, context: { configuration, metadata, extensions } };
 }
 
-/** What a send says, but for its push configuration: that is kept elsewhere, with its credentials. */
+/** A send's context without its push configuration, which is stored elsewhere with its credentials. */
 export function withoutPush<T extends SendContext>(send: T): T {
   if (send.configuration?.taskPushNotificationConfig === undefined) return send;
   const { taskPushNotificationConfig: _, ...configuration } = send.configuration;

@@ -12,19 +12,19 @@ import {
   type TaskStatusUpdateEvent,
 } from "../../protocol/model.js";
 
-// Turns what an agent emits into an event of its task: ids filled in, and nothing in it that a binding could not write or a
-// peer would choke on. The time of a status is set when it is written.
+// Turns what an agent emits into an event of its task: fills in ids and rejects what a binding could not encode or a
+// peer could not read. The time of a status is set when it is written.
 
-// How deep things lie in the JSON of the largest reply, a page of tasks; readers take 64 levels.
+// How deep content is nested in the JSON of the deepest reply, a page of tasks; readers accept 64 levels.
 const contentDepth = 5;
 const metadataDepth = 4;
 
-/** What a turn fills in. */
+/** What a turn fills into its events. */
 export interface Identity {
   readonly taskId: string;
   readonly contextId: string;
   readonly newId: () => string;
-  /** Chooses the id of an artifact that has none; the same key gives the same id. */
+  /** Returns the id for an artifact without one; the same key gives the same id. */
   readonly artifactId: (key: object | undefined) => string;
 }
 
@@ -34,7 +34,7 @@ export type Normalized =
   | { readonly kind: "park"; readonly wakeAt: number | undefined }
   | { readonly kind: "artifact"; readonly lastChunk: boolean; readonly event: StreamResponse };
 
-/** Throws `invalidAgentResponse` for an event that is not the turn's to emit. */
+/** Throws `invalidAgentResponse` for an event that the turn may not emit. */
 export function normalizeEvent(event: AgentEvent, identity: Identity): Normalized {
   if (typeof event !== "object" || event === null) throw unfit(`an agent emits events, not ${typeof event}`);
   switch (event.$typeName) {
@@ -53,7 +53,7 @@ export function normalizeEvent(event: AgentEvent, identity: Identity): Normalize
   }
 }
 
-/** Status event of the turn's own making. */
+/** A status event that the turn itself creates. */
 export function statusUpdate(state: TaskState, identity: Identity, message?: Message): StreamResponse {
   const status: TaskStatusUpdateEvent["status"] = {
     $typeName: "lf.a2a.v1.TaskStatus",
@@ -120,7 +120,7 @@ function normalizeArtifact(event: KeyedArtifactEvent, identity: Identity): Norma
   };
 }
 
-/** A message of the agent; `taskId` stays empty as long as there is no task. */
+/** A message of the agent; `taskId` stays empty until there is a task. */
 function normalizeMessage(message: Message, identity: Identity, withTask: boolean): Message {
   const given = conform(MessageSchema, message, "message", contentDepth);
   checkIds(given, identity);
@@ -134,7 +134,7 @@ function normalizeMessage(message: Message, identity: Identity, withTask: boolea
   };
 }
 
-// The ids are not named: the error may reach a caller who must not see them.
+// The error omits the ids, since it may reach a caller that must not see them.
 function checkIds(event: { readonly taskId: string; readonly contextId: string }, identity: Identity): void {
   if (!isOwn(event.taskId, identity.taskId)) throw unfit("the event names another task than that of its turn");
   if (!isOwn(event.contextId, identity.contextId)) throw unfit("the event names another context than that of its turn");

@@ -5,8 +5,8 @@ import { eventId } from "./event-id.js";
 type EventRecord = LogRecord & { readonly kind: "event" };
 
 /**
- * The stream items of a live task's last events, one for all of its readers, so that what a version makes of an event is
- * made once. Bounded: a reader that is further behind gets an item of its own.
+ * The stream items of a live task's latest events, shared by its readers, so that each version encodes an event once.
+ * Bounded: a reader that is further behind gets its own items.
  */
 export interface RecentItems {
   of(record: EventRecord, idPrefix: string): StreamItem;

@@ -2,12 +2,12 @@ import { sizeOfEvent, sizeOfJson, sizeOfMessage } from "../../protocol/check/siz
 import type { SendContext } from "../ports.js";
 import type { Draft } from "./draft.js";
 
-/** What a record takes beside its content. */
+/** Overhead of a record beyond its content. */
 const recordBytes = 64;
-/** What the configuration of a send takes. */
+/** Size of a send's configuration. */
 const configurationBytes = 64;
 
-/** About how many bytes a record of the log takes in its store. */
+/** Approximate stored size of a log record in bytes. */
 export function sizeOfRecord(record: Draft): number {
   switch (record.kind) {
     case "event":

@@ -1,7 +1,7 @@
 import type { A2AError } from "../../protocol/errors.js";
 import type { RecordedError } from "../ports.js";
 
-/** An error as a record keeps it. */
+/** An error in the form that a record stores. */
 export function recordedError({ code, message, violations, metadata, retryAfterMs }: A2AError): RecordedError {
   return { code, message, violations, metadata, retryAfterMs };
 }

@@ -2,7 +2,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { Clock, LogRecord } from "../ports.js";
 import type { Write } from "./write.js";
 
-/** Gives the statuses of a task their times, which never go back. */
+/** Assigns the times of a task's statuses, which never decrease. */
 export class StatusTimes {
   readonly #clock: Clock;
   #last: number;

@@ -1,6 +1,9 @@
 import type { LogRecord } from "../ports.js";
 
-/** The last records of a live task, so that its readers need no store. Bounded: who falls behind reads the store. */
+/**
+ * The latest records of a live task, so that its readers need no store. Bounded: a reader that falls behind reads the
+ * store.
+ */
 export interface Tail {
   push(records: readonly LogRecord[], bytes: number): void;
   /** Records with `seq > after`; `undefined` when the tail no longer reaches back that far. */

@@ -2,37 +2,37 @@ import type { AppendResult, Park } from "../ports.js";
 import type { Draft } from "./draft.js";
 import { sizeOfRecord } from "./record-size.js";
 
-/** What a write does beside appending its records. */
+/** What a write does besides appending its records. */
 export interface Extras {
   readonly end?: { readonly inboxPut: number; readonly park?: Park | undefined } | undefined;
   readonly takes?: readonly string[] | undefined;
   readonly claim?: { readonly turn: number } | undefined;
 }
 
-/** Records that travel in one write. */
+/** Records that share one write. */
 export interface WriteBatch {
   readonly drafts: Draft[];
   bytes: number;
   extras: Extras | undefined;
-  /** Takes no further records. */
+  /** Accepts no further records. */
   readonly alone: boolean;
   settled: { readonly resolve: (result: AppendResult) => void; readonly reject: (reason: unknown) => void } | undefined;
   promise: Promise<AppendResult> | undefined;
 }
 
-/** A batch that others may join, without a record yet. */
+/** An empty batch that others may join. */
 export function openBatch(): WriteBatch {
   return { drafts: [], bytes: 0, extras: undefined, alone: false, settled: undefined, promise: undefined };
 }
 
-/** A batch of its own. */
+/** A batch that nothing else may join. */
 export function exclusiveBatch(drafts: readonly Draft[], extras: Extras): WriteBatch {
   const batch: WriteBatch = { ...openBatch(), extras, alone: true };
   join(batch, drafts);
   return batch;
 }
 
-/** Adds records to a batch, and counts them. */
+/** Adds records to a batch and counts their size. */
 export function join(batch: WriteBatch, drafts: readonly Draft[]): void {
   for (const draft of drafts) {
     batch.drafts.push(draft);
@@ -40,7 +40,7 @@ export function join(batch: WriteBatch, drafts: readonly Draft[]): void {
   }
 }
 
-/** The promise of a batch is made on request: a chunk of an artifact never needs it. */
+/** Creates the batch's promise on demand: an artifact chunk never needs it. */
 export function committed(batch: WriteBatch): Promise<AppendResult> {
   batch.promise ??= new Promise((resolve, reject) => {
     batch.settled = { resolve, reject };

@@ -6,7 +6,7 @@ import type { Append, AppendResult, Head, LogRecord, TaskStore } from "../ports.
 import { isAnswer, storeRetries } from "../store-failure.js";
 import type { LiveTaskDeps } from "./live-task-deps.js";
 
-/** One write of a live task: its first, which creates it, or an append under the fence. */
+/** One write of a live task: the first, which creates it, or an append under the fence. */
 export interface Write {
   readonly task: {
     readonly id: string;
@@ -21,16 +21,16 @@ export interface Write {
   readonly body: Omit<Append, "key" | "epoch" | "seq" | "claim">;
 }
 
-/** What became of a write. */
+/** The outcome of a write. */
 export interface Outcome {
   readonly result: AppendResult;
-  /** Set for a task that was created, by this write or by an earlier try of it. */
+  /** Set when the task was created, by this write or by an earlier attempt at it. */
   readonly head?: Head | undefined;
 }
 
 /**
- * Brings a write that has failed through failures of the store. After a failure it is unknown whether the write took
- * effect, so the head is asked first.
+ * Retries a failed write while the store fails. After a failure it is unknown whether the write took effect, so the
+ * head is read first.
  */
 export async function retryWrite(deps: LiveTaskDeps, write: Write, first: unknown): Promise<Outcome> {
   const plan = storeRetries(deps);
@@ -45,13 +45,13 @@ export async function retryWrite(deps: LiveTaskDeps, write: Write, first: unknow
   try {
     return await retryAfter(first, run, { ...plan, pauseAfter });
   } catch (error) {
-    // A task may be there already, though, made by another process that was thought to have gone.
+    // The task may exist already, created by another process that had presumed this one dead.
     if (isAnswer(error) && write.fence.key === undefined) return refusedTask(deps, write, error);
     throw error;
   }
 }
 
-// A write that failed may still arrive, and then it is what the next one is refused for.
+// A failed write may still arrive, and then it causes the refusal of the next one.
 async function attemptAgain(deps: LiveTaskDeps, write: Write): Promise<Outcome> {
   try {
     const outcome = await attempt(deps, write);
@@ -71,11 +71,11 @@ async function refusedTask(deps: LiveTaskDeps, write: Write, error: unknown): Pr
   throw isTaken ? new NameTaken(error) : error;
 }
 
-/** Brings a write to the store. */
+/** Sends a write to the store. */
 export async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, body }: Write): Promise<Outcome> {
   const { store, lease } = deps;
   const { key, epoch, seq } = fence;
-  // A task that is held by an instance which the store does not know, or no more, would be taken over at once.
+  // A task held by an instance without a valid lease would be taken over at once.
   const held = key === undefined || claim !== undefined ? lease.hold() : undefined;
   if (held !== undefined) await held;
   if (key !== undefined) {
@@ -90,8 +90,8 @@ export async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, 
   };
 }
 
-// The records behind the fence show whether the write put them there. When the log of a new task is not what we wrote,
-// another process has taken it over, or has made it.
+// The records after the fence show whether this write put them there. If a new task's log differs from what we wrote,
+// another process created it or took it over.
 function tookEffect({ store }: LiveTaskDeps, write: Write): Promise<Outcome | undefined> {
   const { key } = write.fence;
   return key === undefined ? wasCreated(store, write) : wasAppended(store, key, write);
@@ -111,7 +111,7 @@ async function wasAppended(store: TaskStore, key: number, write: Write): Promise
   const page = await store.recordsAfter(key, fence.seq, body.records.length);
   if (page === undefined || page === "compacted") return undefined;
   if (page.head.epoch !== fence.epoch + (claim === undefined ? 0 : 1)) return undefined;
-  // Claims for a restart are alike in every process, and a write that parks may have no record: the holder tells.
+  // Restart claims look the same in every process, and a parking write may have no record: the holder decides.
   if (page.head.holder !== (body.end === undefined ? write.holder : "")) return undefined;
   return isSameWrite(body.records, page.records) ? { result: "stored" } : undefined;
 }
@@ -120,7 +120,7 @@ function isSameWrite(ours: readonly LogRecord[], stored: readonly LogRecord[]): 
   return ours.length === stored.length && ours.every((record, index) => isSame(record, stored[index]));
 }
 
-// Enough to tell the writes of one epoch from those of another process, or of another send, that claimed the same one.
+// Enough to distinguish the writes of one epoch from those of another process or send that claimed the same epoch.
 function isSame(ours: LogRecord, stored: LogRecord | undefined): boolean {
   if (ours.kind === "message" && stored?.kind === "message") return ours.entry === stored.entry;
   if (ours.kind === "turnStarted" && stored?.kind === "turnStarted") return ours.attempt === stored.attempt;

@@ -12,7 +12,7 @@ import type { TurnInbox } from "./inbox.js";
 import type { TurnState } from "./phase.js";
 import type { TurnWriter } from "./writer.js";
 
-/** A turn whose agent has returned or thrown, or was cut off. */
+/** A turn whose agent returned, threw, or was cut off. */
 export interface EndingTurn {
   readonly runtime: Runtime;
   readonly start: TurnStart;
@@ -24,7 +24,7 @@ export interface EndingTurn {
   readonly begun: number;
 }
 
-/** Writes how a turn has ended. `failure`: what its agent has thrown. */
+/** Writes the end of a turn. `failure`: what its agent threw. */
 export async function endTurn(turn: EndingTurn, failure: { readonly error: unknown } | undefined): Promise<void> {
   const { live } = turn.writer;
   const { aborted, output } = turn.state;
@@ -41,7 +41,7 @@ async function endAborted({ runtime, writer, inbox, subject }: EndingTurn, abort
   if (aborted.kind === "OwnershipLost") return live?.abandon(aborted);
   if (aborted.kind === "Canceled") return writer.end(TaskState.CANCELED);
   if (aborted.kind === "DeadlineExceeded") return writer.end(TaskState.FAILED, "the turn took longer than it may");
-  // Asked for while the turn was told to stop anyway.
+  // A cancel that arrived while the turn was being aborted for another reason.
   if (await inbox.holdsCancel()) return writer.end(TaskState.CANCELED);
   if (live !== undefined && runtime.restartable) return release(live, aborted);
   if (live !== undefined) return writer.end(TaskState.FAILED, "the server was shut down before the task was done");
@@ -61,13 +61,13 @@ async function endParked(turn: EndingTurn, park: Park): Promise<void> {
   if (wakeAt !== undefined) runtime.alarm.at(wakeAt);
 }
 
-// An agent that parks for a time that has passed, each time it is woken, would go round and round.
+// An agent that always parks until a time in the past would cause a busy loop.
 function notTooSoon({ runtime, start, begun }: EndingTurn, wakeAt: number | undefined): number | undefined {
   if (wakeAt === undefined || start.cause === "message") return wakeAt;
   return Math.max(wakeAt, begun + runtime.limits.wakePauseMs);
 }
 
-// The task stays with this process, which goes: then others run its turn again.
+// The task stays with this stopping process, so that another one re-runs its turn.
 async function release(live: LiveTask, aborted: TurnAborted): Promise<void> {
   await live.exclusive([{ kind: "turnReleased" }], {});
   live.abandon(aborted);
@@ -84,8 +84,8 @@ async function endFailed(turn: EndingTurn, error: unknown): Promise<void> {
   if ("opening" in subject) subject.opening.failed(error);
 }
 
-// The task stays as it was before the message: parked, or waiting for its caller. A turn without a message has no sender to
-// refuse.
+// The task stays as it was before the message: parked, or waiting for its caller. A turn without a message has no
+// sender to refuse.
 function refuse({ start, writer, inbox }: EndingTurn, live: LiveTask, error: A2AError): Promise<void> {
   const wasParked = !isInterrupted(live.state);
   if (wasParked && start.cause !== "message") return writer.end(TaskState.FAILED, error.message);

@@ -10,7 +10,7 @@ import { messageDraft } from "../task/message-record.js";
 import type { TurnStart } from "../turn-start.js";
 import type { Watcher } from "../watch.js";
 
-/** What an inbox asks of its turn. */
+/** What an inbox needs of its turn. */
 interface InboxTurn {
   readonly taskId: string;
   readonly start: TurnStart;
@@ -33,10 +33,13 @@ interface Receiver {
   readonly reject: (reason: unknown) => void;
 }
 
-/** `stale`: something was put while the inbox was being read, so it is read again. */
+/** `stale`: an entry was put during a read, so the inbox is read again. */
 type InboxPhase = "idle" | "reading" | "stale" | "closed";
 
-/** A turn's view of its task's inbox: hears of cancels, hands messages to `receive`, and ends the turn when nothing waits. */
+/**
+ * A turn's view of its task's inbox: notices cancels, passes messages to `receive`, and ends the turn when nothing
+ * waits.
+ */
 export class TurnInbox implements Watcher {
   readonly #run: InboxTurn;
   #live: LiveTask | undefined;
@@ -57,7 +60,7 @@ export class TurnInbox implements Watcher {
 
   watch(live: LiveTask): void {
     this.#live = live;
-    // A turn may make its task with its very last word.
+    // A turn may create its task with its last event.
     if (this.#phase !== "closed") this.#run.runtime.watch.add(this);
   }
 
@@ -83,7 +86,7 @@ export class TurnInbox implements Watcher {
     const refusal = this.#run.refusal();
     if (refusal !== undefined) throw refusal;
     if (this.#receiver !== undefined) throw new TypeError("a turn receives one message at a time");
-    // A reply was the whole answer: there is no task, and there will be none.
+    // A reply was the whole answer: there is no task and there will be none.
     if (this.#live === undefined && this.#run.answered) throw noMessage();
     const live = this.#run.ensureTask();
     const { promise: taken, resolve, reject } = Promise.withResolvers<Message>();
@@ -102,7 +105,7 @@ export class TurnInbox implements Watcher {
   }
 
   /**
-   * Ends the turn in a state that is not terminal, with these records or parked, unless something waits: then a cancel ends
+   * Ends the turn in a non-terminal state, with these records or parked, if the inbox is empty. Otherwise a cancel ends
    * the task, and a message or a wake starts the next turn in the same write.
    */
   async endTurn(live: LiveTask, ended: readonly Draft[], park?: Park): Promise<void> {
@@ -128,7 +131,7 @@ export class TurnInbox implements Watcher {
     return true;
   }
 
-  // A message, or a wake, which continues with the message of this turn.
+  // The start of the next turn: from a message, or from a wake, which reuses this turn's message.
   #startOf(
     live: LiveTask,
     { id, send, wake }: InboxEntry,
@@ -172,7 +175,7 @@ export class TurnInbox implements Watcher {
         await this.#handle();
       }
     } catch (error) {
-      // The poll looks again.
+      // The next poll reads it again.
       this.#run.runtime.logger.warn({ taskId: this.taskId, error }, "the inbox could not be read");
     } finally {
       if (!this.#is("closed")) this.#phase = "idle";
@@ -198,7 +201,7 @@ export class TurnInbox implements Watcher {
     this.#look();
   }
 
-  // The count is remembered only when nothing waits, so that a turn does not end over what it has seen.
+  // The counter is stored only when the inbox is empty, so that a turn does not end with unread entries.
   async #read(live: LiveTask): Promise<readonly InboxEntry[]> {
     if (live.key === undefined) return [];
     const { entries, inboxPut } = await this.#run.runtime.store.inbox(live.key);
@@ -207,7 +210,7 @@ export class TurnInbox implements Watcher {
   }
 }
 
-// A write numbers its drafts, and one that was refused is tried again.
+// A write numbers its drafts, and a refused one is retried with fresh copies.
 const copied = (drafts: readonly Draft[]): readonly Draft[] => drafts.map((draft) => ({ ...draft }));
 
 function noMessage(): TypeError {

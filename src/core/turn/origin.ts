@@ -4,24 +4,26 @@ import type { LogRecord, QueuedSend, SendContext, StoredTask } from "../ports.js
 import type { Runtime } from "../runtime.js";
 import { foldStored } from "../task/fold.js";
 
-/** What the last turn of a task was started with, as far as its log shows. */
+/** What started the last turn of a task, as far as its log shows. */
 export interface TurnOrigin {
   readonly attempt: number;
   readonly wake: JsonValue | undefined;
-  /** Number of the record that holds its message. */
+  /** Number of the record with its message. */
   readonly messageSeq: number;
-  /** Id of the send that brought the message. */
+  /** Id of the send that delivered the message. */
   readonly entry: string;
   readonly send: QueuedSend;
 }
 
-/** Whether the process that ran the last turn of a task has left it to others by its own will. */
+/** Whether the process of the last turn released it deliberately. */
 export async function isReleased(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   const [last] = await recordsFrom(runtime, stored, stored.head.seq);
   return last?.kind === "turnReleased";
 }
 
-/** Reads how the last turn of a task began: at its head's `turnSeq` stands the start, and that says where its message is. */
+/**
+ * Reads how the last turn of a task began: the record at the head's `turnSeq` is its start and points to its message.
+ */
 export async function readOrigin(runtime: Runtime, stored: StoredTask): Promise<TurnOrigin> {
   const { turnSeq } = stored.head;
   const [started, next] = await recordsFrom(runtime, stored, turnSeq);
@@ -36,7 +38,7 @@ export async function readOrigin(runtime: Runtime, stored: StoredTask): Promise<
 
 const nothingElse: SendContext = { configuration: undefined, metadata: undefined, extensions: [] };
 
-// The record with this number and the one behind it, from what was read already or from the store.
+// The record with this number and the next one, from what was already read or from the store.
 async function recordsFrom(
   { store }: Runtime,
   { head, records }: StoredTask,
@@ -48,7 +50,7 @@ async function recordsFrom(
   return typeof page === "object" ? page.records : [];
 }
 
-// A log that does not say it any more: the history has the caller's last message.
+// If the log no longer has it, the history has the caller's last message.
 function lastSaid(stored: StoredTask): Message {
   return foldStored(stored).history.findLast(({ role }) => role === Role.USER) ?? silence;
 }

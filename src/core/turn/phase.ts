@@ -24,9 +24,9 @@ import type { Park } from "../ports.js";
 /** Whether the agent runs. */
 export type TurnPhase =
   | { readonly name: "running" }
-  /** `delivered`: the agent has seen the reason. */
+  /** `delivered`: the agent has received the reason. */
   | { readonly name: "aborting"; readonly reason: TurnAborted; readonly delivered: boolean }
-  /** The end of the turn is being written, or is stored. `reason`: why it was aborted, if it was. */
+  /** The end of the turn is being written or is stored. `reason`: why it was aborted, if it was. */
   | { readonly name: "ending"; readonly reason: TurnAborted | undefined };
 
 /** What the turn has written. */

@@ -3,23 +3,23 @@ import { type Agent, type AgentResult, type Turn, TurnAborted } from "../agent.j
 import type { Clock } from "../ports.js";
 import { createYieldBudget } from "./yield-budget.js";
 
-// The two adapters on `turn.emit`: an async generator emits what it yields, an async function what it returns.
+// The two adapters to `turn.emit`: an async generator emits what it yields, an async function what it returns.
 
-/** Events behind its answer after which an agent is closed. */
+/** Number of events after the final answer at which an agent is closed. */
 const maxDropped = 64;
 
-/** The kernel's end of a turn: accepts an event, at once (`undefined`) or when the promise resolves. */
+/** How the turn accepts an event: at once (`undefined`), or when the promise resolves. */
 type Emit = (event: AgentEvent) => Promise<void> | undefined;
 
 /** What a running agent needs of its turn. */
 export interface Kernel {
   readonly runtime: { readonly clock: Clock };
   emit: Emit;
-  /** False once the turn was cut off: then it is not pumped on. */
+  /** False once the turn was cut off; then the agent is not iterated further. */
   alive(): boolean;
-  /** True once a reply or a terminal event was emitted: what comes now is dropped. */
+  /** True once a reply or a terminal event was emitted; later events are dropped. */
   readonly answered: boolean;
-  /** Why the turn was told to stop, told once. */
+  /** The reason of an abort, returned once. */
   refusal(): unknown;
 }
 
@@ -45,43 +45,44 @@ async function pump(iterator: AsyncIterator<AgentEvent, unknown>, kernel: Kernel
       reason = error;
     }
     if (budget.due(kernel.answered)) await budget.take();
-    // Nothing more is heard of an agent that has given its answer: one that goes on and on is closed.
+    // Events after the final answer are dropped, and an agent that keeps yielding is closed.
     if (kernel.answered) dropped++;
     if (!kernel.alive() || dropped > maxDropped) {
       void leave(iterator);
       return undefined;
     }
-    // Told to stop while it waited here: the `yield` throws, instead of letting it run to its next one.
+    // Aborted while it waited here: the `yield` throws instead of running on to the next one.
     reason ??= kernel.refusal();
     step = reason === undefined ? await iterator.next() : await throwInto(iterator, reason);
   }
   return step.value as AgentEvent | undefined;
 }
 
-// What an iterator without `throw` cannot be told is thrown past it, after it was closed.
+// For an iterator without `throw`, the reason is thrown here after it was closed.
 async function throwInto(iterator: AsyncIterator<AgentEvent, unknown>, reason: unknown): Promise<Step> {
   if (iterator.throw !== undefined) return iterator.throw(reason);
   await iterator.return?.();
   throw reason;
 }
 
-// May take for ever: a generator that waits for something is closed when that comes.
+// May never resolve: a generator that awaits something closes only when that settles.
 async function leave(iterator: AsyncIterator<AgentEvent, unknown>): Promise<void> {
   try {
     await iterator.return?.();
   } catch {
-    // No one waits for it: the reason of its abort is reported already.
+    // Nothing waits for it: the reason of its abort was already reported.
   }
 }
 
-// A plain function may give nothing at all, whatever its type says.
+// A plain function may return nothing, whatever its type says.
 function isIterable(result: AgentResult): result is Exclude<AgentResult, Promise<unknown>> {
   return typeof result === "object" && result !== null && Symbol.asyncIterator in result;
 }
 
 /**
- * Joins several generators into one: events come as they are ready, each generator goes on when its event is accepted. An
- * error or an end of the consumer closes all; an abort is thrown into the one whose event it refuses and closes the others.
+ * Merges several generators: events come as they are ready, and each generator continues when its event is accepted. An
+ * error, or the consumer's return, closes all of them. An abort is thrown into the one whose event it refuses and
+ * closes the others.
  */
 export async function* merge(...sources: readonly AsyncIterable<AgentEvent>[]): AsyncGenerator<AgentEvent, void> {
   const open = new Set(sources.map((source) => source[Symbol.asyncIterator]()));
@@ -114,12 +115,12 @@ export async function* merge(...sources: readonly AsyncIterable<AgentEvent>[]): 
         if (reason instanceof TurnAborted) closeAllBut(iterator);
         next = throwInto(iterator, reason);
       }
-      // At the end of the race, so that a source that is always ready does not keep the others from their turn.
+      // At the end of the race, so that a source that is always ready does not starve the others.
       ready.set(iterator, readyOf(iterator, next));
     }
   } finally {
     closeAllBut();
-    // One that waits for something cannot be closed before that comes, and must not hold up the error of another.
+    // A source that awaits something closes only when that settles, and must not delay another source's error.
     await (broken ? Promise.race([Promise.all(closed), nextMacrotask()]) : Promise.all(closed));
   }
 }
@@ -129,7 +130,7 @@ type Ready = { readonly iterator: AsyncIterator<AgentEvent, unknown> } & (
   | { readonly step?: undefined; readonly failure: { readonly error: unknown } }
 );
 
-// Never rejects: while the consumer is busy the rejection would be unhandled.
+// Never rejects: while the consumer is busy a rejection would be unhandled.
 async function readyOf(iterator: AsyncIterator<AgentEvent, unknown>, step: Promise<Step>): Promise<Ready> {
   try {
     return { iterator, step: await step };

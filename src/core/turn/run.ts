@@ -18,14 +18,14 @@ import { createTurn } from "./turn.js";
 import { TurnWaits } from "./waits.js";
 import { TurnWriter } from "./writer.js";
 
-/** The kernel of a turn: runs the agent, takes what it emits in order, stops it when told so, and ends the turn. */
+/** The kernel of a turn: runs the agent, accepts its events in order, aborts it, and ends the turn. */
 export class TurnRun {
   readonly taskId: string;
   readonly contextId: string;
   readonly scope: Scope;
   readonly runtime: Runtime;
   readonly start: TurnStart;
-  /** The task as it stood when the turn began. */
+  /** The task as of the start of the turn. */
   readonly before: Task | undefined;
   message: Message;
   readonly state = new TurnState();
@@ -56,12 +56,12 @@ export class TurnRun {
     this.before = live === undefined ? undefined : copyTask(live.task);
   }
 
-  /** The task, once there is one. */
+  /** The task, once it exists. */
   get live(): LiveTask | undefined {
     return this.#writer.live;
   }
 
-  /** Aborts when the turn has to stop. Made when first asked for. */
+  /** Aborts when the turn must stop. Created on first use. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -70,7 +70,7 @@ export class TurnRun {
     return this.#controller.signal;
   }
 
-  /** Starts the agent. With `makeTask` the caller gets a task even before the agent says something. */
+  /** Starts the agent. With `makeTask` the caller gets a task even before the agent's first event. */
   run(makeTask: "at once" | "next" | "later"): void {
     const { clock, limits } = this.runtime;
     this.#begun = clock.now();
@@ -90,7 +90,7 @@ export class TurnRun {
       const named = "opening" in this.subject && this.subject.name !== undefined;
       if (named && !(await this.#hasItsName())) return this.#conclude(undefined);
       await runAgent(this.runtime.agent, createTurn(this), this);
-      // An agent that did not wait for its events has said them all the same.
+      // Events that the agent emitted without awaiting still count.
       while (this.#line !== undefined) await this.#line;
     } catch (error) {
       return this.#conclude({ error });
@@ -98,13 +98,16 @@ export class TurnRun {
     return this.#conclude(undefined);
   }
 
-  // Another task may get the name at the same moment: then the message goes there, and no agent hears of it here.
+  // Another task may get the name at the same moment: then the message goes there and this agent never runs.
   async #hasItsName(): Promise<boolean> {
     await this.live?.flushed();
     return this.state.aborted === undefined;
   }
 
-  /** Accepts an event: at once (`undefined`), or when the promise resolves. Throws for an event that is not the turn's. */
+  /**
+   * Accepts an event: at once (`undefined`), or when the promise resolves. Throws for an event that the turn may not
+   * emit.
+   */
   emit(event: AgentEvent): Promise<void> | undefined {
     const refusal = this.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
@@ -112,7 +115,7 @@ export class TurnRun {
     return room === undefined ? this.#accept(event) : this.#standInLine(event, room);
   }
 
-  // Events of an agent that does not wait for them wait here, in the order of their coming.
+  // Events that an agent emits without awaiting are queued here in order.
   #standInLine(event: AgentEvent, first: Promise<void>): Promise<void> {
     const emitted = this.#waitInLine(event, first);
     const line = emitted.then(noop, noop).finally(() => {
@@ -139,13 +142,13 @@ export class TurnRun {
     return this.#writer.write(normal);
   }
 
-  /** Resolves when everything emitted so far is stored, also what still waits for room. */
+  /** Resolves when everything emitted so far is stored, including what still waits for room. */
   async flushed(): Promise<void> {
     await this.#line;
     await this.live?.flushed();
   }
 
-  /** False once the turn has ended, or was cut off. */
+  /** False once the turn has ended or was cut off. */
   alive(): boolean {
     return this.state.phase.name !== "ending";
   }
@@ -155,12 +158,12 @@ export class TurnRun {
     return this.state.closed;
   }
 
-  /** Why nothing is accepted now: told once after an abort, and always after the turn was cut off. */
+  /** Why events are refused now: returned once after an abort, and always after the turn was cut off. */
   refusal(): unknown {
     return this.state.refusal();
   }
 
-  /** Waits for something, unless the turn has to stop first, or is cut off. */
+  /** Waits for a promise, unless the turn must stop or is cut off first. */
   orAborted<T>(wait: Promise<T>): Promise<T> {
     const refusal = this.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
@@ -168,23 +171,23 @@ export class TurnRun {
     return this.#waits.add(wait);
   }
 
-  /** Tells the agent to stop. What it emits while it unwinds is stored; after the grace it is cut off. */
+  /** Aborts the agent. What it emits while it unwinds is stored; after the grace period it is cut off. */
   abort(kind: AbortKind): void {
     if (this.state.phase.name !== "running") return;
     const reason = this.state.abort(kind);
-    // Pending waits get the reason; without one the next call does.
+    // Pending waits reject with the reason; without one the next call does.
     if (this.#waits?.end(reason) === true) this.state.refusal();
     this.#controller?.abort(reason);
     if (kind === "OwnershipLost") return void this.#conclude(undefined);
     this.#timers.push(this.runtime.clock.after(this.runtime.limits.graceMs, () => void this.#conclude(undefined)));
   }
 
-  /** The task, made now if there is none yet: a turn that waits for a message must be there to be sent one. */
+  /** The task, created now if necessary: a turn that waits for a message needs a task to receive it. */
   ensureTask(): LiveTask {
     return this.#writer.ensureTask();
   }
 
-  /** Takes a waiting message into the turn. False when it was withdrawn meanwhile. */
+  /** Takes a waiting message into the turn. Returns false when it was withdrawn meanwhile. */
   async take(live: LiveTask, entry: InboxEntry, send: QueuedSend): Promise<boolean> {
     if (!(await this.#writer.take(live, entry, send))) return false;
     this.message = send.message;
@@ -197,7 +200,7 @@ export class TurnRun {
     this.#writer.makeTask();
   }
 
-  // A task that was given up takes its turn with it; one that has ended gets no more messages.
+  // An abandoned task ends its turn, and an ended one gets no more messages.
   #follow(live: LiveTask): void {
     live.whenClosed(() => {
       if (live.failure === undefined) this.inbox.close();
@@ -209,7 +212,7 @@ export class TurnRun {
     if (!this.alive()) return;
     this.state.end();
     for (const cancel of this.#timers.splice(0)) cancel();
-    // An error is made only for a waiting caller: its stack costs more than all the rest of a short turn.
+    // The error is created only for a waiting caller: its stack costs more than the rest of a short turn.
     if (this.#waits?.isEmpty === false) this.#waits.end(this.state.aborted ?? new TypeError("the turn has ended"));
     this.inbox.close();
     try {
@@ -233,7 +236,7 @@ export class TurnRun {
     return { runtime, start, subject, state, inbox, writer: this.#writer, begun: this.#begun };
   }
 
-  /** Ends a task that was asked to be canceled while its turn was ending. */
+  /** Ends a task whose cancel arrived while its turn was ending. */
   cancelNow(): Promise<void> {
     return this.#writer.end(TaskState.CANCELED);
   }

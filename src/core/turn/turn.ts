@@ -16,7 +16,7 @@ import { createYieldBudget, type YieldBudget } from "./yield-budget.js";
 
 const maxReferences = 16;
 
-/** What the agent's view of a turn asks of it. */
+/** What the agent's view needs of a turn. */
 interface ViewedTurn {
   readonly taskId: string;
   readonly contextId: string;
@@ -33,7 +33,7 @@ interface ViewedTurn {
   flushed(): Promise<void>;
 }
 
-/** What the agent sees of its turn. Members are made when they are asked for, so that destructuring pays for what it takes. */
+/** The agent's view of its turn. Members are created on access, so that destructuring pays only for what it takes. */
 export function createTurn(run: ViewedTurn): Turn {
   return new AgentTurn(run);
 }
@@ -152,7 +152,7 @@ async function emit(run: ViewedTurn, budget: YieldBudget, event: AgentEvent): Pr
     if (!(error instanceof TurnAborted)) {
       run.runtime.logger.warn({ taskId: run.taskId, error }, "an event of the agent was refused");
     }
-    // One that goes on regardless is not let spin.
+    // Keeps an agent that ignores its abort from spinning.
     await budget.take();
     throw error;
   }
@@ -164,7 +164,7 @@ async function ask(run: ViewedTurn, event: AgentEvent): Promise<Message> {
   return run.inbox.receive();
 }
 
-// An agent may emit from a callback without waiting: an unhandled refusal must not end the process.
+// An agent may emit from a callback without awaiting: an unhandled refusal must not end the process.
 function unattended<T>(promise: Promise<T>): Promise<T> {
   promise.catch(noop);
   return promise;

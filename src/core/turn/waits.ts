@@ -1,4 +1,4 @@
-/** Waits of a turn, which end when it has to stop. */
+/** Waits of a turn, which reject when it must stop. */
 export class TurnWaits {
   readonly #rejects = new Set<(reason: unknown) => void>();
 
@@ -6,7 +6,7 @@ export class TurnWaits {
     return this.#rejects.size === 0;
   }
 
-  /** Settles as `wait` does, unless all are ended first. */
+  /** Settles like `wait`, unless all waits are ended first. */
   add<T>(wait: Promise<T>): Promise<T> {
     const rejects = this.#rejects;
     return new Promise((resolve, reject) => {
@@ -15,7 +15,7 @@ export class TurnWaits {
     });
   }
 
-  /** Rejects all. False when there were none. */
+  /** Rejects every wait. Returns false when there were none. */
   end(reason: unknown): boolean {
     const rejects = [...this.#rejects];
     this.#rejects.clear();

@@ -12,7 +12,7 @@ import { type Identity, type Normalized, statusUpdate } from "../task/normalize.
 import type { TurnStart, TurnSubject } from "../turn-start.js";
 import type { TurnState } from "./phase.js";
 
-/** The turn that a writer writes for. */
+/** What a writer needs of its turn. */
 interface WrittenTurn {
   readonly runtime: Runtime;
   readonly start: TurnStart;
@@ -20,7 +20,7 @@ interface WrittenTurn {
   readonly state: TurnState;
 }
 
-/** A task that is written to, and what has to be written before the next event. */
+/** A task to write to, and the records that must precede the next event. */
 interface Opened {
   readonly live: LiveTask;
   readonly prelude: readonly Draft[];
@@ -32,8 +32,8 @@ interface Status {
 }
 
 /**
- * What a turn writes: its events and, before the first of them, how the task began. Without an event that needs one there
- * is no task.
+ * Writes a turn's events and, before the first of them, the records that begin the task. Without an event that needs
+ * one no task is created.
  */
 export class TurnWriter {
   readonly identity: Identity;
@@ -43,7 +43,7 @@ export class TurnWriter {
   readonly #state: TurnState;
   #live: LiveTask | undefined;
   readonly #onTask: (live: LiveTask) => void;
-  /** A status stands before whatever comes next: WORKING on a continued task. */
+  /** A status must precede whatever comes next: WORKING on a continued task. */
   #needsWorking: boolean;
   #keyed: Map<object, string> | undefined;
   #ordinal = 0;
@@ -66,12 +66,14 @@ export class TurnWriter {
     };
   }
 
-  /** The task, once there is one. */
+  /** The task, once it exists. */
   get live(): LiveTask | undefined {
     return this.#live;
   }
 
-  /** Writes an event: accepted at once (`undefined`), or stored when the promise resolves. Throws when it is too large. */
+  /**
+   * Writes an event: accepted at once (`undefined`), or stored when the promise resolves. Throws when it is too large.
+   */
   write(normal: Normalized): Promise<void> | undefined {
     if (normal.kind === "reply") return this.#reply(normal.message);
     if (normal.kind === "status") return this.#status(normal.state, normal.event);
@@ -84,19 +86,19 @@ export class TurnWriter {
     return undefined;
   }
 
-  /** Ends the turn in a terminal state: one write, which no inbox can hold up. */
+  /** Ends the turn in a terminal state, in one write that no inbox can delay. */
   async end(state: TaskState, text?: string): Promise<void> {
     const message = text === undefined ? undefined : reply(text);
     await this.#addStatus(this.#open(true), { state, event: statusUpdate(state, this.identity, message) });
   }
 
-  /** Gives the caller a task although nothing was said yet: SUBMITTED, or WORKING on a continued one. */
+  /** Creates a task for the caller before the agent's first event: SUBMITTED, or WORKING on a continued one. */
   makeTask(): void {
     const { live, prelude } = this.#open(false);
     if (prelude.length > 0) live.add(prelude);
   }
 
-  /** The task, made now if there is none yet; a continued one stays as it is. */
+  /** The task, created now if necessary; a continued one stays as it is. */
   ensureTask(): LiveTask {
     if (this.#live !== undefined) return this.#live;
     this.#state.speak();
@@ -105,7 +107,10 @@ export class TurnWriter {
     return live;
   }
 
-  /** Takes a waiting message into the turn: one write of its own, which is refused when it was withdrawn meanwhile. */
+  /**
+   * Takes a waiting message into the turn, in a write of its own that is refused when the message was withdrawn
+   * meanwhile.
+   */
   async take(live: LiveTask, entry: InboxEntry, send: QueuedSend): Promise<boolean> {
     const drafts: Draft[] = [messageDraft(live, entry.id, send)];
     const { state } = live;
@@ -121,7 +126,8 @@ export class TurnWriter {
     return true;
   }
 
-  // The live task, and what has to be written before the next event: how the task began, or that it is worked on again.
+  // The live task and the records that must precede the next event: the start of the task, or WORKING on a continued
+  // one.
   #open(isStatus: boolean): Opened {
     if (this.#live !== undefined) {
       const prelude = this.#needsWorking && !isStatus ? [this.#statusDraft(this.#live, TaskState.WORKING)] : [];
@@ -144,7 +150,7 @@ export class TurnWriter {
     return { live, prelude };
   }
 
-  // The task stays as it is, at work unless it has asked for something; the turn ends when its agent does.
+  // The task keeps its state, WORKING unless it asked for something; the turn ends when its agent does.
   #park(wakeAt: number | undefined): undefined {
     const { live, prelude } = this.#open(true);
     const isBegun = this.#state.output.name === "stopped" || live.state === TaskState.WORKING;

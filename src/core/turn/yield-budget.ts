@@ -2,11 +2,11 @@ const burstEvents = 64;
 const burstMs = 1;
 
 /**
- * Keeps an agent that never waits from starving the process: it leaves the microtask queue after the first event, and then
- * after each millisecond or 64 events. An agent whose first event is its answer is let go on at once.
+ * Keeps an agent that never waits from starving the process: it leaves the microtask queue after the first event, then
+ * after every millisecond or 64 events. An agent whose first event is its answer continues at once.
  */
 export interface YieldBudget {
-  /** To be asked after each event. */
+  /** Called after each event. */
   due(answered: boolean): boolean;
   take(): Promise<void>;
 }
