@@ -1,4 +1,4 @@
-/** One challenge of `WWW-Authenticate`; the names are in lower case. */
+/** One challenge of a `WWW-Authenticate` header, with names in lower case. */
 export interface Challenge {
   readonly scheme: string;
   readonly parameters: ReadonlyMap<string, string>;
@@ -10,7 +10,7 @@ const separators = /[\s,]*/y;
 const word = /[\w!#$%&'*+.^`|~-]+/y;
 const assigned = /[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)(?:"|$)|([^\s,"]*))/y;
 
-/** Reads what it can of `WWW-Authenticate`, and passes over the rest; nothing behind 4,096 characters. */
+/** Parses the challenges of `WWW-Authenticate`. Skips what it cannot parse and everything past 4,096 characters. */
 export function readChallenges(header: string): readonly Challenge[] {
   const text = header.slice(0, maxLength);
   const challenges: { scheme: string; parameters: Map<string, string> }[] = [];
@@ -42,7 +42,7 @@ function parameterValue([, quoted, bare = ""]: RegExpExecArray): string {
 const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
 const maxScopes = 32;
 
-/** The scopes that a token must have had; `undefined` when a challenge does not say that the scopes were the reason. */
+/** The scopes that the token lacked; `undefined` when no challenge blames the scopes. */
 export function missedScopes(header: string | undefined): readonly string[] | undefined {
   const missed = readChallenges(header ?? "").find(
     ({ scheme, parameters }) => scheme === "bearer" && parameters.get("error") === "insufficient_scope",

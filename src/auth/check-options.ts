@@ -1,6 +1,6 @@
 import type { CredentialOptions } from "./options.js";
 
-/** Throws a `TypeError` that names the option, never its value, when options cannot be meant. */
+/** Validates the options. Throws a `TypeError` that names the option, never its value. */
 export function checkOptions(options: CredentialOptions): void {
   for (const [name, secret] of Object.entries(options)) {
     const problem = secret === undefined ? undefined : secretProblem(secret);
@@ -23,7 +23,7 @@ function basicProblem({ username, password }: Members): string | undefined {
   return typeof password === "string" ? undefined : ".password must be a string";
 }
 
-// What the flows write themselves.
+// Parameters that the flows set themselves.
 const reserved = ["grant_type", "client_id", "client_secret", "scope", "device_code", "refresh_token"];
 
 function oauthProblem(secret: Members): string | undefined {

@@ -8,8 +8,8 @@ import { checkCredential, isSameCredential, mergeCredentials } from "./placement
 import { pickRequirement, type Requirement } from "./requirement.js";
 
 /**
- * Makes the credentials for the agent of a card. Everything that it keeps is in closures: nothing of a secret shows when
- * it is printed. Throws a `TypeError` when the options cannot be meant.
+ * Creates the credentials for the agent of a card. Secrets are held in closures, so that printing the object shows
+ * none. Throws a `TypeError` for invalid options.
  */
 export function credentialSource(
   card: AgentCard,
@@ -48,7 +48,7 @@ function schemeSource({ parts, unmet }: Requirement): CredentialSource {
     renew: async (refused, error, signal) => {
       if (unmet !== undefined) throw unmetError(unmet, error);
       const current = await get(signal);
-      // Others were refused as well, and one of them has seen to it.
+      // Concurrent calls were refused too, and one of them has already renewed it.
       if (current === undefined || !isSameCredential(current, refused)) return current;
       const better = await Promise.all(parts.map((part) => part.refuse?.(current, error) ?? false));
       return better.includes(true) ? get(signal) : undefined;

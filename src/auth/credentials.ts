@@ -1,23 +1,23 @@
 import type { A2AError } from "../protocol/errors.js";
 
-/** What a call carries to say who is calling. */
+/** What a call carries to identify its caller. */
 export interface Credential {
   /** Headers, or gRPC metadata. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Added to the URL, by the bindings that have one. */
+  /** Query parameters, for bindings with a URL. */
   readonly query?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Where the credentials for one agent come from. Both may be called while another call is under way. */
+/** Provides the credentials for one agent. Both methods may run concurrently. */
 export interface CredentialSource {
   /**
-   * For the next call; `undefined`: it goes without. Throws `unauthenticated` when an authorization server says no, and
-   * `unavailable` when it cannot be asked: nothing has been sent to the agent then.
+   * The credential for the next call; `undefined` for none. Throws `unauthenticated` when an authorization server
+   * refuses, and `unavailable` when it cannot be reached. In both cases nothing was sent to the agent.
    */
   get(signal: AbortSignal | undefined): Promise<Credential | undefined>;
   /**
-   * A better one, after a call that carried `refused` was refused with `error`; `undefined`: there is none. Throws when it
-   * can say better than `error` what is missing. For one retry of a call.
+   * A new credential after a call with `refused` failed with `error`, for one retry; `undefined` if there is none.
+   * Throws when it knows better than `error` what is missing.
    */
   renew(
     refused: Credential | undefined,

@@ -1,24 +1,24 @@
-/** Whether a secret may go to a URL: over TLS, to this machine, or over plaintext where that is allowed. */
+/** Whether a secret may be sent to a URL: over TLS, to this machine, or over plaintext where that is allowed. */
 export function mayCarry(url: string, allowPlaintext: boolean): boolean {
   const parsed = URL.parse(url);
   if (parsed?.protocol === "https:") return true;
   return parsed?.protocol === "http:" && (allowPlaintext || isLoopback(parsed.hostname));
 }
 
-/** Whether a secret may go to an address, `host:port` or a host alone: the same rule where there is no URL, as in gRPC. */
+/** Whether a secret may be sent to an address, `host:port` or a host alone. Same rule as for URLs, for gRPC. */
 export function mayCarryTo(
   address: { readonly secure: boolean; readonly host: string },
   allowPlaintext: boolean,
 ): boolean {
   if (address.secure || allowPlaintext) return true;
-  // Only plain hosts: what the parser of URLs would clean up, another resolver may read differently.
+  // Only plain hosts: what the URL parser would normalize, another resolver may read differently.
   const parsed = hostForm.test(address.host) ? URL.parse(`http://${address.host}`) : null;
   return parsed !== null && isLoopback(parsed.hostname);
 }
 
 const hostForm = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
-// The parser of URLs has brought every spelling of an address into this form.
+// The URL parser has normalized every spelling of an address to this form.
 const loopbackForm = /^(?:localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 function isLoopback(hostname: string): boolean {

@@ -5,17 +5,17 @@ import type { AgentCard } from "../protocol/model.js";
 import type { Credential } from "./credentials.js";
 
 /**
- * What a client has to show, by the names of the security schemes in the agent's card. Two short names: `bearer` is the
- * card's only HTTP bearer scheme and `apiKey` its only API key, unless the card has a scheme of that very name. Names that
- * the card does not know are left alone.
+ * The client's secrets by the names of the security schemes in the agent's card. Two short names exist: `bearer` for
+ * the card's only HTTP bearer scheme and `apiKey` for its only API key scheme, unless the card has a scheme of that
+ * name. Names that the card does not have are ignored.
  */
 export interface CredentialOptions {
   readonly [scheme: string]: Secret | undefined;
 }
 
 /**
- * A string is an API key or a bearer token (also for OAuth2 and OpenID Connect schemes). A function gives one that
- * changes: it is asked for every call, and once more after a refusal.
+ * A string is an API key or a bearer token (also for OAuth2 and OpenID Connect schemes). A function returns a changing
+ * one: it is called for every call, and once more after a refusal.
  */
 export type Secret = string | (() => string | Promise<string>) | BasicSecret | OAuthSecret;
 
@@ -25,36 +25,41 @@ export interface BasicSecret {
   readonly password: string;
 }
 
-/** For OAuth2 and OpenID Connect: with `deviceCode` the device code flow, else the client credentials flow. */
+/** For OAuth2 and OpenID Connect: the device code flow if `deviceCode` is set, else the client credentials flow. */
 export interface OAuthSecret {
   readonly clientId: string;
-  /** Default: none; the client names itself by its id alone. */
+  /** Default: none; the client identifies itself only by its id. */
   readonly clientSecret?: string | undefined;
-  /** Shows the user where to agree. Polling begins when it has returned; what it throws fails the call. */
+  /** Shows the user where to approve. Polling starts after it returns; an error it throws fails the call. */
   readonly deviceCode?: ((prompt: DeviceCodePrompt) => void | Promise<void>) | undefined;
-  /** The scopes to ask for; nothing can widen them. Default: those of the card's requirement, and what a refusal adds. */
+  /**
+   * Scopes to request; nothing can widen them. Default: those of the card's requirement, plus what a refusal asks for.
+   */
   readonly scopes?: readonly string[] | undefined;
-  /** How the token endpoint is shown the client's secret. Default: `client_secret_basic`. */
+  /** How the client's secret is sent to the token endpoint. Default: `client_secret_basic`. */
   readonly authentication?: "client_secret_basic" | "client_secret_post" | undefined;
-  /** Further fields of the token request, such as `audience` or `resource`. Default: none. */
+  /** Additional fields of the token request, such as `audience` or `resource`. Default: none. */
   readonly parameters?: Readonly<Record<string, string>> | undefined;
-  /** The only origins that are asked for tokens, and so may see the secret: `https://login.example`. Default: the origin that the card was read from; none for a card that the caller brings along. */
+  /**
+   * The only origins that tokens are requested from, and which may see the secret, such as `https://login.example`.
+   * Default: the origin that the card was read from; none for a card passed as an object.
+   */
   readonly trustedOrigins?: readonly string[] | undefined;
 }
 
-/** What a user needs to agree on another device. */
+/** What a user needs to approve on another device. */
 export interface DeviceCodePrompt {
   readonly verificationUri: string;
   /** The same with the code filled in. */
   readonly verificationUriComplete?: string | undefined;
   readonly userCode: string;
-  /** How long the code is good for, in milliseconds. */
+  /** Lifetime of the code in milliseconds. */
   readonly expiresInMs: number;
 }
 
 /**
- * Gives the credential itself. Called for every call, and once more with the error when the agent refused what it gave;
- * `undefined`: go without, or give up.
+ * Returns the credential itself. Called for every call, and once more with the error when the agent refused the
+ * previous one. `undefined` means none, or no retry.
  */
 export type CredentialProvider = (context: {
   readonly card: AgentCard;
@@ -62,18 +67,18 @@ export type CredentialProvider = (context: {
   readonly signal?: AbortSignal | undefined;
 }) => Credential | undefined | Promise<Credential | undefined>;
 
-/** What credentials are made with. */
+/** What credentials depend on. */
 export interface CredentialEnvironment {
   /** Calls authorization servers. */
   readonly fetch: Fetch;
-  /** Where the card was read from; `undefined`: the caller has brought it along. */
+  /** Where the card was read from; `undefined` if the caller passed it as an object. */
   readonly cardUrl?: string | undefined;
   /** Its timers keep the process alive. Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /** Secrets may go to authorization servers without TLS that are not on this machine. Default: false. */
+  /** Whether secrets may be sent without TLS to authorization servers on other machines. Default: false. */
   readonly allowPlaintext?: boolean | undefined;
-  /** The connection shows a client certificate, which meets mTLS schemes. Default: false. */
+  /** Whether the connection presents a client certificate, which satisfies mTLS schemes. Default: false. */
   readonly certificates?: boolean | undefined;
-  /** Limit of one request to an authorization server, in milliseconds. Default: 10,000. */
+  /** Time limit of one request to an authorization server, in milliseconds. Default: 10,000. */
   readonly timeoutMs?: number | undefined;
 }

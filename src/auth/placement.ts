@@ -1,8 +1,8 @@
 import type { Credential } from "./credentials.js";
 
-/** Where in a call a secret goes. */
+/** Where a call carries a secret. */
 export interface Placement {
-  /** Two placements of the same key cannot be in one call. */
+  /** Two placements with the same key cannot share a call. */
   readonly key: string;
   /** Throws a `TypeError` that names `credentials.<scheme>` when the secret cannot go there. */
   place(secret: string): Credential;
@@ -13,12 +13,12 @@ const headerForm = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 const bearerForm = /^[\x21-\x7e]+$/;
 const cookieForm = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/;
 
-/** True for what can be the name of a header or a cookie. */
+/** Whether the text is a valid name of a header or a cookie. */
 export function isToken(name: string): boolean {
   return tokenForm.test(name);
 }
 
-/** In a header, behind `prefix`. */
+/** In a header, after `prefix`. */
 export function headerPlacement(scheme: string, header: string, prefix = ""): Placement {
   const name = header.toLowerCase();
   return {
@@ -42,7 +42,7 @@ export function bearerPlacement(scheme: string): Placement {
   };
 }
 
-/** As a parameter of the URL. */
+/** As a query parameter of the URL. */
 export function queryPlacement(scheme: string, name: string): Placement {
   return {
     key: `query ${name}`,
@@ -71,7 +71,7 @@ function check(scheme: string, secret: unknown, form: RegExp, fault: string): vo
   if (!form.test(secret)) throw new TypeError(`${path} holds ${secret === "" ? "no characters" : fault}`);
 }
 
-/** All of several credentials in one; cookies are put together. */
+/** Merges several credentials into one; cookies are joined. */
 export function mergeCredentials(credentials: readonly Credential[]): Credential {
   const headers: Record<string, string> = {};
   const query: Record<string, string> = {};
@@ -85,7 +85,7 @@ export function mergeCredentials(credentials: readonly Credential[]): Credential
   return { headers, query };
 }
 
-/** True when both would show an agent the same. */
+/** Whether both credentials would look the same to an agent. */
 export function isSameCredential(one: Credential, other: Credential | undefined): boolean {
   return isSameRecord(one.headers, other?.headers) && isSameRecord(one.query, other?.query);
 }
@@ -97,7 +97,7 @@ function isSameRecord(one: StringRecord = {}, other: StringRecord = {}): boolean
   return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
 }
 
-/** Throws a `TypeError` that names the header, not its value, when a credential cannot be sent. */
+/** Throws a `TypeError` that names the header, never its value, when a credential cannot be sent. */
 export function checkCredential(credential: Credential): Credential {
   for (const [name, value] of Object.entries(credential.headers ?? {})) {
     if (!isToken(name)) throw new TypeError(`${JSON.stringify(name)} cannot be the name of a header`);

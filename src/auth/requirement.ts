@@ -3,20 +3,20 @@ import type { CredentialEnvironment, CredentialOptions, Secret } from "./options
 import type { CredentialPart } from "./part.js";
 import { quoted, schemePart } from "./scheme-part.js";
 
-/** The requirement of a card that is met. */
+/** The requirement of a card that the secrets satisfy. */
 export interface Requirement {
-  /** None: calls go without. */
+  /** Empty: calls carry no credential. */
   readonly parts: readonly CredentialPart[];
-  /** Why no requirement is met; `undefined` when one is, or when the card asks for nothing. */
+  /** Why no requirement is satisfied; `undefined` when one is, or when the card has none. */
   readonly unmet: string | undefined;
 }
 
-/** Scheme names with the scopes that are wanted of them: all of one alternative apply together. */
+/** Scheme names with their required scopes: all schemes of one alternative apply together. */
 type Alternative = readonly (readonly [name: string, scopes: readonly string[]])[];
 
 /**
- * Picks the first requirement of a card that the secrets meet entirely. One that asks for nothing comes last: who gave a
- * secret wants to be known. A card that has schemes and no requirements is read as if each scheme would do.
+ * Picks the card's first requirement that the secrets satisfy entirely. An empty requirement comes last, since a caller
+ * with a secret wants to be identified. In a card with schemes but no requirements each scheme counts as sufficient.
  */
 export function pickRequirement(
   card: AgentCard,
@@ -46,7 +46,7 @@ interface Means {
   readonly environment: CredentialEnvironment;
 }
 
-/** The parts that meet an alternative, or why it is not met. */
+/** The parts that satisfy an alternative, or why it is not satisfied. */
 function satisfy(alternative: Alternative, { card, secrets, environment }: Means): readonly CredentialPart[] | string {
   const parts: CredentialPart[] = [];
   const reasons: string[] = [];
@@ -71,7 +71,7 @@ function listed(reasons: readonly string[], joint: string): string {
 
 type Schemes = Readonly<Record<string, SecurityScheme>>;
 
-/** Secrets by the names of the card's schemes: its own names first, then the short ones. */
+/** Secrets by the card's scheme names: exact names first, then the short ones. */
 function secretsByScheme(schemes: Schemes, options: CredentialOptions): ReadonlyMap<string, Secret> {
   const secrets = new Map<string, Secret>();
   for (const [name, secret] of Object.entries(options)) {
@@ -88,7 +88,7 @@ const shortNames: ReadonlyMap<string, (scheme: SecurityScheme["scheme"]) => bool
   ["bearer", (scheme) => scheme.case === "httpAuthSecurityScheme" && scheme.value.scheme.toLowerCase() === "bearer"],
 ]);
 
-/** The one scheme that a short name means. */
+/** The single scheme that a short name stands for. */
 function onlyOf(schemes: Schemes, shortName: string): string | undefined {
   const isMeant = shortNames.get(shortName);
   if (isMeant === undefined) return undefined;

@@ -12,21 +12,21 @@ import {
   queryPlacement,
 } from "./placement.js";
 
-/** A scheme that a requirement names, and what there is for it. */
+/** A scheme of a requirement, with the secret for it. */
 export interface SchemeUse {
   readonly name: string;
   readonly scheme: SecurityScheme | undefined;
   readonly secret: Secret | undefined;
-  /** What the requirement asks for. */
+  /** Scopes that the requirement lists. */
   readonly scopes: readonly string[];
 }
 
 type Scheme<Case> = Extract<SecurityScheme["scheme"], { case: Case }>["value"];
 
-/** How a scheme is met: its part of the credential, or why it cannot be. */
+/** The scheme's part of the credential, or why there is none. */
 export type SchemePart = CredentialPart | { readonly unmet: string };
 
-/** Brings a scheme and a secret together. Throws a `TypeError` for a string that cannot be sent. */
+/** Combines a scheme with a secret. Throws a `TypeError` for a string that cannot be sent. */
 export function schemePart(use: SchemeUse, environment: CredentialEnvironment): SchemePart {
   const scheme = use.scheme?.scheme;
   switch (scheme?.case) {
@@ -45,7 +45,7 @@ export function schemePart(use: SchemeUse, environment: CredentialEnvironment): 
   }
 }
 
-// The connection shows it; a call carries nothing.
+// The connection presents the certificate; a call carries nothing.
 const certificatePart: CredentialPart = { key: "certificate", get: async () => ({}) };
 
 function apiKeyPart({ name, secret }: SchemeUse, scheme: Scheme<"apiKeySecurityScheme">): SchemePart {
@@ -100,7 +100,7 @@ function oauthPart(
   });
 }
 
-/** A bearer token: given, or got from an authorization server. */
+/** A bearer token, given or requested from an authorization server. */
 function tokenPart(
   { name, secret, scopes }: SchemeUse,
   environment: CredentialEnvironment,
@@ -114,7 +114,7 @@ function tokenPart(
   return loadedPart({ name, secret, scopes, placement, server: found }, environment);
 }
 
-/** Loads the flows when the first token is needed. */
+/** Loads the OAuth flows when the first token is needed. */
 function loadedPart(use: TokenUse, environment: CredentialEnvironment): CredentialPart {
   let loading: Promise<CredentialPart> | undefined;
   const load = async (): Promise<CredentialPart> => {
@@ -157,7 +157,7 @@ function isOAuth(secret: Secret | undefined): secret is OAuthSecret {
 
 const shownLength = 64;
 
-/** Text of a card in a message: not all of it if it is long. */
+/** Quotes text of a card in a message, shortened if long. */
 export function quoted(text: string): string {
   return JSON.stringify(text.slice(0, shownLength));
 }

@@ -1,7 +1,7 @@
 import type { NewSend, NewTask, PushRegistration } from "../core/ports.js";
 import { checkIndexedId, checkIndexedScope } from "../protocol/indexed-text.js";
 
-// What comes into an index of any store, so that each of them refuses the same. They throw `invalidParams`.
+// Limits of indexed text, the same for every store. The checks throw `invalidParams`.
 
 export function checkNewTask({
   scope,

@@ -1,26 +1,26 @@
 import { setImmediate as endOfTick } from "node:timers/promises";
 
 /**
- * Applies writes and gives one result for each, in their order. An `Error` among the results fails that write alone;
+ * Applies writes and returns one result for each, in order. An `Error` among the results fails only that write;
  * throwing or rejecting fails all of them.
  */
 export type Flush<W, R> = (writes: readonly W[]) => readonly (R | Error)[] | Promise<readonly (R | Error)[]>;
 
-/** Lets writes that wait on each other travel together. */
+/** Commits concurrent writes as a group. */
 export interface GroupCommit<W, R> {
-  /** Flushes at once when no flush is running, else with all other waiting writes after it. */
+  /** Flushes at once when no flush is running, else together with all other waiting writes after it. */
   write(write: W): Promise<R>;
   /** Resolves when no flush is running and no write waits. */
   drain(): Promise<void>;
 }
 
 export interface GroupCommitOptions {
-  /** Most writes of one flush; more wait for the next. Default: 1,000. */
+  /** Largest number of writes in one flush. Default: 1,000. */
   readonly maxWrites?: number | undefined;
   /**
-   * A flush begins at the end of a tick. It takes all writes of the tick, and those that callers make at once
-   * when the flush before is settled. For a database where a flush of one write costs nearly as much as one of five.
-   * Default: it begins at once.
+   * Whether a flush waits for the end of the tick, to include all writes of the tick and those that callers make as
+   * soon as the previous flush settles. For a database where a flush of one write costs nearly as much as one of five.
+   * Default: a flush starts at once.
    */
   readonly gather?: boolean | undefined;
 }
@@ -31,7 +31,7 @@ interface Waiting<W, R> {
   reject(error: unknown): void;
 }
 
-/** Makes a group commit. At most one flush runs at a time; one that answers without a promise is over at once. */
+/** Creates a group commit. At most one flush runs at a time; a flush that returns no promise is complete at once. */
 export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommitOptions = {}): GroupCommit<W, R> {
   const { maxWrites = 1_000, gather = false } = options;
   let waiting: Waiting<W, R>[] = [];
@@ -67,7 +67,10 @@ export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommit
     });
   }
 
-  /** What to do when a flush has ended. Unless it gathers, the next one begins before the callers of this one hear. */
+  /**
+   * Handlers for the end of a flush. Unless it gathers, the next flush starts before the callers of this one are
+   * notified.
+   */
   function handlers(batch: readonly Waiting<W, R>[]) {
     const finish = (settleBatch: () => void): void => {
       flushing = undefined;

@@ -10,11 +10,11 @@ import type { TokenServer } from "./token-use.js";
 
 /** The device code flow (RFC 8628) of one client. */
 export interface DeviceCodeFlow {
-  /** Goes on with a code that the user has already seen, as long as it is good. */
+  /** Continues with a code that the user has already seen while it is valid. */
   obtain(server: TokenServer, scope: string, signal: AbortSignal): Promise<Token>;
 }
 
-/** A code that the user has not agreed to yet. */
+/** A code that the user has not approved yet. */
 interface PendingCode {
   readonly scope: string;
   readonly deviceCode: string;
@@ -85,7 +85,7 @@ async function authorize(
   };
 }
 
-// It is shown in a terminal or a page: text that is not plain is not shown.
+// Shown in a terminal or a page, so other text is refused.
 const userCodeForm = /^[\x20-\x7e]{1,64}$/;
 
 function readPrompt(
@@ -107,7 +107,7 @@ function readPrompt(
   return { verificationUri, verificationUriComplete: link("verification_uri_complete"), userCode };
 }
 
-/** Asks for the token until the user has agreed, has refused, or the code has expired. */
+/** Requests the token until the user approves or refuses, or the code expires. */
 async function poll(
   client: OAuthClient,
   { server, code }: { readonly server: TokenServer; readonly code: PendingCode },

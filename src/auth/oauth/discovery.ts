@@ -4,7 +4,7 @@ import type { TokenServer } from "./token-use.js";
 
 const wellKnownPath = "/.well-known/openid-configuration";
 
-/** Reads the endpoints of an OpenID Connect provider. Its issuer must be the one that the URL belongs to. */
+/** Reads the endpoints of an OpenID Connect provider. Its issuer must match the URL. */
 export async function discover(environment: ServerEnvironment, url: string, signal: AbortSignal): Promise<TokenServer> {
   const call = { url, what: "OpenID Connect document" };
   const { status, json } = await callServer(environment, call, signal);

@@ -12,11 +12,11 @@ export interface ServerEnvironment {
   readonly clock: Clock;
   readonly allowPlaintext: boolean;
   readonly timeoutMs: number;
-  /** The origins that are called. */
+  /** Origins that may be called. */
   readonly trustedOrigins: readonly string[];
 }
 
-/** Fills in the defaults. A card may name any server, so only its own origin and those that the caller lists are called. */
+/** Fills in the defaults. A card may name any server, so only its own origin and those the caller lists are called. */
 export function resolveEnvironment(
   environment: CredentialEnvironment,
   secret: Pick<OAuthSecret, "trustedOrigins">,
@@ -29,26 +29,26 @@ export function resolveEnvironment(
 /** A request to an authorization server. */
 export interface ServerCall {
   readonly url: string;
-  /** What is called, for messages: `token endpoint`. */
+  /** Name of the endpoint in error messages: `token endpoint`. */
   readonly what: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Sent by POST; without it the call is a GET. */
   readonly form?: URLSearchParams | undefined;
 }
 
-/** What an authorization server answered. */
+/** The answer of an authorization server. */
 export interface ServerAnswer {
   readonly status: number;
-  /** `undefined`: not a JSON object. */
+  /** `undefined` when the body is not a JSON object. */
   readonly json: JsonObject | undefined;
 }
 
 const maxBytes = 64 * 1024;
 
 /**
- * Calls an authorization server, within its limits of time and size. Throws `unavailable` when no answer comes and
- * `unauthenticated` when the server is not trusted, its URL may not carry secrets or the answer is too large; nothing of
- * the answer is in a message.
+ * Calls an authorization server within limits of time and size. Throws `unavailable` when no answer comes, and
+ * `unauthenticated` when the server is not trusted, its URL may not carry secrets or the answer is too large. Messages
+ * never contain any of the answer.
  */
 export async function callServer(
   environment: ServerEnvironment,
@@ -71,7 +71,7 @@ export async function callServer(
     throw new A2AError("unavailable", reasonOf(call, environment, limit.signal), { cause: causesOf(cause)[0] });
   } finally {
     cancel();
-    // Lets go of a body that was not read to its end.
+    // Cancels a body that was not read to the end.
     limit.abort();
   }
 }
@@ -129,21 +129,21 @@ function parseObject(text: string): JsonObject | undefined {
 
 const shownLength = 200;
 
-/** An endpoint for messages: without its query, and not all of it if it is long. */
+/** The endpoint in error messages: without its query, and shortened if long. */
 export function named({ what, url }: Pick<ServerCall, "what" | "url">): string {
   const parsed = URL.parse(url);
   const place = parsed === null ? JSON.stringify(url.slice(0, shownLength)) : parsed.origin + parsed.pathname;
   return `the ${what} ${place.slice(0, shownLength)}`;
 }
 
-/** A member of an answer that must be text. Throws `unauthenticated`. */
+/** A text member of an answer. Throws `unauthenticated` if it is missing or not text. */
 export function textOf(json: JsonObject, name: string, call: Pick<ServerCall, "what" | "url">): string {
   const value = json[name];
   if (typeof value === "string" && value !== "") return value;
   throw new A2AError("unauthenticated", `the answer of ${named(call)} has no ${name}`);
 }
 
-/** A member that is a number of seconds more than 0, in milliseconds and at most `mostMs`; `undefined` when it is not there. */
+/** A member with a positive number of seconds, as milliseconds and at most `mostMs`; `undefined` when it is missing. */
 export function durationOf(
   json: JsonObject,
   name: string,
@@ -151,7 +151,7 @@ export function durationOf(
 ): number | undefined {
   const value = json[name];
   if (value === undefined || value === null) return undefined;
-  // Some servers write numbers as text.
+  // Some servers send numbers as strings.
   const seconds = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   if (typeof seconds === "number" && seconds > 0) return Math.min(seconds * 1000, mostMs);
   throw new A2AError("unauthenticated", `${name} of ${named(call)} must be a number of seconds more than 0`);

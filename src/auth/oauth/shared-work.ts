@@ -6,7 +6,7 @@ interface SharedCall<T> {
   waiting: number;
 }
 
-/** Runs one piece of work at a time for all who wait for it; it is aborted when the last of them has left. */
+/** Runs one piece of work at a time for all callers that wait for it. Aborts it when the last one leaves. */
 export function shareWork<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): (signal: AbortSignal | undefined) => Promise<T> {

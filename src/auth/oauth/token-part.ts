@@ -10,7 +10,7 @@ import { shareWork } from "./shared-work.js";
 import { type OAuthClient, oauthErrorOf, requestToken, type Token } from "./token-request.js";
 import type { TokenServer, TokenUse } from "./token-use.js";
 
-/** A bearer token from an authorization server: kept until it is stale or refused, and then made anew, once for all calls. */
+/** A bearer token from an authorization server. Kept until it is stale or refused, then renewed once for all calls. */
 export function createTokenPart(use: TokenUse, environment: CredentialEnvironment): CredentialPart {
   return new TokenPart(use, { secret: use.secret, environment: resolveEnvironment(environment, use.secret) });
 }
@@ -42,7 +42,7 @@ class TokenPart implements CredentialPart {
   }
 
   async refuse(refused: Credential, error: A2AError): Promise<boolean> {
-    // A server that knows the caller and says no will say so of another token too, unless it challenges.
+    // A server that recognizes the caller and refuses it would refuse another token too, unless it sends a challenge.
     if (error.code === "permissionDenied" && error.challenge === undefined) return false;
     const missed = missedScopes(error.challenge);
     const wider = missed === undefined ? [] : this.#widened(missed);
@@ -50,7 +50,7 @@ class TokenPart implements CredentialPart {
     if (!this.#isCurrent(refused)) return true;
     this.#token = undefined;
     if (missed === undefined) return true;
-    // Refreshing gives no scope that the first token had not.
+    // A refresh cannot add scopes that the first token lacked.
     this.#refreshToken = undefined;
     this.#scopes = wider;
     return true;
@@ -79,7 +79,7 @@ class TokenPart implements CredentialPart {
     return "tokenUrl" in server ? server : discover(this.#client.environment, server.openIdConnectUrl, signal);
   }
 
-  /** `undefined`: there is nothing to refresh, or the server does not take it any more. */
+  /** `undefined` when there is no refresh token or the server no longer accepts it. */
   async #refresh(server: TokenServer, signal: AbortSignal): Promise<Token | undefined> {
     if (this.#refreshToken === undefined) return undefined;
     const url = server.refreshUrl || server.tokenUrl;

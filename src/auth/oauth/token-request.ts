@@ -12,21 +12,21 @@ import {
   textOf,
 } from "./server-call.js";
 
-/** What a token endpoint gave. */
+/** The answer of a token endpoint. */
 export interface Token {
   readonly accessToken: string;
-  /** Milliseconds since the epoch from which on a new one is asked for; `undefined`: when it is refused. */
+  /** When to request a new one, in milliseconds since the epoch; `undefined`: only after a refusal. */
   readonly staleAt: number | undefined;
   readonly refreshToken: string | undefined;
 }
 
-/** Who asks an authorization server, and how. */
+/** The client of an authorization server and how it authenticates. */
 export interface OAuthClient {
   readonly secret: OAuthSecret;
   readonly environment: ServerEnvironment;
 }
 
-/** A request with a form, on behalf of a client. */
+/** A form request on behalf of a client. */
 export interface FormRequest {
   readonly url: string;
   readonly what: string;
@@ -34,8 +34,8 @@ export interface FormRequest {
 }
 
 /**
- * Sends a form as the client. Throws `unauthenticated` for an answer that is an OAuth error, whose code `oauthErrorOf`
- * tells, and for one that is no answer of OAuth; `unavailable` when the server is not well.
+ * Sends a form as the client. Throws `unauthenticated` for an OAuth error, whose code `oauthErrorOf` returns, and for
+ * an answer that is not OAuth; `unavailable` when the server fails.
  */
 export async function sendForm(client: OAuthClient, request: FormRequest, signal: AbortSignal): Promise<JsonObject> {
   const { url, what, fields } = request;
@@ -44,12 +44,12 @@ export async function sendForm(client: OAuthClient, request: FormRequest, signal
   const headers = authenticate(secret, form);
   const call: ServerCall = { url, what, headers, form };
   const answer = await callServer(environment, call, signal);
-  // Some servers say 200 with an error.
+  // Some servers send errors with status 200.
   if (answer.status === 200 && answer.json !== undefined && answer.json["error"] === undefined) return answer.json;
   throw answerError(call, answer);
 }
 
-/** Asks for a token. */
+/** Requests a token. */
 export async function requestToken(
   client: OAuthClient,
   request: Omit<FormRequest, "what">,
@@ -59,7 +59,7 @@ export async function requestToken(
   return readToken(await sendForm(client, call, signal), call, client.environment.clock.now());
 }
 
-/** Adds the client's name to the form, and its secret there or in the header that is returned. */
+/** Adds the client's id to the form, and its secret either there or in the returned header. */
 function authenticate(secret: OAuthSecret, form: URLSearchParams): Readonly<Record<string, string>> {
   const { clientId, clientSecret, authentication = "client_secret_basic" } = secret;
   if (clientSecret === undefined || authentication === "client_secret_post") {
@@ -71,7 +71,7 @@ function authenticate(secret: OAuthSecret, form: URLSearchParams): Readonly<Reco
   return { authorization: `Basic ${base64FromBytes(pair)}` };
 }
 
-// RFC 6749 2.3.1: each half is encoded as in a form before they are put together.
+// RFC 6749 2.3.1: each half is form-encoded before they are joined.
 function formEncoded(text: string): string {
   return new URLSearchParams([["", text]]).toString().slice(1);
 }
@@ -98,7 +98,7 @@ function readToken(json: JsonObject, call: FormRequest, now: number): Token {
   };
 }
 
-// Only codes that are known are shown: what a server makes up might be a secret that it was sent.
+// Only known codes are shown: any other text from a server might echo a secret.
 const knownErrors: ReadonlySet<unknown> = new Set([
   "invalid_request",
   "invalid_client",
@@ -125,12 +125,12 @@ function answerError(call: ServerCall, { status, json }: ServerAnswer): A2AError
   return new A2AError("unauthenticated", `${named(call)} answered with HTTP status ${status} and ${seen}`);
 }
 
-/** An error that OAuth has a code for. */
+/** The error for an OAuth error code. */
 export function oauthError(call: Pick<ServerCall, "what" | "url">, code: string): A2AError {
   return new A2AError("unauthenticated", `${named(call)} refused: ${code}`, { metadata: { oauthError: code } });
 }
 
-/** The OAuth code of an error; `undefined` for one that has none. */
+/** The OAuth code of an error; `undefined` if it has none. */
 export function oauthErrorOf(error: unknown): string | undefined {
   return error instanceof A2AError ? error.metadata["oauthError"] : undefined;
 }

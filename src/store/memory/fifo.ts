@@ -1,4 +1,4 @@
-/** First in, first out, at a constant cost whatever its length. */
+/** A first-in, first-out queue with constant cost per operation. */
 export class Fifo<T> {
   #items: (T | undefined)[] = [];
   #head = 0;
@@ -11,7 +11,7 @@ export class Fifo<T> {
     this.#items.push(item);
   }
 
-  /** The oldest item, which stays. */
+  /** Returns the oldest item without removing it. */
   peek(): T | undefined {
     return this.#items[this.#head];
   }
@@ -21,7 +21,7 @@ export class Fifo<T> {
     const item = this.#items[this.#head];
     this.#items[this.#head] = undefined;
     this.#head += 1;
-    // Half of the array is behind the head: moving the rest costs less than what was taken since.
+    // More than half of the array is consumed, so moving the rest costs less than what was taken since.
     if (this.#head > 32 && this.#head * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;

@@ -2,8 +2,8 @@ import type { InboxEntry } from "../../core/ports.js";
 import { sizeOfJson, sizeOfMessage } from "../../protocol/check/size.js";
 
 /**
- * The inbox with one entry more, the same inbox when the entry has no effect, `undefined` when it is full. Cancels come
- * first, all else in the order of its coming.
+ * Returns the inbox with the entry added, the same inbox when the entry has no effect, or `undefined` when it is full.
+ * Cancels come first, the rest in order of arrival.
  */
 export function putEntry(
   inbox: readonly InboxEntry[],
@@ -21,10 +21,10 @@ export function withoutEntries(inbox: readonly InboxEntry[], ids: readonly strin
   return inbox.length === 0 || ids.length === 0 ? inbox : inbox.filter(({ id }) => !ids.includes(id));
 }
 
-/** What an entry takes beside its content. */
+/** Overhead of an entry beyond its content. */
 const ownBytes = 256;
 
-/** About how many bytes an entry takes. */
+/** Approximate size of an entry in bytes. */
 export function sizeOfEntry({ send, wake }: InboxEntry): number {
   if (send === undefined) return ownBytes + sizeOfJson(wake);
   return ownBytes + sizeOfMessage(send.message) + sizeOfJson(send.metadata) + sizeOfJson([...send.extensions]);

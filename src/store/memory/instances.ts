@@ -8,7 +8,7 @@ interface Holder extends Instance {
 
 const expired = Number.NEGATIVE_INFINITY;
 
-/** Who runs which task. An unregistered instance counts as expired. */
+/** Which instance runs which task. An unregistered instance counts as expired. */
 export class Instances {
   readonly #clock: Clock;
   readonly #holders = new Map<string, Holder>();
@@ -34,7 +34,7 @@ export class Instances {
     return holder !== undefined && this.#clock.now() < holder.expiresAt;
   }
 
-  /** Hands a task to an instance; `""` leaves it without a holder. */
+  /** Assigns a task to an instance; `""` leaves it without a holder. */
   assign(entry: TaskEntry, name: string): void {
     const before = entry.holder;
     if ((before?.name ?? "") === name) return;
@@ -45,7 +45,7 @@ export class Instances {
     entry.holder = holder;
   }
 
-  /** Those of an agent whose holders do not live, the lowest key first. */
+  /** The agent's tasks whose holder is not live, by ascending key. */
   orphans(agent: string, limit: number, after = 0): TaskEntry[] {
     const now = this.#clock.now();
     const found: TaskEntry[] = [];
@@ -76,7 +76,7 @@ export class Instances {
     if (holder?.held.size === 0 && holder.expiresAt === expired) this.#holders.delete(name);
   }
 
-  /** Instances come and go with processes: those that are over and hold nothing are not kept. */
+  /** Instances come and go with processes: expired ones that hold nothing are removed. */
   #forgetIdle(): void {
     const now = this.#clock.now();
     for (const holder of this.#holders.values()) {

@@ -7,7 +7,7 @@ interface Named {
   readonly name?: string | undefined;
 }
 
-/** What callers call their tasks: each name stands for one task of its scope, as long as the task is there. */
+/** The names that callers give tasks. A name identifies one task of its scope while the task exists. */
 export class NameIndex {
   readonly #ids = new Map<string, string>();
 

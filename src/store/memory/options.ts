@@ -5,21 +5,24 @@ import type { SendLimits } from "./send-records.js";
 export interface MemoryTaskStoreOptions {
   /** Default: the machine's time. */
   readonly clock?: Clock | undefined;
-  /** What all tasks may take. Finished ones are dropped, the oldest first, to make room. Default: 256 MiB. */
+  /** Size of all tasks. The oldest finished ones are dropped to make room. Default: 256 MiB. */
   readonly maxBytes?: number | undefined;
-  /** How long the log of a finished task stays, so that late subscribers get each event. Default: 60 s. */
+  /** How long the log of a finished task is kept, so that late subscribers get every event. Default: 60 s. */
   readonly finishedLogMs?: number | undefined;
-  /** What the logs of finished tasks may take. Default: 64 MiB. */
+  /** Size of the logs of finished tasks. Default: 64 MiB. */
   readonly finishedLogMaxBytes?: number | undefined;
-  /** How many sends are remembered that shall be done once; the oldest are forgotten first. Default: 100,000. */
+  /** Number of idempotent sends to remember; the oldest are forgotten first. Default: 100,000. */
   readonly sendsMax?: number | undefined;
-  /** How long such a send is remembered. Default: 24 h. */
+  /** How long an idempotent send is remembered. Default: 24 h. */
   readonly sendsMaxAgeMs?: number | undefined;
-  /** What such sends may take, with the replies that are kept for them. Default: 64 MiB. */
+  /** Size of the records of idempotent sends with their recorded replies. Default: 64 MiB. */
   readonly sendsMaxBytes?: number | undefined;
-  /** Marks the event ids of this store. Default: random. */
+  /** Identifies the event ids of this store. Default: random. */
   readonly incarnation?: string | undefined;
-  /** Delays each batch of writes until it resolves, to simulate a slow store; when it rejects, they fail. Default: none. */
+  /**
+   * Delays each batch of writes until the promise resolves, to simulate a slow store; if it rejects, the writes fail.
+   * Default: none.
+   */
   readonly beforeFlush?: ((writes: number) => Promise<void> | undefined) | undefined;
 }
 

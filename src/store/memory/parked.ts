@@ -11,13 +11,13 @@ interface DuePage {
   readonly after?: DueCursor | undefined;
 }
 
-/** Tasks that are to be woken at a time, by agent. */
+/** Parked tasks with a wake time, by agent. */
 export class ParkedTasks {
-  // What lies ahead is negative here, so that the first to be woken are the newest.
+  // Times are negated, so that the tasks due first are the newest.
   readonly #agents = new Map<string, SortedTasks<Parked>>();
   readonly #places = new Map<TaskEntry, Parked>();
 
-  /** Gives a task its time, or takes it back. */
+  /** Sets or clears the wake time of a task. */
   set(entry: TaskEntry, wakeAt: number | undefined): void {
     if (wakeAt === entry.wakeAt) return;
     entry.wakeAt = wakeAt;
@@ -32,7 +32,7 @@ export class ParkedTasks {
     this.#tasksOf(entry).add(place);
   }
 
-  /** Those of an agent whose time has come, the earliest first. */
+  /** The agent's due tasks, earliest first. */
   due(agent: string, now: number, { limit, after }: DuePage): TaskEntry[] {
     const behind = after === undefined ? undefined : { statusTime: -after.wakeAt, key: -after.key };
     const parked = this.#agents.get(agent)?.page({ limit, since: -now, after: behind }) ?? [];

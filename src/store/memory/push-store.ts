@@ -4,21 +4,21 @@ import { checkRegistration } from "../check-indexed.js";
 
 export interface MemoryPushStoreOptions {
   /**
-   * What all registrations may take. Then settled ones make room, those that were settled first; where there are none left,
+   * Size of all registrations. Beyond it settled ones are dropped, in the order they were settled; if none are left,
    * `set` rejects with `resourceExhausted`. Default: 64 MiB.
    */
   readonly maxBytes?: number | undefined;
 }
 
-/** A push store beside tasks in memory. */
+/** A push store for tasks in memory. */
 export interface MemoryPushStore extends PushStore {
   /** Deletes all registrations of a task. */
   forget(key: number): void;
 }
 
 /**
- * Keeps push registrations in the memory of the process. Knows neither tasks nor instances: `adopt` gives what was
- * released, whether or not there is anything to tell.
+ * Keeps push registrations in the process's memory. It knows neither tasks nor instances: `adopt` returns whatever was
+ * released, even if nothing is owed.
  */
 export function memoryPushStore(options: MemoryPushStoreOptions = {}): MemoryPushStore {
   const kept = new Registrations(options.maxBytes ?? 64 * 2 ** 20);
@@ -65,13 +65,13 @@ export function memoryPushStore(options: MemoryPushStoreOptions = {}): MemoryPus
 
 type ByConfig = Map<string, PushRegistration>;
 
-/** All registrations, by task and id, within a number of bytes. */
+/** All registrations, by task and id, within a limit of bytes. */
 class Registrations {
   readonly #maxBytes: number;
   readonly #tasks = new Map<number, ByConfig>();
-  /** Those without a deliverer, by their agent and `nameOf`. */
+  /** Registrations without a holder, by agent and `nameOf`. */
   readonly #free = new Map<string, Map<string, PushRegistration>>();
-  /** Those that were settled, by `nameOf`, the oldest first. */
+  /** Settled registrations by `nameOf`, oldest first. */
   readonly #settled = new Map<string, PushRegistration>();
   #bytes = 0;
 
@@ -99,7 +99,7 @@ class Registrations {
   put(registration: PushRegistration): void {
     const configs: ByConfig = this.#tasks.get(registration.key) ?? new Map();
     const growth = bytesOf(registration) - bytesOf(configs.get(registration.config.id));
-    // What is replaced does not make room for what replaces it.
+    // The replaced registration must not be evicted to make room for its replacement.
     this.#settled.delete(nameOf(registration));
     if (growth > 0) this.#makeRoom(growth);
     if (growth > 0 && this.#bytes + growth > this.#maxBytes) {
@@ -110,7 +110,7 @@ class Registrations {
     this.#tasks.set(registration.key, configs);
   }
 
-  /** Changes what takes no more room. */
+  /** Applies changes that need no more room. */
   change(registration: PushRegistration, changes: Partial<PushRegistration>): PushRegistration {
     const changed = { ...registration, ...changes };
     const configs = this.#tasks.get(registration.key);
@@ -159,7 +159,7 @@ class Registrations {
 
 const nameOf = ({ key, config }: PushRegistration): string => `${key} ${config.id}`;
 
-/** About what a registration takes: its texts, and as much again as its objects usually do. */
+/** Approximate size of a registration: its texts, and as much again for its objects. */
 function bytesOf(registration: PushRegistration | undefined): number {
   if (registration === undefined) return 0;
   const { taskId, config } = registration;

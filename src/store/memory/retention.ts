@@ -16,7 +16,7 @@ interface FinishedLog {
   readonly bytes: number;
 }
 
-/** Keeps count of bytes, and drops finished tasks and their logs, the oldest first. */
+/** Counts bytes, and drops the oldest finished tasks and logs. */
 export class Retention {
   readonly #limits: RetentionLimits;
   readonly #clock: Clock;
@@ -28,14 +28,14 @@ export class Retention {
   #finishedLogBytes = 0;
   #stopTimer: (() => void) | undefined;
 
-  /** `drop` takes a task out of the store. */
+  /** `drop` removes a task from the store. */
   constructor(limits: RetentionLimits, clock: Clock, drop: (entry: TaskEntry) => void) {
     this.#limits = limits;
     this.#clock = clock;
     this.#drop = drop;
   }
 
-  /** Makes room for a new task. Throws `resourceExhausted` when what is unfinished leaves none. */
+  /** Makes room for a new task. Throws `resourceExhausted` when unfinished tasks leave none. */
   admit(bytes: number): void {
     const { maxBytes } = this.#limits;
     if (this.#bytes - this.#finishedBytes + bytes > maxBytes) {
@@ -46,7 +46,7 @@ export class Retention {
     while (this.#bytes + bytes > maxBytes && this.#tasks.size > 0) this.#dropTask();
   }
 
-  /** To be told of every write, and by how much it made the task grow. The task itself stays, whatever its size. */
+  /** Must be called after every write with the growth of the task, which itself is kept whatever its size. */
   written(entry: TaskEntry, growth: number): void {
     this.#bytes += growth;
     if (entry.finished) this.#finishedBytes += growth;
@@ -95,7 +95,7 @@ export class Retention {
     this.#finishedBytes -= freed;
   }
 
-  /** One timer, for the oldest log. */
+  /** One timer for the oldest log. */
   #schedule(): void {
     const oldest = this.#logs.peek();
     if (oldest === undefined || this.#stopTimer !== undefined) return;

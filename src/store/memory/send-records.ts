@@ -1,7 +1,7 @@
 import type { Clock, NewSend, SendClaim, SendRecord, SentOutcome } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 
-/** How many sends a memory store remembers, and how long. */
+/** How many sends a memory store remembers, and for how long. */
 export interface SendLimits {
   readonly sendsMax: number;
   readonly sendsMaxAgeMs: number;
@@ -17,10 +17,10 @@ interface Kept {
   bytes: number;
 }
 
-/** About what a record costs beside its texts and its outcome. */
+/** Approximate cost of a record besides its texts and its outcome. */
 const recordBytes = 512;
 
-/** The records of sends that shall be done once, in the order of their coming, so that the oldest go first. */
+/** The records of idempotent sends in order of arrival, so that the oldest are dropped first. */
 export class SendRecords {
   readonly #limits: SendLimits;
   readonly #clock: Clock;

@@ -1,13 +1,13 @@
-/** What tasks are ordered by: the time of their status, then their key. */
+/** The sort key of a task: its status time, then its key. */
 export interface Position {
   readonly statusTime: number;
   readonly key: number;
 }
 
-/** Which part of the order a page holds. */
+/** The part of the order that a page covers. */
 export interface Span {
   readonly limit: number;
-  /** Begins behind this position, towards older tasks. */
+  /** Starts after this position, towards older tasks. */
   readonly after?: Position | undefined;
   /** Ends at this status time, inclusive. */
   readonly since?: number | undefined;
@@ -16,8 +16,8 @@ export interface Span {
 const blockMax = 512;
 
 /**
- * Tasks in the order of their status times, in blocks of at most 512, so that adding and deleting move few of them. The
- * usual change, to the newest end, is a push. What an item is ordered by must not change while it is in here.
+ * Tasks sorted by status time, in blocks of at most 512, so that insertion and deletion move few of them. The common
+ * change, at the newest end, is a push. An item's sort key must not change while it is stored here.
  */
 export class SortedTasks<T extends Position> {
   #blocks: T[][] = [];
@@ -42,13 +42,13 @@ export class SortedTasks<T extends Position> {
     const at = lowerBound(block, item);
     if (block[at] !== item) return;
     this.#size -= 1;
-    // The oldest goes when tasks are dropped; `shift` does that without moving the others.
+    // Dropping removes the oldest task; `shift` does that without moving the others.
     if (at === 0) block.shift();
     else block.splice(at, 1);
     this.#join(index, block);
   }
 
-  /** How many have this status time or a later one. */
+  /** Number of tasks with this status time or a later one. */
   countSince(time: number): number {
     const from = { statusTime: time, key: Number.NEGATIVE_INFINITY };
     const index = this.#blockOf(from);
@@ -86,12 +86,12 @@ export class SortedTasks<T extends Position> {
     for (const block of this.#blocks) yield* block;
   }
 
-  /** Index of the first block that reaches up to a position; the number of blocks when none does. */
+  /** Index of the first block that reaches a position; the number of blocks if none does. */
   #blockOf(position: Position): number {
     const blocks = this.#blocks;
     let low = 0;
     let high = blocks.length;
-    // Most positions are new ones, or among the newest.
+    // Most positions are new or among the newest.
     if (isBehind(blocks.at(-1), position)) return high;
     while (low < high) {
       const middle = (low + high) >>> 1;
@@ -113,7 +113,7 @@ export class SortedTasks<T extends Position> {
     if (block.length > blockMax) this.#blocks.splice(index + 1, 0, block.splice(block.length >>> 1));
   }
 
-  /** Leaves no empty block, and few small ones. */
+  /** Removes empty blocks and merges small ones. */
   #join(index: number, block: readonly T[]): void {
     if (block.length > blockMax / 4) return;
     const older = this.#blocks[index - 1];
@@ -123,7 +123,7 @@ export class SortedTasks<T extends Position> {
   }
 }
 
-/** Whether all of a block comes before a position. */
+/** Whether a whole block comes before a position. */
 function isBehind(block: readonly Position[] | undefined, position: Position): boolean {
   const last = block?.at(-1);
   return last !== undefined && isBefore(last, position);

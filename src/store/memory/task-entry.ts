@@ -4,15 +4,15 @@ import type { Task, TaskState } from "../../protocol/model.js";
 import { sizeOfEntry } from "./inbox.js";
 import type { TaskList } from "./task-list.js";
 
-/** About what a task costs beside its records and its snapshot: its head, and its places in the indexes. */
+/** Approximate cost of a task besides its records and its snapshot: its head and its index entries. */
 const entryBytes = 1024;
 
-/** What a new task will be counted as. */
+/** The accounted size of a new task. */
 export function bytesOf({ bytes, snapshot, name }: NewTask): number {
   return entryBytes + nameBytes(name) + bytes + (snapshot?.bytes ?? 0);
 }
 
-// A name is kept in the entry and in the index of names.
+// A name is stored in the entry and in the name index.
 function nameBytes(name: string | undefined): number {
   return name === undefined ? 0 : 4 * name.length;
 }
@@ -20,13 +20,13 @@ function nameBytes(name: string | undefined): number {
 const noRecords: readonly LogRecord[] = Object.freeze([]);
 const nothingWaits: readonly InboxEntry[] = Object.freeze([]);
 
-/** A process that runs turns, until it expires. */
+/** A process that runs turns until it expires. */
 export interface Instance {
   readonly name: string;
   readonly expiresAt: number;
 }
 
-/** A task as the memory store holds it. Records, snapshots and inboxes are kept as they were given and never changed. */
+/** A task in the memory store. Records, snapshots and inboxes are stored as given and never modified. */
 export class TaskEntry {
   readonly key: number;
   readonly id: string;
@@ -35,7 +35,7 @@ export class TaskEntry {
   readonly incarnation: string;
   readonly version: string;
   readonly name: string | undefined;
-  /** The lists that hold it. */
+  /** The lists that contain it. */
   readonly lists: readonly [TaskList<TaskEntry>, TaskList<TaskEntry>];
   seq = 0;
   epoch = 1;
@@ -48,10 +48,10 @@ export class TaskEntry {
   inboxPut = 0;
   #inbox = nothingWaits;
   #inboxBytes = 0;
-  /** Terminal and without a holder: may be dropped. */
+  /** Terminal and without a holder: it may be dropped. */
   finished: boolean = false;
   #log: LogRecord[] = [];
-  /** Number of the last record that is no longer in the log. */
+  /** Number of the last record dropped from the log. */
   #base = 0;
   #logBytes = 0;
   #snapshot: StoredTask["snapshot"];
@@ -83,7 +83,7 @@ export class TaskEntry {
     return owner === scope.owner && tenant === scope.tenant && agent === scope.agent;
   }
 
-  /** Adds records that are numbered from `seq + 1`. */
+  /** Appends records numbered from `seq + 1`. */
   push(records: readonly LogRecord[], bytes: number): void {
     for (const record of records) {
       this.#log.push(record);
@@ -112,11 +112,11 @@ export class TaskEntry {
     this.setInbox(nothingWaits);
   }
 
-  /** Drops the records that the snapshot has folded in. */
+  /** Drops the records that the snapshot includes. */
   compact(): void {
     if (this.#snapshot === undefined || this.#snapshot.seq === this.#base) return;
     const rest = this.#log.slice(this.#snapshot.seq - this.#base);
-    // What a single record takes is not known; after the last status of a task next to nothing follows.
+    // The size of single records is not tracked, and little follows the last status of a task.
     this.#logBytes = Math.round((this.#logBytes * rest.length) / this.#log.length);
     this.#log = rest;
     this.#base = this.#snapshot.seq;

@@ -9,11 +9,11 @@ interface Owned {
   readonly contexts: Map<string, TaskList<TaskEntry>>;
 }
 
-/** Every task in the lists that it may be asked for in. A list that is empty is not kept. */
+/** Every task in each list that can be queried. Empty lists are removed. */
 export class TaskIndex {
   readonly #agents = new Map<string, Map<string, Map<string, Owned>>>();
 
-  /** The lists of a task that is about to be made. */
+  /** The lists of a new task. */
   lists(scope: Scope, contextId: string): TaskEntry["lists"] {
     const { list, contexts } = this.#owned(scope);
     return [list, memberOf(contexts, contextId, () => new TaskList())];
@@ -23,7 +23,7 @@ export class TaskIndex {
     for (const list of entry.lists) list.add(entry);
   }
 
-  /** Gives a task its new status. Most tasks go through their states within one millisecond and keep their place. */
+  /** Sets the new status of a task. Most tasks change states within one millisecond and keep their position. */
   setStatus(entry: TaskEntry, state: TaskState, time: number): void {
     const stays = time === entry.statusTime;
     for (const list of entry.lists) stays ? list.deleteState(entry) : list.delete(entry);
@@ -39,7 +39,7 @@ export class TaskIndex {
     const owners = tenants?.get(scope.tenant);
     const owned = owners?.get(scope.owner);
     list.delete(entry);
-    // Most contexts have a single task and go with it.
+    // Most contexts have a single task and are removed with it.
     if (context.all.size === 1) owned?.contexts.delete(contextId);
     else context.delete(entry);
     if (list.all.size === 0) owners?.delete(scope.owner);
@@ -69,7 +69,7 @@ export class TaskIndex {
   }
 }
 
-/** The member of a map, made when it is missing. */
+/** Returns a map's value, created if it is missing. */
 function memberOf<T>(map: Map<string, T>, name: string, make: () => T): T {
   let member = map.get(name);
   if (member === undefined) {

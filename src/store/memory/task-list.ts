@@ -5,10 +5,10 @@ interface Listed extends Position {
   readonly state: TaskState;
 }
 
-/** Up to this size a list is searched for the tasks of one state; above it, it keeps them apart. */
+/** Up to this size a list is scanned for the tasks of one state; above it, states are kept separately. */
 const plainMax = 64;
 
-/** The tasks of an owner, or of one of their contexts, newest status first, also by state. */
+/** The tasks of an owner or of one of its contexts, newest status first, also by state. */
 export class TaskList<T extends Listed> {
   readonly all = new SortedTasks<T>();
   #byState: Map<TaskState, SortedTasks<T>> | undefined;

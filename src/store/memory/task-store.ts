@@ -37,8 +37,8 @@ import { bytesOf, TaskEntry } from "./task-entry.js";
 import { TaskIndex } from "./task-index.js";
 
 /**
- * Keeps tasks in the memory of the process, as the objects that they were given as. What is not finished is never
- * dropped: `create` rejects with `resourceExhausted` when there is no room left.
+ * Keeps tasks in the process's memory, as the objects it was given. Unfinished tasks are never dropped: `create`
+ * rejects with `resourceExhausted` when no room is left.
  */
 export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): Store {
   return new MemoryTaskStore(options);
@@ -114,7 +114,7 @@ class MemoryTaskStore implements Store {
 
   async put(key: number, item: InboxEntry, maxMessages: number, fence?: PutFence): Promise<PutResult> {
     const entry = this.#entry(key);
-    // Only finished tasks are dropped, so one that is gone has ended.
+    // Only finished tasks are dropped, so a missing one has ended.
     if (entry === undefined || isTerminal(entry.state)) return "ended";
     if (fence !== undefined && (fence.epoch !== entry.epoch || fence.inboxPut !== entry.inboxPut)) return "moved";
     if (entry.holder === undefined) return "idle";
@@ -292,7 +292,7 @@ function closedError(): A2AError {
   return new A2AError("unavailable", "the task store is closed");
 }
 
-/** Applies writes in memory, each by itself: one that throws fails alone. */
+/** Applies writes in memory one by one; one that throws fails alone. */
 function flushOf<W, R>(apply: (write: W) => R, beforeFlush: MemoryTaskStoreOptions["beforeFlush"]): Flush<W, R> {
   const applyAll = (writes: readonly W[]): (R | Error)[] =>
     writes.map((write) => {

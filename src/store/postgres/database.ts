@@ -9,31 +9,30 @@ import { type ConnectOptions, createPool, type Pool } from "./pool.js";
 
 export interface PostgresConnectOptions {
   /**
-   * Of the database, as `postgres://user:password@host:port/database`; what `libpq` reads from its query, such as
-   * `sslmode`, is understood.
+   * Of the database: `postgres://user:password@host:port/database`. Query parameters of `libpq` such as `sslmode` are
+   * supported.
    */
   readonly url: string;
   readonly pool?: { readonly max?: number | undefined } | undefined;
   /**
-   * Whether a connection is the same session of the database as long as it lasts. `false` for a pooler that gives each
-   * transaction another one: then statements are planned each time, the time limits are those of the pooler, and
-   * there are no hints. Default: `true`.
+   * Whether a connection keeps the same database session. Set `false` for a pooler in transaction mode: then statements
+   * are planned each time, time limits are those of the pooler, and there are no hints. Default: `true`.
    */
   readonly sessions?: boolean | undefined;
   /** How long a call waits for a connection, in milliseconds. Default: 10,000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** How long a statement may take, in milliseconds; those of a migration have no limit. Default: 30,000. */
+  /** Time limit of a statement in milliseconds; statements of a migration have none. Default: 30,000. */
   readonly statementTimeoutMs?: number | undefined;
 }
 
-/** A database of PostgreSQL, not yet connected. */
+/** A PostgreSQL database that is not connected yet. */
 export interface PostgresDatabase {
   readonly backend: Backend;
   readonly db: Kysely<Database>;
   readonly dialect: SqlDialect;
 }
 
-/** The options of the connections with their defaults. Throws a `TypeError` that shows no password. */
+/** The connection options with their defaults. Throws a `TypeError` that never shows the password. */
 export function resolveConnect(options: PostgresConnectOptions): ConnectOptions {
   const { url, pool = {}, sessions = true, connectTimeoutMs = 10_000, statementTimeoutMs = 30_000 } = options;
   const { max = 10 } = pool;
@@ -53,7 +52,7 @@ function connectTo(connect: ConnectOptions): { readonly pool: Pool; readonly db:
   return { pool, db: new Kysely<Database>({ dialect: new PostgresDialect({ pool: pool.open }) }) };
 }
 
-/** Runs over a connection of its own, for which neither the server nor the client has a limit of time. */
+/** Runs over a separate connection, on which neither server nor client limits time. */
 async function withoutLimits<T>(connect: ConnectOptions, run: (db: Kysely<Database>) => Promise<T>): Promise<T> {
   const { pool, db } = connectTo({ ...connect, max: 1, statementTimeoutMs: undefined });
   try {
@@ -64,7 +63,7 @@ async function withoutLimits<T>(connect: ConnectOptions, run: (db: Kysely<Databa
   }
 }
 
-/** `now`: the store's clock; left out: that of the database. */
+/** `now`: the store's clock. Default: the database's clock. */
 export function openPostgres(options: PostgresConnectOptions, now?: (() => number) | undefined): PostgresDatabase {
   const connect = resolveConnect(options);
   const { pool, db } = connectTo(connect);

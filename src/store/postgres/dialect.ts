@@ -4,13 +4,13 @@ import type { LogRange, SqlDialect } from "../sql/dialect.js";
 import { type Given, Param, sentAs } from "../sql/param.js";
 import type { Database } from "../sql/schema.js";
 
-/** The database's clock is used, so that all processes have the same time. */
+/** Uses the database's clock, so that all processes agree on the time. */
 export const clockText = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint";
 
-/** How many shards the counters have: each is a row more to be added up for a count. */
+/** Number of shards of a counter; each adds a row to sum up for a count. */
 const shards = 16;
 
-/** Any number that no other program of the database locks. */
+/** An arbitrary number that no other program in the database should lock. */
 export const migrationLock = 7_238_201_846;
 
 const analyzed = [
@@ -24,7 +24,7 @@ const analyzed = [
   "trivium_periods",
 ] as const satisfies readonly (keyof Database)[];
 
-/** What only those know who connect. `now`: the store's clock; left out: that of the database. */
+/** Options known only to the connecting code. `now`: the store's clock. Default: the database's clock. */
 export interface PostgresDialectOptions extends Pick<SqlDialect, "withoutLimits"> {
   readonly now?: (() => number) | undefined;
 }
@@ -35,9 +35,9 @@ export function postgresDialect({ now, withoutLimits }: PostgresDialectOptions):
     shard: `${randomInt(shards)}`,
     locksRows: true,
     types: { serial: "bigint generated always as identity primary key", integer: "bigint", bytes: "bytea" },
-    // Rows that change have room beside them for their next version, which then needs no new entries in the indexes.
+    // Updated rows have room beside them for their next version, which then needs no new index entries.
     tableEnd: (clustered) => (clustered ? undefined : sql`with (fillfactor = 80)`),
-    // As a query of its own it is asked once for each statement, and an index can be searched for it.
+    // As a subquery it is evaluated once per statement, and an index can be searched for it.
     now: (late = false) =>
       now === undefined
         ? sql<number>`(select ${sql.raw(clockText)})`
@@ -53,7 +53,7 @@ export function postgresDialect({ now, withoutLimits }: PostgresDialectOptions):
     withoutLimits,
     analyzeText: `analyze ${analyzed.map((table) => `"${table}"`).join(", ")}`,
     async lockMigrations(transaction) {
-      // A role or a database may have limits of its own. The last of them is new in PostgreSQL 17.
+      // A role or a database may have its own limits. The last of these is new in PostgreSQL 17.
       const limits = sql.join(["statement_timeout", "lock_timeout", "transaction_timeout"]);
       await sql`select set_config(name, '0', true) from pg_settings where name in (${limits})`.execute(transaction);
       await sql`select pg_advisory_xact_lock(${migrationLock})`.execute(transaction);

@@ -6,19 +6,19 @@ type Cell = string | number | null;
 type AppendCells = Readonly<Record<keyof typeof appendColumns, Cell>>;
 type CreateCells = Readonly<Record<keyof typeof createColumns, Cell>>;
 
-/** A new task of a flush, with what the database does not give it. */
+/** A new task of a flush, with the values that the database does not supply. */
 export interface InsertRow {
   readonly row: NewTaskRow;
   readonly incarnation: string;
 }
 
 export interface FlushRows {
-  /** In the order of their keys, each key once: rows are locked in this order. */
+  /** Sorted by key, each key once: rows are locked in this order. */
   readonly appends: readonly AppendRow[];
   readonly inserts: readonly InsertRow[];
 }
 
-/** What the statement of a flush is given before the shard and the time: see `flushText`. */
+/** The parameters of a flush statement before the shard and the time: see `flushText`. */
 export function flushValues({ appends, inserts }: FlushRows): readonly unknown[] {
   const payloads = new Payloads();
   const takes: string[] = [];
@@ -27,12 +27,12 @@ export function flushValues({ appends, inserts }: FlushRows): readonly unknown[]
   return [...columnsOf(appendColumns, appendCells), ...columnsOf(createColumns, createCells), takes, payloads.joined()];
 }
 
-/** The payloads of a flush, one behind the other, which the driver sends as they are. */
+/** The concatenated payloads of a flush, which the driver sends as they are. */
 class Payloads {
   readonly #parts: Uint8Array[] = [];
   #length = 0;
 
-  /** Where the payload begins, as the database counts. */
+  /** Returns the payload's 1-based offset. */
   add(bytes: Uint8Array): number {
     const at = this.#length + 1;
     this.#parts.push(bytes);
@@ -47,7 +47,7 @@ class Payloads {
 
 function cellsOfAppend(row: AppendRow, payloads: Payloads, takes: string[]): AppendCells {
   const { key, epoch, seq, claim, end } = row;
-  // An entry that is named twice is taken once.
+  // An entry named twice is taken once.
   const taken = [...new Set(row.takes)];
   const from = takes.length + 1;
   takes.push(...taken);

@@ -3,7 +3,7 @@ import { isTerminal } from "../../protocol/states.js";
 import { periodMs } from "../sql/periods.js";
 import { clockText } from "./dialect.js";
 
-/** The columns of the appends and of the creations of a flush, each an array: their order is that of the parameters. */
+/** The array columns of a flush's appends and creations, in the order of the parameters. */
 export const appendColumns = {
   key: "bigint",
   epoch: "bigint",
@@ -20,12 +20,12 @@ export const appendColumns = {
   state: "bigint",
   status_time: "bigint",
   turn_seq: "bigint",
-  // The count of the inbox that the end of a turn has seen; null when the write ends none.
+  // The inbox counter that the end of a turn has seen; null when the write ends none.
   end_put: "bigint",
   wake_at: "bigint",
   claim_turn: "bigint",
   claim_holder: "text",
-  // Where the entries that it takes stand among those of all writes.
+  // Offset of the entries it takes among those of all writes.
   take_from: "int",
   take_to: "int",
 } as const;
@@ -55,7 +55,7 @@ export const createColumns = {
   snap_length: "int",
 } as const;
 
-/** The parameters behind those. `bytes`: all payloads, one behind the other. `now`: the store's clock, or null. */
+/** The parameters after those. `bytes`: all payloads concatenated. `now`: the store's clock, or null. */
 const others = { takes: "text[]", bytes: "bytea", shard: "text", now: "bigint" } as const;
 
 const appendNames = Object.keys(appendColumns);
@@ -79,9 +79,9 @@ const terminal = Object.values(TaskState)
 const payload = (part: "log" | "snap", row: string): string =>
   `substring(${other("bytes")} from ${row}.${part}_at for ${row}.${part}_length)`;
 
-// The statement sees the database as it was when it began, but for rows that it locks: those it sees as they are then.
-// So what was put into the inbox of a task while the statement waited for its row is not seen, and a write that ends
-// the task would leave it there. Such a write is repeated.
+// The statement reads the database as of its start, except for rows that it locks, which it sees as they are then. So
+// it does not see entries put into a task's inbox while it waited for the task's row, and a write that ends the task
+// would leave them there. Such a write is repeated.
 const appends = `
 w as materialized (select * from unnest(${arrays(appendColumns, 0)}) as w(${appendNames.join(", ")})),
 locked as materialized (
@@ -157,8 +157,8 @@ bodies as materialized (
   from born b join n on n.id = b.id
 )`;
 
-// Counters are written in one order by everybody, those of the states before those of the periods: no two writers wait
-// for each other in a circle. What leaves the numbers as they are, as a chunk does, writes none.
+// Every writer updates counters in the same order, states before periods, so that no two writers deadlock. A write that
+// leaves the numbers unchanged, such as a chunk, updates none.
 const besides = `
 logged as (
   insert into trivium_log (key, seq, count, format, payload)
@@ -196,8 +196,8 @@ dated as (
 )`;
 
 /**
- * Applies the appends, each to the row that it has locked in the order of the keys, and the creations. Gives a row for
- * each append whose fence held, with what became of it, and for each task that was born; the others give none.
+ * Applies the appends, each to the row it has locked in key order, and the creations. Returns a row with the outcome of
+ * each append whose fence held, and one for each created task; the others return none.
  */
 export const flushText = `with
 clock as materialized (select coalesce(${other("now")}, ${clockText}) as now),

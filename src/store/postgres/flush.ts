@@ -11,24 +11,24 @@ import type { Pool } from "./pool.js";
 
 export interface HotPathOptions {
   readonly pool: Pick<Pool, "query" | "replan">;
-  /** Which shard of the counters is written. */
+  /** The shard of the counters to update. */
   readonly shard: string;
-  /** The store's clock; left out: that of the database. */
+  /** The store's clock. Default: the database's clock. */
   readonly now?: (() => number) | undefined;
 }
 
 export interface PostgresHotPath extends HotPath {
-  /** Resolves when no write is on its way. */
+  /** Resolves when no write is under way. */
   drain(): Promise<void>;
 }
 
 /**
- * A plan is made for tables as large as they are then, and of a small one all rows are read. So plans are made anew as tables
- * grow, whether PostgreSQL gathers statistics or not: planning the largest statement takes 3 ms.
+ * A plan fits the table sizes at planning time, and for a small table it reads all rows. So plans are renewed as tables
+ * grow, whether or not PostgreSQL gathers statistics: planning the largest statement takes 3 ms.
  */
 const writesPerPlan = 5_000;
 
-/** Creations and appends of all tasks: those of the moment travel in one statement. */
+/** Creations and appends of all tasks: concurrent ones share one statement. */
 export function createHotPath(options: HotPathOptions): PostgresHotPath {
   let sincePlanned = 0;
   const commits = createGroupCommit<Write, FlushResult>(
@@ -60,7 +60,7 @@ export function createHotPath(options: HotPathOptions): PostgresHotPath {
 type Write = { readonly kind: "append"; readonly row: AppendRow } | ({ readonly kind: "create" } & InsertRow);
 type FlushResult = AppendResult | Head;
 
-/** What the statement says of a write that found its row, or of a task that was born. */
+/** The statement's result for a write whose row was found, or for a created task. */
 interface FlushedRow {
   readonly key: number;
   readonly id: string | null;
@@ -68,7 +68,7 @@ interface FlushedRow {
   readonly live: boolean;
 }
 
-/** Writes of a flush that go into one statement, by their places in it. */
+/** The writes of a flush that share one statement, by their index. */
 interface Writes {
   readonly appends: ReadonlyMap<number, AppendRow>;
   readonly inserts: ReadonlyMap<number, InsertRow>;
@@ -89,7 +89,7 @@ async function flush(options: HotPathOptions, writes: readonly Write[]): Promise
     try {
       again = await runOrSplit(options, round, results);
     } catch (error) {
-      // What earlier statements have done is done.
+      // What earlier statements did is committed.
       const failure = errorOf(error);
       for (const index of waiting) if (!results.has(index)) results.set(index, failure);
       break;
@@ -99,7 +99,7 @@ async function flush(options: HotPathOptions, writes: readonly Write[]): Promise
   return writes.map((_, index) => results.get(index) ?? new Error("a write was not flushed"));
 }
 
-/** As many writes as fit, of each task one: what follows on another is applied after it. */
+/** As many writes as fit, one per task: a second write of a task is applied after the first. */
 function nextRound(writes: readonly Write[], waiting: readonly number[]): Round {
   const appends = new Map<number, AppendRow>();
   const inserts = new Map<number, InsertRow>();
@@ -115,14 +115,14 @@ function nextRound(writes: readonly Write[], waiting: readonly number[]): Round 
     if (!fits || names.some((name) => taken.has(name))) later.push(index);
     else if (write.kind === "append") appends.set(index, write.row);
     else inserts.set(index, write);
-    // What waits keeps those behind it waiting, so that the order of one task's writes stays.
+    // A waiting write also delays later ones of its task, which keeps their order.
     for (const name of names) taken.add(name);
     if (fits) bytes += size;
   }
   return { appends, inserts, later };
 }
 
-/** What two writes of one statement must not share. */
+/** Names that two writes of one statement must not share. */
 function namesOf(write: Write): string[] {
   if (write.kind === "append") return [`${write.row.key}`];
   const { id, scope, name } = write.row;
@@ -136,14 +136,14 @@ function sizeOf({ log, snapshot }: AppendRow | NewTaskRow): number {
 }
 
 /**
- * Codes of the server for a statement that it refuses for what is in it: a value is out of range or too long, a constraint or
- * a trigger says no. Any other failure would meet each of the writes.
+ * Server codes for a statement refused because of its content: a value is out of range or too long, or a constraint or
+ * a trigger refuses it. Any other failure would affect every write.
  */
 const refusals = /^(?:0A|21|22|23|44|54|P0)/;
 
 /**
- * Runs a round; one that the database refuses, which undoes all of it, is run again in halves, so that only the write that
- * it refuses fails.
+ * Runs a round. A refused round is rolled back as a whole and repeated in halves, so that only the offending write
+ * fails.
  */
 async function runOrSplit(
   options: HotPathOptions,
@@ -188,7 +188,7 @@ function errorOf(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error("a flush failed", { cause: thrown });
 }
 
-/** Runs the statement of a round and writes down what came of it. Gives the writes that are to come again. */
+/** Runs the statement of a round and records its results. Returns the writes to repeat. */
 async function runRound(
   options: HotPathOptions,
   round: Writes,
@@ -227,7 +227,7 @@ function query({ pool, shard, now }: HotPathOptions, { appends, inserts }: Write
 
 const serializationFailures = ["40001", "40P01"];
 
-/** Once more for a statement that gave way to another, which has changed nothing. */
+/** Retries a statement that lost a deadlock or serialization conflict and changed nothing. */
 async function runTwice<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
@@ -237,7 +237,7 @@ async function runTwice<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Says of tasks that were not born what they have in common with one that exists. */
+/** Determines which existing task each uncreated task conflicts with. */
 async function explainRefusals(
   { pool }: HotPathOptions,
   refused: readonly (readonly [number, NewTaskRow])[],

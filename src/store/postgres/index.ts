@@ -10,27 +10,26 @@ export { StoreError, type StoreFailure } from "../sql/store-error.js";
 export type { SqlStoreOptions } from "../sql/task-store.js";
 export type { PostgresConnectOptions } from "./database.js";
 
-/** Where the tasks lie, and how they are reached. */
+/** Where the tasks are stored, and how to connect. */
 export interface PostgresStoreOptions extends PostgresConnectOptions, SqlStoreOptions {
   /**
-   * Whether processes tell each other by LISTEN and NOTIFY what has happened, on one connection more. Without hints they
-   * find out by asking, once a second. Default: `true`, unless `sessions` is `false`.
+   * Whether processes send each other hints by LISTEN and NOTIFY, over one additional connection. Without hints they
+   * poll once a second. Default: `true`, unless `sessions` is `false`.
    */
   readonly hints?: boolean | undefined;
 }
 
 /**
- * Keeps tasks and push configurations in a PostgreSQL database (12 or later), for one process or several at once. Needs
- * the package `pg`. The database is opened, and its tables are brought up to date, by `open()` or the first call; its
- * connections do not keep the process alive. Calls reject with a `StoreError` when it cannot be reached, and work again
- * when the cause has gone.
+ * Stores tasks and push configurations in a PostgreSQL database (12 or later), for one process or several. Needs the
+ * package `pg`. `open()` or the first call connects and migrates the tables. Connections do not keep the process alive.
+ * Calls reject with a `StoreError` while the database is unreachable, and work again afterwards.
  */
 export function postgresStore(options: PostgresStoreOptions): Store {
   const { clock = systemClock, logger } = options;
   const connect = resolveConnect(options);
   const { hints = connect.sessions } = options;
   if (hints && !connect.sessions) throw new TypeError("hints need sessions: leave one of them out");
-  // The processes on one database have one clock: its own.
+  // Processes on one database share its clock.
   const { backend } = openPostgres(options, clock === systemClock ? undefined : () => clock.now());
   const store = createSqlStore(backend, options);
   if (!hints) return { ...store, shared: true };

@@ -11,19 +11,19 @@ type Channel = keyof typeof channels;
 
 export interface ListenerOptions extends Omit<ConnectOptions, "max"> {
   readonly clock: Clock;
-  /** A text that another process has told. */
+  /** Called with a notification from another process. */
   heard(text: string, channel: Channel): void;
-  /** Called when notifications are heard from now on. */
+  /** Called when notifications are received from now on. */
   connected(): void;
 }
 
 /**
- * One connection that hears what other processes tell, and tells them. It is made again when it is lost; what is told
- * meanwhile is lost. It does not keep the process alive.
+ * A connection that exchanges notifications with other processes. It reconnects when it is lost; notifications
+ * meanwhile are lost. It does not keep the process alive.
  */
 export interface Listener {
   start(): void;
-  /** Resolves when the texts are sent, or lost. Each has at most 7,999 bytes. */
+  /** Resolves when the texts are sent or lost. Each has at most 7,999 bytes. */
   tell(channel: Channel, texts: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -102,11 +102,11 @@ export function createListener(options: ListenerOptions): Listener {
 async function connect(options: ListenerOptions, lost: (client: pg.Client) => void): Promise<pg.Client> {
   const driver = await loadPg();
   const client = new driver.Client(clientConfig(driver, { ...options, max: 1 }));
-  // Whatever is wrong with a connection ends it.
+  // Any fault of a connection ends it.
   client.on("error", () => lost(client));
   client.on("end", () => lost(client));
   client.on("notification", ({ channel, processId, payload }) => {
-    // What this connection has told comes back to it as well.
+    // A connection also receives its own notifications.
     if (processId === processOf(client) || payload === undefined) return;
     options.heard(payload, channel === channels.presence ? "presence" : "hints");
   });
@@ -121,12 +121,12 @@ async function connect(options: ListenerOptions, lost: (client: pg.Client) => vo
   }
 }
 
-/** The process of the server that serves a connection. */
+/** The server process that serves a connection. */
 function processOf(client: pg.Client): unknown {
   return "processID" in client ? client.processID : undefined;
 }
 
-/** Says farewell to the server; one that does not answer is left. */
+/** Closes a connection; a server that does not answer is abandoned. */
 function end(client: pg.Client, clock: Clock): Promise<void> {
   return within(clock, farewellMs, client.end().catch(noop));
 }

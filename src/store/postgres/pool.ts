@@ -7,21 +7,21 @@ import { keepAlive } from "../sql/keep-alive.js";
 import { StoreError } from "../sql/store-error.js";
 import { textFromDatabase, valueToDatabase } from "./text.js";
 
-/** How a database is reached. */
+/** How to connect to a database. */
 export interface ConnectOptions {
   readonly url: string;
-  /** Connections at most. */
+  /** Largest number of connections. */
   readonly max: number;
   readonly connectTimeoutMs: number;
-  /** How long the server works on a statement, and the client waits for it a little longer; `undefined`: for ever. */
+  /** Time limit of a statement on the server; the client waits a little longer. `undefined`: no limit. */
   readonly statementTimeoutMs: number | undefined;
-  /** Whether a connection is the same session as long as it lasts. It is not behind a pooler in transaction mode. */
+  /** Whether a connection keeps the same session, which a pooler in transaction mode does not. */
   readonly sessions: boolean;
 }
 
 type Pg = typeof pg;
 
-/** Loads the driver, an optional peer that users of this entry install. */
+/** Loads the driver, an optional peer dependency. */
 export async function loadPg(load: () => Promise<{ readonly default: Pg }> = () => import("pg")): Promise<Pg> {
   try {
     return (await load()).default;
@@ -30,19 +30,19 @@ export async function loadPg(load: () => Promise<{ readonly default: Pg }> = () 
   }
 }
 
-/** A statement that is planned once for each connection when it has a name. */
+/** A statement; if named, it is planned once per connection. */
 interface Statement {
   readonly name: string;
   readonly text: string;
   readonly values: readonly unknown[];
 }
 
-/** The connections of one store. Made at the first use; it does not keep the process alive. */
+/** The connections of one store, opened on first use. They do not keep the process alive. */
 export interface Pool {
   /** For Kysely. */
   readonly open: () => Promise<PostgresPool>;
   query<R extends pg.QueryResultRow>(statement: Statement): Promise<readonly R[]>;
-  /** Has each connection plan its statements anew at their next use. */
+  /** Makes each connection plan its statements again on their next use. */
   replan(): void;
   close(): Promise<void>;
 }
@@ -80,7 +80,7 @@ export function createPool(options: ConnectOptions, load = loadPg): Pool {
       const open = made;
       made = Promise.reject(new StoreError("unusable", "the database has been closed"));
       made.catch(noop);
-      // A server that does not answer is left.
+      // A server that does not answer is abandoned.
       const ended = open?.then((last) => last.end()).catch(noop);
       if (ended !== undefined) await keepAlive(() => within(systemClock, farewellMs, ended));
     },
@@ -92,11 +92,11 @@ export function clientConfig(driver: Pg, options: ConnectOptions): pg.ClientConf
   const { url, connectTimeoutMs, statementTimeoutMs, sessions } = options;
   const types = { getTypeParser: typeParsers(driver) };
   const timeouts = { connectionTimeoutMillis: connectTimeoutMs, query_timeout: clientTimeoutMs(options) };
-  // What stands between may forget a connection on which nothing is said for long, as while a long statement runs.
+  // A middlebox may drop a connection that is silent for long, as during a long statement.
   const alive = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
   const config = { connectionString: url, types, ...alive, ...timeouts };
   if (!sessions) return config;
-  // A process that stops within a transaction must not keep its tasks from the others.
+  // A process that stalls within a transaction must not keep its tasks from others.
   const idle = Math.min(statementTimeoutMs ?? noTimeoutMs, 10_000);
   const connectionString = withPlanning(url);
   return {
@@ -107,7 +107,7 @@ export function clientConfig(driver: Pg, options: ConnectOptions): pg.ClientConf
   };
 }
 
-/** The client waits longer than the server, which says more about what has happened. */
+/** The client waits longer than the server, whose error says more. */
 function clientTimeoutMs({ statementTimeoutMs }: Pick<ConnectOptions, "statementTimeoutMs">): number {
   return statementTimeoutMs === undefined ? noTimeoutMs : statementTimeoutMs + graceMs;
 }
@@ -117,7 +117,7 @@ const noTimeoutMs = 2 ** 31 - 1;
 const farewellMs = 5_000;
 const [int8, text, numeric] = [20, 25, 1700];
 
-/** Integers and their sums are plain numbers: none here comes near 2^53. */
+/** Integers and their sums become plain numbers: none here approaches 2^53. */
 function typeParsers({ types }: Pg): pg.CustomTypesConfig["getTypeParser"] {
   return (oid, format) => {
     if (format === "binary") return types.getTypeParser(oid, format);
@@ -127,12 +127,13 @@ function typeParsers({ types }: Pg): pg.CustomTypesConfig["getTypeParser"] {
 }
 
 /**
- * A statement is planned once for each connection. Left to itself, PostgreSQL plans it anew whenever its arrays are shorter
- * than it expects, and planning a small flush costs more than the flush. Nothing else is set: each query plans well by itself.
+ * A statement is planned once per connection. By default PostgreSQL plans it again whenever its arrays are shorter than
+ * expected, and planning a small flush costs more than running it. Nothing else is set: each query plans well by
+ * itself.
  */
 const planning = "-c plan_cache_mode=force_generic_plan";
 
-/** The URL with the setting before its own, which win. */
+/** Puts the setting before those of the URL, which take precedence. */
 function withPlanning(url: string): string {
   const [context = "", query = ""] = url.split("?", 2);
   const params = new URLSearchParams(query);
@@ -140,31 +141,34 @@ function withPlanning(url: string): string {
   return `${context}?${params}`;
 }
 
-/** How often the plans of all connections were given up. */
+/** Counts how often the plans of all connections were discarded. */
 interface Plans {
   readonly age: number;
 }
 
 function makePool(driver: Pg, options: ConnectOptions, plans: Plans): pg.Pool {
   const pool = new driver.Pool({ ...clientConfig(driver, options), max: options.max, allowExitOnIdle: true });
-  // A connection that is lost while idle is replaced on the next use.
+  // A connection lost while idle is replaced on the next use.
   pool.on("error", noop);
-  // One that is lost in use fails its query; what it emits beside that has no other listener.
+  // A connection lost in use fails its query; its error event has no other listener.
   pool.on("connect", (client) => client.on("error", noop));
   const ages = new WeakMap<pg.PoolClient, number>();
   pool.on("acquire", (client) => {
     const age = ages.get(client) ?? plans.age;
     ages.set(client, plans.age);
-    // Goes out before what the connection was taken for.
+    // Sent before the statement that the connection was acquired for.
     if (age !== plans.age) client.query("discard plans").catch(noop);
   });
   return pool;
 }
 
-/** More texts than the store has; if there were more, a connection would not keep a plan of each. */
+/** More texts than the store has. Beyond it a connection would not keep a plan of each. */
 const maxNames = 200;
 
-/** Gives each text a name, so that it is planned once for each connection. Those without parameters have none: `begin`, say. */
+/**
+ * Gives each text a name, so that it is planned once per connection. Texts without parameters, such as `begin`, get
+ * none.
+ */
 function createNames(): (text: string, values: readonly unknown[]) => string | undefined {
   const names = new Map<string, string>();
   return (text, values) => {
@@ -176,13 +180,13 @@ function createNames(): (text: string, values: readonly unknown[]) => string | u
   };
 }
 
-/** What is said of a query that the server has not answered in its time. */
+/** The error for a query that the server did not answer in time. */
 function unanswered(error: unknown): StoreError | undefined {
   if (!(error instanceof Error && error.message === "Query read timeout")) return undefined;
   return new StoreError("unreachable", "the database cannot be reached: an answer did not come", { cause: error });
 }
 
-/** A connection as Kysely uses it. */
+/** A connection in the form that Kysely uses. */
 function clientFor(
   client: pg.PoolClient,
   options: ConnectOptions,
@@ -209,7 +213,7 @@ function clientFor(
       return { command: command as PostgresQueryResult<R>["command"], rowCount: rowCount ?? 0, rows };
     } catch (error) {
       const silence = unanswered(error);
-      // Whatever comes next would wait behind it.
+      // Later queries would wait behind the unanswered one.
       broken ||= silence !== undefined;
       throw silence ?? error;
     }

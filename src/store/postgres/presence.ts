@@ -1,11 +1,11 @@
 import type { Clock } from "../../core/ports.js";
 
-/** Whether another process may listen. Before that is known, the answer is yes. */
+/** Whether another process may be listening. True until the opposite is known. */
 export interface Presence {
   readonly others: boolean;
-  /** This process is heard from now on: asks who is there. */
+  /** This process can be heard from now on: it asks who is present. */
   connected(): void;
-  /** Another process has said this. */
+  /** A word from another process arrived. */
   heard(word: string): void;
   close(): void;
 }
@@ -16,15 +16,15 @@ export interface PresenceOptions {
 }
 
 const periodMs = 5_000;
-/** After so many silent periods no other process is there. */
+/** After this many silent periods no other process is present. */
 const silentPeriods = 3;
 
 /**
- * Each process says now and then that it is there, and answers one that has just come. Most deployments are of one
- * process, which then need not tell itself what it does. One that is missed for a while finds out by asking the store.
+ * Each process announces itself now and then and answers newcomers. Most deployments have one process, which then need
+ * not send notifications. A process that is missed for a while learns of changes by polling the store.
  */
 export function createPresence({ clock, say }: PresenceOptions): Presence {
-  // Who is there answers at once.
+  // Present processes answer at once.
   let silence = silentPeriods - 1;
   let cancel: (() => void) | undefined;
   let closed = false;
@@ -45,7 +45,7 @@ export function createPresence({ clock, say }: PresenceOptions): Presence {
     connected() {
       say("who");
       cancel?.();
-      // Others may have been there while this one was away: they have a period to answer.
+      // Others may have been present while this one was disconnected: they have one period to answer.
       silence = Math.min(silence, silentPeriods - 1);
       nextPeriod();
     },

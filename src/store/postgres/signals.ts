@@ -11,22 +11,24 @@ export interface PostgresSignals extends Signals {
 }
 
 export interface PostgresSignalsOptions extends Omit<ListenerOptions, "heard" | "connected"> {
-  /** Told of listeners that throw. Default: says nothing. */
+  /** Receives errors of listeners. Default: none. */
   readonly logger?: Logger | undefined;
 }
 
 type Listen = (hint: Hint) => void;
 
-// The server takes 7,999 bytes.
+// The server accepts 7,999 bytes.
 const maxTextBytes = 7_900;
-/** Hints that wait to be told; more are lost, which costs those who wait for them a moment. */
+/** Hints that wait to be sent; more are dropped, which costs their receivers a poll. */
 const maxWaiting = 10_000;
-/** Every process hears every notification: under load they are sent this often, each with all hints in between. */
+/**
+ * Every process receives every notification: under load they are sent at this interval, each with all hints in between.
+ */
 const pauseMs = 10;
 
 /**
- * Makes signals of LISTEN and NOTIFY. Listeners of this process are called at once; other processes, if there are any, hear in one
- * text what was published in one turn of the event loop, or in the moment since the text before.
+ * Creates signals over LISTEN and NOTIFY. Listeners in this process are called at once. Other processes, if any, get
+ * one text with everything published in one turn of the event loop, or since the previous text.
  */
 export function postgresSignals(options: PostgresSignalsOptions): PostgresSignals {
   const { clock, logger = silentLogger } = options;
@@ -88,12 +90,12 @@ export function postgresSignals(options: PostgresSignalsOptions): PostgresSignal
   };
 }
 
-/** A hint in a text: its kind and its task, quoted, so that no id is mistaken for the end of one. */
+/** A hint as text: its kind and its task id, quoted, so that no id looks like the end of a hint. */
 function wordOf({ kind, taskId }: Hint): string {
   return JSON.stringify(kind === "moved" ? `m${taskId}` : `i${taskId}`);
 }
 
-/** Joins words into as few texts as hold them. A word that no text holds is lost. */
+/** Joins words into as few texts as possible. A word too long for a text is dropped. */
 function textsOf(words: Iterable<string>): string[] {
   const texts: string[] = [];
   let text = "";

@@ -1,9 +1,9 @@
-// The database keeps every text but those with a NUL in them, which callers may send in their ids all the same.
+// The database accepts every text except those with NUL, which callers may still send in their ids.
 
 const nul = "\u0000";
 const mark = "\uffff";
 
-/** A value of a query, with its texts as the database can keep them. */
+/** A query value with its text in a form that the database accepts. */
 export function valueToDatabase(value: unknown): unknown {
   if (typeof value === "string") return textToDatabase(value);
   if (Array.isArray(value)) return value.map(valueToDatabase);

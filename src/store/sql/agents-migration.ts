@@ -15,9 +15,9 @@ import {
 const owned = ["agent", "tenant", "owner"] as const;
 
 /**
- * Several agents share a database: what is there already belongs to the one without a name. Both databases add a column
- * without writing the rows again, so on a large table only its indexes take time: they name the agent from now on, so that
- * a list or a sweep of one agent does not walk the tasks of the others.
+ * Lets several agents share a database; existing rows belong to the agent without a name. Both databases add a column
+ * without rewriting rows, so on a large table only the indexes take time. They now start with the agent, so that a list
+ * or a sweep of one agent does not scan the tasks of others.
  */
 export function agentsInScopes(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
   return [
@@ -36,7 +36,7 @@ function withAgent(db: Kysely<Database>, name: TableName): SchemaStatement {
     .addColumn("agent", "text", (column) => column.notNull().defaultTo(sql.lit("")));
 }
 
-// The lists of tasks are walked from the end: a new task, which is the newest, is added there.
+// Lists of tasks are read from the end of the index, where the newest task is added.
 function taskIndexes(db: Kysely<Database>): readonly SchemaStatement[] {
   const index = (name: string) => db.schema.createIndex(`trivium_tasks_${name}`).on("trivium_tasks");
   const names = ["name", "time", "state", "context", "holder", "wake"];
@@ -54,7 +54,7 @@ function taskIndexes(db: Kysely<Database>): readonly SchemaStatement[] {
   ];
 }
 
-/** Tables whose primary key begins with the scope, and what follows it there. */
+/** Tables whose primary key starts with the scope, and the columns after it. */
 const keys = {
   sends: ["message_id"],
   counts: ["state", "shard"],
@@ -74,7 +74,7 @@ function keyedInPlace(db: Kysely<Database>): readonly SchemaStatement[] {
   });
 }
 
-/** SQLite does not change the primary key of a table: these are small beside the tasks, and are copied. */
+/** SQLite cannot change a primary key, so these tables, small beside the tasks, are copied. */
 function keyedAnew(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
   const made = {
     sends: [sendsTable(db, dialect, owned), sendsIndex(db)],

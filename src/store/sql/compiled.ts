@@ -2,22 +2,22 @@ import type { Compilable, CompiledQuery, QueryResult } from "kysely";
 import type { DbContext, SqlDialect } from "./dialect.js";
 import { Param } from "./param.js";
 
-/** The arguments of a statement while it is built: each stands for the value that a run is given. */
+/** Placeholders for the arguments of a statement while it is built; each run binds the values. */
 export type Params<A> = { readonly [K in keyof A]: Param<A[K]> };
 
-/** A statement that is built and compiled once for each database; a run only binds its arguments. */
+/** A statement that is built and compiled once per database; a run only binds its arguments. */
 export interface Compiled<A extends object, R> {
   all(context: DbContext, args: A): Promise<R[]>;
   first(context: DbContext, args: A): Promise<R | undefined>;
-  /** For one that writes: gives how many rows it has written. */
+  /** For a statement that writes: returns the number of rows written. */
   write(context: DbContext, args: A): Promise<number>;
-  /** Its text in the words of the database. */
+  /** Its SQL text for the database. */
   textFor(context: DbContext): string;
 }
 
 /**
- * Makes a statement out of a query. Its text must depend on nothing but the dialect: what `build` reads from elsewhere,
- * it reads once.
+ * Compiles a query into a statement. Its text may depend only on the dialect: other values that `build` reads are read
+ * once.
  */
 export function compiled<A extends object, R>(
   build: (context: DbContext, params: Params<A>) => Compilable<R>,
@@ -44,7 +44,7 @@ export function compiled<A extends object, R>(
   };
 }
 
-/** One statement for each key, made when it is first asked for: for queries whose text has a few forms. */
+/** One statement per key, compiled on first use, for queries whose text has a few forms. */
 export function compiledBy<K, C>(make: (key: K) => C): (key: K) => C {
   const made = new Map<K, C>();
   return (key) => {

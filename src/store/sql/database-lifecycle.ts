@@ -4,18 +4,18 @@ import type { MigrationReport } from "./migration-report.js";
 import type { Backend } from "./rows.js";
 import { storeErrorFrom } from "./store-error.js";
 
-/** The way of each call to the database: not before it is open, not after it is closed, and with errors that say why. */
+/** Guards every call to the database: it opens the database first, refuses calls after closing, and explains errors. */
 export interface DatabaseLifecycle {
   open(): Promise<void>;
   ask<T>(call: (backend: Backend) => Promise<T>): Promise<T>;
-  /** Refuses all calls from now on, and closes the database once `before` has resolved. */
+  /** Refuses new calls, and closes the database once `before` has resolved. */
   close(before: () => Promise<void>): Promise<void>;
 }
 
 export interface GateOptions {
   /** Called once, when the database is ready. */
   opened(): void;
-  /** Told of a migration while the database is opened. */
+  /** Receives the progress of a migration while the database opens. */
   readonly migration: MigrationReport;
 }
 
@@ -28,7 +28,7 @@ export function createDatabaseLifecycle(backend: Backend, { opened, migration }:
     try {
       await backend.open(migration.report);
     } catch (error) {
-      // The cause may go, so that the next call tries again.
+      // The cause may disappear, so the next call tries again.
       opening = undefined;
       throw storeErrorFrom(error);
     } finally {

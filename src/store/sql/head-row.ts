@@ -33,7 +33,7 @@ export type HeadRow = Pick<Selectable<TasksTable>, HeadColumn> & {
   readonly now: number;
 };
 
-/** Heads, with what says whether their holders live. Tasks are `t`, instances `i`. */
+/** Selects heads and whether their holders are live. Tasks are `t`, instances `i`. */
 export function selectHeads({ db, dialect }: DbContext) {
   return db
     .selectFrom("trivium_tasks as t")

@@ -3,14 +3,14 @@ import { isTerminal } from "../../protocol/states.js";
 import type { NewTaskRow } from "./rows.js";
 import { scopeOf } from "./scope.js";
 
-/** What the database adds to a task that is made. */
+/** What the database adds to a new task. */
 export interface InsertedTask {
   readonly key: number;
   readonly incarnation: string;
   readonly holderLive: boolean;
 }
 
-/** The head of a task that has just been made. */
+/** The head of a task that was just inserted. */
 export function insertedHead(row: NewTaskRow, { key, incarnation, holderLive }: InsertedTask): Head {
   const { id, contextId, scope, version, status, log, turnSeq } = row;
   return {
@@ -33,12 +33,12 @@ export function insertedHead(row: NewTaskRow, { key, incarnation, holderLive }: 
   };
 }
 
-/** The holder of an inserted task: none when its turn ends with the same write. */
+/** The holder of an inserted task: none if its turn ends with the same write. */
 export function holderOf({ holder, end }: NewTaskRow): string {
   return end === undefined ? holder : "";
 }
 
-/** When a task that is made is to be woken: it is parked by the same write. */
+/** The wake time of an inserted task that the same write parks. */
 export function wakeOf({ status, end }: NewTaskRow): number | undefined {
   return isTerminal(status.state) ? undefined : end?.park?.wakeAt;
 }

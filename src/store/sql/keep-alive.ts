@@ -1,8 +1,8 @@
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
- * Keeps the process alive until `run` is done. The connections of a store do not, and a process in which nothing else is
- * left would end in the middle of closing them.
+ * Keeps the process alive until `run` is done. A store's connections do not, so a process with nothing else to do would
+ * exit while closing them.
  */
 export async function keepAlive<T>(run: () => Promise<T>): Promise<T> {
   const timer = setInterval(() => {}, longestTimerMs);

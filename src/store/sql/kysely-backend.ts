@@ -12,13 +12,13 @@ import type { Backend } from "./rows.js";
 import type { Database } from "./schema.js";
 
 export interface KyselyBackendOptions {
-  /** May be a transaction: then each call is a part of it. */
+  /** May be a transaction, which every call then joins. */
   readonly db: Kysely<Database>;
   readonly dialect: SqlDialect;
   readonly hot: HotPath;
 }
 
-/** A backend over a database of either dialect. `close` closes `db` too. */
+/** A backend over a database of either dialect. `close` also closes `db`. */
 export function createKyselyBackend({ db, dialect, hot }: KyselyBackendOptions): Backend {
   const context: DbContext = { db, dialect };
   return {

@@ -4,15 +4,18 @@ import { type Logger, silentLogger } from "../../protocol/logger.js";
 import type { Backend, Retention } from "./rows.js";
 import { storeErrorFrom } from "./store-error.js";
 
-/** How long a SQL store keeps what is finished. */
+/** How long a SQL store keeps finished tasks, logs and sends. */
 export interface RetentionOptions {
-  /** How long a finished task stays, in milliseconds; `Infinity` for ever. Default: 30 days. */
+  /** How long a finished task is kept, in milliseconds; `Infinity` keeps it for ever. Default: 30 days. */
   readonly tasksMs?: number | undefined;
-  /** How many finished tasks stay, the newest. Default: all. */
+  /** How many finished tasks are kept, newest first. Default: all. */
   readonly tasksMax?: number | undefined;
-  /** How long the log of a finished task stays, so that late subscribers get each event; `Infinity` for ever. Default: 24 h. */
+  /**
+   * How long the log of a finished task is kept, so that late subscribers get every event; `Infinity` keeps it for
+   * ever. Default: 24 h.
+   */
   readonly logsMs?: number | undefined;
-  /** How long a send that is done once is remembered, in milliseconds. Default: 24 h. */
+  /** How long an idempotent send is remembered, in milliseconds. Default: 24 h. */
   readonly sendsMs?: number | undefined;
 }
 
@@ -31,19 +34,19 @@ function finite(ms: number): number | undefined {
 }
 
 export interface PruneOptions {
-  /** Rows of each kind that one batch drops; writers wait as long as a batch takes. Default: 200. */
+  /** Rows of each kind dropped in one batch; writers wait for at most one batch. Default: 200. */
   readonly batch?: number | undefined;
-  /** Ends the work after a batch. */
+  /** Stops the work after the current batch. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a round of pruning has dropped. */
+/** What a round of pruning dropped. */
 export interface Pruned {
   readonly tasks: number;
   readonly logs: number;
 }
 
-/** Drops all that its retention has come for, in batches between which others have their turn. */
+/** Drops everything past its retention, in batches between which other calls run. */
 export async function prune(
   backend: Pick<Backend, "prune">,
   retention: Retention,
@@ -68,7 +71,7 @@ export interface MaintenanceOptions {
   readonly logger?: Logger | undefined;
 }
 
-/** Prunes now and then. The returned function ends it, and resolves when no batch is under way. */
+/** Prunes periodically. The returned function stops it, and resolves when no batch is under way. */
 export function startMaintenance(backend: Pick<Backend, "prune">, options: MaintenanceOptions): () => Promise<void> {
   const { clock, retention, everyMs, logger = silentLogger } = options;
   const end = new AbortController();
@@ -86,7 +89,7 @@ export function startMaintenance(backend: Pick<Backend, "prune">, options: Maint
       const dropped = await prune(backend, retention, { signal: end.signal });
       if (dropped.tasks + dropped.logs > 0) logger.debug(dropped, "finished tasks were dropped from the store");
     } catch (error) {
-      // What should have gone is found again by the next round.
+      // The next round finds the remaining rows again.
       logger.warn({ error: storeErrorFrom(error) }, "finished tasks could not be dropped from the store");
     }
     if (!end.signal.aborted) cancel = wait();

@@ -5,7 +5,7 @@ import type { ReportMigration } from "./migration-report.js";
 import { migrations, schemaTable } from "./migrations.js";
 import { StoreError } from "./store-error.js";
 
-/** What a database has, and what this release would make of it. */
+/** The schema of a database, and what this release would change. */
 export interface SchemaStatus {
   /** 0 for a database without Trivium's tables. */
   readonly version: number;
@@ -21,13 +21,13 @@ export async function schemaStatus(context: DbContext): Promise<SchemaStatus> {
 }
 
 /**
- * Brings the tables up to date, in one transaction, which may take as long as it takes; gives the version that was there
- * before. Several processes may start at once. Rejects for tables that a newer release has made.
+ * Migrates the tables in one transaction without a time limit, and returns the version before. Several processes may
+ * start at once. Rejects for tables of a newer release.
  */
 export async function migrate(context: DbContext, report: ReportMigration = () => {}): Promise<number> {
   const version = await readVersion(context);
   assertKnown(version);
-  // Nothing is locked, and nothing written, where there is nothing to do.
+  // Takes no lock and writes nothing when there is nothing to do.
   if (version === latest) return version;
   report({ kind: "begun", from: version, to: latest });
   const before = await context.dialect.withoutLimits(context.db, async (db) => {
@@ -40,7 +40,9 @@ export async function migrate(context: DbContext, report: ReportMigration = () =
   return before;
 }
 
-/** New tables are left out: of a table without statistics PostgreSQL expects more rows than of one that it found empty. */
+/**
+ * New tables are skipped: for a table without statistics PostgreSQL expects more rows than for one it has seen empty.
+ */
 async function analyze({ db, dialect }: DbContext, before: number): Promise<void> {
   if (before === 0 || dialect.analyzeText === undefined) return;
   await sql.raw(dialect.analyzeText).execute(db);
@@ -63,7 +65,7 @@ async function takeSteps(within: DbContext, report: ReportMigration): Promise<nu
   return before;
 }
 
-/** The statements of all steps behind `after`, to run them by hand. */
+/** The statements of all steps after `after`, to be run by hand. */
 export function migrationSql({ db, dialect }: DbContext, after = 0): string {
   const statements = stepsAfter(after).flatMap((step) => [
     ...step.statements(db, dialect).map((statement) => statement.compile().sql),

@@ -1,11 +1,11 @@
 import type { Clock } from "../../core/ports.js";
 
-/** How far the migration of a database has come. */
+/** Progress of a migration. */
 export type MigrationProgress =
   | { readonly kind: "begun"; readonly from: number; readonly to: number }
-  /** Waits for other migrations, or for writes. */
+  /** Waiting for other migrations or for writes. */
   | { readonly kind: "waiting" }
-  /** A statement begins: the one with this number of the step that makes `schema`. */
+  /** A statement starts: the one with this number in the step that creates `schema`. */
   | {
       readonly kind: "statement";
       readonly schema: number;
@@ -19,20 +19,20 @@ export type ReportMigration = (progress: MigrationProgress) => void;
 
 export interface MigrationReport {
   readonly report: ReportMigration;
-  /** Says nothing more, however the migration has ended. */
+  /** Stops reporting, however the migration ended. */
   end(): void;
 }
 
 export interface MigrationReportOptions {
   readonly clock: Clock;
-  /** `seconds`: how long the migration has taken so far. */
+  /** `seconds`: duration of the migration so far. */
   say(line: string, facts: { readonly from: number; readonly to: number; readonly seconds: number }): void;
 }
 
 const firstMs = 1_000;
 const everyMs = 10_000;
 
-/** Says of each migration when it is done. One that takes longer than a second also says how far it is, every 10 seconds. */
+/** Reports the end of each migration. One longer than a second also reports its progress every 10 seconds. */
 export function createMigrationReport({ clock, say }: MigrationReportOptions): MigrationReport {
   let begun: { readonly from: number; readonly to: number; readonly at: number } | undefined;
   let where = "";
@@ -58,7 +58,7 @@ export function createMigrationReport({ clock, say }: MigrationReportOptions): M
 
   function moved(to: string): void {
     where = to;
-    // After one second each step is reported as it begins: a thread that a statement blocks has no timers.
+    // After one second each step is reported as it starts: in a thread blocked by a statement no timer fires.
     if (begun !== undefined && clock.now() - begun.at >= firstMs) tellWhere();
   }
 

@@ -16,15 +16,15 @@ import {
   withText,
 } from "./schema-statements.js";
 
-/** One step of the schema. It is never changed once it has been in a release. */
+/** One step of the schema. Never changed after its release. */
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  /** The statements, in their order; to be executed or shown. */
+  /** The statements in order, to execute or to print. */
   statements(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[];
 }
 
-/** All steps, the first first. The number of the last is the schema that this release knows. */
+/** All steps in order. The number of the last is the schema of this release. */
 export const migrations: readonly Migration[] = [
   { version: 1, name: "tasks and their tables", statements: (db, dialect) => firstTables(db, dialect) },
   { version: 2, name: "counters by time", statements: (db, dialect) => countersByTime(db, dialect) },
@@ -33,7 +33,7 @@ export const migrations: readonly Migration[] = [
 
 const tenantAndOwner = ["tenant", "owner"] as const;
 
-/** Where it is written down which steps were made. */
+/** The table that records which steps were applied. */
 export function schemaTable(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
   const { integer } = dialect.types;
   return tableOf(db, dialect, "schema")
@@ -70,7 +70,7 @@ function tasks(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
   return times.reduce<Table>((made, name) => made.addColumn(name, integer), counted);
 }
 
-// The lists of tasks are walked from the end: a new task, which is the newest, is added there.
+// Lists of tasks are read from the end of the index, where the newest task is added.
 function taskIndexes(db: Kysely<Database>): readonly SchemaStatement[] {
   const index = (name: string) => db.schema.createIndex(`trivium_tasks_${name}`).on("trivium_tasks");
   return [
@@ -132,7 +132,7 @@ function pushConfigs(db: Kysely<Database>, dialect: SqlDialect): readonly Schema
   ];
 }
 
-/** Those of the tasks that are there are made along with the table. */
+/** Counters of existing tasks are filled along with the table. */
 function countersByTime(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
   const filled = sql`insert into "trivium_periods" ("tenant", "owner", "period", "state", "shard", "count")
 select "tenant", "owner", "status_time" / 600000, "state", '', count(*) from "trivium_tasks" group by 1, 2, 3, 4`;

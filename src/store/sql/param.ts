@@ -1,6 +1,6 @@
 import { type Expression, type OperationNode, ValueNode } from "kysely";
 
-/** A parameter of a statement that is compiled once: it takes its value from the arguments of each run. */
+/** A parameter of a statement compiled once; each run supplies its value. */
 export class Param<T> implements Expression<T> {
   readonly valueFor: (args: object) => T;
 
@@ -17,10 +17,10 @@ export class Param<T> implements Expression<T> {
   }
 }
 
-/** Something that a query is given: a value, or the parameter that stands for it. */
+/** An input of a query: a value, or the parameter that stands for it. */
 export type Given<T> = T | Param<T>;
 
-/** What a database is to be sent instead of something given. */
+/** Converts a given value, or a later parameter, to the form sent to the database. */
 export function sentAs<T, U>(given: Given<T>, send: (value: T) => U): Given<U> {
   return given instanceof Param ? new Param((args) => send(given.valueFor(args))) : send(given);
 }

@@ -33,10 +33,10 @@ import {
 } from "./rows.js";
 import { StoreError } from "./store-error.js";
 
-/** The form in which payloads are written. */
+/** The current payload format. */
 const currentFormat = 1;
 
-/** The records of one write; `undefined` when there are none. */
+/** The records of one write; `undefined` if there are none. */
 export function logToRow(records: readonly LogRecord[]): LogRow | undefined {
   const last = records.at(-1);
   if (last === undefined) return undefined;
@@ -237,7 +237,7 @@ function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(errorTable, code);
 }
 
-/** What cannot be written once can never be: trying again does not help, so this is no failure of the database. */
+/** Content that cannot be encoded never can be, so a retry does not help and this is not a database failure. */
 function encode<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): Payload {
   try {
     return { format: currentFormat, bytes: writeBinary(schema, message) };
@@ -255,7 +255,10 @@ function decode<Desc extends DescMessage>(schema: Desc, { format, bytes }: Paylo
   }
 }
 
-/** The same bytes when they are a `Buffer`: slices of one would be Buffers too, and they become parts of messages. */
+/**
+ * Converts a `Buffer` to a plain `Uint8Array`: slices of a Buffer would be Buffers too, and they become parts of
+ * messages.
+ */
 function plainBytes(bytes: Uint8Array): Uint8Array {
   const { buffer, byteOffset, byteLength } = bytes;
   return bytes.constructor === Uint8Array ? bytes : new Uint8Array(buffer, byteOffset, byteLength);

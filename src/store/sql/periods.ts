@@ -2,19 +2,21 @@ import { sql } from "kysely";
 import { type DbContext, inTransaction, type SqlDialect } from "./dialect.js";
 import type { PeriodsTable } from "./schema.js";
 
-/** A task is counted in the period of its status time. Databases depend on the length, so it must not change. */
+/**
+ * A task is counted in the period of its status time. Existing databases depend on the length, so it must not change.
+ */
 export const periodMs = 600_000;
 
 export function periodOf(statusTime: number): number {
   return Math.floor(statusTime / periodMs);
 }
 
-/** For how long after its end a period is left to those who write. */
+/** How long after its end a period is left to writers. */
 const settlesMs = 3_600_000;
 
 /**
- * Folds the counters of periods that are long over: their shards become one row, and what is zero goes. Takes at most
- * `limit` rows, in one transaction; gives how many it has taken.
+ * Folds the counters of periods that ended long ago: their shards become one row, and zero rows are removed. Takes at
+ * most `limit` rows in one transaction and returns how many.
  */
 export function foldPeriods(context: DbContext, limit: number): Promise<number> {
   return inTransaction(context, async (within) => {
@@ -27,8 +29,8 @@ export function foldPeriods(context: DbContext, limit: number): Promise<number> 
 type Counter = Omit<PeriodsTable, "shard">;
 
 /**
- * Rows that others write at this moment are left for the next round, so that no write waits for another. The planner has
- * to see the limit: else it expects a tenth of the table, and reads all of it.
+ * Rows that others are writing are left for the next round, so that no write waits. The planner must see the limit;
+ * otherwise it expects a tenth of the table and reads all of it.
  */
 async function takeLoose({ db, dialect }: DbContext, limit: number): Promise<readonly Counter[]> {
   const { rows } = await sql<Counter>`
@@ -44,12 +46,14 @@ async function takeLoose({ db, dialect }: DbContext, limit: number): Promise<rea
   return rows;
 }
 
-/** In the words of the index that finds them: with one shard there is nothing to fold, else a folded row is never zero. */
+/**
+ * Matches the index that finds them: with one shard there is nothing to fold, and otherwise a folded row is never zero.
+ */
 function looseRows({ shard }: SqlDialect) {
   return shard === "" ? sql<boolean>`count = 0` : sql<boolean>`shard <> ''`;
 }
 
-/** One counter for each that differs from zero, in one order everywhere: two that fold at once wait in no circle. */
+/** One counter for each non-zero sum, in a fixed order, so that two concurrent folds do not deadlock. */
 function summed(taken: readonly Counter[]): readonly Counter[] {
   const sums = new Map<string, Counter>();
   for (const { count, ...key } of taken) {

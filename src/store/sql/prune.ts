@@ -13,8 +13,8 @@ export interface Pruned {
 }
 
 /**
- * Drops what its time has come for: at most `limit` tasks, rows of logs and sends, and rows of counters that are folded,
- * each kind in a transaction of its own, so that others wait for none of them for long.
+ * Drops what is past its retention: at most `limit` tasks, log rows and sends, and folded counter rows. Each kind has
+ * its own transaction, so that others never wait long.
  */
 export async function prune(context: DbContext, retention: Retention, limit: number): Promise<Pruned> {
   const tasks = await inTransaction(context, (within) => pruneTasks(within, retention, limit));
@@ -39,7 +39,7 @@ async function pruneTasks(context: DbContext, retention: Retention, limit: numbe
   return { tasks: emptied.length, logs: rows, more: due.length >= limit || emptied.length < due.length };
 }
 
-/** Finished tasks whose time has come, or that are too many, the oldest first. */
+/** Finished tasks past their retention or over the maximum, oldest first. */
 async function tasksDue(context: DbContext, { tasksMs, tasksMax }: Retention, limit: number): Promise<number[]> {
   const old = tasksMs === undefined ? [] : await finishedTasks(context, { before: tasksMs, limit });
   if (tasksMax === undefined) return old;
@@ -76,7 +76,7 @@ async function countFinished({ db }: DbContext): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Logs of finished tasks, as far as a snapshot has them folded in. */
+/** Logs of finished tasks, as far as a snapshot includes them. */
 async function pruneLogs(context: DbContext, { logsMs }: Retention, limit: number): Promise<Pruned> {
   if (logsMs === undefined) return nothing;
   const { db, dialect } = context;
@@ -101,11 +101,11 @@ async function pruneLogs(context: DbContext, { logsMs }: Retention, limit: numbe
 
 interface Dropped {
   readonly rows: number;
-  /** Tasks that have no row left that a snapshot has folded in. */
+  /** Tasks with no row left that a snapshot includes. */
   readonly emptied: readonly number[];
 }
 
-/** Drops rows that a snapshot has folded in, from the beginning of each log. */
+/** Drops rows that a snapshot includes, from the start of each log. */
 async function dropFolded(context: DbContext, keys: readonly number[], limit: number): Promise<Dropped> {
   const found = await selectFolded(context, keys, limit + 1).execute();
   const left = found.length > limit ? found.pop() : undefined;
@@ -146,7 +146,7 @@ function selectFolded({ db, dialect }: DbContext, keys: readonly number[], limit
     .limit(limit);
 }
 
-/** Tasks with their rows in all tables. */
+/** Deletes tasks with their rows in all tables. */
 async function deleteTasks(context: DbContext, keys: readonly number[]): Promise<void> {
   const { db, dialect } = context;
   for (const table of ["trivium_log", "trivium_snapshots", "trivium_inbox", "trivium_push_configs"] as const) {
@@ -156,7 +156,7 @@ async function deleteTasks(context: DbContext, keys: readonly number[]): Promise
   await db.deleteFrom("trivium_tasks").where(dialect.isOneOf("key", keys)).execute();
 }
 
-/** What the tables of counters count tasks by. */
+/** What the counter tables count tasks by. */
 const counters = {
   trivium_counts: { agent: "agent", tenant: "tenant", owner: "owner", state: "state" },
   trivium_periods: {
@@ -168,7 +168,7 @@ const counters = {
   },
 } as const satisfies Partial<Record<keyof Database, object>>;
 
-/** Rows are written in the order in which every writer writes them, so that none wait for each other in a circle. */
+/** Rows are updated in the order that every writer uses, so that none deadlock. */
 async function countLess({ db, dialect }: DbContext, keys: readonly number[]): Promise<void> {
   for (const [table, columns] of Object.entries(counters)) {
     const names = sql.join(Object.keys(columns).map((name) => sql.ref(name)));

@@ -4,7 +4,7 @@ import type { DatabaseLifecycle } from "./database-lifecycle.js";
 import { pushFromRow, pushToRow } from "./payload.js";
 import type { PlainPushCalls } from "./rows.js";
 
-/** The push configurations of a SQL store. Closing it does nothing: it is open as long as its store. */
+/** The push store of a SQL store. Closing it does nothing: it stays open with its store. */
 export function createSqlPushStore({ ask }: Pick<DatabaseLifecycle, "ask">): PushStore {
   return {
     ...portOf<PlainPushCalls>(

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { DbContext } from "./dialect.js";
 
 /**
- * For a database that was put back to an earlier state: the numbers behind that are given again, to other events, so all
- * ids of events of tasks that may still get some are made ids of a log that is no more. Gives how many tasks those are.
+ * For a database restored to an earlier state. Later record numbers will be assigned again to other events, so the
+ * event ids of all unfinished tasks are invalidated by a new incarnation. Returns the number of those tasks.
  */
 export async function renewIncarnations({ db, dialect }: DbContext): Promise<number> {
   const { numUpdatedRows } = await dialect.withoutLimits(db, (unlimited) =>

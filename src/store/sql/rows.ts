@@ -18,10 +18,10 @@ import type {
 import type { Scope } from "../../protocol/context.js";
 import type { ReportMigration } from "./migration-report.js";
 
-// What a database is asked, and what it answers, in plain objects with payloads as bytes: they go to another thread as
-// they are. Messages become bytes and back in one place, before this seam (payload.ts).
+// Queries and answers of a database as plain objects with payloads as bytes, so that they can be sent to another
+// thread. Messages are encoded and decoded in one place, before this seam (payload.ts).
 
-/** Which form a payload is in. A row that is read names its own. */
+/** The format of a payload. A stored row names its own. */
 export interface Payload {
   readonly format: number;
   readonly bytes: Uint8Array;
@@ -39,13 +39,13 @@ export interface SnapshotRow extends Payload {
 }
 
 interface WriteRowBody {
-  /** Left out for a write without records. */
+  /** Absent for a write without records. */
   readonly log: LogRow | undefined;
   readonly status: NewTask["status"] | undefined;
   readonly snapshot: SnapshotRow | undefined;
   readonly end: { readonly inboxPut: number; readonly park?: Park | undefined } | undefined;
   readonly takes: readonly string[];
-  /** Number of the record that starts a turn; 0 when none does. */
+  /** Number of the record that starts a turn; 0 if none does. */
   readonly turnSeq: number;
 }
 
@@ -60,7 +60,7 @@ export interface AppendRow extends WriteRowBody, Pick<Append, "key" | "epoch" | 
 export interface StoredTaskRow {
   readonly head: Head;
   readonly snapshot: SnapshotRow | undefined;
-  /** Rows that hold what follows the snapshot, or the whole log; the first may begin before that. */
+  /** The rows after the snapshot, or the whole log; the first row may start before that. */
   readonly log: readonly LogRow[];
 }
 
@@ -74,10 +74,10 @@ export interface SendRecordRow extends Omit<SendRecord, "outcome"> {
   readonly outcome: SendOutcomeRow | undefined;
 }
 
-/** Stands for the holder of what is settled, so that no look for what is left to deliver comes by: no instance has this name. */
+/** Holder of settled configurations, so that a sweep for pending deliveries skips them: no instance has this name. */
 export const settledHolder = "-";
 
-/** A push configuration; its payload is the configuration with its credentials. */
+/** A push configuration; its payload includes the credentials. */
 export interface PushRow extends Payload {
   readonly key: number;
   readonly id: string;
@@ -89,12 +89,12 @@ export interface PushRow extends Payload {
   readonly holder: string;
 }
 
-/** Calls of the store whose arguments or answers hold payloads. */
+/** Store calls whose arguments or answers contain payloads. */
 interface TaskRowCalls {
   create(task: NewTaskRow): Promise<Head>;
   append(write: AppendRow): Promise<AppendResult>;
   read(scope: Scope, id: string): Promise<StoredTaskRow | undefined>;
-  /** Rows that hold the records after `after`, as many as hold `limit` of them; the first may begin before that. */
+  /** Rows with the records after `after`, enough for `limit` records; the first row may start before that. */
   recordsAfter(
     key: number,
     after: number,
@@ -118,22 +118,22 @@ interface PushRowCalls {
   adopt(agent: string, instance: string, limit: number): Promise<readonly PushRow[]>;
 }
 
-/** Calls of the store that a database takes and answers as they are. */
+/** Store calls that a database takes and answers as they are. */
 export type PlainTaskCalls = Omit<TaskStore, keyof TaskRowCalls | "close">;
 export type PlainPushCalls = Omit<PushStore, keyof PushRowCalls | "close">;
 
 export interface TaskBackend extends PlainTaskCalls, TaskRowCalls {}
 export interface PushBackend extends PlainPushCalls, PushRowCalls {}
 
-/** One database: what the two stores are made of. Each write is a transaction, alone or with others of the moment. */
+/** One database, from which the two stores are built. Each write is a transaction, alone or with concurrent ones. */
 export interface Backend extends TaskBackend {
   readonly push: PushBackend;
   /**
-   * Brings the tables up to date and looks that they can be written. Rejects with a sentence when they cannot be used.
-   * `report`: told how far a migration is.
+   * Migrates the tables and checks that they can be written. Rejects with a readable message when they cannot be used.
+   * `report`: receives the progress of a migration.
    */
   open(report?: ReportMigration): Promise<void>;
-  /** Drops what its retention has come for, at most `limit` rows of each kind; true when there is more. */
+  /** Drops what is past its retention, at most `limit` rows of each kind; true when there is more. */
   prune(
     retention: Retention,
     limit: number,
@@ -141,14 +141,14 @@ export interface Backend extends TaskBackend {
   close(): Promise<void>;
 }
 
-/** How long what is finished is kept. */
+/** How long finished tasks, logs and sends are kept. */
 export interface Retention {
-  /** How long a finished task stays, in milliseconds; `undefined`: for ever. */
+  /** How long a finished task is kept, in milliseconds; `undefined`: for ever. */
   readonly tasksMs: number | undefined;
-  /** How many finished tasks stay, the newest; `undefined`: all. */
+  /** How many finished tasks are kept, newest first; `undefined`: all. */
   readonly tasksMax: number | undefined;
-  /** How long the log of a finished task stays, so that late subscribers get each event. */
+  /** How long the log of a finished task is kept, so that late subscribers get every event. */
   readonly logsMs: number | undefined;
-  /** How long a send that is done once is remembered. */
+  /** How long an idempotent send is remembered. */
   readonly sendsMs: number;
 }

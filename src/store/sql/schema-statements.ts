@@ -2,7 +2,7 @@ import { type CreateTableBuilder, type Kysely, type RawBuilder, type SqlBool, sq
 import type { SqlDialect } from "./dialect.js";
 import type { Database } from "./schema.js";
 
-// What migrations are made of. The tables that it makes never change: a step that changes one says so by itself.
+// The building blocks of migrations. The tables created here never change: a step that changes one does so itself.
 
 /** What Kysely's schema builders have in common. */
 export interface SchemaStatement {
@@ -14,7 +14,7 @@ export type Table = CreateTableBuilder<string, string>;
 
 type Name<T extends keyof Database> = T extends `trivium_${infer Short}` ? Short : never;
 
-/** A table without the prefix. */
+/** A table name without the prefix. */
 export type TableName = Name<keyof Database>;
 
 export function tableOf(db: Kysely<Database>, dialect: SqlDialect, name: TableName, clustered = false): Table {
@@ -42,7 +42,7 @@ export function statementOf(db: Kysely<Database>, statement: RawBuilder<unknown>
   };
 }
 
-/** The columns that say whose a row is: with the agent since schema 3. */
+/** The columns of a row's scope; they include the agent since schema 3. */
 export type Owned = readonly ["tenant", "owner"] | readonly ["agent", "tenant", "owner"];
 
 function withOwner(table: Table, owned: Owned): Table {
@@ -55,7 +55,7 @@ function withOwner(table: Table, owned: Owned): Table {
   );
 }
 
-/** Sends that are done once. */
+/** Idempotent sends. */
 export function sendsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Owned): SchemaStatement {
   const { integer, bytes } = dialect.types;
   const texts = ["message_id", "entry", "digest", "task_id", "instance"];
@@ -73,7 +73,7 @@ export function sendsIndex(db: Kysely<Database>): SchemaStatement {
   return db.schema.createIndex("trivium_sends_began").on("trivium_sends").column("began_at");
 }
 
-/** How many tasks an owner has in a state. */
+/** The number of an owner's tasks by state. */
 export function countsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Owned): SchemaStatement {
   const { integer } = dialect.types;
   return withOwner(tableOf(db, dialect, "counts", true), owned)
@@ -95,8 +95,8 @@ export function periodsTable(db: Kysely<Database>, dialect: SqlDialect, owned: O
 }
 
 /**
- * What is to be tidied up when a period is over. Shards that are folded leave no zero behind; an index that looked at
- * the count would be written with every change of a counter.
+ * What to fold when a period is over. Folded shards leave no zero rows. An index on the count would be written with
+ * every change of a counter.
  */
 export function periodsIndex(db: Kysely<Database>, { name }: SqlDialect): SchemaStatement {
   const loose = name === "sqlite" ? sql<SqlBool>`"count" = 0` : sql<SqlBool>`"shard" <> ''`;

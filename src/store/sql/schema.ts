@@ -1,19 +1,19 @@
 import type { Generated } from "kysely";
 
-// The tables, as Kysely knows them. Numbers are 64-bit integers in the database and plain numbers here: keys and times
-// stay far below 2^53. Their names have a prefix, so that they can live in a database that has others.
+// The tables in Kysely's types. Numbers are 64-bit integers in the database and plain numbers here: keys and times stay
+// far below 2^53. Table names have a prefix, so that they can share a database.
 
-/** One row for each task: its head. Large values are in other tables, so that writing a head is cheap. */
+/** One row per task: its head. Large values are in other tables, so that updating a head is cheap. */
 export interface TasksTable {
   /** The store's own number; ascends with creation. */
   key: Generated<number>;
   id: string;
-  /** Which agent of the database it belongs to; empty unless there are several. */
+  /** The agent that the task belongs to; empty unless there are several. */
   agent: string;
   tenant: string;
   owner: string;
   context_id: string;
-  /** What its caller calls it; unique in agent, tenant and owner. */
+  /** The caller's name for the task; unique in agent, tenant and owner. */
   name: string | null;
   incarnation: string;
   version: string;
@@ -26,17 +26,17 @@ export interface TasksTable {
   inbox_put: number;
   turn: number;
   turn_seq: number;
-  /** When a parked task is to be woken. */
+  /** When a parked task is due. */
   wake_at: number | null;
-  /** Number of the last record whose row has been dropped; 0 while the log is whole. */
+  /** Number of the last record whose row was dropped; 0 while the log is whole. */
   compacted: number;
-  /** When it had ended and was released; retention goes by it. */
+  /** When it had ended and was released; retention counts from here. */
   finished_at: number | null;
-  /** The same, as long as its log has not been dropped: set together with `finished_at`. */
+  /** The same until its log is dropped; set together with `finished_at`. */
   logged_at: number | null;
 }
 
-/** The fold of a task up to `seq`; one for each task that has any. @public: declarations of queries name it. */
+/** The fold of a task up to `seq`, for tasks that have a snapshot. @public: declarations of queries name it. */
 export interface SnapshotsTable {
   key: number;
   seq: number;
@@ -44,7 +44,7 @@ export interface SnapshotsTable {
   payload: Uint8Array;
 }
 
-/** The records of one write. `seq`: the number of the last of them. */
+/** The records of one write. `seq`: number of the last one. */
 interface LogTable {
   key: number;
   seq: number;
@@ -55,7 +55,7 @@ interface LogTable {
 
 interface InboxTable {
   key: number;
-  /** Order within the task: cancels are read first whatever theirs. */
+  /** Order within the task; cancels are read first regardless. */
   ordinal: number;
   id: string;
   kind: "message" | "cancel" | "wake";
@@ -69,7 +69,7 @@ export interface InstancesTable {
   expires_at: number;
 }
 
-/** Sends that are done once. */
+/** Idempotent sends. */
 export interface SendsTable {
   agent: string;
   tenant: string;
@@ -99,15 +99,15 @@ export interface PushConfigsTable {
   version: string;
   task_name: string | null;
   cursor: number;
-  /** Instance that delivers; empty without one. */
+  /** Instance that delivers; empty if none does. */
   holder: string;
   format: number;
   payload: Uint8Array;
 }
 
 /**
- * How many tasks an owner has in a state: the sum over the shards, each of which may be below zero. Processes that write
- * at once use different ones, so that they seldom wait for each other.
+ * The number of an owner's tasks by state: the sum over the shards, each of which may be negative. Concurrent processes
+ * use different shards, so that they rarely wait for each other.
  */
 interface CountsTable {
   agent: string;
@@ -119,14 +119,14 @@ interface CountsTable {
 }
 
 /**
- * The same by time: `period` is the one of the task's status time. The sum over the shards is the
- * number; those of a period that is long over have been folded into the shard with the empty name.
+ * The same by time: `period` is that of the task's status time. The number is the sum over the shards; those of a
+ * period that ended long ago are folded into the shard with the empty name.
  */
 export interface PeriodsTable extends CountsTable {
   period: number;
 }
 
-/** Which migrations the tables have been through. */
+/** The migrations applied to the tables. */
 interface SchemaTable {
   version: number;
   applied_at: number;

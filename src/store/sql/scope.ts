@@ -8,7 +8,7 @@ export function inScope(table: string, { agent, tenant, owner }: Params<Scope>) 
   return sql<SqlBool>`${column("agent")} = ${agent} and ${column("tenant")} = ${tenant} and ${column("owner")} = ${owner}`;
 }
 
-/** The scope that a row says it belongs to. */
+/** The scope of a row. */
 export function scopeOf({ agent, tenant, owner }: Scope): Scope {
   return { agent, tenant, owner };
 }

@@ -1,6 +1,6 @@
 import { A2AError } from "../../protocol/errors.js";
 
-/** What kept a database from answering. */
+/** Why a database did not answer. */
 export type StoreFailure =
   | "full"
   | "readOnly"
@@ -13,8 +13,8 @@ export type StoreFailure =
   | "other";
 
 /**
- * A database that did not do what it was asked. Its message is for the operator of the server; callers get
- * to try again. The driver's own error is the `cause`.
+ * A failed database call. Its message is for the operator of the server; callers are told to retry. The driver's own
+ * error is the `cause`.
  */
 export class StoreError extends Error {
   readonly failure: StoreFailure;
@@ -50,7 +50,7 @@ const bySqlite: Readonly<Record<number, StoreFailure>> = {
   26: "damaged",
 };
 
-/** By the beginning of the code that PostgreSQL, or the connection to it, gives. */
+/** By the prefix of the code from PostgreSQL or its connection. */
 const byCode: readonly (readonly [RegExp, StoreFailure])[] = [
   [/^53100/, "full"],
   [/^53200/, "outOfMemory"],
@@ -64,10 +64,10 @@ const byCode: readonly (readonly [RegExp, StoreFailure])[] = [
   [/^(?:EACCES|EPERM|ENOTDIR|EISDIR)/, "unusable"],
 ];
 
-// The client of PostgreSQL says of a lost connection nothing but this.
+// The PostgreSQL client reports a lost connection only by these messages.
 const lostConnection = /connection terminated|connection timeout|timeout exceeded when trying to connect/i;
 
-/** Any error of a database as one that says what is wrong. What is said already stays as it is. */
+/** Converts any database error into one that says what is wrong. Errors already converted are returned unchanged. */
 export function storeErrorFrom(error: unknown): A2AError | StoreError {
   if (error instanceof A2AError || error instanceof StoreError) return error;
   const failure = failureOf(error);

@@ -34,13 +34,16 @@ export interface SqlStoreOptions {
   /** Default: the machine's time. */
   readonly clock?: Clock | undefined;
   readonly retention?: RetentionOptions | undefined;
-  /** Time between two rounds of dropping what its retention has come for. Default: 60,000. */
+  /** Time between two rounds of pruning, in milliseconds. Default: 60,000. */
   readonly pruneEveryMs?: number | undefined;
-  /** Gets records of migrations and of failed rounds. Default: the logger of the first `open`, for migrations only. */
+  /**
+   * Receives log records of migrations and of failed rounds. Default: the logger of the first `open`, for migrations
+   * only.
+   */
   readonly logger?: Logger | undefined;
 }
 
-/** A storage over one database. It opens with the first call, unless it was opened before. */
+/** A store over one database. The first call opens it, unless it is open already. */
 export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}): Store {
   const { clock = systemClock, pruneEveryMs: everyMs = 60_000, logger } = options;
   const retention = resolveRetention(options.retention);
@@ -69,7 +72,7 @@ export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}):
   };
 }
 
-// The calls whose arguments or answers hold payloads; a database takes the others as they are.
+// The calls whose arguments or answers contain payloads; the database takes the others as they are.
 function rowCalls({ ask }: DatabaseLifecycle): Omit<TaskStore, keyof PlainTaskCalls | "close"> {
   return {
     async create(task) {
@@ -147,7 +150,7 @@ function storedFromRow({ head, snapshot, log }: StoredTaskRow): StoredTask {
   };
 }
 
-/** A row that begins before `after` also holds records that were not asked for. */
+/** A row that starts before `after` also has records that were not requested. */
 function recordsBehind(log: readonly LogRow[], after: number): readonly LogRecord[] {
   const records = log.flatMap(logFromRow);
   const first = records[0]?.seq ?? after + 1;

@@ -1,7 +1,7 @@
 import { callOf } from "../../core/ports.js";
 import type { Backend } from "../sql/rows.js";
 
-/** A method of the backend that is to be called in another thread. */
+/** A backend method to be called in another thread. */
 export interface BackendCall {
   readonly port: "tasks" | "push";
   readonly method: string;

@@ -2,11 +2,11 @@ import type { Scope } from "../../protocol/context.js";
 import { periodOf } from "../sql/periods.js";
 import type { Statements } from "./statements.js";
 
-/** How the numbers of tasks change within a transaction: each counter is written once, however many tasks move it. */
+/** Changes of the task counters within a transaction: each counter is written once, however many tasks change it. */
 export interface CounterDeltas {
-  /** A task is in a state since a time, or (-1) is no longer. */
+  /** A task entered a state at a time, or (-1) left it. */
   count(scope: Scope, state: number, statusTime: number, change: 1 | -1): void;
-  /** Writes what was counted, and begins anew. */
+  /** Writes the changes and starts over. */
   write(statements: Pick<Statements, "count" | "countPeriod">): void;
 }
 
@@ -39,7 +39,7 @@ export function createCounterDeltas(): CounterDeltas {
   };
 }
 
-/** The same without regard to the time. */
+/** The same counters without their time. */
 function byState(counters: Iterable<Counter>): Iterable<Counter> {
   const sums = new Map<string, Counter>();
   for (const { agent, tenant, owner, state, period, change } of counters) {

@@ -13,21 +13,21 @@ import { createHotPath, type SqliteHotPath } from "./flush.js";
 import { loadSqlite } from "./node-sqlite.js";
 
 export interface SqliteFileOptions {
-  /** The file; its folder is made. `":memory:"` keeps everything in memory until the store is closed. */
+  /** Path of the file; its folder is created. `":memory:"` keeps everything in memory until the store closes. */
   readonly path: string;
   /**
-   * When a write counts as done. `"FULL"`: it survives the death of the process and a loss of power, at the price of one
-   * flush of the disk for the writes of a moment. `"NORMAL"`: it survives the death of the process; a loss of power may
-   * take the writes of the last moments with it, and never does more harm than that. Default: `"FULL"`.
+   * When a write is acknowledged. `"FULL"`: once it survives a process crash and a power loss, at the cost of one disk
+   * flush per group of concurrent writes. `"NORMAL"`: once it survives a process crash; a power loss may lose the
+   * latest writes but never corrupts the file. Default: `"FULL"`.
    */
   readonly synchronous?: "FULL" | "NORMAL" | undefined;
   /** How long a call waits for another process that writes to the file, in milliseconds. Default: 5,000. */
   readonly busyTimeoutMs?: number | undefined;
-  /** How large the file may grow; then writes fail as on a disk that is full. Default: as large as the disk allows. */
+  /** Largest size of the file; beyond it writes fail as on a full disk. Default: no limit. */
   readonly maxBytes?: number | undefined;
 }
 
-/** `SqliteFileOptions` with nothing left out. */
+/** `SqliteFileOptions` with its defaults. */
 export interface SqliteSettings {
   readonly path: string;
   readonly synchronous: "FULL" | "NORMAL";
@@ -35,7 +35,7 @@ export interface SqliteSettings {
   readonly maxBytes: number | undefined;
 }
 
-/** A file of SQLite that is open in this thread. */
+/** A SQLite file open in this thread. */
 export interface SqliteDatabase {
   readonly backend: Backend;
   readonly connection: SqliteConnection;
@@ -58,7 +58,7 @@ export function resolveSettings(options: SqliteFileOptions): SqliteSettings {
   return { path, synchronous, busyTimeoutMs, maxBytes };
 }
 
-/** Opens the file; its tables are looked at by `backend.open()`. `now`: the store's clock. */
+/** Opens the file; `backend.open()` checks its tables. `now`: the store's clock. */
 export function openSqlite(settings: SqliteSettings, now: () => number): SqliteDatabase {
   const connection = createSqliteConnection(connect(settings));
   const db = new Kysely<Database>({ dialect: kyselyDialect(connection) });
@@ -68,7 +68,7 @@ export function openSqlite(settings: SqliteSettings, now: () => number): SqliteD
   return { backend, connection, db, dialect, hot, close: () => db.destroy() };
 }
 
-/** A database that is used in this thread, each write by itself: for tools, where latency does not matter. */
+/** A database used in this thread, one write at a time: for tools, where latency does not matter. */
 export function localSqliteBackend(options: SqliteFileOptions, now: () => number = Date.now): Backend {
   return openSqlite(resolveSettings(options), now).backend;
 }
@@ -100,9 +100,9 @@ function pragmas({ synchronous }: SqliteSettings): readonly string[] {
     "journal_mode = wal",
     `synchronous = ${synchronous}`,
     "temp_store = memory",
-    // In KiB. Heads, indexes and what is being written stay in memory, however large the file.
+    // In KiB. Heads, indexes and pending writes stay in memory, however large the file.
     "cache_size = -65536",
-    // Pages that are written again and again, as those of heads, go to the file once in 16 MiB of commits.
+    // Frequently rewritten pages, such as those of heads, are checkpointed once per 16 MiB of commits.
     "wal_autocheckpoint = 4000",
     `journal_size_limit = ${64 * mebibyte}`,
   ];

@@ -3,7 +3,7 @@ import type { LogRange, SqlDialect } from "../sql/dialect.js";
 import { type Given, Param, sentAs } from "../sql/param.js";
 import { runStatement, type SqliteConnection } from "./driver.js";
 
-/** `now`: the store's clock. `connection`: where statements run directly while it is free. */
+/** `now`: the store's clock. `connection`: runs statements directly while it is free. */
 export function sqliteDialect(now: () => number, connection?: SqliteConnection | undefined): SqlDialect {
   return {
     name: "sqlite",
@@ -23,9 +23,9 @@ export function sqliteDialect(now: () => number, connection?: SqliteConnection |
     },
     runDirectly: (query, within) =>
       connection !== undefined && (within || connection.isFree()) ? runStatement(connection, query) : undefined,
-    // A statement has no limit here; a lock of another process is waited for as by any other call.
+    // SQLite has no statement limit; locks of other processes are waited for as in any call.
     withoutLimits: (db, run) => run(db),
-    // A transaction here is the only one that writes.
+    // A write transaction is exclusive.
     lockMigrations: async () => {},
   };
 }

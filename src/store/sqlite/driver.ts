@@ -12,23 +12,23 @@ import {
 } from "kysely";
 import { noop } from "../../protocol/async/noop.js";
 
-/** How many statements stay compiled. The store has fewer; a text that depends on data would fill it. */
+/** Number of statements kept compiled. The store has fewer; a text that depended on data would fill it. */
 const statementsKept = 256;
 
-/** One connection to a database, which Kysely and direct users take in turn. */
+/** One connection to a database, shared in turn by Kysely and direct users. */
 export interface SqliteConnection {
   readonly database: DatabaseSync;
-  /** Statements stay compiled: the same text is compiled once. */
+  /** Compiles a statement once per text. */
   prepare(text: string): StatementSync;
-  /** The same for a statement that gives rows. */
+  /** The same for a statement that returns rows. */
   reader(text: string): Reader;
-  /** Waits for the connection. It is taken until what is given is called. */
+  /** Waits for the connection and takes it until the returned function is called. */
   acquire(): Promise<() => void>;
-  /** Whether it is free and has no waiters. Before its first use it is not: Kysely closes only what it has opened. */
+  /** Whether it is free and has no waiters. False before its first use, since Kysely closes only what it has opened. */
   isFree(): boolean;
 }
 
-/** Runs a statement and gives its rows. */
+/** Runs a statement and returns its rows. */
 type Reader = (parameters: readonly SQLInputValue[]) => unknown[];
 
 export function createSqliteConnection(database: DatabaseSync): SqliteConnection {
@@ -55,7 +55,7 @@ export function createSqliteConnection(database: DatabaseSync): SqliteConnection
   };
 }
 
-/** Makes something of a text, once for each. */
+/** Caches one result per text. */
 function kept<T>(make: (text: string) => T): (text: string) => T {
   const made = new Map<string, T>();
   return (text) => {
@@ -69,9 +69,12 @@ function kept<T>(make: (text: string) => T): (text: string) => T {
   };
 }
 
-/** Rows come as arrays and become objects here: those of the driver cost more to make, and as much again to read. */
+/**
+ * Rows arrive as arrays and become objects here: the driver's own objects cost more to create, and as much again to
+ * read.
+ */
 function readerOf(statement: StatementSync): Reader {
-  // Not in the first releases of Node that have SQLite.
+  // Missing in the first Node releases with SQLite.
   if (typeof statement.setReturnArrays !== "function") return (parameters) => statement.all(...parameters);
   statement.setReturnArrays(true);
   let names: readonly string[] = [];
@@ -79,7 +82,7 @@ function readerOf(statement: StatementSync): Reader {
     const rows: unknown[] = statement.all(...parameters);
     return rows.map((row) => {
       const values = row as readonly SQLOutputValue[];
-      // A table may get more columns while it is used.
+      // A table may get more columns while in use.
       if (names.length !== values.length) names = statement.columns().map(({ name }) => name);
       return rowOf(names, values);
     });
@@ -92,7 +95,7 @@ function rowOf(names: readonly string[], values: readonly SQLOutputValue[]): Rec
   return row;
 }
 
-/** A dialect of Kysely over `node:sqlite`. Closing Kysely closes the database. */
+/** A Kysely dialect over `node:sqlite`. Closing Kysely closes the database. */
 export function kyselyDialect(connection: SqliteConnection): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
@@ -102,7 +105,7 @@ export function kyselyDialect(connection: SqliteConnection): Dialect {
   };
 }
 
-/** Ends a transaction that has failed. Some failures have ended it already. */
+/** Rolls back a failed transaction. Some failures have already done so. */
 export function rollBack({ prepare }: SqliteConnection): void {
   try {
     prepare("rollback").run();
@@ -114,13 +117,13 @@ export function rollBack({ prepare }: SqliteConnection): void {
 /** For the current user of the connection. */
 export function runStatement<Row>(connection: SqliteConnection, query: CompiledQuery): QueryResult<Row> {
   const parameters = query.parameters.map(inputValue);
-  // What comes out is what the caller of Kysely says it is: it knows its tables.
+  // The row type is the caller's claim: Kysely knows its tables.
   if (givesRows(query)) return { rows: connection.reader(query.sql)(parameters) as Row[] };
   const { changes, lastInsertRowid } = connection.prepare(query.sql).run(...parameters);
   return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
 }
 
-/** Takes the connection; the transaction is begun and ended by the driver. */
+/** The taken connection; the driver begins and ends transactions. */
 class Taken implements DatabaseConnection {
   readonly connection: SqliteConnection;
   readonly release: () => void;
@@ -152,7 +155,7 @@ class SqliteDriver implements Driver {
     return new Taken(this.#connection, await this.#connection.acquire());
   }
 
-  /** One that is to write takes the lock at once, so that it cannot fail for another that was quicker. */
+  /** A write transaction takes the lock at once, so that it cannot fail because another was quicker. */
   async beginTransaction(_taken: Taken, { accessMode }: TransactionSettings): Promise<void> {
     this.#connection.prepare(accessMode === "read only" ? "begin" : "begin immediate").run();
   }

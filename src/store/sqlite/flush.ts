@@ -10,26 +10,26 @@ import { rollBack, type SqliteConnection } from "./driver.js";
 import type { HotResult, HotWrite } from "./packed.js";
 import { hotStatements, type Statements, type WrittenHead, writtenHead } from "./statements.js";
 
-/** The two writes that every event makes, also several of them at once. */
+/** The two writes that every event makes, also several at once. */
 export interface SqliteHotPath extends HotPath {
-  /** Runs writes in a transaction of their own, without giving way in between. All are undone when one throws. */
+  /** Runs writes in one transaction, synchronously. If one throws, all are rolled back. */
   run(writes: readonly HotWrite[]): Promise<readonly HotResult[]>;
 }
 
-/** Who writes, and what belongs to one transaction. */
+/** The connection of the writes and the state of one transaction. */
 interface Writer {
   readonly statements: Statements;
   readonly now: () => number;
-  /** The mark of the tasks that it makes. */
+  /** The incarnation of the tasks it creates. */
   readonly incarnation: string;
   readonly deltas: CounterDeltas;
-  /** Until when holders of new tasks live, as far as it was asked for. */
+  /** Cached expiry of the holders of new tasks. */
   readonly expiries: Map<string, number>;
 }
 
 /**
- * Creates and appends by statements of their own, which wait for nothing. Within a transaction they are a part of it;
- * alone each is one. The tables must be there at the first write.
+ * Creates and appends by its own synchronous statements. Within a transaction they join it; otherwise each write is
+ * one. The tables must exist at the first write.
  */
 export function createHotPath(connection: SqliteConnection, now: () => number): SqliteHotPath {
   let made: Pick<Writer, "statements" | "incarnation"> | undefined;
@@ -100,7 +100,7 @@ function insertTask({ statements, incarnation }: Writer, task: NewTaskRow, birth
 
 const uniqueViolation = 2067;
 
-/** What is said of an id or a name that another task has. Nothing has been written then. */
+/** The error for an id or a name that another task has. Nothing was written then. */
 function takenName(error: unknown, { id, name }: NewTaskRow): A2AError | undefined {
   if (!(error instanceof Error && "errcode" in error && error.errcode === uniqueViolation)) return undefined;
   const taken = error.message.includes("trivium_tasks.id") ? `id ${id}` : `name ${JSON.stringify(name)}`;
@@ -123,7 +123,7 @@ function appendWrite(writer: Writer, write: AppendRow): AppendResult {
   return "stored";
 }
 
-/** Writes the head as it is after the write, unless the write is refused. */
+/** Updates the head, unless the write is refused. */
 function moveHead(writer: Writer, write: AppendRow, before: WrittenHead): AppendResult | undefined {
   const { statements, deltas } = writer;
   const { key, end, takes } = write;
@@ -166,7 +166,7 @@ function wakeAfter({ claim, end }: AppendRow, { wakeAt }: WrittenHead): number |
   return claim === undefined ? wakeAt : null;
 }
 
-/** False, and nothing taken, when one of them does not wait. */
+/** Returns false, taking nothing, when one of them does not wait. */
 function takeEntries(statements: Statements, key: number, takes: readonly string[]): boolean {
   if (takes.length === 0) return true;
   const ids = JSON.stringify(takes);

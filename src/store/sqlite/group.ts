@@ -7,15 +7,15 @@ import type { SqliteDatabase } from "./database.js";
 import { type Fault, faultFrom, type GroupAnswer } from "./messages.js";
 import type { GroupWrite, HotWrite } from "./packed.js";
 
-// Writes of a moment, committed together.
+// Concurrent writes that are committed together.
 
 /**
- * Runs writes in one transaction. A write that throws fails alone; a failure of the database itself (it is full, it is
- * read-only) fails all. A task that was made is told by what the database has added to it.
+ * Runs writes in one transaction. A write that throws fails alone; a failure of the database itself (full, read-only)
+ * fails all. A created task is answered with what the database added to it.
  */
 export async function runGroup(database: SqliteDatabase, writes: readonly GroupWrite[]): Promise<GroupAnswer> {
   const [only] = writes;
-  // A write that is alone is a transaction of its own, which costs less than one of many.
+  // A single write is its own transaction, which is cheaper than a group of one.
   if (only?.kind === "call" && writes.length === 1)
     return { values: [await callBackend(only.call, database.backend)], faults: [] };
   try {
@@ -53,7 +53,7 @@ function inOneTransaction<T>({ db, dialect, hot }: SqliteDatabase, run: (backend
   return db.transaction().execute((transaction) => run(createKyselyBackend({ db: transaction, dialect, hot })));
 }
 
-/** The same again with a way back for each write: dearer, and needed only when one of them fails. */
+/** Repeats the group with a savepoint for each write, which is slower and needed only when one fails. */
 async function eachByItself(
   { connection }: SqliteDatabase,
   writes: readonly GroupWrite[],
@@ -77,7 +77,7 @@ async function eachByItself(
   return { values, faults };
 }
 
-/** Whether it is the database that failed, so that no other write can do better. */
+/** Whether the database itself failed, so that every other write would fail too. */
 function isOfDatabase(fault: Fault): boolean {
   return fault.kind === "store" && fault.failure !== "other";
 }

@@ -12,14 +12,14 @@ export { StoreError, type StoreFailure } from "../sql/store-error.js";
 export type { SqlStoreOptions } from "../sql/task-store.js";
 export type { SqliteFileOptions } from "./database.js";
 
-/** Where the tasks lie, and how they are kept. */
+/** Where and how the tasks are stored. */
 export interface SqliteStoreOptions extends SqliteFileOptions, SqlStoreOptions {}
 
 /**
- * Keeps tasks and push configurations in a file of SQLite, in a thread of its own. The file is opened, and brought up to
- * date, by `open()` or the first call; the thread does not keep the process alive. Several processes of one machine may
- * use one file; none may lie on a network drive. Calls reject with a `StoreError` when the file cannot be used, and work
- * again when the cause has gone. Throws one where Node has no SQLite: it has from 22.13 on.
+ * Stores tasks and push configurations in a SQLite file, in a separate thread. `open()` or the first call opens and
+ * migrates the file; the thread does not keep the process alive. Several processes on one machine may share a file; it
+ * must not be on a network drive. Calls reject with a `StoreError` while the file cannot be used, and work again
+ * afterwards. Throws a `StoreError` where Node has no SQLite (before 22.13).
  */
 export function sqliteStore(options: SqliteStoreOptions): Store {
   requireSqlite();

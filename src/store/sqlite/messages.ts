@@ -4,36 +4,36 @@ import { StoreError, type StoreFailure, storeErrorFrom } from "../sql/store-erro
 import type { BackendCall } from "./backend-call.js";
 import type { PackedWrites } from "./packed.js";
 
-// What the main thread and the thread of the database say to each other.
+// Messages between the main thread and the database's thread.
 
 export type ThreadRequest =
   | { readonly kind: "open" }
   | { readonly kind: "call"; readonly call: BackendCall }
-  /** Writes that are committed together; the answer is a `GroupAnswer`. */
+  /** Writes committed together, answered with a `GroupAnswer`. */
   | ({ readonly kind: "group" } & PackedWrites)
-  /** Closes the database; the thread is ended after the answer. */
+  /** Closes the database; the thread ends after the answer. */
   | { readonly kind: "close" };
 
 export interface ThreadMessage {
   readonly id: number;
-  /** The time by the clock that the store was given; `undefined`: that of the machine. */
+  /** The time by the store's clock; `undefined`: by the machine's. */
   readonly now: number | undefined;
   readonly request: ThreadRequest;
 }
 
 export type ThreadReply =
-  /** A request that is under way says how far it is. */
+  /** Progress of a request under way. */
   | { readonly id: number; readonly progress: MigrationProgress; readonly fault?: undefined }
   | { readonly id: number; readonly value: unknown; readonly fault?: undefined; readonly progress?: undefined }
   | { readonly id: number; readonly fault: Fault; readonly progress?: undefined };
 
-/** One value for each write. Those that failed alone have a fault instead. */
+/** One value per write. A write that failed alone has a fault instead. */
 export interface GroupAnswer {
   readonly values: readonly unknown[];
   readonly faults: readonly { readonly index: number; readonly fault: Fault }[];
 }
 
-/** An error on its way to the other thread: classes and their members do not get there by themselves. */
+/** An error as sent to the other thread: cloning loses its class and members. */
 export type Fault =
   | { readonly kind: "a2a"; readonly code: ErrorCode; readonly message: string }
   | { readonly kind: "store"; readonly failure: StoreFailure; readonly message: string; readonly cause: unknown };
@@ -49,7 +49,7 @@ export function errorFromFault(fault: Fault): Error {
   return new StoreError(fault.failure, fault.message, { cause: fault.cause });
 }
 
-/** What a log line needs of a driver's error: an error is cloned without its own members. */
+/** What a log line needs of a driver's error, which loses its own members when cloned. */
 function plainCause(cause: unknown): unknown {
   if (!(cause instanceof Error)) return undefined;
   const { message, stack } = cause;

@@ -8,8 +8,8 @@ import { type GroupWrite, type HotWrite, packWrites } from "./packed.js";
 import type { DatabaseThread } from "./thread.js";
 
 /**
- * A database in another thread. Writes that come while others are under way travel together and are committed in one
- * transaction; reads go at once, and see everything that has been answered.
+ * A database in another thread. Writes that arrive while others are under way are sent and committed together. Reads
+ * are sent at once and see every acknowledged write.
  */
 export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close">): Backend {
   const flush = async (group: readonly GroupWrite[]): Promise<readonly unknown[]> => {
@@ -34,7 +34,7 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
     },
     create: async (row) => insertedHead(row, await hot<InsertedTask>({ kind: "create", row })),
     append: (row) => hot<AppendResult>({ kind: "append", row }),
-    // Long, and no caller waits for it: a transaction of its own.
+    // Long, and no caller waits for it: it gets its own transaction.
     prune: (...args) => ask({ port: "tasks", method: "prune", args }) as ReturnType<Backend["prune"]>,
     async close() {
       await writes.drain();

@@ -2,7 +2,7 @@ import type { SQLOutputValue, StatementSync } from "node:sqlite";
 import type { Scope } from "../../protocol/context.js";
 import type { SqliteConnection } from "./driver.js";
 
-/** What an append must know of a head. */
+/** The parts of a head that an append needs. */
 export interface WrittenHead extends Scope {
   readonly seq: number;
   readonly epoch: number;
@@ -16,7 +16,7 @@ export interface WrittenHead extends Scope {
   readonly finishedAt: number | null;
 }
 
-/** Members of a head in indexes: each is written only when it changes. */
+/** Indexed columns of a head, each written only when it changes. */
 const indexed = {
   state: "state",
   statusTime: "status_time",
@@ -27,7 +27,7 @@ const indexed = {
 
 const indexedNames = ["state", "statusTime", "holder", "wakeAt", "finishedAt"] as const;
 
-/** The statements of the hot path, compiled once. */
+/** The compiled statements of the hot path. */
 export type Statements = ReturnType<typeof hotStatements>;
 
 export function hotStatements(connection: SqliteConnection) {
@@ -52,7 +52,7 @@ export function hotStatements(connection: SqliteConnection) {
       `insert into trivium_periods (agent, tenant, owner, period, state, shard, count) values (?, ?, ?, ?, ?, '', ?)
        on conflict (agent, tenant, owner, period, state, shard) do update set count = count + excluded.count`,
     ),
-    /** An append that moves nothing but the number. */
+    /** An append that changes only the number. */
     advance: prepare(
       `update trivium_tasks set seq = ?, turn_seq = iif(? = 0, turn_seq, ?) where key = ? and epoch = ? and seq = ?`,
     ),

@@ -4,22 +4,22 @@ import { StoreError } from "../sql/store-error.js";
 import type { SqliteSettings } from "./database.js";
 import { errorFromFault, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
 
-/** The thread of a database. It runs from the first request on, and keeps the process alive only while one waits. */
+/** A database's thread. It starts with the first request, and keeps the process alive only while one is pending. */
 export interface DatabaseThread {
   /**
-   * Rejects when the thread ends before it has answered; the next request starts another one. `report`: told how far it
-   * is with opening the database.
+   * Rejects when the thread ends before answering; the next request starts a new one. `report`: receives the progress
+   * of opening the database.
    */
   ask(request: ThreadRequest, report?: ReportMigration): Promise<unknown>;
   /** Closes the database and ends the thread. */
   close(): Promise<void>;
-  /** Ends the thread in the middle of whatever it does, as a fault would. */
+  /** Kills the thread, as a fault would. */
   terminate(): Promise<void>;
 }
 
 export interface ThreadOptions {
   readonly settings: SqliteSettings;
-  /** Time that goes with each request. Default: the thread looks at the clock of the machine. */
+  /** Time sent with each request. Default: the thread reads the machine's clock. */
   readonly now?: (() => number) | undefined;
 }
 
@@ -101,7 +101,7 @@ class ThreadOwner implements DatabaseThread {
     else waiting?.reject(errorFromFault(reply.fault));
   }
 
-  /** What a thread that has ended will not answer. */
+  /** Rejects the requests that an ended thread will not answer. */
   #abandon(cause: unknown): void {
     const error = new StoreError("unreachable", "the thread of the database has ended", { cause });
     if (this.#settings.path === ":memory:") {
@@ -115,8 +115,8 @@ class ThreadOwner implements DatabaseThread {
 }
 
 /**
- * Options of the process, such as loaders and inspectors, are not for a thread that runs nothing but the database. Node 22
- * would say there that its SQLite is an experiment.
+ * The process's options, such as loaders and inspectors, are not for a thread that only runs the database. Node 22
+ * would warn there that SQLite is experimental.
  */
 const options = { name: "trivium-sqlite", execArgv: ["--disable-warning=ExperimentalWarning"] };
 
@@ -125,7 +125,9 @@ function startWorker(settings: SqliteSettings): Worker {
   return new Worker(new URL("./worker.js", import.meta.url), { ...options, workerData: settings });
 }
 
-/** In a checkout Node reads the sources as they are; what they import under the name of the build is found beside it. */
+/**
+ * In a checkout Node runs the sources directly; an import under its compiled name resolves to the source next to it.
+ */
 function startFromSource(settings: SqliteSettings): Worker {
   const worker = JSON.stringify(new URL("./worker.ts", import.meta.url).href);
   const code = `require("node:module").registerHooks({

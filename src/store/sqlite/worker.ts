@@ -6,7 +6,7 @@ import { runGroup } from "./group.js";
 import { faultFrom, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
 import { unpackWrites } from "./packed.js";
 
-// The thread of a database: opens it at the first request, and answers one request after another.
+// The database's thread: opens it at the first request and answers requests one by one.
 
 const port = parentPort;
 const settings: SqliteSettings = workerData;
@@ -15,7 +15,7 @@ let now: number | undefined;
 let turn: Promise<void> = Promise.resolve();
 
 port?.on("message", (message: ThreadMessage) => {
-  // A request may take several rounds of the event loop, and a read must not fall into the middle of a write.
+  // A request may take several event-loop turns, and a read must not run in the middle of a write.
   turn = turn.then(() => answer(message));
 });
 
@@ -36,7 +36,7 @@ function tell(reply: ThreadReply): void {
 
 async function run(request: ThreadRequest, report: ReportMigration): Promise<unknown> {
   if (request.kind === "close") return database?.close();
-  // What cannot be opened now may be there for the next request.
+  // A database that cannot be opened now may be available at the next request.
   database ??= openSqlite(settings, () => now ?? Date.now());
   switch (request.kind) {
     case "open":

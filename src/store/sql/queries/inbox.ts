@@ -23,7 +23,7 @@ function putEntry(context: DbContext, put: Put): Promise<PutResult> {
   return inTransaction(context, async (within) => {
     const { key, entry, fence } = put;
     const head = await lockHead(within, key);
-    // Only finished tasks are dropped, so one that is gone has ended.
+    // Only finished tasks are dropped, so a missing one has ended.
     if (head === undefined || isTerminal(head.state)) return "ended";
     const { inbox_put: inboxPut, epoch, holder } = head;
     if (fence !== undefined && (fence.epoch !== epoch || fence.inboxPut !== inboxPut)) return "moved";
@@ -53,7 +53,7 @@ const countEntry = compiled(({ db }, { key, ordinal }: Params<Numbered>) =>
   db.updateTable("trivium_tasks").set({ inbox_put: ordinal }).where("key", "=", key),
 );
 
-/** `new`: the entry has an effect, and there is room. `stored`: it has none. */
+/** `new`: the entry has an effect and there is room. `stored`: it has no effect. */
 async function statusFor(context: DbContext, { key, entry, maxMessages }: Put): Promise<"new" | "stored" | "full"> {
   const waiting = await entriesOf.all(context, { key });
   if (waiting.some(({ id }) => id === entry.id)) return "stored";
@@ -91,7 +91,7 @@ const inboxOf = compiled(({ db }, { key }: Params<Key>) =>
     .orderBy("e.ordinal"),
 );
 
-/** The head is locked, so that a write that takes the entry sees it or does not. */
+/** Locks the head, so that a concurrent write either takes the entry or does not see it. */
 function withdrawEntry(context: DbContext, key: number, entryId: string): Promise<boolean> {
   return inTransaction(context, async (within) => {
     if ((await lockHead(within, key)) === undefined) return false;

@@ -14,7 +14,7 @@ export function instanceQueries(context: DbContext): Pick<Backend, keyof Instanc
   };
 }
 
-/** Instances that are over for so long are not kept. One that is not there counts as expired. */
+/** How long expired instances are kept. A missing one counts as expired. */
 const keptMs = 3_600_000;
 
 /** Rejects when the database cannot be written. Changes nothing. */
@@ -54,12 +54,12 @@ interface Sweep {
   readonly limit: number;
 }
 
-/** Holders of tasks that have expired. Each is looked at once, however many tasks it has. */
+/** Expired holders of tasks. Each is checked once, however many tasks it has. */
 export const expiredHolders = expiredIn("trivium_tasks");
 
 /**
- * Tasks of one holder, in the order of their keys. With `+ 0` the index of holders is walked, whose entries are few; a
- * planner without statistics would rather walk all tasks in their order.
+ * Tasks of one holder by key. `+ 0` makes the planner use the small index of holders; without statistics it would
+ * rather scan all tasks in order.
  */
 export const heldBy = compiled((context, { agent, limit, after, holder }: Params<Sweep & OrphansOf>) =>
   selectHeads(context)
@@ -91,7 +91,7 @@ async function orphans(
     .map(headFrom);
 }
 
-/** Parked tasks of an agent whose time has come. */
+/** Parked tasks of an agent that are due. */
 export const due = compiled((context, { agent, limit, wakeAt, key }: Params<Sweep & DueCursor>) =>
   selectHeads(context)
     .where("t.agent", "=", agent)
@@ -115,7 +115,7 @@ async function dueTasks(
 
 type HoldingTable = "trivium_tasks" | "trivium_push_configs";
 
-/** The holders of a table, of whatever agent, that have expired or are unknown. */
+/** The expired or unknown holders in a table, of any agent. */
 export function expiredIn(table: HoldingTable) {
   return compiled(({ db, dialect }) =>
     db
@@ -129,8 +129,8 @@ export function expiredIn(table: HoldingTable) {
 }
 
 /**
- * Every holder, whatever its agent, found by going from one to the next in the index. They are few; what each has is then
- * sought by holder and agent.
+ * Every holder, of any agent, found by skipping through the index. They are few; the tasks of each are then looked up
+ * by holder and agent.
  */
 function holders(table: HoldingTable) {
   const next = (after: string) =>

@@ -15,7 +15,7 @@ export interface ListedTasks {
   readonly more: boolean;
 }
 
-/** A page of tasks: one walk of the index that its filters belong to, backwards. */
+/** A page of tasks: one backward scan of the index that matches its filters. */
 export async function listTasks(context: DbContext, scope: Scope, query: ListQuery): Promise<ListedTasks> {
   const args = argsOf(scope, query);
   const total = (await countFor(query).first(context, args))?.total ?? 0;
@@ -27,12 +27,12 @@ export async function listTasks(context: DbContext, scope: Scope, query: ListQue
   });
 }
 
-/** What the statements are given. Members that their text does not name are not looked at. */
+/** The arguments of the statements. Members that the text does not name are ignored. */
 interface PageArgs extends Scope {
   readonly contextId: string;
   readonly state: number;
   readonly since: number;
-  /** The period of `since`, and when the next one begins. */
+  /** The period of `since`, and the start of the next one. */
   readonly period: number;
   readonly periodEnd: number;
   readonly afterTime: number;
@@ -45,11 +45,11 @@ function argsOf(scope: Scope, query: ListQuery): PageArgs {
   const since = Math.ceil(query.since ?? 0);
   const period = periodOf(since);
   const times = { since, period, periodEnd: (period + 1) * periodMs };
-  // One more task than the page holds shows that another page follows.
+  // One task beyond the page shows that another page follows.
   return { ...scopeOf(scope), contextId, state, ...times, ...cursorOf(after), rows: limit + 1 };
 }
 
-/** Status times are whole milliseconds: behind a fraction comes what is before all tasks of the next one. */
+/** Status times are whole milliseconds: after a fractional time come the tasks before the next whole one. */
 function cursorOf({ statusTime, key }: NonNullable<ListQuery["after"]> = { statusTime: 0, key: 0 }) {
   const afterTime = Math.ceil(statusTime);
   return { afterTime, afterKey: afterTime === statusTime ? key : 0 };
@@ -60,7 +60,7 @@ type Filter = keyof Filters;
 
 const filterNames = ["contextId", "state", "since", "after"] as const satisfies readonly Filter[];
 
-/** The filters that are set, in one word. */
+/** The filters that are set, as one string. */
 function shapeOf(filters: Filters): string {
   return filterNames.filter((name) => filters[name] !== undefined).join(" ");
 }
@@ -72,7 +72,7 @@ function filtersOf(shape: string): ReadonlySet<string> {
 const pages = compiledBy((shape: string) => pageWith(filtersOf(shape)));
 const counts = compiledBy((shape: string) => countWith(filtersOf(shape)));
 
-/** The statement for the page: its text is that of the filters that are set. */
+/** The statement for a page; its text depends on which filters are set. */
 export function pageFor(filters: Filters) {
   return pages(shapeOf(filters));
 }
@@ -103,7 +103,7 @@ function inContext({ dialect }: DbContext, contextId: Given<string>) {
   return dialect.rare(sql<SqlBool>`t.context_id = ${contextId}`);
 }
 
-/** With a context the index of contexts is walked: its tasks are fewer than those of a state, which no planner knows. */
+/** With a context the index of contexts is used: a context has fewer tasks than a state, which no planner knows. */
 function stateColumn(has: ReadonlySet<string>) {
   return has.has("contextId") ? sql<number>`t.state + 0` : sql<number>`t.state`;
 }
@@ -123,7 +123,7 @@ function sumOfCounts(has: ReadonlySet<string>) {
   );
 }
 
-/** In the period of the time, the tasks behind it are counted; for later periods the counters have the sum. */
+/** Within the period of the time, the tasks after it are counted; the counters have the sum for later periods. */
 function sumOfPeriods(has: ReadonlySet<string>) {
   return compiled((context, params: Params<PageArgs>) => {
     const { state, period, periodEnd } = params;
@@ -141,7 +141,7 @@ function countOfIndex(has: ReadonlySet<string>) {
   return compiled((context, params: Params<PageArgs>) => tasksOf(context, params, has));
 }
 
-/** How many there are in the index that the page is taken from. */
+/** Counts the matching tasks in the index of the page. */
 function tasksOf(context: DbContext, params: Params<PageArgs>, has: ReadonlySet<string>) {
   const { contextId, state, since } = params;
   return context.db

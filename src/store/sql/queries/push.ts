@@ -22,7 +22,7 @@ export function pushQueries(context: DbContext): PushBackend {
 function setConfig(context: DbContext, row: PushRow, max: number): Promise<"stored" | "full"> {
   return inTransaction(context, async (within) => {
     const { key } = row;
-    // Others that add to the configurations of the task wait for the end of the transaction.
+    // Others that add to the task's configurations wait for the end of the transaction.
     if (within.dialect.locksRows) await lockTask.all(within, { key });
     const others = await ordinalsOf.all(within, { key });
     const known = others.find(({ id }) => id === row.id);
@@ -124,8 +124,8 @@ const settleHeld = compiled(({ db }, { key, id, cursor, holder }: Params<Settled
 const expiredHolders = expiredIn("trivium_push_configs");
 
 /**
- * Configurations of one holder, of an agent's tasks with records behind their cursor. The task is read by a subquery, since a
- * join would let the planner read all tasks.
+ * Configurations of one holder, of the agent's tasks with records after their cursor. The task is read by a subquery,
+ * since with a join the planner might read all tasks.
  */
 export const adoptable = compiled((context, { agent, limit, holder }: Params<Omit<Adoption, "instance"> & Holder>) => {
   const { db, dialect } = context;
@@ -146,7 +146,7 @@ interface Adoption extends Holding {
   readonly limit: number;
 }
 
-/** Adopts configurations without a holder or with an expired one. */
+/** Adopts configurations without a live holder. */
 function adoptConfigs(context: DbContext, { agent, instance, limit }: Adoption): Promise<readonly PushRow[]> {
   return inTransaction(context, async (within) => {
     const expired = (await expiredHolders.all(within, {})).map(({ name }) => name);

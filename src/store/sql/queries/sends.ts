@@ -20,7 +20,7 @@ export function sendQueries(context: DbContext): Pick<Backend, keyof SendRecords
 async function beginSend(context: DbContext, send: NewSend): Promise<SendRecordRow> {
   const { scope, messageId, entry, digest, taskId, seq, instance } = send;
   const args = { ...scope, messageId, entry, digest, taskId, seq, instance };
-  // Between the two the record that stood in the way may be forgotten: then there is room.
+  // Between the two statements the existing record may be forgotten: then there is room.
   for (;;) {
     await insertSend.write(context, args);
     const stands = await readSend(context, scope, messageId);
@@ -74,7 +74,7 @@ const putOutcome = compiled(({ db }, params: Params<ClaimArgs & SendOutcomeRow>)
   return db
     .updateTable("trivium_sends")
     .set((set) => ({
-      // What is there already stays; the row counts as found all the same.
+      // An existing outcome stays; the row still counts as found.
       outcome: set.fn.coalesce("outcome", kind),
       format: set.case().when("outcome", "is", null).then(format).else(set.ref("format")).end(),
       payload: set.case().when("outcome", "is", null).then(bytes).else(set.ref("payload")).end(),

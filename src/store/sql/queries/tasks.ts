@@ -16,10 +16,10 @@ export function taskQueries(context: DbContext): Omit<Pick<Backend, keyof TaskLo
   };
 }
 
-// A log only grows, and a head says how far. So a head with its snapshot, and the rows between the two read afterwards,
-// are as of one moment, unless rows were dropped between the reads: then they are not all there, and both are read again.
+// A log only grows, and its head says how far. So a head with its snapshot, and the log rows read afterwards, are
+// consistent unless rows between the two were dropped meanwhile. Then rows are missing and both are read again.
 
-/** How often that is done. Only retention drops rows, and never the same twice. */
+/** Number of attempts. Only retention drops rows, and never the same ones twice. */
 const attempts = 5;
 
 async function readHead(context: DbContext, scope: Scope, id: string): Promise<Head | undefined> {
@@ -65,7 +65,7 @@ const taskById = compiled((context, params: Params<TaskId>) =>
   selectTasks(context).where(inScope("t", params)).where("t.id", "=", params.id),
 );
 
-/** Heads with their snapshots, which are `s`. */
+/** Heads with their snapshots, aliased `s`. */
 export function selectTasks(context: DbContext) {
   return selectHeads(context)
     .leftJoin("trivium_snapshots as s", "s.key", "t.key")
@@ -79,7 +79,7 @@ export interface TaskRow extends HeadRow {
   readonly snapshot_payload: Uint8Array | null;
 }
 
-/** Adds what follows the snapshots. Tasks whose rows are no longer all there are left out. */
+/** Adds the log rows after the snapshots. Leaves out tasks whose rows are no longer complete. */
 export async function withLogs(context: DbContext, rows: readonly TaskRow[]): Promise<readonly StoredTaskRow[]> {
   const tails = rows
     .map(({ key, seq, snapshot_seq }) => ({ key, after: snapshot_seq ?? 0, upto: seq }))
@@ -113,7 +113,7 @@ const headByKey = compiled((context, { key }: Params<{ readonly key: number }>) 
   selectHeads(context).where("t.key", "=", key),
 );
 
-/** Asks again as long as the answer is torn. */
+/** Repeats a read while its answer is torn. */
 export async function untilWhole<T>(read: () => Promise<T | "torn">): Promise<T> {
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const result = await read();
@@ -122,7 +122,7 @@ export async function untilWhole<T>(read: () => Promise<T | "torn">): Promise<T>
   throw new Error("the log of a task has gaps: rows are missing that its head counts");
 }
 
-/** Whether the rows hold all records behind `after` up to `upto`. */
+/** Whether the rows hold every record after `after` up to `upto`. */
 function isWhole(log: readonly LogRow[], after: number, upto: number): boolean {
   let last = after;
   for (const { seq, count } of log) {
@@ -167,7 +167,7 @@ const logsOfRanges = compiled(({ db, dialect }, { ranges }: Params<{ readonly ra
     .orderBy("l.seq"),
 );
 
-/** The rows of a range up to the one that holds record `last`. */
+/** The rows of a range up to the one with the record `last`. */
 const logUpTo = compiled(({ db }, { key, after, upto, last }: Params<LogRange & { readonly last: number }>) =>
   db
     .selectFrom("trivium_log as l")
