@@ -8,7 +8,7 @@ import type { Connection } from "./connection.js";
 import type { Attempt, OpenStream } from "./interface-client.js";
 import type { InterfacePool } from "./interface-pool.js";
 
-/** The agent of a card, whichever interfaces the card lists now. */
+/** Access to a card's agent, which follows later changes of the card's interfaces. */
 export class AgentAccess implements Attempt {
   readonly #composition: (card: AgentCard) => Composition;
   #card: AgentCard;
@@ -31,7 +31,7 @@ export class AgentAccess implements Attempt {
   readonly isRepeatable = (operation: Operation, options: CallOptions): boolean =>
     this.#pool.isRepeatable(operation, options);
 
-  /** Goes by another card from the next call on; streams that are open stay where they are. */
+  /** Uses another card from the next call on; open streams stay where they are. */
   replaceCard(card: AgentCard): void {
     const before = this.#card;
     this.#card = card;
@@ -53,7 +53,7 @@ export class AgentAccess implements Attempt {
   }
 }
 
-/** Whether two cards say the same of how their agent is called, so that connections and tokens stay good. */
+/** Whether two cards describe the same access to their agent, so that connections and tokens remain valid. */
 function isReachedAlike(one: AgentCard, other: AgentCard): boolean {
   return one === other || accessOf(one) === accessOf(other);
 }

@@ -38,7 +38,7 @@ import { allowanceOf, pollPause } from "./timing.js";
 
 type Methods = (typeof A2AService)["method"];
 
-/** The eleven operations as a caller writes them: requests may be plain objects with only the members that matter. */
+/** The eleven operations for callers: requests may be plain objects with only the relevant members. */
 export type ClientOperations = {
   readonly [K in OperationName]: (
     request: MessageInitShape<Methods[K]["input"]>,
@@ -46,7 +46,7 @@ export type ClientOperations = {
   ) => ReturnType<Operations<CallOptions>[K]>;
 };
 
-/** What a client is made of. */
+/** What a client is built from. */
 export interface ClientParts {
   readonly access: AgentAccess;
   readonly clock: Clock;
@@ -54,22 +54,22 @@ export interface ClientParts {
   readonly retries: Retries;
   readonly interceptors: readonly Interceptor[];
   readonly extensions: readonly string[];
-  /** Messages are taken once by an agent that knows them again. */
+  /** Whether messages are sent idempotently to agents that support it. */
   readonly sendOnce: boolean;
   readonly timeoutMs: number | undefined;
   /** Aborts when the client is closed. */
   readonly closed: AbortSignal;
-  /** Fetches the card again, and the extended one by these operations. */
+  /** Fetches the card again, and the extended one with these operations. */
   readonly refresh: (operations: Operations<CallOptions>) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Calls one agent, whichever interface of its card answers: the eleven operations, and what is built of them. Calls that
- * may be repeated are tried again, streams go on when they break.
+ * Calls one agent over any interface of its card: the eleven operations and helpers built on them. Retries calls that
+ * are safe to repeat, and resumes broken streams.
  */
 export class BaseClient {
-  /** The eleven operations, with whole messages: a transport, to be wrapped or served again. */
+  /** The eleven operations with whole messages: a transport that can be wrapped or served again. */
   readonly operations: Operations<CallOptions>;
   readonly #parts: ClientParts;
 
@@ -85,34 +85,34 @@ export class BaseClient {
     }
   }
 
-  /** The agent's card; the extended one when the agent gave it to this caller. */
+  /** The agent's card; the extended one if the agent gave it to this caller. */
   get card(): AgentCard {
     return this.#parts.access.card;
   }
 
-  /** How the agent is reached, and which interfaces were passed over and why; `undefined` before the first answer. */
+  /** How the agent is reached, and which interfaces were skipped and why; `undefined` before the first answer. */
   get connection(): Connection | undefined {
     return this.#parts.access.connection;
   }
 
-  /** Sends a message and waits for the answer: a message, or a task that has ended or wants something (spec 3.1.1). */
+  /** Sends a message and waits for the answer: a message, or a task that has ended or is interrupted (spec 3.1.1). */
   async send(content: Content, options: SendOptions = {}): Promise<Message | Task> {
     return answerOf(await this.operations.sendMessage(sendRequest(content, options), options));
   }
 
-  /** Sends a message and gives what the agent says as it says it (spec 3.1.2). Leaving the loop closes the stream. */
+  /** Sends a message and streams the agent's events (spec 3.1.2). Leaving the loop closes the stream. */
   stream(content: Content, options: SendOptions = {}): AsyncIterable<StreamItem> {
     return this.operations.sendStreamingMessage(sendRequest(content, options), options);
   }
 
-  /** Sends a further message to a task, such as the answer that it waits for. */
+  /** Sends a follow-up message to a task, such as the answer it waits for. */
   continue(task: Pick<Task, "id" | "contextId">, content: Content, options: SendOptions = {}): Promise<Message | Task> {
     return this.send(content, { ...options, task });
   }
 
   /**
-   * Waits until a task has ended or wants something, by a subscription or by asking again and again, as the agent can.
-   * Gives the task as it is then. Throws `taskNotFound`.
+   * Waits until a task has ended or is interrupted, by subscription or by polling, whichever the agent supports.
+   * Returns the task at that point. Throws `taskNotFound`.
    */
   async wait(taskId: string, options: CallOptions & { readonly tenant?: string | undefined } = {}): Promise<Task> {
     const { clock, limits, timeoutMs, closed } = this.#parts;
@@ -122,26 +122,26 @@ export class BaseClient {
       const items = this.operations.subscribeToTask(create(SubscribeToTaskRequestSchema, request), allowance.next());
       return taskOf(await collect(untilStop(items)));
     } catch (error) {
-      // An agent has no subscriptions, or none to a task that has ended, and says that in many ways. How the task is, is
-      // asked then; what stands in the way of that question is heard.
+      // An agent may lack subscriptions, or refuse one to an ended task, and reports that in many ways. So the task is
+      // read instead, and an error of that read is thrown.
       if (!(error instanceof A2AError)) throw error;
     }
     for (let asked = 1; ; asked++) {
       const task = await this.operations.getTask(create(GetTaskRequestSchema, request), allowance.next());
-      // A task in an unknown state is not waited for: it may stay so.
+      // A task in an unknown state is not waited for, since it may never change.
       const state = task.status?.state;
       if (state === TaskState.UNSPECIFIED || isStop(state ?? TaskState.WORKING)) return task;
       await pause(clock, Math.min(pollPause(asked, limits.pollMs), allowance.left()), options.signal, closed);
     }
   }
 
-  /** Fetches the card again, and goes by it from now on. A card that was given as an object stays as it is. */
+  /** Fetches the card again and uses it from now on. A card that was passed as an object stays. */
   async refreshCard(): Promise<AgentCard> {
     await this.#parts.refresh(this.operations);
     return this.card;
   }
 
-  /** Closes all connections and ends all streams: the process may exit. */
+  /** Closes all connections and ends all streams, so that the process can exit. */
   close(): Promise<void> {
     return this.#parts.close();
   }
@@ -160,13 +160,13 @@ async function* untilStop(items: AsyncIterable<StreamItem>): AsyncGenerator<Stre
   }
 }
 
-/** What a subscription came to. */
+/** The task that a subscription ended with. */
 function taskOf(collected: Message | Task): Task {
   if (collected.$typeName === "lf.a2a.v1.Task") return collected;
   throw new A2AError("invalidAgentResponse", "the agent answered a subscription with a message");
 }
 
-/** The calls below the interceptors: retries for what gives one reply, and streams that last. */
+/** The calls below the interceptors: retries for unary calls, and resumed streams. */
 function callerOf(parts: ClientParts): Caller {
   const { access, clock, limits, retries, extensions, sendOnce, timeoutMs, closed } = parts;
   const attempt = withRetries(access, { retries, clock, isRepeatable: access.isRepeatable, closed });

@@ -4,8 +4,8 @@ import type { Message, Task } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
 
 /**
- * Reads a stream to its end and puts it together: the message that the agent answered with, or the task with its status,
- * its history and its artifacts whole. Throws `invalidAgentResponse` for a stream without an event.
+ * Reads a stream to its end and assembles it: the message that the agent answered with, or the task with its status,
+ * history and artifacts. Throws `invalidAgentResponse` for a stream without events.
  */
 export async function collect(stream: AsyncIterable<StreamItem>): Promise<Message | Task> {
   let task: Task | undefined;

@@ -18,13 +18,13 @@ export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probe
   readonly credentials: CredentialSource | undefined;
   /** Whether a secret may be sent to an interface. */
   readonly mayCarry: (binding: string, url: string) => boolean;
-  /** Messages may be sent again to an agent that knows them again. */
+  /** Messages may be resent to agents that deduplicate them. */
   readonly sendOnce: boolean;
   /** Aborts when the client is closed. */
   readonly closed: AbortSignal;
 }
 
-/** The interfaces of a card that can be called, in the order in which they are tried. */
+/** The callable interfaces of a card, in the order they are tried. */
 export function poolOf(card: AgentCard, composition: Composition): InterfacePool {
   const { clock, probeTimeoutMs, onConnection } = composition;
   const listed = recognized(
@@ -39,7 +39,7 @@ export function poolOf(card: AgentCard, composition: Composition): InterfacePool
     clock,
     probeTimeoutMs,
     onConnection,
-    // What changes nothing more may be sent twice, and messages where the agent is asked to know them again.
+    // Idempotent operations may be sent twice, and so may messages that the agent deduplicates.
     isRepeatable: ({ idempotent, input }, { extensions = [] }) =>
       idempotent ||
       (knowsMessages &&
@@ -53,7 +53,7 @@ export function isCallable(card: AgentCard, composition: Pick<Composition, "tran
   return card.supportedInterfaces.some((entry) => !("reason" in listedOf(entry, composition)));
 }
 
-/** An interface that can be called. */
+/** A callable interface. */
 interface Usable {
   readonly entry: AgentInterface;
   /** `Major.Minor`. */
@@ -65,7 +65,7 @@ function listedOf(
   entry: AgentInterface,
   { transports, spoken }: Pick<Composition, "transports" | "spoken">,
 ): Usable | PassedOver {
-  // The third number of a version decides nothing (spec 3.6).
+  // The patch number of a version is ignored (spec 3.6).
   const version = parseVersion(entry.protocolVersion) ?? entry.protocolVersion;
   const name = bindingNamed(entry.protocolBinding);
   const known = transports.filter(({ binding }) => binding === entry.protocolBinding || binding === name);
@@ -77,7 +77,7 @@ function listedOf(
   return { entry, version, factory };
 }
 
-/** Leaves out interfaces over which an agent that knows messages again would not do so, unless there are no others. */
+/** Drops interfaces over which an agent that deduplicates messages would not do so, unless there are no others. */
 function recognized(
   card: AgentCard,
   listed: readonly (Usable | PassedOver)[],
@@ -129,7 +129,7 @@ function interfaceOf(card: AgentCard, { entry, version, factory }: Usable, compo
   });
 }
 
-/** The newest version first, and in it the preferred bindings, each in the order of the card. */
+/** The newest version first, then the preferred bindings, each in the card's order. */
 function ordered({ supportedInterfaces }: AgentCard, prefer: readonly string[]): AgentCard["supportedInterfaces"] {
   const rank = (word: string): number => {
     const index = prefer.findIndex((binding) => binding === word || binding === bindingNamed(word));
@@ -140,7 +140,7 @@ function ordered({ supportedInterfaces }: AgentCard, prefer: readonly string[]):
   );
 }
 
-// Grows with the age. What is no version is told of first, as what is newer than all that is known.
+// Larger for older versions. An unknown name sorts first, like a version newer than all known ones.
 function ageOf(name: string): number {
   const version = parseVersion(name);
   if (version === undefined) return Number.NEGATIVE_INFINITY;
@@ -153,7 +153,7 @@ export function lists({ capabilities }: AgentCard, extension: string): boolean {
   return capabilities?.extensions.some(({ uri }) => uri === extension) ?? false;
 }
 
-// Server-sent events have lines for their ids.
+// Server-sent events have a field for event ids.
 function resumesByMetadata(card: AgentCard, binding: string): boolean {
   return !hasEventIds(binding) && lists(card, resumeExtension);
 }

@@ -20,22 +20,23 @@ import { createRetries } from "./retrying.js";
 import type { TransportFactory } from "./transports.js";
 import { knownVersions } from "./versions.js";
 
-/** Where an agent is: the URL of its base or of its card, or the card itself, as a message or as JSON. */
+/** The address of an agent: the URL of its base or its card, or the card itself, as a message or as JSON. */
 export type AgentAddress = string | URL | AgentCard | JsonObject;
 
-/** A client: the eleven operations, and what is built of them. */
+/** A client: the eleven operations and the helpers built on them. */
 export type Client = BaseClient & ClientOperations;
 
 export interface ConnectOptions extends ClientOptions {
-  /** Breaks off the search for the card. */
+  /** Aborts the search for the card. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Makes clients. */
+/** Creates clients. */
 export interface ClientFactory {
   /**
-   * Reads the card of an agent and makes a client for it; interfaces are called when they are first needed. Throws a
-   * `ConnectionError` when no server answers, `unavailable` when there is no card, `invalidAgentResponse` when it is none.
+   * Reads an agent's card and creates a client for it; interfaces are contacted on first use. Throws a
+   * `ConnectionError` when no server answers, `unavailable` when there is no card, and `invalidAgentResponse` when it
+   * is not a card.
    */
   connect(agent: AgentAddress, options?: ConnectOptions): Promise<Client>;
 }
@@ -51,7 +52,7 @@ export function clientFactory(platform: Platform): ClientFactory {
         await client.close();
         throw error;
       }
-      // The constructor has given it the operations, by the table.
+      // The constructor has added the operations from the table.
       return client as Client;
     },
   };
@@ -70,7 +71,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     fetch: cards.fetch,
     headers: options.headers ?? {},
     readCard: read,
-    // What is sent along may decide what the card says.
+    // Headers may change the card, so such cards are not shared.
     cache:
       options.cardCache === false || options.headers !== undefined
         ? undefined
@@ -124,7 +125,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
   };
 }
 
-// What the caller's options get wrong is found when the first interfaces are made.
+// Errors in the caller's options surface when the first interfaces are created.
 async function accessOf(card: AgentCard, facts: CompositionFacts, networks: readonly Network[]): Promise<AgentAccess> {
   try {
     return new AgentAccess(card, compositionOf(facts));
@@ -134,7 +135,7 @@ async function accessOf(card: AgentCard, facts: CompositionFacts, networks: read
   }
 }
 
-/** Asks for the extended card, where there is one; a caller who may not see it keeps the public one (spec 3.1.11). */
+/** Requests the extended card if there is one; a caller that may not see it keeps the public one (spec 3.1.11). */
 async function extend(
   { getExtendedAgentCard }: Operations<CallOptions>,
   { access, limits, signal }: Pick<ClientParts, "access" | "limits"> & Pick<ConnectOptions, "signal">,
@@ -147,7 +148,7 @@ async function extend(
       { $typeName: "lf.a2a.v1.GetExtendedAgentCardRequest", tenant: "" },
       { signal, timeoutMs: limits.cardTimeoutMs },
     );
-    // One that says no place to call is of no use in place of one that does.
+    // A card without interfaces cannot replace one that has some.
     if (card.supportedInterfaces.length > 0) access.replaceCard(card);
   } catch (error) {
     if (!(error instanceof A2AError)) throw error;
@@ -203,7 +204,7 @@ interface CompositionFacts {
   readonly closed: AbortSignal;
 }
 
-/** The caller's own transports, and the platform's for the bindings that have none of these. */
+/** The caller's own transports, and the platform's for the remaining bindings. */
 function transportsOf(
   { transports = [] }: ClientOptions,
   ours: readonly TransportFactory[],

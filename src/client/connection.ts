@@ -4,10 +4,10 @@ import { A2AError, ConnectionError } from "../protocol/errors.js";
 export interface InterfaceName {
   /** `JSONRPC`, `HTTP+JSON`, `GRPC`, `CONNECT`, or the URI of another binding. */
   readonly binding: string;
-  /** The card's own word for the binding, where that is not what the protocol calls it, such as `REST`. */
+  /** The card's own name for the binding, if it differs from the protocol's, such as `REST`. */
   readonly listedAs?: string | undefined;
   readonly url: string;
-  /** Version of the protocol. */
+  /** Protocol version. */
   readonly version: string;
 }
 
@@ -16,13 +16,13 @@ export interface PassedOver extends InterfaceName {
   readonly reason: string;
 }
 
-/** How a client reaches its agent now. */
+/** How a client currently reaches its agent. */
 export interface Connection extends InterfaceName {
-  /** Interfaces that came before it and were not used. */
+  /** Interfaces before it that were not used. */
   readonly passedOver: readonly PassedOver[];
 }
 
-/** An interface that this client itself keeps away from; asking again changes nothing. */
+/** An interface that this client refuses to call; a retry changes nothing. */
 export class NotCalledError extends ConnectionError {
   constructor(url: string, reason: string) {
     super(`${url} is not called: ${reason}`, { written: false });
@@ -30,7 +30,7 @@ export class NotCalledError extends ConnectionError {
   }
 }
 
-/** The credentials for a call could not be had; the agent was not asked. */
+/** Credentials for a call could not be obtained; nothing was sent to the agent. */
 export class CredentialsError extends A2AError {
   constructor({ code, message, metadata, retryAfterMs, challenge }: A2AError, cause: unknown) {
     super(code, message, { cause, metadata, retryAfterMs, challenge });
@@ -38,11 +38,11 @@ export class CredentialsError extends A2AError {
   }
 }
 
-/** No interface of the card let a call through; `code` is `unavailable`. */
+/** No interface of the card could serve a call; `code` is `unavailable`. */
 export class NoInterfaceError extends ConnectionError {
   /** Every interface of the card, and why it was not used. */
   readonly passedOver: readonly PassedOver[];
-  /** What the interfaces that were tried have failed with. */
+  /** The errors of the interfaces that were tried. */
   readonly failures: readonly unknown[];
 
   constructor(passedOver: readonly PassedOver[], failures: readonly unknown[], written: boolean) {
@@ -59,7 +59,7 @@ export class NoInterfaceError extends ConnectionError {
   }
 }
 
-/** An interface in a few words, with what the card calls its binding where that is something else. */
+/** An interface in a few words, with the card's name for its binding if that differs. */
 export function interfaceText({ binding, listedAs, version, url }: InterfaceName): string {
   const word = listedAs === undefined ? "" : ` (listed as ${JSON.stringify(listedAs)})`;
   return `${binding}${word} ${version} at ${url}`;

@@ -2,35 +2,35 @@ import { MissingOperationError } from "../binding/transport.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import { CredentialsError, NoInterfaceError, NotCalledError } from "./connection.js";
 
-// What the failure of a call means for the next one: another interface, another try, or an answer to be heard.
+// What a failed call means for the next step: another interface, a retry, or an answer for the caller.
 
-/** What is known of a call that failed. */
+/** Facts about a failed call. */
 export interface Circumstances {
-  /** It does no harm to send the call twice. */
+  /** The call may safely be sent twice. */
   readonly repeatable: boolean;
-  /** The interface has answered before, so what it says is said by the agent. */
+  /** The interface has answered before, so its answers come from the agent. */
   readonly proven: boolean;
 }
 
-/** HTTP status of an answer that no A2A agent has given, only a server at its address. */
+/** HTTP status of an answer that came from some server at the address, not from an A2A agent. */
 function foreignStatus(error: A2AError): number | undefined {
   const status = error.metadata["httpStatus"];
   return status === undefined ? undefined : Number(status);
 }
 
-/** Statuses of a server that has no such endpoint, and so has done nothing. */
+/** Statuses of a server without such an endpoint, which therefore did nothing. */
 const noEndpoint: ReadonlySet<number> = new Set([404, 405, 410, 415, 501]);
-/** The same in words, of a server that says it in JSON. */
+/** The same as errors of a server that answers in JSON. */
 const unserved: ReadonlySet<string> = new Set(["methodNotFound", "methodNotAllowed", "unsupportedMediaType"]);
-/** What is said of an answer that makes no sense. */
+/** Errors for answers that make no sense. */
 const strange: ReadonlySet<string> = new Set(["invalidAgentResponse", "contentTooLarge"]);
-/** Statuses of a gateway whose agent is away. */
+/** Statuses of a gateway whose agent is down. */
 const away: ReadonlySet<number> = new Set([502, 503]);
 
-/** Statuses of a server that wants something of the caller. */
+/** Statuses of a server that needs something from the caller. */
 const asksForMore: ReadonlySet<number> = new Set([401, 403, 407, 429]);
 
-/** Whether a failure leads to the next interface (the card may name one that does not work). */
+/** Whether a failure leads to the next interface (the card may list a broken one). */
 export function leadsOn(error: unknown, { repeatable, proven }: Circumstances): boolean {
   if (error instanceof ConnectionError) return repeatable || !error.written;
   if (!(error instanceof A2AError) || error instanceof CredentialsError) return false;
@@ -44,24 +44,24 @@ export function leadsOn(error: unknown, { repeatable, proven }: Circumstances): 
   return !proven && (unserved.has(error.code) || (repeatable && strange.has(error.code)));
 }
 
-/** Whether the agent itself says that it knows no such method, so that it has not done anything. */
+/** Whether the agent itself does not know the method, and so did nothing. */
 export function isUnknownMethod(error: unknown): boolean {
   if (!(error instanceof A2AError) || error instanceof ConnectionError || foreignStatus(error) !== undefined)
     return false;
   return unserved.has(error.code) || error.code === "invalidRequest";
 }
 
-/** Whether a failure says that the agent has answered, whatever it said. */
+/** Whether the failure is an answer of the agent. */
 export function isAnswer(error: unknown): boolean {
   if (!(error instanceof A2AError) || ourOwn.some((type) => error instanceof type)) return false;
   return foreignStatus(error) === undefined && !unanswered.has(error.code);
 }
 
-/** Errors that no agent has said. */
+/** Errors that never come from an agent. */
 const ourOwn = [ConnectionError, CredentialsError, MissingOperationError];
 const unanswered: ReadonlySet<string> = new Set(["unavailable", "deadlineExceeded", "invalidAgentResponse"]);
 
-/** Whether the same call may get through a little later. */
+/** Whether the same call may succeed a little later. */
 export function mayPass(error: unknown, repeatable: boolean): boolean {
   if (error instanceof NoInterfaceError) return error.failures.some((failure) => mayPass(failure, repeatable));
   if (error instanceof ConnectionError) return !isOurs(error) && (repeatable || !error.written);
@@ -71,12 +71,12 @@ export function mayPass(error: unknown, repeatable: boolean): boolean {
   return error.code === "unavailable" || error.code === "requestTimeout";
 }
 
-// A policy of addresses says no under its own name; where there is none, as in browsers, its room is not loaded.
+// Address policy errors are recognized by name, since browsers do not load that room.
 function isOurs(error: ConnectionError): boolean {
   return error instanceof NotCalledError || error.name === "ForbiddenAddressError";
 }
 
-/** Whether a stream was cut off, and not ended by the agent. */
+/** Whether a stream was cut off instead of ended by the agent. */
 export function isCut(error: unknown): boolean {
   return error instanceof A2AError && error.code === "unavailable";
 }

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import type { Part } from "../protocol/model.js";
 import { file, type PartOptions } from "../protocol/parts.js";
 
-/** A file from a path, with its name. Its media type is the caller's to say. Rejects as `node:fs` does. */
+/** Reads a file into a part with its name. The caller gives its media type. Rejects as `node:fs` does. */
 export async function fileFrom(path: string, options: PartOptions = {}): Promise<Part> {
   return file(await readFile(path), { filename: basename(path), ...options });
 }

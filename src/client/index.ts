@@ -1,4 +1,4 @@
-// Entry `trivium/client`: the client for browsers and workers. Nothing here needs Node, nor its gRPC.
+// Entry `trivium/client`: the client for browsers and workers. Nothing here needs Node or gRPC.
 export type { CredentialOptions, CredentialProvider, Secret } from "../auth/options.js";
 export type { Transport } from "../binding/transport.js";
 export type { CallOptions } from "../protocol/context.js";

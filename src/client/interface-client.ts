@@ -8,26 +8,26 @@ import { A2AError, ConnectionError } from "../protocol/errors.js";
 import { invokeStream, invokeUnary, type Operation, type StreamItem } from "../protocol/operations.js";
 import { CredentialsError, type InterfaceName, NotCalledError } from "./connection.js";
 
-/** A stream whose first event has come, which proves that the agent was reached. */
+/** A stream whose first event has arrived, which proves that the agent was reached. */
 export interface OpenStream {
   readonly first: IteratorResult<StreamItem, unknown>;
   readonly rest: AsyncIterator<StreamItem, unknown>;
 }
 
-/** One try of a call. */
+/** One attempt at a call. */
 export interface Attempt {
   unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage>;
-  /** `left` aborts when the reader has left the stream. */
+  /** `left` aborts when the reader leaves the stream. */
   open(operation: Operation, request: AnyMessage, options: CallOptions, left: AbortSignal): Promise<OpenStream>;
 }
 
 export interface InterfaceClientOptions {
   readonly name: InterfaceName;
-  /** Fills in the tenant of requests that name none. */
+  /** Used for requests without a tenant. */
   readonly tenant: string;
-  /** Requests can name a tenant. */
+  /** Whether requests can name a tenant. */
   readonly takesTenants: boolean;
-  /** The card leaves open whether the agent speaks this version, or another one that is listed for the same place. */
+  /** The card does not say whether the agent speaks this version or another one listed for the same URL. */
   readonly isGuess: boolean;
   readonly connect: () => Transport | Promise<Transport>;
   readonly credentials: CredentialSource | undefined;
@@ -41,7 +41,7 @@ export interface InterfaceClientOptions {
   readonly closed: AbortSignal;
 }
 
-/** Calls one interface of an agent, with its tenant and with credentials. A challenge is answered once. */
+/** Calls one interface of an agent with its tenant and credentials. Answers one challenge per call. */
 export class InterfaceClient implements Attempt {
   readonly name: InterfaceName;
   readonly isGuess: boolean;
@@ -60,7 +60,7 @@ export class InterfaceClient implements Attempt {
     const transport = this.#transport ?? (await this.#connected());
     const addressed = this.#addressed(request);
     const bounded = transport.close === undefined ? options : this.#untilClosed(options);
-    // Awaited, since a promise that is returned takes two more turns.
+    // Awaited, since a returned promise costs two more microtasks.
     return await this.#allowed(bounded, (granted) => invokeUnary(transport, operation, addressed, granted));
   }
 
@@ -72,7 +72,7 @@ export class InterfaceClient implements Attempt {
     );
   }
 
-  /** Frees the connection; streams that are open may go on. */
+  /** Releases the connection; open streams may continue. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#transport = undefined;
@@ -104,7 +104,7 @@ export class InterfaceClient implements Attempt {
     return { ...request, tenant } as typeof request;
   }
 
-  // A transport with connections of its own may let calls go on when it is closed.
+  // A transport with its own connections may let calls continue after it closes.
   #untilClosed(options: CallOptions): CallOptions {
     const { closed } = this.#options;
     return { ...options, signal: options.signal === undefined ? closed : AbortSignal.any([options.signal, closed]) };
@@ -158,7 +158,7 @@ function isRefusal(error: unknown): error is A2AError {
   return error instanceof A2AError && (error.code === "unauthenticated" || error.code === "permissionDenied");
 }
 
-// What the caller says stands above what the card asks for.
+// The caller's headers take precedence over credentials.
 function withCredential(
   options: CallOptions,
   credential: Credential | undefined,

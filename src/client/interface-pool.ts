@@ -12,27 +12,27 @@ import { hurried, probe } from "./probe.js";
 import { allowanceOf } from "./timing.js";
 
 export interface InterfacePoolOptions {
-  /** All interfaces of the card, in the order of preference; those that cannot be called with the reason. */
+  /** All interfaces of the card in order of preference; uncallable ones with the reason. */
   readonly interfaces: readonly (InterfaceClient | PassedOver)[];
   readonly clock: Clock;
   /** Whether a call may be sent twice. */
   readonly isRepeatable: (operation: Operation, options: CallOptions) => boolean;
-  /** How long the question to an interface that was never used may take, while there are others. */
+  /** Time limit of the probe of an unused interface while there are others. */
   readonly probeTimeoutMs: number;
-  /** Hears of every change of the connection. */
+  /** Called at every change of the connection. */
   readonly onConnection: ((connection: Connection) => void) | undefined;
 }
 
-/** An interface, and what was learnt of it. */
+/** An interface and its history. */
 interface Candidate {
   readonly client: InterfaceClient;
-  /** It has answered, so what it says is said by the agent. */
+  /** It has answered, so its answers come from the agent. */
   proven: boolean;
-  /** It has answered in the form of its version, which is no guess any more. */
+  /** It has answered in the form of its version, which is no longer a guess. */
   settled: boolean;
-  /** Until when it is left alone. */
+  /** It is skipped until this time. */
   restsUntil: number;
-  /** How often it has failed since it answered last. */
+  /** Failures since its last answer. */
   failures: number;
   reason: string;
 }
@@ -42,7 +42,7 @@ const forGood = Number.MAX_SAFE_INTEGER;
 
 interface Try {
   readonly candidate: Candidate;
-  /** It has to answer something harmless first. */
+  /** It must pass a probe first. */
   readonly asks: boolean;
 }
 
@@ -51,7 +51,7 @@ interface Round {
   readonly operation: Operation;
   readonly repeatable: boolean;
   readonly tries: Try[];
-  /** Guesses at a version that the agent has denied. */
+  /** Guessed versions that the agent does not speak. */
   readonly denied: Candidate[];
 }
 
@@ -66,9 +66,9 @@ function triesOf(order: readonly Candidate[]): Try[] {
 type Call<T> = (client: InterfaceClient, options: CallOptions) => Promise<T>;
 
 /**
- * The interfaces of a card, tried in order: one that does not work leads to the next and is left alone for a while. A call
- * that may have reached an agent is not sent to another interface, unless it may be repeated; therefore an interface that
- * was never used is asked something harmless before it is trusted with a message (design 7.3).
+ * The interfaces of a card, tried in order: a failing one leads to the next and is skipped for a while. A call that may
+ * have reached an agent is not sent to another interface unless it is safe to repeat. So an unused interface is probed
+ * before it gets a message (design 7.3).
  */
 export class InterfacePool implements Attempt {
   readonly #options: InterfacePoolOptions;
@@ -87,7 +87,7 @@ export class InterfacePool implements Attempt {
     return this.#connection;
   }
 
-  /** Whether a call may be sent twice, whichever interface it goes to. */
+  /** Whether a call may be sent twice, over any interface. */
   isRepeatable(operation: Operation, options: CallOptions): boolean {
     return this.#options.isRepeatable(operation, options);
   }
@@ -111,10 +111,10 @@ export class InterfacePool implements Attempt {
     const allowance = allowanceOf(options, clock);
     const failures: unknown[] = [];
     const round: Round = { operation, repeatable, tries: triesOf(this.#order(clock.now())), denied: [] };
-    // It may grow while it is gone through.
+    // It may grow during iteration.
     for (const [index, { candidate, asks }] of round.tries.entries()) {
       const { client } = candidate;
-      // One that was never heard of must not take the time of a call while others wait.
+      // A probe must not use up the time of a call while other interfaces remain.
       const limitMs = Math.min(probeTimeoutMs, allowance.left() / (round.tries.length - index));
       const readsAtOnce = asks && reads && !client.isGuess;
       let isAsking = asks && !readsAtOnce;
@@ -138,7 +138,7 @@ export class InterfacePool implements Attempt {
     throw this.#unreachable(failures, repeatable);
   }
 
-  // Whether a failure leads to the next interface. What it says of this one is kept.
+  // Whether a failure leads to the next interface. Records what it says about this one.
   #passesOver(error: unknown, { candidate, asks }: Try, { operation, repeatable, tries, denied }: Round): boolean {
     const { client, settled, proven } = candidate;
     if (error instanceof OtherVersionError) {
@@ -161,8 +161,8 @@ export class InterfacePool implements Attempt {
     return leadsOn(error, { repeatable: asks || repeatable, proven });
   }
 
-  // In the order of preference; those that failed lately come last, the longest ago first. What was found out to be wrong is
-  // not called again: its answers would stand for those of an agent that is only away.
+  // In order of preference; recently failed ones come last, the oldest failure first. A version known to be wrong is
+  // not called again: its answers would look like those of an agent that is merely down.
   #order(now: number): readonly Candidate[] {
     const rested = this.#candidates.filter(({ restsUntil }) => restsUntil <= now);
     if (rested.length === this.#candidates.length) return rested;
@@ -177,7 +177,7 @@ export class InterfacePool implements Attempt {
     candidate.reason = reason;
   }
 
-  // Guesses that the agent has denied before it answered here were wrong, for good.
+  // Guesses denied before the agent answered here are wrong for good.
   #answered(candidate: Candidate, denied: readonly Candidate[]): void {
     for (const guess of denied) guess.restsUntil = forGood;
     candidate.proven = true;
@@ -193,7 +193,7 @@ export class InterfacePool implements Attempt {
   #unreachable(failures: readonly unknown[], repeatable: boolean): unknown {
     const [first] = failures;
     if (first !== undefined && failures.every((error) => saysTheSame(error, first))) return first;
-    // What must not be repeated has got here only because none of it was sent.
+    // A call that is not repeatable got here only because none of it was sent.
     const written = repeatable && failures.some((error) => error instanceof ConnectionError && error.written);
     return new NoInterfaceError(this.#passedOver(this.#options.interfaces), failures, written);
   }
@@ -204,13 +204,13 @@ export class InterfacePool implements Attempt {
   }
 }
 
-// What the agent says at every interface is its answer.
+// An answer that is the same at every interface is the agent's answer.
 function saysTheSame(error: unknown, first: unknown): boolean {
   if (!(error instanceof A2AError) || !(first instanceof A2AError) || error instanceof ConnectionError) return false;
   return error.code === first.code && error.metadata["httpStatus"] === undefined;
 }
 
-/** Whether the answers of an operation show in which version they are. */
+/** Whether an operation's answers reveal their version. */
 function showsForm({ output: { typeName } }: Operation): boolean {
   return /\.(?:Task|SendMessageResponse|StreamResponse)$/.test(typeName);
 }

@@ -6,7 +6,7 @@ import { type ClientFactory, clientFactory } from "./connect.js";
 import type { NetworkOptions, Platform } from "./platform.js";
 import { type ClientBindings, transportsFor } from "./transports.js";
 
-/** gRPC is loaded when a card names it: that takes longer than the rest of a first call. */
+/** gRPC is loaded when a card names it, since loading takes longer than the rest of a first call. */
 const nodeBindings: ClientBindings = {
   ...webBindings,
   GRPC: async ({ grpc: adapter }, { url: address }, { tls, isSecure, ...setting }) => {
@@ -21,12 +21,12 @@ const platform: Platform = {
   cardCache: createCardCache(),
   network({ connectTimeoutMs, tls, namedBy, cardUrl, allowPrivate }: NetworkOptions) {
     const redirectPolicy = clientPolicy({ allowPrivate, cardHost: URL.parse(cardUrl ?? "")?.hostname });
-    // An address that the caller passes is called, unless `allowPrivate` is false.
+    // An address given by the caller is allowed unless `allowPrivate` is false.
     const policy = namedBy === "caller" && allowPrivate !== false ? undefined : redirectPolicy;
     const fetch = createNodeFetch({ connectTimeoutMs, tls, policy, redirectPolicy });
     return { fetch, policy, close: () => fetch.close() };
   },
 };
 
-/** Makes clients that run in Node. */
+/** Creates clients for Node. */
 export const nodeClients: ClientFactory = clientFactory(platform);

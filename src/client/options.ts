@@ -9,26 +9,32 @@ import type { Connection } from "./connection.js";
 import type { RetryOptions } from "./retrying.js";
 import type { TransportFactory } from "./transports.js";
 
-/** Limits of a client, each with its own name. */
+/** Limits of a client. */
 export interface ClientLimits {
   /** Size of an agent card in bytes. Default: 1 MiB. */
   readonly cardMaxBytes: number;
-  /** Time for an agent card in milliseconds, redirects included. Default: 10,000. */
+  /** Time limit for fetching an agent card in milliseconds, including redirects. Default: 10,000. */
   readonly cardTimeoutMs: number;
   /** Size of a reply, and of one event of a stream, in bytes. Default: 32 MiB. */
   readonly replyMaxBytes: number;
-  /** Time for a connection to stand, in milliseconds. Default: 5,000. */
+  /** Time limit for establishing a connection in milliseconds. Default: 5,000. */
   readonly connectTimeoutMs: number;
-  /** Time for the first answer of an interface that was never used, while the card lists others. Default: 10,000. */
+  /**
+   * Time limit for the first answer of an unused interface, in milliseconds, while the card lists others. Default:
+   * 10,000.
+   */
   readonly probeTimeoutMs: number;
-  /** Breaks of a stream in a row after which it fails. A connection makes up for one by lasting 6 s, and for most of one by an event. Default: 5. */
+  /**
+   * Consecutive breaks after which a stream fails. A connection that lasts 6 s makes up for one break, and an event for
+   * most of one. Default: 5.
+   */
   readonly streamBreaksMax: number;
   /**
-   * Time for the task with which a subscription begins, in milliseconds, and for silence on a stream without event ids: after
-   * that the agent is asked for the task. Default: 5,000.
+   * Time limit for a subscription's first task, and for silence on a stream without event ids, in milliseconds; then
+   * the task is read instead. Default: 5,000.
    */
   readonly snapshotTimeoutMs: number;
-  /** First pause between two questions for a task, where the agent cannot stream; later ones grow to ten times it. Default: 500. */
+  /** First polling interval in milliseconds for agents that cannot stream; it grows to ten times that. Default: 500. */
   readonly pollMs: number;
 }
 
@@ -43,47 +49,69 @@ export const defaultClientLimits: ClientLimits = {
   pollMs: 500,
 };
 
-/** Stands around every call of a client; the first one given is the outermost. */
+/** Wraps every call of a client; the first interceptor is the outermost. */
 export type Interceptor = (next: Caller) => Caller;
 
 export interface ClientOptions {
-  /** Bindings in the order of preference, `JSONRPC`, `GRPC`, `HTTP+JSON`, `CONNECT`, or the URI of another one. A newer version goes before a preferred binding. Default: the card's order. */
+  /**
+   * Bindings in order of preference: `JSONRPC`, `GRPC`, `HTTP+JSON`, `CONNECT`, or another binding's URI. A newer
+   * version takes precedence over a preferred binding. Default: the card's order.
+   */
   readonly prefer?: readonly string[] | undefined;
-  /** Versions of the protocol that may be spoken; with the newest alone an agent that has but older ones is not called. Cards of every version are read. Default: every supported protocol version. */
+  /**
+   * Protocol versions that may be used; with only the newest, agents that have only older ones are not called. Cards of
+   * every version are read. Default: every supported protocol version.
+   */
   readonly versions?: readonly VersionName[] | undefined;
-  /** How the bytes of files are written to agents of 0.3 over gRPC and HTTP+JSON, which disagree on it. Default: `"base64"`. */
+  /**
+   * How file bytes are sent to agents of 0.3 over gRPC and HTTP+JSON, whose implementations disagree. Default:
+   * `"base64"`.
+   */
   readonly fileBytes?: FileBytes | undefined;
-  /** Secrets for the security schemes of the card, by scheme, or a function that gives a call what it needs. */
+  /** Secrets for the card's security schemes by scheme name, or a function that returns each call's credential. */
   readonly credentials?: CredentialOptions | CredentialProvider | undefined;
-  /** Headers, or gRPC metadata, of every call and of the requests for the card. */
+  /** Headers, or gRPC metadata, of every call and of card requests. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Extensions to activate in every call. */
   readonly extensions?: readonly string[] | undefined;
-  /** Activates the idempotent-send extension for messages to an agent that lists it, so that they may be sent again. Default: true. */
+  /**
+   * Activates the idempotent-send extension for messages to agents that list it, so that they may be retried. Default:
+   * true.
+   */
   readonly sendOnce?: boolean | undefined;
-  /** Limit of each call in milliseconds, all tries included, unless the call says another. Default: none. */
+  /**
+   * Time limit of each call in milliseconds, including all attempts; a call's own limit takes precedence. Default:
+   * none.
+   */
   readonly timeoutMs?: number | undefined;
-  /** `false`: nothing is tried again. */
+  /** `false` disables retries. */
   readonly retry?: RetryOptions | false | undefined;
   readonly interceptors?: readonly Interceptor[] | undefined;
-  /** Further bindings, under the URI that cards call them by. One under the name of a built-in binding replaces it. */
+  /** Additional bindings, under their URIs in cards. A built-in name replaces that binding. */
   readonly transports?: readonly TransportFactory[] | undefined;
-  /** Hears how the agent is reached, first and whenever that changes. */
+  /** Called with the connection, first and whenever it changes. */
   readonly onConnection?: ((connection: Connection) => void) | undefined;
-  /** Replaces the card by the extended one, where the agent has one for this caller. Default: when there are credentials. */
+  /** Replaces the card by the extended one if the agent has one for this caller. Default: when credentials are set. */
   readonly extendedCard?: boolean | undefined;
-  /** Cards that were fetched before. Default: one cache for all clients of the process. `false`: none. */
+  /** Cards fetched before. Default: one cache for all clients of the process. `false` disables caching. */
   readonly cardCache?: CardCache | false | undefined;
-  /** `true`: cards and redirects may name any address. `false`: only the internet is called, also for the card itself. Default: they may name the internet, the address that the card came from, when the caller named one, and loopback when it came from there. */
+  /**
+   * `true`: cards and redirects may name any address. `false`: only public internet addresses are called, also for the
+   * card itself. Default: they may name public addresses, the address of the card if the caller named it, and loopback
+   * if the card came from there.
+   */
   readonly allowPrivate?: boolean | undefined;
-  /** Lets secrets go over plain text to other machines. Default: false. */
+  /** Allows secrets over plaintext to other machines. Default: false. */
   readonly allowPlaintext?: boolean | undefined;
   /** Certificates, where the platform lets a program choose them. */
   readonly tls?: ClientTls | undefined;
-  /** Whether gRPC addresses without a scheme are called over TLS. Default: when the card came over TLS, or was given as an object. */
+  /**
+   * Whether gRPC addresses without a scheme are called over TLS. Default: when the card was fetched over TLS or passed
+   * as an object.
+   */
   readonly grpcTls?: boolean | undefined;
   readonly limits?: Partial<ClientLimits> | undefined;
-  /** Calls over HTTP, and decides for itself which addresses it calls. Default: the platform's own. */
+  /** Used for HTTP calls; it decides which addresses it calls. Default: the platform's own. */
   readonly fetch?: typeof fetch | undefined;
   /** Default: the machine's time. */
   readonly clock?: Clock | undefined;

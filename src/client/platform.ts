@@ -8,9 +8,9 @@ import type { KnownVersions } from "./versions.js";
 export interface NetworkOptions {
   readonly connectTimeoutMs: number;
   readonly tls: ClientTls | undefined;
-  /** Who names the hosts that are called: the caller himself (and redirects from there), or the card. */
+  /** The source of the host names: the caller (and redirects from there), or the card. */
   readonly namedBy: "caller" | "card";
-  /** Where the card is read from; `undefined`: the caller has brought the card along. */
+  /** Where the card is read from; `undefined` when the caller passed it as an object. */
   readonly cardUrl: string | undefined;
   readonly allowPrivate: boolean | undefined;
 }
@@ -22,9 +22,9 @@ export interface Network {
   close(): Promise<void>;
 }
 
-/** What a client has where it runs. */
+/** What a client uses on its platform. */
 export interface Platform {
-  /** The bindings that it has, for one client. */
+  /** The platform's bindings, for one client. */
   transports(versions: KnownVersions): readonly TransportFactory[];
   readonly cardCache: CardCache;
   network(options: NetworkOptions): Network;

@@ -7,17 +7,17 @@ import { isAnswer, isUnknownMethod, leadsOn } from "./failures.js";
 import type { InterfaceClient } from "./interface-client.js";
 import type { Allowance } from "./timing.js";
 
-// Harmless questions to an interface that was never used.
+// Harmless calls to an unused interface.
 
-/** The time that a question may take. */
+/** The time limit of a probe. */
 export interface ProbeTime {
   readonly allowance: Allowance;
   readonly limitMs: number;
 }
 
 /**
- * Asks for something that does not exist: whatever an agent says to that shows that it is there. An interface that is a guess
- * is asked by a method that goes by another name in the version that it may be of instead. Throws what stands against it.
+ * Requests something that does not exist: any answer of an agent proves that it is there. A guessed version is probed
+ * by a method with a different name in the other version. Throws when the interface is unusable.
  */
 export async function probe(client: InterfaceClient, time: ProbeTime): Promise<void> {
   const operation = operationOf(client.isGuess ? "getTaskPushNotificationConfig" : "getTask");
@@ -26,11 +26,11 @@ export async function probe(client: InterfaceClient, time: ProbeTime): Promise<v
   const error = await answerTo(time, (left) => client.unary(operation, request, left));
   if (!client.isGuess || error === undefined) return;
   if (isUnknownMethod(error)) throw error;
-  // Agents without push say so also where they know the method from a later draft of their own version.
+  // Agents without push give this error even for a method of a later draft of their own version.
   if (isUnsupported(error)) await probeStreams(client, time);
 }
 
-/** Asks for a stream without a message, which no agent can begin: the versions have different names for that. */
+/** Requests a stream without a message, which no agent can start; the method's name differs by version. */
 async function probeStreams(client: InterfaceClient, time: ProbeTime): Promise<void> {
   const operation = operationOf("sendStreamingMessage");
   const error = await answerTo(time, async (left) => {
@@ -38,11 +38,11 @@ async function probeStreams(client: InterfaceClient, time: ProbeTime): Promise<v
     const { rest } = await client.open(operation, create(operation.input), left, unwanted.signal);
     await rest.return?.();
   });
-  // What is invalid is the request, as it has to be.
+  // The request is invalid on purpose.
   if (error !== undefined && error.code !== "invalidRequest" && isUnknownMethod(error)) throw error;
 }
 
-/** The error by which an agent answers; `undefined` for any other answer. Throws what is no answer. */
+/** The error with which an agent answers; `undefined` for any other answer. Throws when there is no answer. */
 async function answerTo(
   { allowance, limitMs }: ProbeTime,
   ask: (options: CallOptions) => Promise<unknown>,
@@ -62,7 +62,7 @@ function isUnsupported({ code }: A2AError): boolean {
   return code === "unsupportedOperation" || code === "pushNotificationNotSupported";
 }
 
-/** A call that has to be answered within a part of its time. That it was not says nothing of the call's own deadline. */
+/** Makes a call with only a part of its time. A timeout then does not mean that the call's own deadline has passed. */
 export async function hurried<T>(
   allowance: Allowance,
   limitMs: number,

@@ -8,27 +8,30 @@ import { mayPass } from "./failures.js";
 import type { Attempt, OpenStream } from "./interface-client.js";
 import { allowanceOf } from "./timing.js";
 
-/** How often, and how soon, a call is tried again. */
+/** How often and how soon a call is retried. */
 export interface RetryOptions {
-  /** Tries of one call, the first included; 1 turns retries off. Default: 4. */
+  /** Attempts of one call, including the first; 1 disables retries. Default: 4. */
   readonly maxAttempts?: number | undefined;
-  /** Upper bound of the first pause in milliseconds; each further one doubles it. Default: 200. */
+  /** Upper bound of the first pause in milliseconds; it doubles with each further pause. Default: 200. */
   readonly firstPauseMs?: number | undefined;
-  /** Upper bound of every pause that the agent does not name itself. Default: 5,000. */
+  /** Upper bound of every pause that the agent does not set, in milliseconds. Default: 5,000. */
   readonly maxPauseMs?: number | undefined;
-  /** Longest pause that an agent may name. When it names a longer one the call fails; `retryAfterMs` of the error says it. Default: 60,000. */
+  /**
+   * Longest pause that an agent may set, in milliseconds. With a longer one the call fails; the error's `retryAfterMs`
+   * has it. Default: 60,000.
+   */
   readonly maxRetryAfterMs?: number | undefined;
-  /** Retries that all calls of the client may use up in a row; each call that gets through gives back a tenth of one. Default: 20. */
+  /** Retry budget of all calls of the client; each successful call returns a tenth of a retry. Default: 20. */
   readonly budget?: number | undefined;
 }
 
 export interface Retries {
-  /** The pause before try `attempt` (2 is the first retry), or `undefined` when there shall be none in the time left. */
+  /** The pause before attempt `attempt` (2 is the first retry), or `undefined` when there is none in the time left. */
   pauseBefore(attempt: number, error: unknown, leftMs: number): number | undefined;
   succeeded(): void;
 }
 
-/** Decides on retries: exponential pauses with full jitter, `Retry-After` where the agent names one, and a budget. */
+/** Decides on retries: exponential backoff with full jitter, the agent's `Retry-After` where present, and a budget. */
 export function createRetries(options: RetryOptions = {}, random: () => number = Math.random): Retries {
   const { maxAttempts = 4, firstPauseMs = 200, maxPauseMs = 5_000, maxRetryAfterMs = 60_000, budget = 20 } = options;
   let tokens = budget;
@@ -51,11 +54,11 @@ export interface RetryingOptions {
   readonly retries: Retries;
   readonly clock: Clock;
   readonly isRepeatable: (operation: Operation, options: CallOptions) => boolean;
-  /** Aborts when the client is closed: nothing is tried from then on. */
+  /** Aborts when the client is closed: no retries from then on. */
   readonly closed: AbortSignal;
 }
 
-/** Tries calls again that may get through a little later (design 7.4). The time limit of a call is for all of its tries. */
+/** Retries calls that may succeed a little later (design 7.4). The time limit of a call covers all its attempts. */
 export function withRetries(next: Attempt, { retries, clock, isRepeatable, closed }: RetryingOptions): Attempt {
   const run = async <T>(
     operation: Operation,

@@ -12,15 +12,15 @@ import {
 import { type Content, partsOf } from "../protocol/parts.js";
 import { randomUuid } from "../protocol/uuid.js";
 
-/** What may go with a message. */
+/** What may accompany a message. */
 export interface SendOptions extends CallOptions {
-  /** The task to go on with, in its context. Default: a new one. */
+  /** The task to continue, in its context. Default: a new one. */
   readonly task?: Pick<Task, "id" | "contextId"> | undefined;
-  /** The conversation that a new task belongs to. Default: a new one. */
+  /** The context of a new task. Default: a new one. */
   readonly contextId?: string | undefined;
   /** Default: a random UUID. */
   readonly messageId?: string | undefined;
-  /** Tasks that the message speaks of. */
+  /** Tasks that the message references. */
   readonly referenceTaskIds?: readonly string[] | undefined;
   /** Metadata of the message. */
   readonly metadata?: JsonObject | undefined;
@@ -28,7 +28,7 @@ export interface SendOptions extends CallOptions {
   readonly tenant?: string | undefined;
 }
 
-/** The request that brings a content to an agent. */
+/** The request that sends content to an agent. */
 export function sendRequest(content: Content, options: SendOptions): SendMessageRequest {
   const { task, contextId, messageId, referenceTaskIds = [], metadata, configuration, tenant = "" } = options;
   const message: Message = {
@@ -47,7 +47,7 @@ export function sendRequest(content: Content, options: SendOptions): SendMessage
   return request;
 }
 
-/** A send with the members that a message must have and its sender has left out: its id, and its role. */
+/** Adds the members that a message must have and the sender left out: its id and its role. */
 export function completed(request: SendMessageRequest): SendMessageRequest {
   const { message } = request;
   if (message === undefined || (message.messageId !== "" && message.role !== Role.UNSPECIFIED)) return request;
@@ -56,7 +56,7 @@ export function completed(request: SendMessageRequest): SendMessageRequest {
   return { ...request, message: { ...message, messageId, role } };
 }
 
-/** What an agent answered: a message, or a task. */
+/** An agent's answer: a message or a task. */
 export function answerOf({ payload }: SendMessageResponse): Message | Task {
   if (payload.value === undefined) throw new A2AError("invalidAgentResponse", "the agent's answer is empty");
   return payload.value;

@@ -3,18 +3,18 @@ import { grownPause } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 
-/** The time of one call, over all of its attempts. */
+/** The time of one call over all its attempts. */
 export interface Allowance {
-  /** Options for the next attempt, with the time that is left. Throws `deadlineExceeded` when none is. */
+  /** Options for the next attempt with the remaining time. Throws `deadlineExceeded` when none is left. */
   next(): CallOptions;
-  /** Milliseconds that are left; infinitely many without a limit. */
+  /** Remaining milliseconds; infinite without a limit. */
   left(): number;
 }
 
-// Timers take no more.
+// The longest delay of a timer.
 const longestMs = 2 ** 31 - 1;
 
-/** Starts the clock of a call. Throws a `TypeError` for a limit that is no number of milliseconds. */
+/** Starts the time of a call. Throws a `TypeError` for a limit that is not a number of milliseconds. */
 export function allowanceOf(options: CallOptions, clock: Clock): Allowance {
   const { timeoutMs } = options;
   if (timeoutMs === undefined) return { next: () => options, left: () => Number.POSITIVE_INFINITY };
@@ -31,7 +31,7 @@ export function allowanceOf(options: CallOptions, clock: Clock): Allowance {
   };
 }
 
-/** The pause before a task is asked for again. */
+/** The pause before a task is polled again. */
 export function pollPause(asked: number, pollMs: number): number {
   return grownPause(asked, { firstMs: pollMs, maxMs: pollMs * 10, factor: 1.5 });
 }

@@ -6,16 +6,16 @@ import type { Fetch } from "../protocol/fetch.js";
 import type { Version } from "../version/codec.js";
 import type { KnownVersions } from "./versions.js";
 
-/** Where an interface is, and in which version it is spoken to. */
+/** The address of an interface and its protocol version. */
 export interface InterfaceAddress {
   readonly url: string;
-  /** As the card writes it. */
+  /** As written in the card. */
   readonly version: string;
-  /** The card leaves open whether the agent speaks this version. */
+  /** The card does not say whether the agent speaks this version. */
   readonly isGuess?: boolean | undefined;
 }
 
-/** What a client lends to its transports. */
+/** What a client provides to its transports. */
 export interface TransportSetting {
   readonly fetch: Fetch;
   /** Headers, or metadata, of every call. */
@@ -23,34 +23,34 @@ export interface TransportSetting {
   readonly replyMaxBytes: number;
   /** Certificates, for bindings that open their own connections. */
   readonly tls: ClientTls | undefined;
-  /** Whether an interface is called over TLS; gRPC's addresses need not say. */
+  /** Whether an interface is called over TLS; gRPC addresses need not say. */
   readonly isSecure: (url: string) => boolean;
   readonly connectTimeoutMs: number;
   /** Which addresses may be connected to, for bindings that open their own connections. */
   readonly policy: AddressPolicy | undefined;
 }
 
-/** A binding that a client knows: a built-in one, or your own under the URI that cards call it by. */
+/** A binding that a client supports: a built-in one, or your own under its URI in cards. */
 export interface TransportFactory {
-  /** `JSONRPC`, `GRPC`, `HTTP+JSON`, `CONNECT`, or the URI that cards have for another binding. */
+  /** `JSONRPC`, `GRPC`, `HTTP+JSON`, `CONNECT`, or another binding's URI in cards. */
   readonly binding: string;
-  /** Versions that it can speak. Default: any. */
+  /** Versions that it supports. Default: any. */
   readonly versions?: readonly string[] | undefined;
-  /** Makes the client end for one interface; called when it is first needed. */
+  /** Creates the client side for one interface; called on first use. */
   create(address: InterfaceAddress, setting: TransportSetting): Transport | Promise<Transport>;
 }
 
-/** The client end of a binding, for one interface. `undefined` when the version lacks the binding. */
+/** The client side of a binding for one interface. `undefined` when the version lacks the binding. */
 type ClientBinding = (
   version: Version,
   address: InterfaceAddress,
   setting: TransportSetting,
 ) => Transport | Promise<Transport | undefined> | undefined;
 
-/** The client ends of all bindings, one for each row of the table in `protocol/bindings.ts`. */
+/** The client sides of all bindings, one for each row of the table in `protocol/bindings.ts`. */
 export type ClientBindings = Readonly<Record<Binding, ClientBinding>>;
 
-/** All bindings, in the versions that have them. */
+/** All bindings in the versions that have them. */
 export function transportsFor(ends: ClientBindings, versions: KnownVersions): readonly TransportFactory[] {
   return bindings.map(({ name, adapter }) => {
     const having = versions.entries.filter(({ adapters, calledIn }) => adapters.includes(adapter) || calledIn?.[name]);

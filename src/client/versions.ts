@@ -5,13 +5,13 @@ import { type VersionEntry, versionTable } from "../version/versions.js";
 
 /** The versions that a client knows. */
 export interface KnownVersions {
-  /** The newest first. */
+  /** Newest first. */
   readonly entries: readonly VersionEntry[];
-  /** Loads one, once for each client. Throws a `TypeError` for a name that is none of them. */
+  /** Loads a version, once per client. Throws a `TypeError` for an unknown name. */
   load(name: string): Promise<Version>;
 }
 
-// What nearly every agent speaks comes with the client, what is older when an agent speaks it.
+// The version of nearly every agent is part of the client; older ones are loaded when an agent needs them.
 const entries: readonly VersionEntry[] = versionTable.map((entry) =>
   entry.name === v1.name ? { ...entry, load: async () => v1 } : entry,
 );
@@ -29,7 +29,7 @@ export function knownVersions(fileBytes: FileBytes | undefined): KnownVersions {
       try {
         return await version;
       } catch (error) {
-        // In a browser code comes over the network, and may come the next time.
+        // In a browser code is loaded over the network, and the next attempt may succeed.
         loaded.delete(name);
         throw error;
       }

@@ -4,7 +4,7 @@ import { type Client as AnyClient, type ClientFactory, clientFactory } from "./c
 import type { Platform } from "./platform.js";
 import { transportsFor } from "./transports.js";
 
-// Who may follow a redirect to wherever it leads: a browser does not show where that is, and removes only `Authorization`.
+// Headers of calls that may follow any redirect: a browser hides the target, and removes only `Authorization`.
 const harmless =
   /^(?:accept|content-type|if-none-match|last-event-id|a2a-(?:version|extensions)|(?:connect|grpc|x-grpc)-.*)$/;
 
@@ -22,6 +22,6 @@ const platform: Platform = {
   }),
 };
 
-/** A client for browsers and workers: JSON-RPC and HTTP+JSON, and Connect or gRPC-Web when they are first needed. */
+/** A client for browsers and workers: JSON-RPC and HTTP+JSON, with Connect and gRPC-Web loaded on first use. */
 export const Client: ClientFactory = clientFactory(platform);
 export type Client = AnyClient;

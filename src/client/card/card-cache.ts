@@ -1,18 +1,18 @@
 import type { AgentCard } from "../../protocol/model.js";
 
-/** A card as it was fetched. */
+/** A card as fetched. */
 interface CachedCard {
   readonly card: AgentCard;
   readonly etag: string;
 }
 
-/** Agent cards by their URLs. The agent is asked each time whether its card is still the same (spec 8.6). */
+/** Agent cards by URL. The agent is asked each time whether its card is unchanged (spec 8.6). */
 export interface CardCache {
   get(url: string): CachedCard | undefined;
   set(url: string, cached: CachedCard): void;
 }
 
-/** A cache of so many cards; the one that was not used for the longest time goes first. */
+/** A cache of at most `maxCards` cards; the least recently used one is evicted. */
 export function createCardCache(maxCards = 100): CardCache {
   const cards = new Map<string, CachedCard>();
   return {

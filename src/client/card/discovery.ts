@@ -15,11 +15,11 @@ export interface DiscoveryOptions {
   readonly maxBytes: number;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** Version whose card is asked for. Default: the card for readers of any. */
+  /** Version whose card is requested. Default: the card for readers of any version. */
   readonly version?: string | undefined;
 }
 
-/** A card, and where it was found. */
+/** A card and its URL. */
 export interface FoundCard {
   readonly card: AgentCard;
   readonly url: string;
@@ -28,8 +28,8 @@ export interface FoundCard {
 const wellKnown = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
 
 /**
- * URLs at which the card of an agent may be: the URL itself when it ends in `.json`, else the well-known paths below it,
- * and those of its origin (spec 8.2). Throws a `TypeError` for what is no HTTP URL, or holds a password.
+ * URLs at which an agent's card may be: the URL itself if it ends in `.json`, else the well-known paths below it and at
+ * its origin (spec 8.2). Throws a `TypeError` for a URL that is not HTTP or contains a password.
  */
 export function cardUrls(agent: string | URL): readonly string[] {
   const url = URL.parse(String(agent));
@@ -45,7 +45,7 @@ export function cardUrls(agent: string | URL): readonly string[] {
   return [...new Set([base, url.origin].flatMap((location) => wellKnown.map((path) => `${location}${path}`)))];
 }
 
-/** Fetches the card of an agent from the first URL that has one. Throws what the URLs say when none has. */
+/** Fetches an agent's card from the first URL that has one. If none has, throws what the URLs answered. */
 export async function findCard(urls: readonly string[], options: DiscoveryOptions): Promise<FoundCard> {
   const problems: string[] = [];
   const wrong: A2AError[] = [];
@@ -61,7 +61,7 @@ export async function findCard(urls: readonly string[], options: DiscoveryOption
       problems.push(`${url}: ${error.message}`);
     }
   }
-  // A card with faults says more than a page that is no card.
+  // An invalid card is more informative than a page that is not a card.
   const worst = wrong.find(({ violations }) => violations.length > 0) ?? wrong[0];
   throw new A2AError(worst?.code ?? "unavailable", `no agent card: ${problems.join("; ")}`, {
     cause: worst,
@@ -69,7 +69,7 @@ export async function findCard(urls: readonly string[], options: DiscoveryOption
   });
 }
 
-/** Fetches a card, or gives the HTTP status of a URL that has none. */
+/** Fetches a card, or returns the HTTP status of a URL without one. */
 async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLimit): Promise<AgentCard | number> {
   const { cache, maxBytes, readCard, version } = options;
   const name = version === undefined ? url : `${url}#${version}`;
@@ -99,7 +99,7 @@ function headersOf({ headers, version }: DiscoveryOptions): Record<string, strin
   return { ...Object.fromEntries(others), [versionParameter]: version };
 }
 
-/** What ends the search for a card. */
+/** Limits of a search for a card. */
 interface SearchLimit {
   readonly signal: AbortSignal;
   failure(url: string, cause: unknown): unknown;

@@ -6,7 +6,7 @@ import type { KnownVersions } from "../versions.js";
 
 export type ReadCard = (json: JsonValue | undefined) => Promise<AgentCard>;
 
-/** Reads cards of every version. Throws `invalidAgentResponse` for what is no card of any. */
+/** Reads cards of every version. Throws `invalidAgentResponse` for anything else. */
 export function cardReader(versions: Pick<KnownVersions, "load">): ReadCard {
   return async (json) => {
     if (isJsonObject(json) && hasOlderForm(json)) {
@@ -17,7 +17,7 @@ export function cardReader(versions: Pick<KnownVersions, "load">): ReadCard {
   };
 }
 
-// The place of an agent, or a version of the whole card: cards of today have neither.
+// A URL of the agent, or one version for the whole card: cards of 1.0 have neither.
 function hasOlderForm(json: { readonly [member: string]: JsonValue | undefined }): boolean {
   return ["url", "protocolVersion", "additionalInterfaces"].some((name) => (json[name] ?? undefined) !== undefined);
 }

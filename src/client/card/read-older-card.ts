@@ -3,7 +3,7 @@ import type { AgentCard } from "../../protocol/model.js";
 import { cardReaders } from "../../version/detect-card.js";
 import type { KnownVersions } from "../versions.js";
 
-/** Reads a card that has members of an older form, by the versions that it is of. */
+/** Reads a card with members of an older form, by the versions it belongs to. */
 export async function readOlderCard(json: JsonObject, { load }: Pick<KnownVersions, "load">): Promise<AgentCard> {
   const { first, further } = cardReaders(json);
   const card = (await load(first)).readCard(json);
@@ -11,7 +11,7 @@ export async function readOlderCard(json: JsonObject, { load }: Pick<KnownVersio
   return completed(card, (await load(further)).readCard(json));
 }
 
-/** A card with what it says in its older form alone: mostly what a caller has to show. */
+/** Adds to a card what it says only in its older form, mostly its security. */
 function completed(card: AgentCard, older: AgentCard): AgentCard {
   const { capabilities, securityRequirements } = card;
   const schemes = Object.entries(older.securitySchemes).filter(

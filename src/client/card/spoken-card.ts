@@ -7,16 +7,16 @@ import { type DiscoveryOptions, type FoundCard, findCard } from "./discovery.js"
 
 /** What a client may call. */
 export interface Spoken {
-  /** Versions that may be spoken. Default: any that the client knows. */
+  /** Versions that may be used. Default: any that the client knows. */
   readonly versions: readonly string[] | undefined;
-  /** Whether a card lists an interface that this client can, and may, call. */
+  /** Whether a card lists an interface that this client can and may call. */
   isCallable(card: AgentCard): boolean;
 }
 
 /**
- * Finds the card of an agent. Where it lists nothing that may be called, the agent is asked for its card in each of the
- * versions that cards do not list: an agent shows their interfaces to those who declare the version. Without one that can
- * be called the first card counts. Throws what `findCard` throws.
+ * Finds an agent's card. If it lists nothing callable, the card is requested in each version that cards do not list: an
+ * agent shows those interfaces to callers that declare the version. If none is callable the first card is used. Throws
+ * what `findCard` throws.
  */
 export async function findSpokenCard(
   urls: readonly string[],
@@ -33,7 +33,7 @@ export async function findSpokenCard(
   return found;
 }
 
-// An agent that has no such card may say so in any way.
+// An agent without such a card may answer in any way.
 function ignoreAnswer(error: unknown): undefined {
   if (!(error instanceof A2AError)) throw error;
 }

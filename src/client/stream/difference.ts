@@ -5,9 +5,9 @@ import { emptyTask } from "../../protocol/fold.js";
 import { type Artifact, type Part, Role, type StreamResponse, type Task } from "../../protocol/model.js";
 
 /**
- * The events that lead from one state of a task to a later one: what its artifacts have more, and its status when that is
- * another. `undefined` when there is no such way: something was replaced or taken away, or something was said in between
- * that no event could tell.
+ * The events that lead from one state of a task to a later one: additions to its artifacts, and its status if it
+ * changed. `undefined` when no events can: something was replaced or removed, or a message in between is only in the
+ * history.
  */
 export function differenceOf(known: Task, now: Task): readonly StreamResponse[] | undefined {
   if (known.id !== now.id || wasSaid(known, now)) return undefined;
@@ -19,7 +19,7 @@ export function differenceOf(known: Task, now: Task): readonly StreamResponse[] 
   return events;
 }
 
-/** What the artifacts have more; `undefined` when something was replaced or taken away. */
+/** Additions to the artifacts; `undefined` when something was replaced or removed. */
 function artifactsBehind(known: Task, now: Task): StreamResponse[] | undefined {
   const events: StreamResponse[] = [];
   const heard = new Map(joinRepeats(known.artifacts).map((artifact, index) => [nameOf(artifact, index), artifact]));
@@ -35,7 +35,7 @@ function artifactsBehind(known: Task, now: Task): StreamResponse[] | undefined {
   return heard.size > 0 ? undefined : events;
 }
 
-/** Whether a task tells its reader no more, and nothing else, than one that is known; times and ids of messages tell nothing. */
+/** Whether a task contains nothing that its reader does not know. Times and message ids do not count. */
 export function isSameContent(known: Task, now: Task): boolean {
   const status = saysTheSame(known.status, now.status) ? known.status : now.status;
   const { status: _, ...rest } = now;
@@ -47,26 +47,26 @@ function saysTheSame(before: Task["status"], now: Task["status"]): boolean {
   return before?.state === now?.state && parts?.length === 0;
 }
 
-/** What an artifact is known by: its id, or its place where it has none. */
+/** Identifies an artifact: by its id, or by its index if it has none. */
 function nameOf({ artifactId }: Artifact, index: number): string | number {
   return artifactId || index;
 }
 
-/** Whether the agent has said something in between that is in neither the status nor an artifact any more. */
+/** Whether the agent sent a message in between that is in neither the status nor an artifact. */
 function wasSaid(known: Task, now: Task): boolean {
   const heard = new Set(known.history.map(({ messageId }) => messageId));
-  // Some agents keep the message of the status in the history as well.
+  // Some agents also keep the status message in the history.
   for (const { status } of [known, now]) heard.add(status?.message?.messageId ?? "");
   return now.history.some(({ role, messageId }) => role === Role.AGENT && !heard.has(messageId));
 }
 
-/** The parts that an artifact has more than before; `undefined` when these and its metadata do not make it what it is. */
+/** The parts added to an artifact; `undefined` when these and its metadata do not explain the change. */
 function moreOf(before: Artifact, now: Artifact): Part[] | undefined {
   const metadata = addedTo(before.metadata, now.metadata);
   const isSame = isSameMessage(headOf(before), headOf(now));
   if (metadata === undefined || !isSame) return undefined;
   const parts = addedParts(joined(before), joined(now));
-  // Metadata travels with parts only.
+  // Metadata is only sent with parts.
   return parts?.length === 0 && hasMembers(metadata) ? undefined : parts;
 }
 
@@ -74,7 +74,7 @@ function headOf({ metadata: _, ...artifact }: Artifact): Artifact {
   return { ...artifact, parts: [] };
 }
 
-// Agents keep chunks of text as they came, or joined: joined they can be compared.
+// Some agents store text chunks separately, others joined; joined they can be compared.
 function joined({ metadata: _, ...artifact }: Artifact): readonly Part[] {
   const whole: Artifact = { ...artifact, parts: [] };
   appendChunk(whole, artifact);
@@ -93,7 +93,7 @@ function addedParts(before: readonly Part[], now: readonly Part[]): Part[] | und
   return now.slice(before.length);
 }
 
-/** The text by which a part has grown, as a chunk that makes it grow so. */
+/** The text added to a part, as a chunk that appends it. */
 function restOf(before: Part, now: Part): Part | undefined {
   if (before.content.case !== "text" || now.content.case !== "text") return undefined;
   const { value } = before.content;
@@ -120,7 +120,7 @@ function statusOf({ status }: Task): Task {
   return { ...emptyTask("", ""), ...(status === undefined ? {} : { status }) };
 }
 
-/** Members that are new or have another value; `undefined` when one was taken away. */
+/** Members that are new or changed; `undefined` when one was removed. */
 function addedTo(before: JsonObject = {}, now: JsonObject = {}): JsonObject | undefined {
   if (Object.keys(before).some((key) => !Object.hasOwn(now, key))) return undefined;
   const added = Object.entries(now).filter(

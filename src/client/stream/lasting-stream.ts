@@ -14,9 +14,9 @@ import { SilenceWatch } from "./silence-watch.js";
 import { numbered, TaskView } from "./task-view.js";
 
 export interface LastingStreamOptions extends ResumptionOptions {
-  /** Breaks in a row after which the stream fails. Events and time between them make up for breaks. */
+  /** Consecutive breaks after which the stream fails. Events and time between them make up for breaks. */
   readonly maxBreaks: number;
-  /** Whether the agent goes on behind the id of an event; of another one the ids mean nothing. Default: true. */
+  /** Whether the agent resumes after an event id; otherwise its ids are ignored. Default: true. */
   readonly numbers?: boolean | undefined;
 }
 
@@ -29,15 +29,15 @@ export interface StreamCall {
 
 const ended: AsyncIterator<StreamItem, undefined> = { next: async () => over };
 const pauses = { firstMs: 100, maxMs: 5_000 };
-// What makes up for one break. An agent that closes after each event makes progress, but must not cause a busy loop: the
-// first event of a connection pays for most of a break, and time or further events pay for the rest.
+// Time that makes up for one break. An agent that closes after each event makes progress but must not cause a busy
+// loop: the first event of a connection pays for most of a break, and time or further events pay for the rest.
 const soundMs = 6_000;
 const firstEventPays = 0.75;
 const furtherEventPays = 0.1;
 
 /**
- * A stream that goes on when its connection breaks: behind the last event where the agent numbers them, else from a
- * snapshot of the task, else by asking for the task again and again (design 7.5).
+ * A stream that continues when its connection breaks: after the last event if the agent numbers its events, else from a
+ * snapshot of the task, else by polling the task (design 7.5).
  */
 export class LastingStream implements AsyncIterableIterator<StreamItem, undefined> {
   readonly #options: LastingStreamOptions;
@@ -46,23 +46,23 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   readonly #left = new AbortController();
   readonly #resumption: Resumption;
   #isNew = true;
-  /** Events that came when the connection was made, and where more come from. */
+  /** Events that arrived while connecting, and the source of later ones. */
   #ready: StreamItem[] = [];
   #rest: AsyncIterator<StreamItem, unknown> | undefined;
-  /** The connection that is read was asked for what the caller has asked for. */
+  /** The current connection carries the caller's original request. */
   #isOriginal = true;
   readonly #watch: SilenceWatch | undefined;
-  /** The connection was left, since the task has gone on without it. */
+  /** The connection was left because the task had progressed without it. */
   #isStale = false;
-  /** The agent has told something of its own since the last connection that was left so. */
+  /** The agent has sent an event since the last connection left for that reason. */
   #isLively = true;
   /** Breaks that nothing has made up for yet. */
   #breaks = 0;
   /** When the connection was opened. */
   #since: number;
-  /** The connection has delivered no event yet. */
+  /** The connection has not delivered an event yet. */
   #isSilent = true;
-  /** A read is being answered; further reads wait for it. */
+  /** A read is in progress; further reads wait for it. */
   #isAsked = false;
   readonly #waiting: (() => void)[] = [];
 
@@ -78,7 +78,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     const toTheEnd = operation === subscribeToTask;
     const goesOn = toTheEnd || (streaming !== false && isOfKnownTask(request as SendMessageRequest));
     this.#view = new TaskView({ toTheEnd, goesOn, numbers });
-    // An agent that goes on behind its ids misses nothing, and ends its streams.
+    // An agent that resumes by event ids misses nothing and ends its streams.
     if (!numbers && Number.isFinite(silenceMs)) this.#watch = new SilenceWatch(clock, silenceMs, this.#look);
     this.#resumption = new Resumption(options, { operation, request, allowance, signal, left }, this.#view);
   }
@@ -91,7 +91,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     return this.#isAsked ? this.#inTurn(this.#ask) : this.#ask();
   }
 
-  /** Leaves the stream, also while it waits for an event, and frees its connection. */
+  /** Leaves the stream, even while it waits for an event, and releases its connection. */
   return(): Promise<Step<StreamItem>> {
     this.#left.abort();
     const finish = (): Promise<Step<StreamItem>> => Promise.resolve(this.#finish());
@@ -102,8 +102,8 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     return new Promise((resolve) => this.#waiting.push(() => resolve(ask())));
   }
 
-  // By hand and not as a generator, which costs each event half as much again: a connection that stands is asked at once,
-  // and its answer looked at in one step.
+  // Written by hand because a generator makes each event half as expensive again: an open connection is read at once,
+  // and its answer is checked in one step.
   readonly #ask = (): Promise<Step<StreamItem>> => {
     this.#isAsked = true;
     const rest = this.#rest;
@@ -128,7 +128,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     while (!this.#isAsked && this.#waiting.length > 0) this.#waiting.shift()?.();
   }
 
-  /** What is not simply the next event of a connection that stands. */
+  /** Anything but the next event of an open connection. */
   async #otherwise(broken?: { readonly error: unknown }): Promise<Step<StreamItem>> {
     try {
       if (this.#isNew) {
@@ -151,7 +151,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     }
   }
 
-  /** Goes over to another connection, unless nothing more is to come. Throws what it cannot go on behind. */
+  /** Switches to another connection, unless nothing more is expected. Throws errors that it cannot recover from. */
   async #change(error: unknown): Promise<void> {
     this.#leave();
     this.#isOriginal = this.#resumption.repeats;
@@ -169,13 +169,13 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     else this.#watch?.stop();
   }
 
-  // A stream that is silent may have missed the end of its task, or not have noticed that it told it.
+  // A silent stream may have missed the end of its task, or not have noticed it.
   readonly #look = async (): Promise<void> => {
     const rest = this.#rest;
     if (!this.#isAsked || this.#view.taskId === "") return;
     if (!this.#view.isDone) {
       const moved = await this.#resumption.movedOn();
-      // What a send tells of a task at work may be more than its agent keeps.
+      // A send's stream of a running task may show more than its agent stores.
       const isBehind = moved === "ended" || (moved === "further" && this.#view.toTheEnd && this.#isLively);
       if (!isBehind || this.#rest !== rest || this.#watch?.isHeard === true) return;
       this.#isStale = true;
@@ -202,7 +202,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     throw new A2AError("unavailable", "the agent ended the stream before the task");
   }
 
-  /** What was put together out of several connections is held against the task before it ends. */
+  /** A stream assembled from several connections is compared with the task before it ends. */
   async #end(): Promise<Step<StreamItem>> {
     if (!this.#view.isDoubtful) return this.#finish();
     this.#leave();
@@ -216,7 +216,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     return over;
   }
 
-  // Where it ends is up to the agent, unless it was asked for something else than in the beginning.
+  // The agent decides where its stream ends, unless the current request differs from the original one.
   #isRead(): boolean {
     return !this.#isOriginal && this.#view.isDone;
   }
@@ -225,12 +225,13 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     if (!this.#left.signal.aborted) throw error;
   };
 
-  /** The error to go on behind; `undefined` when nothing more was to come. */
+  /** The error to recover from; `undefined` when nothing more was expected. */
   #breakOf(error: unknown): unknown {
     if (this.#left.signal.aborted) return undefined;
     if (this.#isAborted()) throw error;
     if (this.#isStale) return error;
-    // What the agent says is heard, also behind the end of the task: that it did not take a message before that.
+    // An error from the agent is passed on, even after the end of the task: it may say that the message was never
+    // taken.
     if (!isCut(error)) throw error;
     return this.#view.isDone && !this.#resumption.repeats ? undefined : error;
   }
@@ -248,7 +249,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     this.#breaks = Math.max(0, this.#breaks - breaks);
   }
 
-  /** Nothing more is to come, now that the agent has ended the stream. */
+  /** Nothing more is expected, now that the agent has ended the stream. */
   #isOver(): boolean {
     const { taskId, state, isDone, isLost } = this.#view;
     return taskId === "" || isStop(state) || isDone || isLost;
@@ -265,7 +266,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
       this.#breaks++;
       if (this.#view.taskId === "" || this.#breaks > maxBreaks) throw error;
       try {
-        // The first time at once: most breaks are of a single connection.
+        // The first retry is immediate: most breaks affect a single connection.
         if (this.#breaks > 1) await this.#resumption.pause(grownPause(this.#breaks - 1, pauses));
         return await this.#resumption.resume();
       } catch (again) {

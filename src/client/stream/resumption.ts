@@ -27,24 +27,24 @@ const sendMessage = operationOf("sendMessage");
 const getTask = operationOf("getTask");
 export const subscribeToTask = operationOf("subscribeToTask");
 
-/** How a stream goes on: events that are there already, and where more come from. */
+/** How a stream continues: events that are already there, and the source of later ones. */
 export interface Source {
   readonly ready: readonly StreamItem[];
   readonly rest: AsyncIterator<StreamItem, unknown>;
-  /** It is a stream of the agent's; else the task is asked for again and again. */
+  /** True for a stream of the agent's; otherwise the task is polled. */
   readonly isStream?: boolean | undefined;
 }
 
 export interface ResumptionOptions {
   readonly attempt: Attempt;
   readonly clock: Clock;
-  /** False for an agent that cannot stream: it is asked for the task again and again. Unsaid: it is tried. */
+  /** False for an agent that cannot stream, whose task is polled. Absent: streaming is tried. */
   readonly streaming: boolean | undefined;
-  /** The first pause between two questions for a task, in milliseconds; the later ones grow to ten times it. */
+  /** First polling interval in milliseconds; it grows to ten times that. */
   readonly pollMs: number;
-  /** Whether the agent does nothing twice when it is asked again. Default: no message is sent again. */
+  /** Whether a repeated call takes effect only once. Default: messages are never resent. */
   readonly isRepeatable?: ((operation: Operation, options: CallOptions) => boolean) | undefined;
-  /** How long the first event of a subscription may take. Default: without a limit. */
+  /** Time limit for the first event of a subscription. Default: none. */
   readonly snapshotTimeoutMs?: number | undefined;
 }
 
@@ -52,13 +52,13 @@ export interface ResumptionCall {
   readonly operation: Operation;
   readonly request: AnyMessage;
   readonly allowance: Allowance;
-  /** Aborts when the caller gives up, whichever way. */
+  /** Aborts when the caller gives up for any reason. */
   readonly signal: AbortSignal;
   /** Aborts when the reader leaves. */
   readonly left: AbortSignal;
 }
 
-/** The ways to open a stream, and to go on with it after a break. */
+/** Opens a stream and resumes it after a break. */
 export class Resumption {
   readonly #options: ResumptionOptions;
   readonly #call: ResumptionCall;
@@ -70,7 +70,7 @@ export class Resumption {
     this.#view = view;
   }
 
-  /** The stream as it was asked for. */
+  /** The stream as requested. */
   async begin(): Promise<Source> {
     const { operation, request } = this.#call;
     const subscribes = operation === subscribeToTask;
@@ -81,7 +81,7 @@ export class Resumption {
         if (streaming === true || subscribes || !isUnable(error)) throw error;
       });
       if (source === undefined) return { ready: [await this.#send()], rest: this.#poll() };
-      // Behind the last event of a task there is nothing.
+      // After the last event of a task there are no more.
       if (after !== undefined || (subscribes ? beginsWithTask(source) : source.ready.length > 0)) return source;
       if (!subscribes) throw new ConnectionError("the agent ended the stream without an event", { written: true });
       if (source.ready.length > 0) return this.#unlessPartial(source);
@@ -91,8 +91,8 @@ export class Resumption {
   }
 
   /**
-   * The stream goes on as the same send, and not as a subscription: to a task that was there before, since only the send is
-   * told that the task ended before it took the message.
+   * Whether the stream resumes as the same send instead of a subscription. It does for a task that existed before,
+   * since only the send learns that the task ended before it took the message.
    */
   get repeats(): boolean {
     const { operation, request } = this.#call;
@@ -102,7 +102,7 @@ export class Resumption {
     );
   }
 
-  /** What comes behind the last event: told by the agent, or found out by comparing. */
+  /** The events after the last one, sent by the agent or found by comparison. */
   async resume(): Promise<Source> {
     const { operation, request } = this.#call;
     if (this.repeats) return this.#joined(await this.#open(operation, request, this.#view.lastId));
@@ -110,13 +110,16 @@ export class Resumption {
     return source ?? { ready: await this.#view.missed(await this.#readTask(), undefined), rest: this.#poll() };
   }
 
-  /** The whole task, when it has come to something else than was handed on; `undefined` also when it cannot be had. */
+  /** The whole task, if it differs from what was delivered; `undefined` also when it cannot be read. */
   async mended(): Promise<StreamItem | undefined> {
     const task = await this.#readTask().catch(() => undefined);
     return task && this.#view.mended(task);
   }
 
-  /** Whether the task has ended, or only gone on, without the stream telling of it; neither when it cannot be had. */
+  /**
+   * Whether the task has ended, or only progressed, without the stream showing it; `undefined` also when it cannot be
+   * read.
+   */
   async movedOn(): Promise<"ended" | "further" | undefined> {
     const task = await this.#readTask().catch(() => undefined);
     if (task === undefined) return undefined;
@@ -124,14 +127,14 @@ export class Resumption {
     return (await this.#view.differsFrom(task)) ? "further" : undefined;
   }
 
-  /** Waits, though not beyond the time of the call. Rejects when the caller gives up. */
+  /** Waits, but not beyond the time of the call. Rejects when the caller gives up. */
   pause(ms: number): Promise<void> {
     const { allowance, signal } = this.#call;
     return pause(this.#options.clock, Math.min(ms, allowance.left()), signal);
   }
 
-  // Some agents tell subscribers of what comes next and not of what is. Where they can be asked for the task it is followed
-  // by asking: which of the events that are told are in it already cannot be known.
+  // Some agents send subscribers only later events and not the current task. If such an agent can be polled, its task
+  // is polled: it is unknown which of the sent events the task already includes.
   async #unlessPartial(source: Source): Promise<Source> {
     try {
       const task = await this.#readTask().catch(unlessRefused);
@@ -144,8 +147,8 @@ export class Resumption {
     }
   }
 
-  // A subscription begins with the task, unless it goes on behind an event. What one that does neither has left out cannot
-  // be known, so it is not used.
+  // A subscription starts with the task unless it resumes after an event. One that does neither may have omitted
+  // anything, so it is not used.
   async #subscribe(): Promise<Source | undefined> {
     const { taskId: id, lastId } = this.#view;
     const request = this.#addressed(create(SubscribeToTaskRequestSchema, { id }));
@@ -160,7 +163,7 @@ export class Resumption {
     return undefined;
   }
 
-  // In the place of a snapshot stands what the reader does not know of it.
+  // Replaces the snapshot by what the reader does not know of it.
   async #joined(source: Source): Promise<Source> {
     const [first] = source.ready;
     if (first?.response.payload.case !== "task") return source;
@@ -177,7 +180,7 @@ export class Resumption {
     return { ready: first.done === true ? [] : [joined(numbered(first.value))], rest, isStream: true };
   }
 
-  // A subscription begins with the task at once. Some agents say nothing until something happens, which may be never.
+  // A subscription starts with the task at once. Some agents send nothing until something happens, which may be never.
   async #unlessSilent(
     limitMs: number,
     open: (left: AbortSignal) => Promise<OpenStream>,
@@ -195,7 +198,7 @@ export class Resumption {
     return undefined;
   }
 
-  // A message to an agent that cannot stream: it answers with the task at once, and the task is followed from there.
+  // A message to an agent that cannot stream: it answers with the task at once, which is then followed.
   async #send(): Promise<StreamItem> {
     const request = this.#call.request as SendMessageRequest;
     const configuration = {
@@ -255,13 +258,13 @@ export function isOfKnownTask({ message }: SendMessageRequest): boolean {
   return message !== undefined && message.taskId !== "";
 }
 
-/** An agent that is there and gives no subscription, whatever it calls that, may still tell of the task. */
+/** An agent that refuses subscriptions in some way may still answer GetTask. */
 function unlessRefused(error: unknown): undefined {
   const isRefusal = error instanceof A2AError && !isCut(error) && error.code !== "deadlineExceeded";
   if (!isRefusal) throw error;
 }
 
-/** What an agent that cannot stream says to a stream: that it has done nothing. */
+/** The error of an agent that cannot stream, which means that it did nothing. */
 function isUnable(error: unknown): boolean {
   return error instanceof A2AError && (error.code === "unsupportedOperation" || error.code === "methodNotFound");
 }

@@ -1,11 +1,11 @@
 import type { Clock } from "../../protocol/async/clock.js";
 
-/** Calls back when a stream has been silent for a while, and again after longer and longer pauses while it stays so. */
+/** Calls back when a stream has been silent for a while, then at growing intervals while it stays silent. */
 export class SilenceWatch {
   readonly #clock: Clock;
   readonly #firstMs: number;
   readonly #look: () => Promise<void>;
-  /** Set by each event, which costs no more than that; the timer finds it set or not. */
+  /** Set by each event, at no further cost; the timer checks it. */
   #isHeard = false;
   #pauseMs = 0;
   #cancel: (() => void) | undefined;
@@ -28,7 +28,7 @@ export class SilenceWatch {
     this.#cancel = undefined;
   }
 
-  /** An event came since the last look. */
+  /** An event arrived since the last check. */
   get isHeard(): boolean {
     return this.#isHeard;
   }
@@ -50,7 +50,7 @@ export class SilenceWatch {
       await this.#look();
     }
     this.#isHeard = false;
-    // Stopped, or started anew, meanwhile.
+    // Stopped or restarted meanwhile.
     if (this.#cancel === cancel) this.#wait();
   }
 }

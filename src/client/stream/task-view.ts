@@ -5,17 +5,18 @@ import type { StreamItem } from "../../protocol/operations.js";
 import { isStop, isTerminal } from "../../protocol/states.js";
 
 export interface TaskViewOptions {
-  /** The reader follows the task to its end, and not only until it asks for input. */
+  /** The reader follows the task to its end, not only until it asks for input. */
   readonly toTheEnd: boolean;
-  /** The task was there before the stream, whose first event may therefore tell of an old state. */
+  /** The task existed before the stream, whose first event may therefore show an old state. */
   readonly goesOn: boolean;
-  /** The agent goes on behind the id of an event. */
+  /** The agent resumes after an event id. */
   readonly numbers: boolean;
 }
 
 /**
- * What the reader of a stream has heard of its task, so that it can go on after a break. Of an agent that numbers its
- * events the last number is enough; of others the task itself is kept, to be compared with what it has become.
+ * What the reader of a stream has received of its task, so that the stream can continue after a break. For an agent
+ * that numbers its events the last id is enough; for others the task itself is kept, to be compared with its later
+ * state.
  */
 export class TaskView {
   taskId = "";
@@ -24,17 +25,17 @@ export class TaskView {
   state: TaskState = TaskState.UNSPECIFIED;
   /** A message was the answer: there is no task. */
   answered = false;
-  /** Events came behind a snapshot that may hold some of them already, or lack what came between the two. */
+  /** Events followed a snapshot that may already include some of them, or lack what came between. */
   isDoubtful = false;
   readonly #options: TaskViewOptions;
   #contextId = "";
   #isStated = false;
-  /** The state was come to in this stream. */
+  /** The state was reached within this stream. */
   #hasMoved: boolean;
-  /** What was heard, added up; `undefined` before the first event, and when some of it was not kept. */
+  /** The fold of everything received; `undefined` before the first event, and when some of it was not kept. */
   #task: Task | undefined;
   #isKept = true;
-  /** The last that is known as a whole is a snapshot of a task at work. */
+  /** The last complete view is a snapshot of a running task. */
   #isJoint = false;
 
   /** The reader follows the task to its end. */
@@ -47,18 +48,21 @@ export class TaskView {
     this.#hasMoved = !options.goesOn;
   }
 
-  /** Nothing more is to come: a message was all, the task has ended, or it has asked for input since the stream began. */
+  /**
+   * Nothing more is expected: a message was the answer, the task has ended, or it has asked for input since the stream
+   * began.
+   */
   get isDone(): boolean {
     if (this.answered || isTerminal(this.state)) return true;
     return !this.#options.toTheEnd && this.#hasMoved && this.state === TaskState.INPUT_REQUIRED;
   }
 
-  /** The agent itself does not know how the task is, or reports an unknown state: it may never say more. */
+  /** The agent does not know the task's state, or reports an unknown one: it may never send more. */
   get isLost(): boolean {
     return this.#isStated && this.state === TaskState.UNSPECIFIED;
   }
 
-  /** Takes note of an event on its way to the reader. */
+  /** Records an event on its way to the reader. */
   see(item: StreamItem): void {
     const { payload } = item.response;
     if (payload.case === undefined) return;
@@ -74,14 +78,14 @@ export class TaskView {
       this.#isStated = true;
       this.#hasMoved ||= !isFirst || payload.case === "statusUpdate";
     }
-    // What was recovered was kept when it was found out.
+    // A recovered event was recorded when it was found.
     if (item.recovered !== undefined) return;
     this.#keep(item);
     if (payload.case === "task") this.#isJoint ||= this.#options.toTheEnd;
     this.isDoubtful = payload.case !== "task" && this.#isJoint && this.#task !== undefined;
   }
 
-  /** What the reader has missed, now that the task turns out to be this. `id`: that of the snapshot. */
+  /** The events that the reader missed, given the current task. `id`: that of the snapshot. */
   async missed(task: Task, id: string | undefined): Promise<readonly StreamItem[]> {
     const snapshot = taskItem(task, id);
     const events = this.#task === undefined ? undefined : (await comparing())?.differenceOf(this.#task, task);
@@ -91,7 +95,7 @@ export class TaskView {
     return events?.map((response) => ({ response, recovered: "difference" })) ?? [{ ...snapshot, recovered: "resync" }];
   }
 
-  /** The whole task, when it is another than what was handed on of it. One that the agent has not caught up with is not. */
+  /** The whole task if it differs from what was delivered, unless the agent's copy is behind. */
   async mended(task: Task): Promise<StreamItem | undefined> {
     this.isDoubtful = false;
     if (!isStop(task.status?.state ?? TaskState.UNSPECIFIED) || !(await this.differsFrom(task))) return undefined;
@@ -99,13 +103,13 @@ export class TaskView {
     return { ...taskItem(task), recovered: "resync" };
   }
 
-  /** Whether a task is another than what was heard of it. */
+  /** Whether a task differs from what was received of it. */
   async differsFrom(task: Task): Promise<boolean> {
     if (this.#task === undefined) return false;
     return (await comparing())?.isSameContent(this.#task, task) === false;
   }
 
-  // An agent that numbers some of its events only is taken for one that numbers none.
+  // An agent that numbers only some events is treated as one that numbers none.
   #keep({ response, id }: StreamItem): void {
     const { payload } = response;
     this.lastId = this.#options.numbers ? id : undefined;
@@ -128,13 +132,13 @@ export function taskItem(task: Task, id?: string): StreamItem {
   return { response, id };
 }
 
-/** An item with its event id where it belongs, also when the event brought it along in its metadata. */
+/** An item with its event id in place, even if the event carried it in its metadata. */
 export function numbered(item: StreamItem): StreamItem {
   const id = eventIdOf(item.response);
   return id === undefined ? item : { ...item, id: item.id ?? id, response: withoutEventId(item.response) };
 }
 
-/** Few streams ever need it. Where it cannot be loaded the whole task is given instead. */
+/** Rarely needed. If it cannot be loaded, the whole task is delivered instead. */
 function comparing(): Promise<typeof import("./difference.js") | undefined> {
   return import("./difference.js").catch(() => undefined);
 }
