@@ -10,15 +10,15 @@ export interface AdoptionOptions {
   readonly agentId: string;
   readonly instance: string;
   readonly everyMs: number;
-  /** Goes on with a configuration. False when it was in the hands of this process already. */
+  /** Starts delivering a configuration. Returns false when this process already delivers it. */
   take(registration: PushRegistration): boolean;
 }
 
-/** Adopts configurations without a deliverer: those of processes that have ended or were killed. */
+/** Adopts configurations without a live holder: those of processes that exited or were killed. */
 export interface Adoption {
-  /** Takes on nothing more. */
+  /** Adopts nothing more. */
   stop(): void;
-  /** Leaves all that this process holds to others. Waits so long for the store at most; never rejects. */
+  /** Releases everything that this process holds. Waits at most `ms` for the store; never rejects. */
   release(ms: number): Promise<void>;
 }
 
@@ -31,12 +31,12 @@ export function startAdoption(options: AdoptionOptions): Adoption {
   let failures = 0;
 
   const adoptAll = async (): Promise<void> => {
-    // The answer to an adoption may have been lost: what it gave is released, and adopted anew.
+    // The answer to an adoption may have been lost: its configurations are released and adopted again.
     if (failures > 0) await unlessAborted(store.release(instance), stopped.signal);
     for (let more = true; more && !stopped.signal.aborted; ) {
       const adopted = await unlessAborted(store.adopt(agentId, instance, adoptedAtOnce), stopped.signal);
       const fresh = adopted.filter(take);
-      // What a store gives twice is not asked for again before the next look.
+      // What a store returns twice is not requested again before the next sweep.
       more = adopted.length === adoptedAtOnce && fresh.length > 0;
     }
   };
@@ -53,7 +53,7 @@ export function startAdoption(options: AdoptionOptions): Adoption {
     if (!stopped.signal.aborted) cancel = clock.after(everyMs, () => void look());
   };
 
-  // A turn of the event loop later: by then the instance has asked for its row.
+  // One turn of the event loop later: by then the instance has requested its row.
   const first = setImmediate(() => void look());
 
   return {

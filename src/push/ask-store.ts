@@ -2,16 +2,16 @@ import type { Clock } from "../core/ports.js";
 import { unlessAborted } from "../protocol/async/pause.js";
 import { retry } from "../protocol/async/retry.js";
 
-/** Asks a store that may fail until it answers. */
+/** Retries a store call until the store answers. */
 export type AskStore = <T>(question: () => Promise<T>) => Promise<T>;
 
 export interface AskStoreOptions {
   readonly clock: Clock;
-  /** Ends a call that is under way too. */
+  /** Aborts everything, including a call under way. */
   readonly stop: AbortSignal;
-  /** Ends waiting for another try. */
+  /** Aborts the wait for a retry. */
   readonly hurry: AbortSignal;
-  /** Hears of the first failure of a question. */
+  /** Called with the first failure of a call. */
   readonly onError: (error: unknown) => void;
 }
 

@@ -10,7 +10,7 @@ export interface Attempts {
   readonly attempts: number;
 }
 
-/** Attempts again, after pauses that grow, while another attempt may help and there are any left. */
+/** Retries with growing pauses while a retry may help and attempts are left. */
 export async function attemptOften(
   attempt: () => Promise<CallOutcome | "gone">,
   { pushAttempts, pushRetryMs }: PushLimits,

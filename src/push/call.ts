@@ -5,13 +5,13 @@ import { noop } from "../protocol/async/noop.js";
 import type { TaskPushNotificationConfig } from "../protocol/model.js";
 import type { WebhookPayload } from "./webhook-payload.js";
 
-/** What became of one call. `failed`: another try may help. `refused`: none will. The reason holds no secrets. */
+/** The outcome of one call. `failed`: a retry may help. `refused`: none will. The reason contains no secrets. */
 export type CallOutcome =
   | { readonly kind: "taken" }
   | { readonly kind: "failed"; readonly reason: string }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** Calls a webhook once. Never rejects: an abort of the signal ends it as a failure. */
+/** Calls a webhook once. Never rejects: aborting the signal ends the call as a failure. */
 export type CallWebhook = (
   config: TaskPushNotificationConfig,
   payload: WebhookPayload,
@@ -19,13 +19,13 @@ export type CallWebhook = (
 ) => Promise<CallOutcome>;
 
 export interface CallOptions {
-  /** Keeps away from addresses that are not allowed. */
+  /** Refuses addresses that are not allowed. */
   readonly fetch: NodeFetch;
   readonly clock: Clock;
   readonly timeoutMs: number;
 }
 
-/** Makes the calls to webhooks: POST over HTTP, whatever binding the task came by (spec 4.3.3). */
+/** Creates the caller of webhooks: POST over HTTP, whatever binding created the task (spec 4.3.3). */
 export function createWebhookCaller({ fetch, clock, timeoutMs }: CallOptions): CallWebhook {
   return async (config, payload, signal) => {
     const limit = new AbortController();
@@ -75,7 +75,7 @@ function outcomeOf(status: number): CallOutcome {
   return { kind, reason: `it answered with status ${status}` };
 }
 
-// The text of an error may hold the URL, and with it a secret; its code does not.
+// The text of an error may contain the URL and a secret in it; its code does not.
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return "it could not be reached";

@@ -2,7 +2,7 @@ import type { AddressPolicy } from "../binding/fetch/address-policy.js";
 import type { FieldViolation } from "../protocol/errors.js";
 import type { TaskPushNotificationConfig } from "../protocol/model.js";
 
-/** What is wrong with a configuration, field by field: with a URL that no webhook has, or may not have here, and with text that would break a header. */
+/** Violations of a configuration by field: a URL that is invalid or not allowed, and text that would break a header. */
 export function checkConfig(config: TaskPushNotificationConfig, policy: AddressPolicy): readonly FieldViolation[] {
   const { url, token, authentication } = config;
   const faults: readonly (readonly [field: string, description: string | undefined])[] = [
@@ -14,7 +14,7 @@ export function checkConfig(config: TaskPushNotificationConfig, policy: AddressP
   return faults.flatMap(([field, description]) => (description === undefined ? [] : [{ field, description }]));
 }
 
-/** Faults in the text of a URL, the first of which is named. A parser would mend most of them in silence. */
+/** Faults in the text of a URL; the first one is reported. A parser would silently fix most of them. */
 const urlFaults: readonly { readonly has: (text: string) => boolean; readonly description: string }[] = [
   { has: (text) => !/^https?:\/\//i.test(text), description: "must be an absolute http or https URL" },
   { has: (text) => /[\p{Cc}\s\\]/u.test(text), description: "must not hold spaces, backslashes or control characters" },
@@ -46,7 +46,7 @@ function schemeFault(scheme: string): string | undefined {
   return schemePattern.test(scheme) ? undefined : "must be the name of an HTTP authentication scheme";
 }
 
-// A header is Latin-1 in one line, and spaces at its ends get lost on the way.
+// A header is one line of Latin-1, and leading or trailing spaces get lost.
 function headerFault(text: string): string | undefined {
   if (/\p{Cc}/u.test(text)) return "must not hold line breaks or control characters";
   if (/[\u0100-\uffff]/.test(text)) return "must not hold characters that a header cannot carry";

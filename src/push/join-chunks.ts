@@ -3,12 +3,12 @@ import { appendChunk } from "../protocol/artifact-chunks.js";
 import type { StreamResponse, TaskArtifactUpdateEvent } from "../protocol/model.js";
 import type { ChunkRun } from "./plan.js";
 
-/** How many records are read at a time. */
+/** Number of records read at a time. */
 export const pageRecords = 64;
 
 /**
- * Reads a run of chunks and makes one event of it, which replaces what was told of the artifact before, so that hearing it
- * twice does no harm. `undefined`: the log does not hold them any more.
+ * Reads a run of chunks and joins them into one event that replaces the artifact sent before, so that a duplicate does
+ * no harm. `undefined` when the log no longer has them.
  */
 export async function joinChunks(tasks: TaskStore, key: number, run: ChunkRun): Promise<StreamResponse | undefined> {
   let only: TaskArtifactUpdateEvent | undefined;
@@ -22,7 +22,7 @@ export async function joinChunks(tasks: TaskStore, key: number, run: ChunkRun): 
       const chunk = chunkOf(record, run.artifactId);
       if (chunk === undefined) continue;
       joined = joinedWith(joined, chunk);
-      // A whole event of the log is delivered as it is.
+      // A single complete event is delivered as it is.
       only = record.seq === run.first && !chunk.append ? chunk : undefined;
     }
   }
@@ -37,7 +37,7 @@ function chunkOf(record: LogRecord, artifactId: string): TaskArtifactUpdateEvent
   return value.artifact?.artifactId === artifactId ? value : undefined;
 }
 
-// What `joinedWith` changes is copied, the rest is shared with the log.
+// Copies what `joinedWith` modifies; the rest is shared with the log.
 function copyOf(chunk: TaskArtifactUpdateEvent): TaskArtifactUpdateEvent {
   const { artifact } = chunk;
   const copy = { ...chunk, append: false };

@@ -2,18 +2,19 @@ import type { Clock } from "../core/ports.js";
 
 export interface LazyCursorOptions {
   readonly clock: Clock;
-  /** What the store has. */
+  /** The cursor in the store. */
   readonly cursor: number;
   readonly write: (cursor: number) => Promise<void>;
-  /** Hears of the first of several failures in a row; writing is tried again. */
+  /** Called with the first of consecutive failures; the write is retried. */
   readonly onError: (error: unknown) => void;
 }
 
 const cursorMs = 1000;
 
 /**
- * How far a webhook has been told, on its way into the store: a second later, and with it all that was told until then, so
- * that an event costs no write. What is delivered but not written may be delivered again after a crash. Deliveries do not wait for it.
+ * A delivery cursor that is written to the store a second later, together with all progress until then, so that an
+ * event costs no write. Events delivered but not recorded may be delivered again after a crash. Deliveries do not wait
+ * for it.
  */
 export class LazyCursor {
   readonly #options: LazyCursorOptions;
@@ -30,13 +31,13 @@ export class LazyCursor {
     this.#stored = options.cursor;
   }
 
-  /** All up to here has been dealt with. */
+  /** Everything up to here has been handled. */
   move(cursor: number): void {
     this.#delivered = cursor;
     this.#schedule();
   }
 
-  /** Writes what is not written yet, and nothing more after that. Never rejects. */
+  /** Writes the rest, and nothing afterwards. Never rejects. */
   async end(): Promise<void> {
     this.#ended = true;
     this.#cancel?.();
@@ -44,7 +45,7 @@ export class LazyCursor {
     await this.#write();
   }
 
-  /** There is nothing to write any more. */
+  /** Discards what is not written yet. */
   drop(): void {
     this.#ended = true;
     this.#cancel?.();

@@ -2,40 +2,41 @@ import type { LogRecord } from "../core/ports.js";
 import type { StreamResponse, TaskArtifactUpdateEvent } from "../protocol/model.js";
 import { isStop } from "../protocol/states.js";
 
-// What is delivered to a webhook, and when: decided record by record, by the positions of the log alone. So it can be worked out
+// Decides what is delivered to a webhook and when, record by record, from log positions alone. So it can be computed
 // again from the log at any time, and nothing of the task has to be kept.
 
-/** An artifact, or a run of it: the chunks of this id among the records `first` to `last`. */
+/** An artifact or a part of it: the chunks with this id among the records `first` to `last`. */
 export interface ChunkRun {
   readonly artifactId: string;
   readonly first: number;
   readonly last: number;
 }
 
-/** What is to be sent: an event as it is, or the one that says what a run of chunks says. */
+/** What to send: an event as it is, or one that joins a run of chunks. */
 export type Due =
   | { readonly kind: "event"; readonly event: StreamResponse }
   | { readonly kind: "chunks"; readonly run: ChunkRun };
 
-/** Sees each record of a task's log once, in order, and says what is to be sent now. */
+/** Receives each record of a task's log once, in order, and returns what to send now. */
 export type Plan = (record: LogRecord) => readonly Due[];
 
 const nothing: readonly Due[] = [];
 
-/** Each event of the task, chunks too. */
+/** Sends each event of the task, including chunks. */
 export const planEvents: Plan = (record) =>
   record.kind === "event" ? [{ kind: "event", event: record.event }] : nothing;
 
 /**
- * Each status, and each artifact as a whole: at its `lastChunk`; when the event behind its only one does not append to it;
- * else when it is replaced or the turn stops. An artifact that grows after it was sent is sent again, as a whole.
+ * Sends each status, and each artifact as a whole: at its `lastChunk`; when the event after its only one does not
+ * append to it; or else when it is replaced or the turn stops. An artifact that grows afterwards is sent again as a
+ * whole.
  */
 export function planArtifacts(): Plan {
-  /** Where each artifact begins. */
+  /** The record that starts each artifact. */
   const firsts = new Map<string, number>();
-  /** The last event, when it began an artifact and did not end it. */
+  /** The last event, if it started an artifact without completing it. */
   let single: ChunkRun | undefined;
-  /** Artifacts that were appended to since they were last sent. */
+  /** Artifacts extended since they were last sent. */
   const growing = new Map<string, ChunkRun>();
 
   const settle = (all: boolean): ChunkRun[] => {

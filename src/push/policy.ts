@@ -1,9 +1,11 @@
 import { type AddressPolicy, type AllowedAddresses, addressPolicy } from "../binding/fetch/address-policy.js";
 
-/** Addresses that webhooks may have: the internet, this machine, or a list of host names and CIDR blocks. */
+/**
+ * Addresses that webhooks may have: public internet addresses, this machine, or a list of host names and CIDR blocks.
+ */
 export type PushAllow = AllowedAddresses;
 
-/** Makes the policy of an `allow`. Throws a `TypeError` for one that says nothing clear. */
+/** Creates the policy of an `allow`. Throws a `TypeError` when it is invalid. */
 export function createPolicy(allow: PushAllow): AddressPolicy {
   return addressPolicy(allow, "push.allow");
 }

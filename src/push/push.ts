@@ -14,38 +14,38 @@ import type { DeliveryDeps } from "./webhook-sender.js";
 
 export interface PushDeliveryOptions {
   readonly allow: PushAllow;
-  /** `"event"`: each event of a task, chunks too. Default: each status, and each artifact when it is complete. */
+  /** `"event"`: each event of a task, including chunks. Default: each status, and each complete artifact. */
   readonly every?: "event" | undefined;
   readonly store: PushStore;
   readonly tasks: TaskStore;
   readonly signals: Signals;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Those that are served, the newest first. */
+  /** The served versions, newest first. */
   readonly versions: readonly Version[];
   readonly limits?: PushLimits | undefined;
   /**
-   * Which agent of the store it is, as the request handler has it: configurations of others are not taken over.
+   * The agent's id in the store, the same as the request handler's: configurations of other agents are not adopted.
    * Default: `""`.
    */
   readonly agentId?: string | undefined;
   /**
-   * Instance of the request handler, in whose name configurations are held: it lives by the handler's heartbeat. Default:
-   * none, so that nothing is taken over from others, nor left to them.
+   * Instance of the request handler, which holds the configurations and whose lease covers them. Default: none; then
+   * nothing is adopted from others or left to them.
    */
   readonly instance?: string | undefined;
-  /** How often configurations without a deliverer are looked for. Default: 3 s. */
+  /** How often orphaned configurations are looked for. Default: 3 s. */
   readonly adoptMs?: number | undefined;
-  /** How names become addresses. Default: as the system does it. */
+  /** Resolves host names. Default: the system's resolver. */
   readonly lookup?: Lookup | undefined;
 }
 
-/** Push notifications of one process: what the core asks, and the deliveries behind it. */
+/** Push notifications of one process: the core's port and the deliveries behind it. */
 export interface Push {
   readonly service: PushService;
   /**
-   * Sends what is there to be sent for two seconds at most, breaks off what is left, leaves that to other processes, and
-   * ends. The stores stay open.
+   * Sends what is pending for at most two seconds, aborts the rest, releases it to other processes, and ends. The
+   * stores stay open.
    */
   close(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export interface Push {
 const graceMs = 2000;
 const defaultAdoptMs = 3000;
 
-/** Makes the push notifications of a process. Throws a `TypeError` for an `allow` or an `every` that says nothing clear. */
+/** Creates the push notifications of a process. Throws a `TypeError` for an invalid `allow` or `every`. */
 export function createPush(options: PushDeliveryOptions): Push {
   const { store, signals, clock, every, allow, lookup, limits = defaultPushLimits } = options;
   if (every !== undefined && every !== "event") throw new TypeError('push.every must be "event", or left out');
@@ -114,7 +114,7 @@ function deliveryDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: N
   };
 }
 
-// A webhook gets the payloads of its version; when that version is no longer served, those of the newest.
+// A webhook gets the payloads of its version or, if that is no longer served, those of the newest.
 function adapterOf(versions: readonly Version[], { version }: PushRegistration): PushAdapter {
   const spoken = versions.find(({ name }) => name === version) ?? versions[0];
   if (spoken === undefined) throw new TypeError("no version is served");

@@ -1,4 +1,4 @@
-/** Turns of which only so many are taken at a time; who has to wait is served in the order of asking. */
+/** Limits concurrency; waiters are served in order of arrival. */
 export interface Semaphore {
   /** Runs with a permit. Rejects with the signal's reason when it aborts before a permit is free. */
   run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
@@ -28,7 +28,7 @@ export function createSemaphore(count: number): Semaphore {
     });
   };
 
-  // A permit is handed to the next waiter, so that no late caller gets in between.
+  // A permit goes to the next waiter, so that no later caller can overtake it.
   const give = (): void => {
     const [next] = waiting;
     if (next === undefined) {

@@ -4,7 +4,7 @@ import { applyEvent, copyTask, emptyTask, settleStatusMessage } from "../protoco
 import type { Task } from "../protocol/model.js";
 import { pageRecords } from "./join-chunks.js";
 
-/** Which task is replayed. */
+/** The task to replay. */
 export interface Replayed {
   readonly key: number;
   readonly taskId: string;
@@ -12,8 +12,8 @@ export interface Replayed {
 }
 
 /**
- * A task as it was behind each record of its log, for webhooks that get whole tasks: what a task was, however far it
- * has come since. Kept from one record to the next while there is something to tell.
+ * Rebuilds a task as of each record of its log, for webhooks that receive whole tasks. The state is kept between
+ * records while there is something to deliver.
  */
 export class TaskReplay {
   readonly #tasks: TaskStore;
@@ -26,7 +26,7 @@ export class TaskReplay {
     this.#of = of;
   }
 
-  /** The task behind a record, good until the next call. `undefined`: the log does not reach back to it any more. */
+  /** The task after a record, valid until the next call. `undefined` when the log no longer reaches back. */
   async at(seq: number): Promise<Task | undefined> {
     if (this.#task === undefined || this.#seq > seq) await this.#begin(seq);
     while (this.#task !== undefined && this.#seq < seq) {

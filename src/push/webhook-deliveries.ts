@@ -2,16 +2,16 @@ import type { PushRegistration } from "../core/ports.js";
 import { WebhookDelivery } from "./webhook-delivery.js";
 import type { DeliveryDeps } from "./webhook-sender.js";
 
-/** The deliveries of a process: one for each configuration of a task that has not ended. */
+/** The deliveries of a process: one for each configuration of an unfinished task. */
 export interface WebhookDeliveries {
   /** The task may have new records. */
   wake(taskId: string): void;
-  /** False when it was under way already. */
+  /** Returns false when it was already running. */
   added(registration: PushRegistration): boolean;
   removed(taskId: string, id: string): void;
-  /** Takes nothing more, lets all of them send what is there, and resolves when they have ended. */
+  /** Accepts no more, lets all deliveries send what is pending, and resolves when they have ended. */
   drain(): Promise<void>;
-  /** Ends all of them at once. */
+  /** Stops all deliveries at once. */
   stop(): void;
 }
 
@@ -25,7 +25,7 @@ export function createWebhookDeliveries(deps: DeliveryDeps): WebhookDeliveries {
 
   const all = (): readonly WebhookDelivery[] => [...byTask.values()].flatMap((deliveries) => [...deliveries.values()]);
 
-  // Hints may be lost: one poll a second finds deliveries that are behind and deliveries whose task is gone.
+  // Hints may be lost: one poll per second finds deliveries that are behind or whose task is gone.
   const poll = async (): Promise<void> => {
     const deliveries = all();
     try {

@@ -14,32 +14,32 @@ import { type DeliveryDeps, WebhookSender } from "./webhook-sender.js";
 class Stopped extends Error {}
 
 /**
- * Brings what a task does to one webhook, in order, one event at a time. It is a position in the log and a wake-up: it
- * keeps no events, so a slow or unreachable webhook delays no other.
+ * Delivers a task's events to one webhook, in order, one at a time. It is a log position with a wake-up and keeps no
+ * events, so a slow or unreachable webhook delays no other.
  */
 export class WebhookDelivery {
   readonly key: number;
   readonly taskId: string;
   readonly id: string;
-  /** Resolves when it has ended: with its task, with its configuration, when another process delivers, or told to. */
+  /** Resolves when it has ended: with its task or configuration, when another process delivers, or when stopped. */
   readonly done: Promise<void>;
-  /** Number of the last record that it has seen. */
+  /** Number of the last record seen. */
   position: number;
-  /** Set when it does nothing more: who registers anew needs a new one. */
+  /** Set when it does nothing more: a new registration needs a new delivery. */
   finished = false;
   readonly #deps: DeliveryDeps;
   readonly #scope: PushRegistration["scope"];
   readonly #holder: string;
-  /** Nothing up to here is delivered. */
+  /** Records up to here are not delivered. */
   readonly #from: number;
   #plan: Plan;
   readonly #replay: TaskReplay;
   readonly #cursor: LazyCursor;
   readonly #ask: AskStore;
   readonly #delivery: WebhookSender;
-  /** Ends everything. */
+  /** Aborts everything. */
   readonly #stop = new AbortController();
-  /** Ends waiting: calls go on. */
+  /** Aborts waiting; calls continue. */
   readonly #hurry = new AbortController();
   #dirty: boolean = true;
   #wakeUp = noop;
@@ -69,12 +69,12 @@ export class WebhookDelivery {
     });
     this.#cursor = this.#createCursor(registration.cursor);
     this.#plan = deps.everyEvent ? planEvents : planArtifacts();
-    // An artifact may have begun before: what leads up to the cursor is read as well, and not told.
+    // An artifact may have started earlier: records up to the cursor are read too, but not sent.
     this.position = deps.everyEvent ? registration.cursor : 0;
     this.done = this.#run();
   }
 
-  /** The configuration was replaced. It goes on where it stands, so that nothing is lost in between. */
+  /** The configuration was replaced. Delivery continues from its position, so that nothing is lost. */
   replace(registration: PushRegistration): void {
     this.#delivery.replace(registration);
     this.wake();
@@ -86,13 +86,13 @@ export class WebhookDelivery {
     this.#wakeUp();
   }
 
-  /** Sends what the log holds, waits for nothing more, and ends. */
+  /** Sends what the log has, waits for nothing more, and ends. */
   drain(): void {
     this.#hurry.abort(new Stopped());
     this.wake();
   }
 
-  /** Ends now: a call that is under way is broken off. */
+  /** Ends now; a call under way is aborted. */
   stop(): void {
     this.finished = true;
     this.#stop.abort(new Stopped());
@@ -109,12 +109,12 @@ export class WebhookDelivery {
     } finally {
       this.finished = true;
     }
-    // The process that takes over would repeat what was delivered a moment ago.
+    // Otherwise the process that takes over would repeat the latest deliveries.
     await this.#cursor.end();
   }
 
   async #woken(): Promise<void> {
-    // A task that is idle costs no memory.
+    // An idle task costs no memory.
     if (!this.#dirty) this.#replay.forget();
     while (!this.#dirty) {
       this.#hurry.signal.throwIfAborted();
@@ -122,13 +122,13 @@ export class WebhookDelivery {
         this.#wakeUp = resolve;
       });
     }
-    // Off the turn's path; and the hints of one moment are one look.
+    // Off the turn's path; and concurrent hints cause one read.
     await setImmediate();
     this.#stop.signal.throwIfAborted();
     this.#dirty = false;
   }
 
-  // Deals with the log up to its end. False when there is nothing more to do, ever.
+  // Handles the log up to its end. Returns false when nothing can follow.
   async #readOn(): Promise<boolean> {
     for (;;) {
       const page = await this.#ask(() => this.#deps.tasks.recordsAfter(this.key, this.position, pageRecords));
@@ -137,29 +137,29 @@ export class WebhookDelivery {
       if (!isKept) return false;
       if (page === "compacted" || (page.records.length > 0 && this.position < page.head.seq)) continue;
       if (isTerminal(page.head.state)) return this.#settle(page.head.seq);
-      // A resting task has nothing due: its next holder need not look.
+      // A task without a holder has nothing due, so the next process need not check it.
       if (page.head.holder === "") this.#cursor.move(this.position);
       return true;
     }
   }
 
-  // False when the configuration is gone.
+  // Returns false when the configuration is gone.
   async #dealWith(records: readonly LogRecord[]): Promise<boolean> {
     for (const record of records) {
       if (record.seq <= this.position) continue;
       if (!(await this.#deal(record))) return false;
-      // The task was told instead, and it goes on behind that.
+      // The task was sent instead, and delivery continues after it.
       if (this.position < record.seq) break;
     }
     return true;
   }
 
-  // False when the configuration is gone.
+  // Returns false when the configuration is gone.
   async #deal(record: LogRecord): Promise<boolean> {
     const due = this.#plan(record);
     this.position = record.seq;
     if (due.length === 0 || record.seq <= this.#from) return true;
-    // A webhook that gets tasks gets all that is due at once.
+    // A webhook that receives tasks gets everything due at once.
     const delivered = this.#delivery.tells === "task" ? [{ kind: "task", seq: record.seq } as const] : due;
     for (const each of delivered) {
       const event = await this.#eventOf(each);
@@ -170,7 +170,7 @@ export class WebhookDelivery {
     return true;
   }
 
-  // `undefined`: the log does not hold it any more.
+  // `undefined` when the log no longer has it.
   async #eventOf(due: Due | { readonly kind: "task"; readonly seq: number }): Promise<StreamResponse | undefined> {
     if (due.kind === "event") return due.event;
     if (due.kind === "chunks") return this.#joined(due.run);
@@ -182,15 +182,15 @@ export class WebhookDelivery {
     return this.#ask(() => joinChunks(this.#deps.tasks, this.key, run));
   }
 
-  // When the log no longer holds what is to be told, the task itself says it. False when the configuration is gone.
+  // When the log no longer has an event, the task is sent instead. Returns false when the configuration is gone.
   async #tellTask(): Promise<boolean> {
     const stored = await this.#ask(() => this.#deps.tasks.read(this.#scope, this.taskId));
-    // The next look finds that it is gone.
+    // The next read finds that it is gone.
     if (stored === undefined) return true;
     if (stored.snapshot === undefined) throw new TypeError("the log does not reach back, and there is no snapshot");
     const { task, seq } = stored.snapshot;
     this.position = seq;
-    // Where its artifacts began is not known: from here on each chunk adds to what the task has said.
+    // The start of its artifacts is unknown: from here on each chunk extends what the task showed.
     this.#plan = planEvents;
     if (seq <= this.#from) return true;
     const delivered = await this.#delivery.deliver(taskEvent(task));
@@ -198,7 +198,7 @@ export class WebhookDelivery {
     return delivered;
   }
 
-  // All is delivered: the configuration stays with its task and is not adopted.
+  // Everything is delivered: the configuration stays with its task and is not adopted.
   #settle(cursor: number): Promise<false> {
     const end = { holder: this.#holder, cursor };
     return this.#finish(() => this.#deps.store.settle(this.key, this.id, end));

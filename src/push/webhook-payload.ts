@@ -3,15 +3,15 @@ import type { StreamResponse } from "../protocol/model.js";
 import { responseUnderName } from "../protocol/task-names.js";
 import type { PushAdapter } from "../version/codec.js";
 
-/** What is brought to a webhook, as the version has it in which the webhook was registered. */
+/** A payload in the version with which the webhook was registered. */
 export interface WebhookPayload {
   readonly body: string;
   readonly mediaType: string;
-  /** Names of the headers that the token goes by. */
+  /** Headers that carry the token. */
   readonly tokenHeaders: readonly string[];
 }
 
-/** Writes a payload. Throws for what the version cannot express. */
+/** Encodes a payload. Throws for content that the version cannot express. */
 export function writeWebhookPayload(
   adapter: PushAdapter,
   response: StreamResponse,

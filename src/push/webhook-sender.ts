@@ -10,7 +10,7 @@ import type { PushLimits } from "./limits.js";
 import type { Semaphore } from "./semaphore.js";
 import { type WebhookPayload, writeWebhookPayload } from "./webhook-payload.js";
 
-/** What all deliveries of a process share. A configuration is delivered by the process that holds it. */
+/** What all deliveries of a process share. The process that holds a configuration delivers it. */
 export interface DeliveryDeps {
   readonly store: PushStore;
   readonly tasks: TaskStore;
@@ -19,16 +19,16 @@ export interface DeliveryDeps {
   readonly limits: PushLimits;
   readonly semaphore: Semaphore;
   readonly call: CallWebhook;
-  /** What the version of a webhook delivers: events or tasks. */
+  /** What a webhook's version delivers: events or tasks. */
   readonly adapterOf: (registration: PushRegistration) => PushAdapter;
   readonly everyEvent: boolean;
-  /** Only what this instance holds is delivered. `undefined`: whatever is there. */
+  /** Only configurations held by this instance are delivered. `undefined`: all. */
   readonly instance: string | undefined;
 }
 
 interface DeliveryWays {
   readonly ask: AskStore;
-  /** Ends everything. */
+  /** Aborts everything. */
   readonly stop: AbortSignal;
   /** Ends waiting: calls go on. */
   readonly hurry: AbortSignal;
@@ -62,7 +62,7 @@ export class WebhookSender {
     return payload === undefined ? true : this.#send(payload);
   }
 
-  /** What the webhook wants to be told: events, or its task as it stands. */
+  /** What the webhook receives: events, or its task's current state. */
   get tells(): PushAdapter["tells"] {
     return this.#adapter.tells;
   }
@@ -80,7 +80,7 @@ export class WebhookSender {
     }
   }
 
-  // False when the configuration is gone; an event that the webhook does not take is given up.
+  // Returns false when the configuration is gone; an event that the webhook refuses is dropped.
   async #send(payload: WebhookPayload): Promise<boolean> {
     const { clock, limits, semaphore, logger } = this.#deps;
     const attempt = (): Promise<CallOutcome | "gone"> => semaphore.run(this.#ways.stop, () => this.#attempt(payload));
@@ -101,8 +101,7 @@ export class WebhookSender {
     return this.#deps.call(registration.config, payload, this.#ways.stop);
   }
 
-  // The configuration is read for each attempt: by now another process may have replaced it, deleted it, or taken it on
-  // because this one was silent for too long.
+  // The configuration is read for each attempt: another process may have replaced, deleted or adopted it meanwhile.
   async #current(): Promise<PushRegistration | undefined> {
     const { store, instance } = this.#deps;
     const { key, config } = this.#registration;

@@ -5,16 +5,16 @@ import { A2AError, toldError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AdmissionLimits } from "./limits.js";
 
-/** What `authenticate` is given: the headers or the metadata of a call, before a byte of its body is read. */
+/** The headers or metadata of a call, passed to `authenticate` before the body is read. */
 export interface Caller {
   readonly binding: CallOrigin;
-  /** A header or metadata value; names are compared without case. */
+  /** A header or metadata value; names are case-insensitive. */
   header(name: string): string | undefined;
 }
 
 /**
- * Says who is asking. Whatever it throws refuses the call: an `A2AError` as it says, anything else as
- * `unauthenticated`, with the reason in the log only.
+ * Identifies the caller. An `A2AError` that it throws is the caller's error; anything else refuses the call as
+ * `unauthenticated`, with the reason only in the log.
  */
 export type Authenticate = (caller: Caller) => Principal | Promise<Principal>;
 
@@ -28,9 +28,9 @@ export interface AdmissionOptions {
 
 /** Admission control: which calls reach the handler, and how many at once. */
 export interface Admission extends Pick<Service, "authenticate" | "extensions" | "enter" | "publicError"> {
-  /** From now on new work is refused. */
+  /** Refuses new work from now on. */
   close(): void;
-  /** Resolves when no call is in. */
+  /** Resolves when no call is active. */
   idle(): Promise<void>;
 }
 

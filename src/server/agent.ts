@@ -28,20 +28,20 @@ import type { AgentOptions } from "./options.js";
 
 export type { InProcessAgent } from "./host.js";
 
-/** Whose a task is. */
+/** The owner of a task. */
 export interface TaskOwner {
-  /** `owner` of the principal. Default: the one principal of an agent without `authenticate`. */
+  /** `owner` of the principal. Default: the single principal of an agent without `authenticate`. */
   readonly owner?: string | undefined;
-  /** Default: the tenant without a name. */
+  /** Default: the empty tenant. */
   readonly tenant?: string | undefined;
 }
 
-/** What the program that runs an agent does with its tasks, past all callers. */
+/** Access to the tasks for the program that hosts the agent, without being a caller. */
 export interface HostTasks {
   /**
-   * Starts the next turn of a task that is parked or waits for its caller, with `cause: "wake"` and this data. While a turn
-   * runs, one wake waits for its end and further ones are dropped; with the task's end all are. False for a task that has
-   * ended. Rejects with `taskNotFound`.
+   * Starts the next turn of a task that is parked or waits for its caller, with `cause: "wake"` and this data. While a
+   * turn runs, one wake waits for its end and further ones are dropped; when the task ends all are. Returns false for a
+   * task that has ended. Rejects with `taskNotFound`.
    */
   wake(taskId: string, data?: JsonValue, of?: TaskOwner): Promise<boolean>;
 }
@@ -51,7 +51,7 @@ export interface HostedAgent {
   readonly tasks: HostTasks;
 }
 
-/** An agent without a port of its own: mount it in a server that exists. Close it when that server closes. */
+/** An agent without its own port, to mount in an existing server. Close it when that server closes. */
 export interface MountedAgent extends InProcessAgent, HostedAgent {
   /** Express, Connect and bare Node: `(req, res, next?)`. */
   nodeListener(): NodeListener;
@@ -59,14 +59,14 @@ export interface MountedAgent extends InProcessAgent, HostedAgent {
   fetch(): (request: Request) => Promise<Response>;
   /** Koa. */
   koa(): Promise<Middleware>;
-  /** Refuses new work, lets turns end for up to `drainMs` (10 s), then aborts them. */
+  /** Refuses new work, waits for turns for up to `drainMs` (10 s), then aborts them. */
   close(drainMs?: number): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Makes an agent to be mounted in a server that exists. gRPC needs `serve`; the card lists JSON-RPC and HTTP+JSON. Throws
- * a `CardError` for a card that contradicts itself.
+ * Creates an agent to mount in an existing server. gRPC needs `serve`; the card lists JSON-RPC and HTTP+JSON. Throws a
+ * `CardError` for a card that contradicts itself.
  */
 export async function createAgent(options: AgentOptions): Promise<MountedAgent> {
   const bindings = bindingsOf(options).filter(isMountable);
@@ -94,7 +94,7 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
   };
 }
 
-/** Composes an agent: store, handler and card, behind a host. */
+/** Composes store, handler and card into an agent for a host. */
 export function composeAgent(options: AgentOptions, listening: () => Listening): Promise<ComposedAgent<HostedHandler>> {
   return composeAround(options, (settings) => backendOf(options, listening, settings));
 }
@@ -131,7 +131,7 @@ async function backendOf(
   const signals = options.signals ?? store.signals ?? processSignals;
   await store.open?.(logger);
   const { capabilities } = published.card();
-  // One name for both: the heartbeat of the instance that runs turns also covers its deliveries.
+  // Shared, so that the lease of the instance that runs turns also covers its deliveries.
   const instance = newId(clock.now());
   const push =
     options.push === undefined

@@ -11,7 +11,7 @@ import type { Logger } from "../protocol/logger.js";
 import type { Version } from "../version/codec.js";
 import type { Limits } from "./limits.js";
 
-// The server ends of all bindings, one row for each row of the table in `protocol/bindings.ts`.
+// The server sides of all bindings, one row for each row of the table in `protocol/bindings.ts`.
 
 /** What a binding serves. */
 export interface BindingSetting {
@@ -21,33 +21,33 @@ export interface BindingSetting {
 
 /** The HTTP requests that a binding answers. */
 interface Routes {
-  /** Those below its path. */
+  /** Requests below its path. */
   readonly below?: HttpEndpoint | undefined;
-  /** `POST` at the base of the agent. */
+  /** `POST` at the agent's base. */
   readonly root?: HttpEndpoint | undefined;
-  /** Those at other places below the base; `undefined` for a request that is not its own. */
+  /** Requests elsewhere below the base; `undefined` for requests of others. */
   readonly beside?: HttpEndpoint | undefined;
 }
 
-/** What a binding with connections of its own needs to know of the host. */
+/** What a binding with its own connections needs from the host. */
 export interface EngineSetting extends BindingSetting {
   readonly limits: Limits;
   readonly logger: Logger;
-  /** Why a call is refused before anything of it is looked at. */
+  /** Returns why a call is refused, before anything else of it is checked. */
   readonly refuse: ((caller: Pick<CallHead, "header">) => A2AError | undefined) | undefined;
 }
 
-/** A binding that takes the HTTP/2 connections of a port. */
+/** A binding that accepts the HTTP/2 connections of a port. */
 interface ConnectionEngine {
-  /** Tells callers who watch its health. */
+  /** Reports to callers that watch its health. */
   setServing(serving: boolean): void;
-  /** Takes the connections, and hands what is not its own to `http`; without that it is refused. */
+  /** Accepts the connections and passes other requests to `http`; without `http` they are refused. */
   connect(http: RequestListener | undefined): Promise<Http2Engine>;
 }
 
-/** The server end of a binding: HTTP requests, connections, or both. */
+/** The server side of a binding: HTTP requests, connections, or both. */
 interface ServerBinding {
-  /** Answers whether or not options name the binding; then the card lists it too. */
+  /** Answers even if the options do not list the binding; listing it adds it to the card. */
   readonly isAlwaysServed?: boolean;
   routes?(setting: BindingSetting): Routes;
   /** Needs a port of `serve`. `undefined` when no version has the binding. */
@@ -89,7 +89,7 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
   CONNECT: { isAlwaysServed: true, routes: (setting) => ({ beside: lazyConnect(setting) }) },
 };
 
-/** The engine of the first of these bindings that takes connections: a port has room for one. */
+/** The engine of the first of these bindings that accepts connections: a port has room for one. */
 export async function engineOf(
   bindings: readonly Binding[],
   setting: EngineSetting,
@@ -101,7 +101,7 @@ export async function engineOf(
   return undefined;
 }
 
-/** Whether a binding answers HTTP requests, so that a server that exists can mount it. */
+/** Whether a binding answers HTTP requests, so that an existing server can mount it. */
 export function isMountable(binding: Binding): boolean {
   return serverBindings[binding].routes !== undefined;
 }

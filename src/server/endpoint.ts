@@ -11,7 +11,7 @@ export interface EndpointOptions extends BindingSetting {
   readonly card: HttpEndpoint;
 }
 
-/** The protocol's endpoints by path. Other requests are left to the server around. */
+/** The protocol's endpoints by path. Other requests are left to the surrounding server. */
 export function createEndpoint(
   options: Pick<HostOptions, "basePath" | "cors">,
   { bindings, card, ...setting }: EndpointOptions,
@@ -27,7 +27,7 @@ export function createEndpoint(
     for (const each of below) {
       if (path.startsWith(each.path)) return each.endpoint(request);
     }
-    // The root takes calls; the application answers what a browser asks for there.
+    // The base accepts calls; the application answers a browser's requests there.
     if (path === "/" || path === "") return request.method === "POST" ? root?.(request) : undefined;
     return firstReply(beside, request);
   };

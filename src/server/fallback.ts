@@ -5,8 +5,8 @@ import type { ServeOptions } from "./options.js";
 type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /**
- * Answers what is not the protocol's: `/healthz`, `/readyz`, and the user's own Koa app. Koa is loaded with the first
- * such request, so that an agent that is only called does not pay for it.
+ * Answers requests outside the protocol: `/healthz`, `/readyz`, and the user's own Koa app. Koa is loaded with the
+ * first such request, so that an agent that is only called does not pay for it.
  */
 export function createFallback(app: ServeOptions["app"], ready: () => boolean, logger: Logger): Handle {
   let loading: Promise<Handle> | undefined;
@@ -26,7 +26,7 @@ export function createFallback(app: ServeOptions["app"], ready: () => boolean, l
 async function load(app: ServeOptions["app"], ready: () => boolean): Promise<Handle> {
   const [{ default: Koa }, { default: Router }] = await Promise.all([import("koa"), import("@koa/router")]);
   const own = new Koa();
-  // All that Node knows: another method of a path that is not here is 404, and not a thing that we have yet to implement.
+  // Every method that Node knows: an unknown path is then 404, not 501.
   const health = new Router({ methods: METHODS });
   health.get("/healthz", (ctx) => {
     ctx.body = { status: "ok" };
@@ -39,7 +39,7 @@ async function load(app: ServeOptions["app"], ready: () => boolean): Promise<Han
   if (app === undefined) return own.callback();
   const theirs = app.callback() as Handle;
   own.use((ctx) => {
-    // Their app writes the response itself, with its own error handling.
+    // The app writes the response itself, with its own error handling.
     ctx.respond = false;
     return theirs(ctx.req, ctx.res);
   });

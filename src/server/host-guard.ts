@@ -7,28 +7,29 @@ import { createEndpoint } from "./endpoint.js";
 import type { ComposedAgent } from "./host.js";
 import type { HostOptions, ListenOptions } from "./options.js";
 
-// A loopback port is also reachable from web pages in a browser on this machine. With DNS rebinding (a name of the page that
-// resolves to 127.0.0.1) such a page is even same-origin. It cannot choose the Host and the Origin that the browser sends.
+// A loopback port is also reachable from web pages in a browser on this machine. With DNS rebinding (a page's host name
+// resolving to 127.0.0.1) such a page is even same-origin. It cannot choose the Host and Origin headers that the
+// browser sends.
 
-/** Why a request is not answered. */
+/** Why a request is refused. */
 interface HostRefusal {
-  /** Of HTTP; bindings say `permissionDenied`. */
+  /** HTTP status; bindings answer `permissionDenied`. */
   readonly status: 421 | 403;
   readonly error: A2AError;
 }
 
 type Caller = Pick<HttpRequest, "header">;
 
-/** Judges a request by its headers: `host` (`:authority` in HTTP/2) and `origin`. */
+/** Checks a request by its headers: `host` (`:authority` in HTTP/2) and `origin`. */
 export interface HostGuard {
   http(caller: Caller): HostRefusal | undefined;
-  /** gRPC: sidecars choose any authority and no page can speak it, so only calls with an Origin are checked. */
+  /** gRPC: sidecars may send any authority, and no page can call it, so only calls with an Origin are checked. */
   grpc(caller: Caller): HostRefusal | undefined;
 }
 
 export type HostGuardOptions = Pick<HostOptions, "publicUrl" | "cors"> & Pick<ListenOptions, "allowedHosts">;
 
-/** Makes the guard of a port that only this machine reaches. Throws a `TypeError` for `allowedHosts` that are no host names. */
+/** Creates the guard of a loopback port. Throws a `TypeError` for invalid host names in `allowedHosts`. */
 export function createHostGuard({ publicUrl, cors, allowedHosts = [] }: HostGuardOptions): HostGuard {
   const listed = allowedHosts.length === 0 ? undefined : addressPolicy(allowedHosts, "allowedHosts");
   const outside = URL.parse(publicUrl ?? "");
@@ -43,7 +44,7 @@ export function createHostGuard({ publicUrl, cors, allowedHosts = [] }: HostGuar
     const { protocol = "", host: own } = URL.parse(origin) ?? {};
     return /^https?:$/.test(protocol) && URL.parse(`${protocol}//${host}`)?.host === own;
   };
-  // Most requests name the host of the one before.
+  // Most requests name the same host as the previous one.
   let last: string | undefined;
   const http: HostGuard["http"] = (caller) => {
     const host = caller.header("host") ?? "";
@@ -73,7 +74,7 @@ function quoted(text: string): string {
 
 const healthPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
-/** Refuses what the guard refuses, in the form of the binding that was called, and passes everything else to the agent. */
+/** Answers refused requests in the form of the called binding, and passes the others to the agent. */
 export function guardedEndpoint(
   agent: Pick<ComposedAgent, "endpoint" | "bindings" | "versions" | "service">,
   guard: HostGuard,

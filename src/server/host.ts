@@ -20,15 +20,15 @@ import { createEndpoint } from "./endpoint.js";
 import { type Limits, resolveLimits } from "./limits.js";
 import { type HostOptions, versionSettings } from "./options.js";
 
-/** An agent that can be called in this process, whether or not it has a port. */
+/** An agent that can be called in this process, with or without a port. */
 export interface InProcessAgent {
-  /** The card as served at the agent's own address. */
+  /** The card as served at the agent's address. */
   readonly card: AgentCard;
-  /** Calls the agent without a wire; the rest is as over a port: who is asking, limits, extensions, versions. */
+  /** Calls the agent without a network. Authentication, limits, extensions and versions work as over a port. */
   inProcess(options?: Pick<InProcessOptions, "principal" | "version" | "headers">): Transport;
 }
 
-/** What is settled before there is anything that answers. */
+/** Settings fixed before anything is built. */
 export interface HostSettings {
   readonly versions: readonly [Version, ...Version[]];
   readonly limits: Limits;
@@ -40,15 +40,15 @@ export interface HostSettings {
 export interface Backend<H extends RequestHandler = RequestHandler> {
   readonly handler: H;
   readonly card: PublishedCard;
-  /** Extensions that calls may activate, or the choice among those of a call where they change. */
+  /** Extensions that calls may activate, or a function that chooses among a call's extensions where they vary. */
   readonly extensions: readonly ExtensionOptions[] | Service["extensions"];
-  /** Stands before the question who is asking. */
+  /** Wraps the authentication. */
   readonly wrapAuthenticate?: ((authenticate: Service["authenticate"]) => Service["authenticate"]) | undefined;
-  /** Frees what is left when `handler` is closed and no call is in. */
+  /** Releases what remains after `handler` is closed and no call is active. */
   dispose(): Promise<void>;
 }
 
-/** All that a server needs to give an agent a port. */
+/** Everything that a server needs to give an agent a port. */
 export interface ComposedAgent<H extends RequestHandler = RequestHandler> extends Pick<InProcessAgent, "inProcess"> {
   readonly endpoint: HttpEndpoint;
   readonly service: Service;
@@ -59,13 +59,13 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
   readonly handler: H;
   readonly limits: Limits;
   readonly logger: Logger;
-  /** Ends what `handler` leaves. */
+  /** Releases what remains after `handler` is closed. */
   dispose(): Promise<void>;
 }
 
 const defaultBindings = bindings.filter(({ isCore }) => isCore).map(({ name }) => name);
 
-/** The bindings that options name, by default the protocol's own. Throws a `TypeError` for a name that is none. */
+/** The bindings in the options, by default the protocol's own. Throws a `TypeError` for an unknown name. */
 export function bindingsOf({ bindings: named = defaultBindings }: Pick<HostOptions, "bindings">): readonly Binding[] {
   const unknown = named.find((name) => !bindingNames.includes(name));
   if (unknown !== undefined) throw new TypeError(`bindings: ${unknownBinding(unknown)}`);
@@ -121,7 +121,7 @@ export async function composeAround<H extends RequestHandler>(
     inProcess: (own) => createInProcessTransport(handler.operations, { ...own, admission: service, limits, clock }),
     async dispose() {
       await handler.close();
-      // Streams have been told to end; what is stored they still give.
+      // Streams were told to end; they still deliver what is stored.
       await within(clock, limits.graceMs, admission.idle());
       await backend.dispose();
     },

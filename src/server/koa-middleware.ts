@@ -8,15 +8,15 @@ import { NodeRequest } from "../binding/http/node-request.js";
 import { namesTwoHosts, twoHosts } from "../binding/http/one-host.js";
 
 export interface KoaMiddlewareOptions {
-  /** Path that the endpoint is mounted at, within what the app already cut off. Default: `/`. */
+  /** Path of the endpoint, relative to what the app already cut off. Default: `/`. */
   readonly path?: string | undefined;
   /** How long a request's body may take to arrive, in milliseconds. Default: 30,000. */
   readonly bodyTimeoutMs?: number | undefined;
 }
 
 /**
- * Serves an endpoint in a Koa app; paths that are not its own go on to `next`. Mount it before a body parser: one that
- * ran before is made do with, and a body that it read and kept nowhere is an internal error.
+ * Serves an endpoint in a Koa app; other paths go on to `next`. Mount it before any body parser. A parsed body is used
+ * as it is; a body that was read but not kept is an internal error.
  */
 export function koaMiddleware(endpoint: HttpEndpoint, options: KoaMiddlewareOptions = {}): Middleware {
   const { path = "/", bodyTimeoutMs = bodyTimeoutDefaultMs } = options;
@@ -38,6 +38,6 @@ function give(ctx: Context, { status, headers, body }: HttpReply): void {
   else if (typeof body === "string") ctx.body = body;
   else if (body instanceof Uint8Array) ctx.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   else ctx.body = Readable.from(body, { objectMode: true, highWaterMark: 1 });
-  // After the body, which sets a status of its own; and its type must not replace what the endpoint said.
+  // Set after the body, which sets a status of its own; its type must not replace the endpoint's.
   ctx.status = status;
 }

@@ -4,9 +4,9 @@ import { type CoreLimits, defaultCoreLimits } from "../core/limits.js";
 import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
 import { defaultPushLimits, type PushLimits } from "../push/limits.js";
 
-/** Admission limits: what all calls of the process may use together. */
+/** Admission limits, shared by all calls of the process. */
 export interface AdmissionLimits extends BindingLimits {
-  /** Bytes of requests that are being read or worked on. Default: 256 MiB; more is `unavailable`. */
+  /** Bytes of requests being read or handled. Default: 256 MiB; beyond it calls are `unavailable`. */
   readonly inFlightMaxBytes: number;
   /** Open streams of one principal. Default: 1,000. Unauthenticated callers share the process limit. */
   readonly streamsPerPrincipal: number;
@@ -14,7 +14,7 @@ export interface AdmissionLimits extends BindingLimits {
   readonly streamsPerProcess: number;
 }
 
-/** Every limit of a server, each with its own name. See docs/limits.md. */
+/** Every limit of a server. See docs/limits.md. */
 export type Limits = AdmissionLimits & ListenerLimits & CoreLimits & PushLimits & ValidationLimits;
 
 export const defaultLimits: Limits = {
@@ -24,7 +24,7 @@ export const defaultLimits: Limits = {
   ...defaultValidationLimits,
   contentMaxBytes: 4 << 20,
   jsonBodyMaxBytes: 6 << 20,
-  // The official Python client gives up a stream that is silent for 5 s.
+  // The official Python client abandons a stream that is silent for 5 s.
   keepAliveMs: 4000,
   inFlightMaxBytes: 256 << 20,
   streamsPerPrincipal: 1000,
@@ -32,8 +32,8 @@ export const defaultLimits: Limits = {
 };
 
 /**
- * Fills in the defaults. Where callers are not told apart, all of them are one owner, and what the process may do counts.
- * Throws a `TypeError` for a limit that does not exist or is no number.
+ * Fills in the defaults. Where callers are not told apart, all are one owner and only the process limits apply. Throws
+ * a `TypeError` for an unknown limit or one that is not a number.
  */
 export function resolveLimits(given: Partial<Limits> = {}, tellsApart = true): Limits {
   const set = Object.entries(given).filter(([, value]) => value !== undefined);

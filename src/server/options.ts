@@ -14,21 +14,27 @@ import type { Limits } from "./limits.js";
 
 /** How an agent is reached and guarded, whatever answers its calls. */
 export interface HostOptions {
-  /** Bindings to mount, in the order of preference that the card shows. Default: `"JSONRPC"`, `"GRPC"`, `"HTTP+JSON"`. Connect and gRPC-Web answer in any case; with `"CONNECT"` here the card lists them too. Another name is a `TypeError`. */
+  /**
+   * Bindings to mount, in the card's order of preference. Default: `"JSONRPC"`, `"GRPC"`, `"HTTP+JSON"`. Connect and
+   * gRPC-Web are always served; `"CONNECT"` here adds them to the card. An unknown name is a `TypeError`.
+   */
   readonly bindings?: readonly Binding[] | undefined;
   /** Identifies the caller. Default: no authentication, and all callers share the same tasks. */
   readonly authenticate?: Authenticate | undefined;
   readonly logger?: Logger | undefined;
   readonly limits?: Partial<Limits> | undefined;
-  /** Versions of the protocol that are served, or settings of them. Default: every supported protocol version. */
+  /** Protocol versions to serve, or settings for them. Default: every supported protocol version. */
   readonly versions?: readonly VersionName[] | VersionSettings | undefined;
-  /** Lets pages of other origins call the agent. Default: off. */
+  /** Allows pages of other origins to call the agent. Default: off. */
   readonly cors?: CorsOptions | undefined;
   /** Base URL of the agent as callers see it: `https://agents.example/port`. Default: derived from each request. */
   readonly publicUrl?: string | undefined;
-  /** `host:port` of gRPC from outside, or `https://host:port`; the card shows it as it is. Default: that of the public URL. */
+  /**
+   * `host:port` of gRPC from outside, or `https://host:port`; the card shows it unchanged. Default: that of the public
+   * URL.
+   */
   readonly publicGrpc?: string | undefined;
-  /** Proxies whose forwarding headers are believed: all, or those in a list of CIDR blocks. Default: none. */
+  /** Proxies whose forwarding headers are trusted: all, or those in a list of CIDR blocks. Default: none. */
   readonly trustProxy?: TrustProxy | undefined;
   /** Path prefix of all routes: `/agent`. Default: none. */
   readonly basePath?: string | undefined;
@@ -36,16 +42,17 @@ export interface HostOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** What an agent is made of, wherever it is mounted. */
+/** What an agent consists of, wherever it is mounted. */
 export interface AgentOptions extends HostOptions {
-  /** Name, description and version are enough; the rest is filled in from what really runs. */
+  /** Name, description and version are enough; the rest is generated from what is running. */
   readonly card: CardOptions;
   /** A function of a turn: an async generator of events, or an async function. */
   readonly agent: Agent;
   /**
-   * Tells this agent from the others that share its `store`, each of which needs an id of its own: it sees, resumes and
-   * runs the tasks of no other. All replicas of an agent have the same id. It is stored with every task, so keep it: under
-   * another id an agent does not find its tasks. At most 64 bytes in UTF-8, else `serve()` rejects. Default: `""`.
+   * Distinguishes this agent from others on the same `store`, each of which needs its own id: it sees, resumes and runs
+   * only its own tasks. All replicas of an agent use the same id. It is stored with every task, so do not change it:
+   * under another id an agent does not find its tasks. At most 64 bytes in UTF-8, else `serve()` rejects. Default:
+   * `""`.
    */
   readonly agentId?: string | undefined;
   /**
