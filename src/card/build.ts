@@ -7,11 +7,11 @@ import type { CardOptions, SkillOptions } from "./options.js";
 
 const textOnly: readonly string[] = ["text/plain"];
 
-/** What is really on. */
+/** The capabilities that are running. */
 export interface RunningCapabilities {
   readonly streaming: boolean;
   readonly pushNotifications: boolean;
-  /** Whether callers are known: an extended card needs that (spec 3.1.11). */
+  /** Whether callers are authenticated, which an extended card needs (spec 3.1.11). */
   readonly authentication: boolean;
 }
 
@@ -22,15 +22,15 @@ export interface BuildOptions {
   readonly capabilities: RunningCapabilities;
 }
 
-/** The whole card. Throws a `CardError` that lists everything that contradicts itself. */
+/** Builds the whole card. Throws a `CardError` that lists every contradiction. */
 export function buildCard({ options, mounted, capabilities }: BuildOptions): AgentCard {
   assertNone([...authorProblems(options, capabilities), ...interfaceProblems(mounted)]);
   return placeCard(describeCard(options, capabilities), mounted);
 }
 
 /**
- * Media types that the agent takes when its author named them, on the card or on a skill; `undefined` otherwise,
- * and nothing is to be refused.
+ * Media types that the agent accepts, if its author listed any on the card or on a skill; otherwise `undefined`, and
+ * nothing is refused.
  */
 export function namedInputModes({ defaultInputModes, skills = [] }: CardOptions): readonly string[] | undefined {
   if (defaultInputModes === undefined && skills.every((skill) => skill.inputModes === undefined)) return undefined;
@@ -38,10 +38,10 @@ export function namedInputModes({ defaultInputModes, skills = [] }: CardOptions)
   return [...new Set([...(defaultInputModes ?? textOnly), ...own])];
 }
 
-/** What is wrong with what the author says, by itself and beside what runs. */
+/** Problems of the author's options, by themselves and compared with what is running. */
 export function authorProblems(options: CardOptions, running: RunningCapabilities): readonly string[] {
   const problems = cardProblems(options);
-  // Without TypeScript it may be anything; of what is no object there is no more to say.
+  // Without TypeScript it may be anything; for a non-object there is nothing more to report.
   if (Object(options) !== options) return problems;
   const wishes = options.capabilities ?? {};
   const off = (["streaming", "pushNotifications"] as const).filter((name) => wishes[name] === true && !running[name]);
@@ -59,7 +59,7 @@ const howToTurnOn = {
   pushNotifications: "give the option `push`, or leave the member out",
 } as const;
 
-/** The card without its interfaces, of options that `authorProblems` finds well. */
+/** The card without its interfaces, from options without problems. */
 export function describeCard(options: CardOptions, running: RunningCapabilities): AgentCard {
   const wishes = options.capabilities ?? {};
   return create(AgentCardSchema, {
@@ -86,7 +86,7 @@ function defaultSkill({ name, description }: CardOptions): SkillOptions {
   return { id: words.join("-"), name, description, tags: [...new Set(words)] };
 }
 
-/** A described card with interfaces that `interfaceProblems` finds well. */
+/** A described card with interfaces that have no problems. */
 export function placeCard(card: AgentCard, mounted: readonly Mounted[]): AgentCard {
   const placed = clone(AgentCardSchema, card);
   const { supportedInterfaces } = create(AgentCardSchema, {

@@ -2,12 +2,12 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { bindings } from "../protocol/bindings.js";
 import { isJsonObject } from "../protocol/codec/outline/dynamic.js";
 
-/** Bindings that the protocol itself defines. Two of them at one address cannot both be meant. */
+/** Bindings that the protocol itself defines. Two of them at one address are a mistake. */
 const core: readonly JsonValue[] = bindings.filter(({ isCore }) => isCore).map(({ wire }) => wire);
 
 /**
- * What is wrong with the places that a card lists in `additionalInterfaces`, the main one in `url` among them: that it
- * is of another transport than it is said to be, that one address has two, or that no reader knows any of them.
+ * Problems of the addresses in `additionalInterfaces`, including the main one in `url`: another transport than
+ * declared, two transports at one address, or none that a reader knows.
  */
 export function addressProblems(version: string, card: JsonObject): readonly string[] {
   const { url, preferredTransport, additionalInterfaces } = card;

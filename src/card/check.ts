@@ -16,7 +16,7 @@ import {
   url,
 } from "./rules.js";
 
-// What a card has to be (spec 4.4, 5.7), and what contradicts itself.
+// What a card must contain (spec 4.4, 5.7), and which of it is contradictory.
 
 /** A card that contradicts itself. The message lists every problem, each with what to change. */
 export class CardError extends TypeError {
@@ -109,17 +109,17 @@ const card = object(
   hints,
 );
 
-/** What is wrong with `CardOptions`. */
+/** Problems of `CardOptions`. */
 export function cardProblems(options: unknown): readonly string[] {
   return card(options, "card");
 }
 
-/** What is wrong with `CardAdditions`. */
+/** Problems of `CardAdditions`. */
 export function additionProblems(value: unknown): readonly string[] {
   return additions(value, "card.extended");
 }
 
-/** What is wrong with the version that the card is for, beside those that are served. */
+/** Problems of the version that the card is for, given the served versions. */
 export function audienceProblems(audience: unknown, served: readonly string[]): readonly string[] {
   const choice: readonly unknown[] = [undefined, "both", ...served];
   if (choice.includes(audience)) return [];
@@ -128,7 +128,7 @@ export function audienceProblems(audience: unknown, served: readonly string[]): 
   ];
 }
 
-/** What is wrong with the interfaces of a card: none at all, one twice, or one that cannot be called. */
+/** Problems of a card's interfaces: none, a duplicate, or one that cannot be called. */
 export function interfaceProblems(mounted: readonly Mounted[]): readonly string[] {
   if (mounted.length === 0) return ["the agent is mounted on no binding: mount at least one"];
   const problems: string[] = [];

@@ -8,24 +8,24 @@ import { isFresh } from "./conditional.js";
 import { unionCard } from "./union.js";
 import type { Location, Locations } from "./urls.js";
 
-/** Where readers look for the card: those of today, and the oldest. */
+/** Where readers look for the card: the path since 0.3, and the oldest one. */
 const cardPaths: readonly string[] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
 
 export type CardAt = (location: Location, reader: string) => AgentCard;
 
 export interface CardEndpointOptions {
-  /** The card for callers at one place, as readers of a version are shown it; asked once for each place that is kept. */
+  /** The card for callers at one location, in the form of a version; called once for each cached location. */
   readonly cardAt: CardAt;
   readonly locations: Locations;
-  /** The newest first. */
+  /** Newest first. */
   readonly versions: readonly Version[];
-  /** The version whose card callers get who name none of them. Default: one card that readers of all versions understand. */
+  /** The version whose card is served to requests that name none. Default: one card for readers of all versions. */
   readonly audience?: string | undefined;
   readonly cacheMaxAgeSeconds: number;
   readonly lastModified: Date;
 }
 
-/** How many locations have their cards cached. Only a caller who invents hosts asks for more. */
+/** How many locations have their cards cached. Only a caller that invents hosts needs more. */
 const keptPlaces = 16;
 
 interface EncodedCard {
@@ -33,7 +33,7 @@ interface EncodedCard {
   readonly etag: string;
 }
 
-/** Serves the card at the well-known paths (spec 8.2, 8.6): encoded once for each place and version. */
+/** Serves the card at the well-known paths (spec 8.2, 8.6), encoded once for each location and version. */
 export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
   const { locations, versions, lastModified } = options;
   const varyBy = [...locations.varyBy, ...(versions.length > 1 ? ["A2A-Version"] : [])];
@@ -53,7 +53,7 @@ export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
     const { body, etag } = cardsAt(location)(parseVersion(request.header(versionParameter) ?? ""));
     const headers = { ...common, ETag: etag };
     if (isFresh(request, { etag, lastModified })) return { status: 304, headers, body: undefined };
-    // HEAD has the body as well, for its length: the server leaves it out.
+    // HEAD has the body too, for its length: the server omits it.
     return {
       status: 200,
       headers: { ...headers, "Content-Type": "application/json", "X-Content-Type-Options": "nosniff" },
@@ -65,8 +65,8 @@ export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
 type CardFor = (version: string | undefined) => EncodedCard;
 
 /**
- * The card in the form of each version. A version that is not served, or that the card cannot be said in, is no error
- * here: the card is where a caller finds out which ones there are.
+ * The card in the form of each version. A version that is not served, or that cannot express the card, is not an error
+ * here, since callers read the card to learn the versions.
  */
 function cardsOf(location: Location, { cardAt, versions, audience = "" }: CardEndpointOptions): CardFor {
   const pure = new Map<string, JsonObject>();
@@ -94,7 +94,7 @@ function keepRecent(most: number, make: (location: Location) => CardFor): (locat
   return (location) => {
     const key = `${location.base} ${location.grpc}`;
     const cards = kept.get(key) ?? make(location);
-    // A map keeps the order of insertion: the first key is the one that was not asked for longest.
+    // A map keeps insertion order: the first key is the least recently used.
     kept.delete(key);
     kept.set(key, cards);
     const [oldest] = kept.keys();

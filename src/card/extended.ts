@@ -4,8 +4,9 @@ import { additionProblems, assertNone } from "./check.js";
 import type { CardAdditions, ExtensionOptions, SkillOptions } from "./options.js";
 
 /**
- * A complete card made of a public one and what a known caller sees beyond it (spec 3.1.11). Skills and extensions are
- * added, one with a known id or URI in the place of the old; other members replace. Throws a `CardError`.
+ * A complete card from a public one and what an authenticated caller sees beyond it (spec 3.1.11). Skills and
+ * extensions are added, replacing those with the same id or URI; other members replace the public ones. Throws a
+ * `CardError`.
  */
 export function extendedCard(base: AgentCard, additions: CardAdditions): AgentCard {
   assertNone(additionProblems(additions));
@@ -30,11 +31,11 @@ export function extendedCard(base: AgentCard, additions: CardAdditions): AgentCa
     defaultInputModes: [...(additions.defaultInputModes ?? card.defaultInputModes)],
     defaultOutputModes: [...(additions.defaultOutputModes ?? card.defaultOutputModes)],
     skills: merged(card.skills, skills.map(skillInit), ({ id }) => id),
-    // Signatures are left out: they are over the public card.
+    // Signatures are omitted: they cover the public card.
   });
 }
 
-/** What the message of a skill is made of. */
+/** The message init of a skill. */
 export function skillInit({
   id,
   name,
@@ -55,7 +56,7 @@ export function skillInit({
   };
 }
 
-/** What the message of an extension is made of. */
+/** The message init of an extension. */
 export function extensionInit({ uri, description = "", required = false, params }: ExtensionOptions) {
   return { uri, description, required, params: params && structuredClone(params) };
 }

@@ -3,18 +3,18 @@ import type { Version } from "../version/codec.js";
 import { isListed } from "../version/traits.js";
 import type { Location } from "./urls.js";
 
-/** An interface that really runs, wherever the agent is reached. */
+/** A running interface, independent of the agent's address. */
 export interface Mount {
-  /** The wire's word: `JSONRPC`, `HTTP+JSON`, `GRPC`, or the URI of another binding. */
+  /** The name on the wire: `JSONRPC`, `HTTP+JSON`, `GRPC`, or another binding's URI. */
   readonly binding: string;
-  /** Version of the protocol that it speaks. */
+  /** Its protocol version. */
   readonly version: string;
-  /** Path below the base of the agent. gRPC has none: it is reached at a host and a port. */
+  /** Path below the agent's base. gRPC has none: it is reached by host and port. */
   readonly path: string;
   readonly tenant?: string | undefined;
 }
 
-/** A mount as it is reached from one place. */
+/** A mount with its address at one location. */
 export interface Mounted {
   readonly binding: string;
   readonly url: string;
@@ -22,7 +22,7 @@ export interface Mounted {
   readonly tenant?: string | undefined;
 }
 
-/** The mounts of these bindings in these versions: every binding, in order of preference, for one version after the other. */
+/** The mounts of these bindings in these versions: all bindings in order of preference, one version after the other. */
 export function mountsOf(bindings: readonly Binding[], versions: readonly Version[]): readonly Mount[] {
   return versions.flatMap((version) => {
     const rows = bindings.map(bindingRow).filter(({ adapter }) => version[adapter] !== undefined);
@@ -30,12 +30,12 @@ export function mountsOf(bindings: readonly Binding[], versions: readonly Versio
   });
 }
 
-/** The mounts that readers of this version are shown: those that every reader is, and their own. */
+/** The mounts shown to readers of this version: those for every reader, and their own. */
 export function mountsFor(mounts: readonly Mount[], reader: string): readonly Mount[] {
   return mounts.filter(({ version }) => isListed(version) || version === reader);
 }
 
-/** The mounts with the addresses that hold at one place. */
+/** The mounts with their addresses at one location. */
 export function mountedAt(mounts: readonly Mount[], location: Location): readonly Mounted[] {
   return mounts.map(({ binding, version, path, tenant }) => ({
     binding,

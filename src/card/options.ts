@@ -2,14 +2,14 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Principal } from "../protocol/context.js";
 import type { VersionName } from "../version/versions.js";
 
-/** Who runs the agent. */
+/** The organization behind the agent. */
 export interface ProviderOptions {
   readonly organization: string;
   /** Web site of the organization. */
   readonly url: string;
 }
 
-/** One thing that the agent can do. */
+/** One ability of the agent. */
 export interface SkillOptions {
   /** Unique within the card. */
   readonly id: string;
@@ -19,13 +19,13 @@ export interface SkillOptions {
   readonly tags: readonly string[];
   /** Prompts that this skill answers. */
   readonly examples?: readonly string[] | undefined;
-  /** Media types that it takes. Default: those of the card. */
+  /** Media types that it accepts. Default: those of the card. */
   readonly inputModes?: readonly string[] | undefined;
-  /** Media types that it makes. Default: those of the card. */
+  /** Media types that it produces. Default: those of the card. */
   readonly outputModes?: readonly string[] | undefined;
 }
 
-/** An extension of the protocol that the agent takes part in. */
+/** A protocol extension that the agent supports. */
 export interface ExtensionOptions {
   readonly uri: string;
   readonly description?: string | undefined;
@@ -35,7 +35,7 @@ export interface ExtensionOptions {
   readonly params?: JsonObject | undefined;
 }
 
-/** What only the author knows of an agent; the framework adds interfaces and capabilities (spec 4.4). */
+/** What only the author knows about an agent; the framework adds interfaces and capabilities (spec 4.4). */
 export interface CardOptions {
   readonly name: string;
   readonly description: string;
@@ -44,23 +44,23 @@ export interface CardOptions {
   readonly provider?: ProviderOptions | undefined;
   readonly documentationUrl?: string | undefined;
   readonly iconUrl?: string | undefined;
-  /** Default: one skill made of the card's name and description. */
+  /** Default: one skill with the card's name and description. */
   readonly skills?: readonly SkillOptions[] | undefined;
-  /** Media types taken by every skill that names none. Default: `["text/plain"]`, and others are not refused. */
+  /** Media types accepted by every skill that lists none. Default: `["text/plain"]`, without refusing others. */
   readonly defaultInputModes?: readonly string[] | undefined;
-  /** Media types made by every skill that names none. Default: `["text/plain"]`. */
+  /** Media types produced by every skill that lists none. Default: `["text/plain"]`. */
   readonly defaultOutputModes?: readonly string[] | undefined;
   readonly extensions?: readonly ExtensionOptions[] | undefined;
-  /** Default: what is really on. `false` turns one off; `true` for one that is not on is refused at start. */
+  /** Default: what is running. `false` turns a capability off; `true` for one that is not running fails at startup. */
   readonly capabilities?: CapabilityWishes | undefined;
-  /** What known callers see beyond the public card; needs `authenticate`. Default: no extended card. */
+  /** What authenticated callers see beyond the public card; needs `authenticate`. Default: no extended card. */
   readonly extended?: CardAdditions | ExtendCard | undefined;
-  /** How long clients may keep the card without asking again. Default: 300. */
+  /** How long clients may use the card without revalidation, in seconds. Default: 300. */
   readonly cacheMaxAgeSeconds?: number | undefined;
   /**
-   * Whom the card is for when a request for it does not say its version. `"both"`: one card for readers of every version
-   * that is served, new and old. A version: its pure card, for strict readers, who refuse members that they do not know.
-   * A request that says its version gets the pure card of that one. Default: `"both"`.
+   * The card for requests that name no version. `"both"`: one card for readers of every served version. A version: its
+   * pure card, for strict readers that reject unknown members. A request that names a version gets the pure card of
+   * that version. Default: `"both"`.
    */
   readonly audience?: "both" | VersionName | undefined;
 }
@@ -73,13 +73,13 @@ interface CapabilityWishes {
 type Described = Omit<CardOptions, "capabilities" | "extended" | "cacheMaxAgeSeconds" | "audience">;
 
 /**
- * What an extended card has more: skills and extensions are added to those of the public card (one with the same id or
- * URI replaces it), every other member replaces the public one.
+ * The additions of an extended card: skills and extensions are added to the public ones, replacing those with the same
+ * id or URI; every other member replaces the public one.
  */
 export type CardAdditions = { readonly [K in keyof Described]?: Described[K] | undefined };
 
 /**
- * Says what one caller sees beyond the public card. `undefined`: there is nothing for this caller, who gets
+ * Returns what one caller sees beyond the public card. `undefined` means nothing, and the caller gets
  * `extendedAgentCardNotConfigured`. May throw `permissionDenied`.
  */
 type ExtendCard = (principal: Principal) => CardAdditions | undefined | Promise<CardAdditions | undefined>;

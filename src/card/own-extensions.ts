@@ -1,7 +1,7 @@
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import type { CardOptions, ExtensionOptions } from "./options.js";
 
-/** What the framework itself does beyond the protocol, for callers who activate it. */
+/** The framework's own extensions, for callers that activate them. */
 const ownExtensions: readonly (ExtensionOptions & { readonly streams: boolean })[] = [
   {
     uri: idempotentSendExtension,
@@ -15,7 +15,7 @@ const ownExtensions: readonly (ExtensionOptions & { readonly streams: boolean })
   },
 ];
 
-/** The extensions of a card: those of its author, and those of the framework that the author does not name. */
+/** The extensions of a card: the author's, and the framework's that the author does not list. */
 export function allExtensions({ extensions = [], capabilities }: CardOptions): readonly ExtensionOptions[] {
   const named = new Set(extensions.map(({ uri }) => uri));
   const own = ownExtensions.filter(

@@ -1,6 +1,6 @@
 import ipaddr, { type IPv4, type IPv6 } from "ipaddr.js";
 
-/** Who asks, as far as addresses depend on it. Every `HttpRequest` is one. */
+/** The facts about a caller that addresses depend on. Every `HttpRequest` is one. */
 export interface Caller {
   readonly secure: boolean;
   readonly remoteAddress: string | undefined;
@@ -8,25 +8,25 @@ export interface Caller {
 }
 
 /**
- * Peers that are believed as proxies: none, all, or those of these addresses and ranges (`10.0.0.0/8`, `::1`). With a
- * list, of several values the one of the outermost proxy in the list counts; with `true` the first.
+ * Peers trusted as proxies: none, all, or those in a list of addresses and ranges (`10.0.0.0/8`, `::1`). With a list,
+ * the value from the outermost listed proxy counts; with `true`, the first value.
  */
 export type TrustProxy = boolean | readonly string[];
 
-/** What the proxies say of the request that reached the outermost of them. */
+/** What proxies report about the request that reached the outermost of them. */
 export interface Forwarded {
   readonly proto: string | undefined;
   readonly host: string | undefined;
   readonly prefix: string | undefined;
 }
 
-/** Headers that `forwardedBy` looks at; a reply that depends on them varies by them. */
+/** Headers that `forwardedBy` reads; a reply that depends on them varies by them. */
 export const forwardedHeaders = ["Forwarded", "X-Forwarded-Host", "X-Forwarded-Prefix", "X-Forwarded-Proto"] as const;
 
-/** Reads what trusted proxies say of a request; `undefined` when its peer is none. */
+/** Reads what trusted proxies report about a request; `undefined` when its peer is not trusted. */
 export type ReadForwarded = (caller: Caller) => Forwarded | undefined;
 
-/** What is wrong with `trustProxy`. */
+/** Problems of `trustProxy`. */
 export function trustProblems(trust: TrustProxy): readonly string[] {
   if (typeof trust === "boolean") return [];
   if (!Array.isArray(trust)) return ["trustProxy must be true, false, or a list of addresses and ranges"];
@@ -35,10 +35,10 @@ export function trustProblems(trust: TrustProxy): readonly string[] {
     .map((range) => `trustProxy: "${range}" is no address and no range such as "10.0.0.0/8"`);
 }
 
-/** Makes the reader of what `trustProblems` finds well. */
+/** Creates the reader for a valid `trustProxy`. */
 export function forwardedBy(trust: TrustProxy): ReadForwarded {
   if (trust === false) return () => undefined;
-  // The outermost value is the one furthest from us, however many proxies there are.
+  // The outermost value is the farthest from us, however many proxies there are.
   if (trust === true) return (caller) => pick(chainOf(caller), Number.POSITIVE_INFINITY);
   const ranges = trust.map(rangeOf).filter((range) => range !== undefined);
   const trusts = (address: string): boolean => {
@@ -50,7 +50,7 @@ export function forwardedBy(trust: TrustProxy): ReadForwarded {
     if (!trusts(caller.remoteAddress ?? "")) return undefined;
     const chain = chainOf(caller);
     const stranger = chain.addresses.findLastIndex((address) => !trusts(address));
-    // The peer is a trusted proxy, and so is everybody whom a trusted proxy names, up to the first stranger.
+    // The peer is a trusted proxy, and so is each address that a trusted proxy names, up to the first untrusted one.
     return pick(chain, chain.addresses.length - stranger);
   };
 }
@@ -64,7 +64,7 @@ function rangeOf(text: string): [IPv4 | IPv6, number] | undefined {
   return [parsed, parsed.kind() === "ipv4" ? 32 : 128];
 }
 
-/** Lists as the headers hold them: each proxy appends, so the last entry is of the proxy next to us. */
+/** Lists as in the headers: each proxy appends, so the last entry comes from the nearest proxy. */
 interface Chain {
   readonly addresses: readonly string[];
   readonly proto: readonly string[];
@@ -78,7 +78,7 @@ function pick({ proto, host, prefix }: Chain, hops: number): Forwarded {
   return { proto: entry(proto)?.toLowerCase(), host: entry(host), prefix: entry(prefix) };
 }
 
-/** A longer header is no route and is not read. */
+/** A longer header is not a route and is ignored. */
 const longest = 2048;
 
 function chainOf(caller: Caller): Chain {
@@ -89,7 +89,7 @@ function chainOf(caller: Caller): Chain {
     host: entries("x-forwarded-host"),
     prefix: entries("x-forwarded-prefix"),
   };
-  // Most proxies write X-Forwarded-* and hand on whatever `Forwarded` a stranger sent, so that comes second.
+  // Most proxies write X-Forwarded-* and pass on any client's `Forwarded`, so that comes second.
   return chain.proto.length + chain.host.length > 0 ? chain : standardChain(caller.header("forwarded") ?? "", chain);
 }
 
@@ -113,7 +113,7 @@ function standardChain(header: string, { prefix }: Chain): Chain {
   return { addresses: each("for").map(addressOf), proto: each("proto"), host: each("host"), prefix };
 }
 
-/** The address of a node, without port and brackets. */
+/** The address of a node without port and brackets. */
 function addressOf(node: string): string {
   const [, six, four] = /^(?:\[([^\]]*)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/.exec(node) ?? [];
   return six ?? four ?? node;

@@ -17,7 +17,7 @@ import { createLocations, type Listening, type UrlOptions, urlProblems } from ".
 export interface PublishOptions {
   readonly card: CardOptions;
   readonly capabilities: RunningCapabilities;
-  /** Versions of the protocol that are served, the newest first. */
+  /** The served protocol versions, newest first. */
   readonly versions: readonly [Version, ...Version[]];
   readonly urls: UrlOptions;
   readonly listening: () => Listening;
@@ -25,24 +25,24 @@ export interface PublishOptions {
   readonly now: () => number;
 }
 
-/** The card of a running agent, wherever it is reached. */
+/** The card of a running agent at any address. */
 export interface PublishedCard {
   readonly endpoint: HttpEndpoint;
   /**
-   * Says what is mounted now, in order of preference; what was encoded before is forgotten. Until then the endpoint has
-   * nothing to serve. Throws a `CardError`.
+   * Sets what is mounted, in order of preference, and clears the cache. Until then the endpoint has nothing to serve.
+   * Throws a `CardError`.
    */
   mount(mounts: readonly Mount[]): void;
-  /** The card as this caller, or one at the agent's own address, is shown it in a version. Default: in the newest. */
+  /** The card in a version, for this caller or at the agent's own address. Default: the newest version. */
   card(caller?: Caller, version?: string): AgentCard;
   /**
-   * The card of one known caller; absent when the author gave nothing more to see. Throws
+   * The card of one authenticated caller; absent when the author configured none. Throws
    * `extendedAgentCardNotConfigured` when there is nothing for this caller.
    */
   readonly extended: ((principal: Principal, caller?: Caller, version?: string) => Promise<AgentCard>) | undefined;
 }
 
-/** Checks the card and everything that it is made of. Throws a `CardError` that lists what contradicts itself. */
+/** Checks the card and everything it is built from. Throws a `CardError` that lists the contradictions. */
 export function publishCard(options: PublishOptions): PublishedCard {
   const { versions } = options;
   const served = versions.map(({ name }) => name);
@@ -87,7 +87,7 @@ export function publishCard(options: PublishOptions): PublishedCard {
   };
 }
 
-/** What is wrong with the card as each version writes it for its readers. */
+/** Problems of the card in the form that each version writes. */
 function documentProblems(
   shown: (reader: string) => AgentCard,
   versions: readonly Version[],

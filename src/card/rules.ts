@@ -1,9 +1,9 @@
-// Rules for values that an author wrote, perhaps without TypeScript: each says everything that is wrong, by path.
+// Rules for an author's values, perhaps written without TypeScript: each reports every problem by path.
 
-/** Sentences on what is wrong with the value at `path`; none when it is well. */
+/** Problems of the value at `path` as sentences; empty when it is valid. */
 export type Rule = (value: unknown, path: string) => readonly string[];
 
-/** A member of an object. `missing` is what to write when it is absent; a member without it is optional. */
+/** A member of an object. `missing` says what to write when it is absent; a member without it is optional. */
 export interface Member {
   readonly rule: Rule;
   readonly missing?: string | undefined;
@@ -11,7 +11,7 @@ export interface Member {
 
 const well: readonly string[] = [];
 
-/** An object with these members and no others; `hints` say what to do about others that are often tried. */
+/** An object with only these members; `hints` say what to do about other names that are often tried. */
 export function object(members: Readonly<Record<string, Member>>, hints: Readonly<Record<string, string>> = {}): Rule {
   return (value, path) => {
     if (!isObject(value)) return [`${path} must be an object, not ${kindOf(value)}`];
@@ -29,7 +29,7 @@ function memberProblems({ rule, missing }: Member, value: unknown, path: string)
   return missing === undefined ? well : [`${path} is missing: ${missing}`];
 }
 
-/** A list of at least one entry; no two entries give the same `key`. */
+/** A non-empty list without two entries of the same `key`. */
 export function list(rule: Rule, key: (entry: unknown) => unknown = () => undefined): Rule {
   return (value, path) => {
     if (!Array.isArray(value)) return [`${path} must be an array, not ${kindOf(value)}`];
@@ -48,7 +48,7 @@ export function list(rule: Rule, key: (entry: unknown) => unknown = () => undefi
   };
 }
 
-/** A string that says something and has a form in UTF-8. */
+/** A non-empty, well-formed string. */
 export const text: Rule = (value, path) => {
   if (typeof value !== "string") return [`${path} must be a string, not ${kindOf(value)}`];
   if (value.trim() === "") return [`${path} is empty: write something, or leave it out if it is optional`];
@@ -58,7 +58,7 @@ export const text: Rule = (value, path) => {
 export const flag: Rule = (value, path) =>
   typeof value === "boolean" ? well : [`${path} must be true or false, not ${kindOf(value)}`];
 
-/** A whole number from 0 to `most`. */
+/** An integer from 0 to `most`. */
 export const count = (most: number): Rule => {
   return (value, path) =>
     Number.isInteger(value) && Number(value) >= 0 && Number(value) <= most
@@ -66,7 +66,7 @@ export const count = (most: number): Rule => {
       : [`${path} must be a whole number from 0 to ${most}, not ${shown(value)}`];
 };
 
-/** An absolute URL with one of these schemes, and no credentials that everybody would read. */
+/** An absolute URL with one of these schemes and without credentials, which everybody would read. */
 export const url = (...schemes: readonly string[]): Rule => {
   return (value, path) => {
     const problems = text(value, path);
@@ -79,7 +79,7 @@ export const url = (...schemes: readonly string[]): Rule => {
   };
 };
 
-/** An absolute URI that fits between the commas of `A2A-Extensions`. */
+/** An absolute URI that can be listed in `A2A-Extensions`. */
 export const extensionUri: Rule = (value, path) => {
   const problems = text(value, path);
   if (problems.length > 0) return problems;
@@ -91,7 +91,7 @@ export const extensionUri: Rule = (value, path) => {
 const token = "[\\w!#$%&'*+.^`|~-]+";
 const mediaTypeForm = new RegExp(`^${token}/${token}(?: ?; ?${token}=(?:${token}|"[^"\\\\]*"))*$`);
 
-/** `type/subtype`, with parameters if need be. */
+/** `type/subtype`, optionally with parameters. */
 export const mediaType: Rule = (value, path) => {
   const problems = text(value, path);
   if (problems.length > 0) return problems;
@@ -125,7 +125,7 @@ function jsonProblems(value: unknown, path: string, above: readonly object[]): r
   return Array.from<unknown>(value).flatMap((entry, index) => jsonProblems(entry, `${path}[${index}]`, within));
 }
 
-/** An object that JSON can say. */
+/** An object that JSON can express. */
 export const jsonObject: Rule = (value, path) =>
   isObject(value) ? jsonProblems(value, path, []) : [`${path} must be an object, not ${kindOf(value)}`];
 

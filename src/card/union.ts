@@ -2,8 +2,8 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject, setOwn } from "../protocol/codec/outline/dynamic.js";
 
 /**
- * One card that readers of several versions understand, made of the pure card of each, the newest first. Every version
- * finds all of its members; where two of them have the same member in different forms the newest is heard.
+ * One card for readers of several versions, merged from each version's pure card, newest first. Every version finds all
+ * its members; where two versions have a member in different forms, the newest wins.
  */
 export function unionCard(cards: readonly JsonObject[]): JsonObject {
   return cards.reduce(merged, {});
@@ -23,8 +23,8 @@ function mergedValue(newer: JsonValue, older: JsonValue): JsonValue {
   return Array.isArray(newer) && Array.isArray(older) ? newer.map((entry) => mergedEntry(entry, older)) : newer;
 }
 
-// Entries that say who they are, as skills do, are the same thing in both lists. Others may stand for anything: alternatives
-// put together would ask for both.
+// Entries with an id, such as skills, are the same thing in both lists. Others may mean anything: merging alternatives
+// would require both.
 function mergedEntry(entry: JsonValue, older: readonly JsonValue[]): JsonValue {
   if (!isJsonObject(entry) || typeof entry["id"] !== "string") return entry;
   const same = older.find((other) => isJsonObject(other) && other["id"] === entry["id"]);

@@ -6,13 +6,13 @@ export interface UrlOptions {
   /** Base URL of the agent as callers see it, with its path. Default: derived from the request. */
   readonly publicUrl?: string | undefined;
   /**
-   * `host:port` of gRPC from outside, or a URL of them (`https://host:port`), which the card shows as it is. Default: host
-   * of the public URL, with its port or that of a port of its own.
+   * `host:port` of gRPC from outside, or its URL (`https://host:port`), shown unchanged in the card. Default: the host
+   * of the public URL, with its port or gRPC's own.
    */
   readonly publicGrpc?: string | undefined;
-  /** Proxies whose `X-Forwarded-Proto`, `-Host`, `-Prefix` and `Forwarded` are believed. Default: false. */
+  /** Proxies whose `X-Forwarded-Proto`, `-Host`, `-Prefix` and `Forwarded` headers are trusted. Default: false. */
   readonly trustProxy?: TrustProxy | undefined;
-  /** Path below which the agent is mounted: `""` or `/agent`. Not added to `publicUrl`. Default: `""`. */
+  /** Path at which the agent is mounted: `""` or `/agent`. Not added to `publicUrl`. Default: `""`. */
   readonly basePath?: string | undefined;
 }
 
@@ -20,28 +20,28 @@ export interface UrlOptions {
 export interface Listening {
   /** `http://127.0.0.1:8080`: for requests that name no host. */
   readonly origin: string;
-  /** gRPC's port when it has one of its own. */
+  /** Port of gRPC if it has its own. */
   readonly grpcPort?: number | undefined;
 }
 
 /** Addresses that a caller can use. */
 export interface Location {
-  /** What the paths of HTTP bindings follow; does not end in a slash. */
+  /** Prefix of the paths of HTTP bindings, without a trailing slash. */
   readonly base: string;
-  /** `host:port`, or the URL that was given in its place. */
+  /** `host:port`, or the URL given instead. */
   readonly grpc: string;
 }
 
 export interface Locations {
-  /** Where a caller reaches the agent, or `undefined` when it, or a proxy, names a host that cannot be one. */
+  /** Where a caller reaches the agent; `undefined` when it or a proxy names an invalid host. */
   of(caller: Caller): Location | undefined;
-  /** Where the agent is reached, without a request to tell it. */
+  /** Where the agent is reached, without a request. */
   own(): Location;
-  /** Request headers that `of` depends on, beside `Host`, which every cache knows of. */
+  /** Request headers that `of` depends on, besides `Host`, which every cache respects. */
   readonly varyBy: readonly string[];
 }
 
-/** Makes the places of options that `urlProblems` finds well. */
+/** Creates the locations for valid options. */
 export function createLocations(options: UrlOptions, listening: () => Listening): Locations {
   const { publicUrl, publicGrpc, trustProxy = false, basePath = "" } = options;
   const location = (origin: URL, path: string): Location => ({
@@ -65,10 +65,10 @@ export function createLocations(options: UrlOptions, listening: () => Listening)
 }
 
 const pathForm = /^(?:\/[\w.~!$&'()*+,;=:@%-]+)*$/;
-// A prefix may come from a stranger by way of a proxy that only appends: no dots that climb, no second slash.
+// A prefix may come from any client through a proxy that only appends: no dot segments, no double slash.
 const prefixForm = /^(?!.*\/\.{1,2}(?:\/|$))(?=.{0,256}$)(?:\/[\w.~!$&'()*+,;=:@%-]+)*\/?$/;
 
-/** What is wrong with `UrlOptions`. */
+/** Problems of `UrlOptions`. */
 export function urlProblems({
   publicUrl,
   publicGrpc,
@@ -88,13 +88,13 @@ export function urlProblems({
 function originOf(caller: Caller, outside: Forwarded | undefined, listening: () => Listening): URL | undefined {
   const scheme = outside?.proto ?? (caller.secure ? "https" : "http");
   const host = outside?.host ?? caller.header("host") ?? "";
-  // HTTP/1.0 may say no host, and HTTP/1.1 an empty one.
+  // HTTP/1.0 may omit the host, and HTTP/1.1 may send an empty one.
   if (host === "") return new URL(listening().origin);
   return schemes.has(scheme) && hostForm.test(host) ? (URL.parse(`${scheme}://${host}`) ?? undefined) : undefined;
 }
 
 const schemes: ReadonlySet<string> = new Set(["http", "https"]);
-/** What a `Host` header may say. */
+/** The valid form of a `Host` header. */
 export const hostForm = /^(?:[\w-]+(?:\.[\w-]+)*\.?|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 function grpcAt({ protocol, hostname, port }: URL, ownPort: number | undefined): string {

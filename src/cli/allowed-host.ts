@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { addressPolicy } from "../binding/fetch/address-policy.js";
 
-/** `--allowed-host` of the commands that serve. */
+/** The option `--allowed-host` of the commands that serve. */
 export function allowedHostOption(): Option {
   const description = "further host that requests may name on a loopback address; may be repeated";
   return new Option("--allowed-host <name>", description).default([], "none").argParser(addHost);

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CredentialOptions, CredentialProvider } from "../auth/options.js";
 
-/** Who is calling, and how: what all commands that call an agent know. */
+/** Options of every command that calls an agent: identity and call settings. */
 export interface CallerFlags {
   readonly header: Readonly<Record<string, string>>;
   readonly timeout?: number;
@@ -9,7 +9,7 @@ export interface CallerFlags {
   readonly credential?: readonly string[];
 }
 
-/** Adds the options of `CallerFlags`. Secrets are looked at later: what is wrong with one must not show it. */
+/** Adds the options of `CallerFlags`. Secrets are validated later, so that no usage error shows one. */
 export function addCallerOptions(command: Command): Command {
   return command
     .option("--header <name:value>", "header or gRPC metadata of the call; may be repeated", addHeader, {})
@@ -46,7 +46,7 @@ function addCredential(text: string, before: readonly string[] = []): readonly s
 
 function parseTimeout(value: string): number {
   const timeoutMs = Number(value);
-  // The longest that a timer of Node can wait.
+  // The longest delay of a timer in Node.
   if (Number.isInteger(timeoutMs) && timeoutMs > 0 && timeoutMs < 2 ** 31) return timeoutMs;
   throw new InvalidArgumentError("It takes a whole number of milliseconds, 1 or more.");
 }
@@ -57,7 +57,7 @@ function addHeader(header: string, before: Readonly<Record<string, string>>): Re
   return { ...before, [name]: value.trim() };
 }
 
-/** What cannot be understood is a matter of usage. */
+/** Reports what cannot be parsed as a usage error. */
 export function understood<T>(command: Command, read: () => T, prefix = ""): T {
   try {
     return read();

@@ -9,9 +9,9 @@ import { type AgentCard, AgentCardSchema } from "../protocol/model.js";
 import { v1 } from "../version/v1.0/v1.js";
 import type { Target } from "./target.js";
 
-/** Connects to an agent by its card, or to the one interface that was named. */
+/** Connects to an agent by its card, or to the single interface named. */
 export async function connect(target: Target, options: ConnectOptions): Promise<Client> {
-  // What a client needs takes longer to load than the rest of the command.
+  // The client takes longer to load than the rest of the command.
   const { Client } = await import("../client/node.js");
   const [version = v1.name] = options.versions ?? [];
   if (target.kind === "interface") return Client.connect(cardOf(target, version), { ...options, grpcTls: false });
@@ -25,7 +25,7 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
   throw new A2AError("unavailable", `the card lists no interface of ${binding}, only ${names.join(", ")}`);
 }
 
-/** Says how the agent is reached, and which interfaces of its card were passed over. */
+/** Describes how the agent is reached, and which interfaces of its card were skipped. */
 export function connectionText({ passedOver, ...used }: Connection, wanted?: Binding): string {
   const others = passedOver.map((each) => {
     const reason = wanted === undefined || wanted === each.binding ? each.reason : "not asked for";
@@ -34,7 +34,7 @@ export function connectionText({ passedOver, ...used }: Connection, wanted?: Bin
   return `${others.join("")}using ${interfaceText(used)}\n`;
 }
 
-/** A card that says of an agent no more than where one interface of it is, and what it speaks there. */
+/** A minimal card with one interface and its version. */
 function cardOf({ binding, address }: Extract<Target, { kind: "interface" }>, version: string): AgentCard {
   return create(AgentCardSchema, {
     supportedInterfaces: [{ url: address, protocolBinding: bindingRow(binding).wire, protocolVersion: version }],
@@ -42,7 +42,7 @@ function cardOf({ binding, address }: Extract<Target, { kind: "interface" }>, ve
   });
 }
 
-// A binding that speaks no version is never used.
+// A binding without versions is never used.
 function othersThan(wanted: Binding): readonly TransportFactory[] {
   const others = bindingNames.filter((binding) => binding !== wanted);
   return others.map((binding) => ({

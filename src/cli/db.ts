@@ -23,7 +23,7 @@ interface PruneFlags extends StoreFlags {
 
 const day = 86_400_000;
 
-/** Adds `trivium db`. The code of a database is loaded only when it is wanted. */
+/** Adds `trivium db`. Database code is loaded only when needed. */
 export function addDb(program: Command): void {
   const db = program
     .command("db")

@@ -16,7 +16,7 @@ interface DemoFlags extends ServingFlags {
   readonly store: string;
 }
 
-/** Below the folder in which the command is started. */
+/** Relative to the folder where the command starts. */
 const defaultStore = ".trivium/tasks.db";
 
 /** Adds `trivium demo`. */
@@ -42,7 +42,7 @@ async function run(flags: DemoFlags, command: Command): Promise<void> {
   await assertShared(flags.host, "--anonymous", flags.anonymous);
   const logger = stderrLogger(flags.logLevel);
   const store = await openStorage(location, logger);
-  // The demo is an example, not a part of the library. It is loaded only by this command.
+  // The demo is an example, not part of the library. Only this command loads it.
   const { greeting, serveDemo } = await import("../../examples/demo/server.js");
   const { port, host, anonymous, allowedHost: allowedHosts } = flags;
   const shared = anonymous ? "shared" : undefined;

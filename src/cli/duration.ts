@@ -6,7 +6,7 @@ const unitTable: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** Milliseconds of a time such as `30d`, `12h`, `90m`, `45s` or `500ms`; `undefined` for what is none. */
+/** Milliseconds of a duration such as `30d`, `12h`, `90m`, `45s` or `500ms`; `undefined` for any other text. */
 export function durationMs(text: string): number | undefined {
   const [, count = "", unit = ""] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
   const unitMs = unitTable[unit];

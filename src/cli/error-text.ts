@@ -6,7 +6,7 @@ export function errorText(error: unknown): string {
   const name = error instanceof A2AError ? error.code : "error";
   const fields = error instanceof A2AError ? error.violations : [];
   const told = fields.map(({ field, description }) => `${field} ${description}`);
-  // The message names the first of them as a rule.
+  // The message usually names the first of them.
   const lines = told.filter((each) => !error.message.includes(each)).map((each) => `  ${each}`);
   const causes = causesOf(error).map((cause) => `  because: ${cause}`);
   return [`${name}: ${error.message}`, ...lines, ...causes].join("\n");
@@ -18,7 +18,7 @@ function causesOf(error: Error): string[] {
   const causes: string[] = [];
   let cause = error.cause;
   while (cause instanceof Error && causes.length < maxCauses) {
-    // Of several failed addresses Node names each in an error of its own, and none in the one around them.
+    // When several addresses fail, Node has one error for each and no message in the surrounding one.
     const told = cause.message || (cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : "");
     if (told !== "") causes.push(told);
     cause = cause.cause;

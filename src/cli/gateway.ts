@@ -9,7 +9,7 @@ import { print } from "./print.js";
 import { assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
 import { agentUrl } from "./target.js";
 
-/** What `trivium gateway` was asked for. */
+/** Flags of `trivium gateway`. */
 interface GatewayFlags extends CallerFlags, ServingFlags {
   readonly anonymousShared: boolean;
   readonly allowedHost: readonly string[];

@@ -1,8 +1,8 @@
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * Runs something that ends in peace at the first Ctrl-C: its signal aborts, and the exit code says why. A second one ends
- * the process at once.
+ * Runs a function that the first Ctrl-C ends gracefully: its signal aborts, and the exit code says why. A second one
+ * exits at once.
  */
 export async function interruptible(run: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const interrupted = new AbortController();

@@ -6,9 +6,9 @@ export type LogLevel = (typeof logLevels)[number];
 
 type Write = Logger["info"];
 
-/** A logger that writes each record of `least` or a higher level to stderr, as one line of JSON in pino's format. */
+/** A logger that writes each record of level `least` or higher to stderr, as one line of JSON in pino's format. */
 export function stderrLogger(least: LogLevel): Logger {
-  // The server outlives whatever reads its log.
+  // The server outlives the reader of its log.
   process.stderr.on("error", () => {});
   const write = (level: keyof Logger): Write => {
     const rank = logLevels.indexOf(level);
@@ -24,7 +24,7 @@ function lineOf(head: object, fields: object, msg: string): string {
   try {
     return JSON.stringify({ ...head, ...fields, msg }, withErrors);
   } catch {
-    // JSON cannot express the fields, for example because they contain themselves.
+    // JSON cannot express the fields, for example because of a cycle.
     return JSON.stringify({ ...head, fields: inspect(fields), msg });
   }
 }

@@ -8,7 +8,7 @@ import { errorText } from "./error-text.js";
 import { addGateway } from "./gateway.js";
 import { packageVersion } from "./package-version.js";
 
-// Exit codes: 0 done, 1 failed, 2 wrong usage, 130 and 143 interrupted.
+// Exit codes: 0 success, 1 failure, 2 wrong usage, 130 and 143 interrupted.
 
 const program = new Command("trivium")
   .description("Agents on the A2A (Agent2Agent) protocol.")
@@ -21,7 +21,7 @@ addCard(program);
 addGateway(program);
 addDb(program);
 
-// A reader that has seen enough, such as `head`, is no failure.
+// A reader that stops early, such as `head`, is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(error.code === "EPIPE" ? 0 : 1);
 });
@@ -29,7 +29,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 try {
   await program.parseAsync();
 } catch (error) {
-  // Commander has said what it has to say.
+  // Commander has already printed its message.
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
   else {
     process.stderr.write(`${errorText(error)}\n`);

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { type LogLevel, logLevels } from "./logger.js";
 
-/** Options that the commands which serve have in common. */
+/** Options shared by the commands that serve. */
 export interface ServingFlags {
   readonly port: number;
   readonly host: string;
@@ -22,7 +22,7 @@ export function logLevelOption(level: LogLevel): Option {
   return new Option("--log-level <level>").env("LOG_LEVEL").default(level).choices(logLevels);
 }
 
-/** Throws when other machines can reach `host`, unless the flag of that name lets all callers share all tasks. */
+/** Throws when other machines can reach `host`, unless the named flag lets all callers share all tasks. */
 export async function assertShared(host: string, flag: string, isShared: boolean): Promise<void> {
   const { isLoopback } = await import("../server/serve.js");
   if (isShared || isLoopback(host)) return;

@@ -2,14 +2,14 @@ import type { Store } from "../core/ports.js";
 import { noop } from "../protocol/async/noop.js";
 import type { Logger } from "../protocol/logger.js";
 
-/** Where the command line keeps tasks: in the memory of the process, in an SQLite file, in a PostgreSQL database. */
+/** Where the command line keeps tasks: in memory, in a SQLite file, or in a PostgreSQL database. */
 export type StoreLocation = { readonly kind: "memory" } | DatabaseLocation;
 
 export type DatabaseLocation =
   | { readonly kind: "sqlite"; readonly path: string }
   | { readonly kind: "postgres"; readonly url: string };
 
-/** Reads `memory`, the path of a file, or `postgres://…`. Throws a `TypeError` that shows no password. */
+/** Parses `memory`, a file path, or `postgres://…`. Throws a `TypeError` that shows no password. */
 export function storeLocation(text: string): StoreLocation {
   if (text === "memory") return { kind: "memory" };
   const scheme = /^([a-z][a-z\d+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
@@ -23,25 +23,28 @@ export function storeLocation(text: string): StoreLocation {
   );
 }
 
-/** Reads the place of a database. Throws a `TypeError` for memory too. */
+/** Parses the location of a database. Throws a `TypeError` for memory too. */
 export function databaseLocation(text: string): DatabaseLocation {
   const location = storeLocation(text);
   if (location.kind !== "memory") return location;
   throw new TypeError("memory is no database: name a file, or postgres://…");
 }
 
-/** The place in words, without a password. */
+/** The location as text, without a password. */
 export function locationText(location: StoreLocation): string {
   if (location.kind === "memory") return "memory";
   if (location.kind === "sqlite") return location.path;
   const url = new URL(location.url);
   url.password = "";
-  // The driver takes secrets from there too.
+  // The driver reads secrets from the query too.
   url.search = "";
   return url.href;
 }
 
-/** Opens the store of a place; nothing for memory. Rejects with one sentence when it cannot be used. Yours to close. */
+/**
+ * Opens the store of a location; `undefined` for memory. Rejects with one sentence when it cannot be used. The caller
+ * must close it.
+ */
 export async function openStorage(location: StoreLocation, logger: Logger): Promise<Store | undefined> {
   if (location.kind === "memory") return undefined;
   try {
@@ -50,7 +53,7 @@ export async function openStorage(location: StoreLocation, logger: Logger): Prom
       await storage.open?.();
       return storage;
     } catch (error) {
-      // What could not be opened may fail again.
+      // Closing a store that failed to open may fail again.
       await storage.close().catch(noop);
       throw error;
     }
@@ -59,16 +62,16 @@ export async function openStorage(location: StoreLocation, logger: Logger): Prom
   }
 }
 
-/** One sentence that says which place cannot be used, and why. */
+/** One sentence that says which location cannot be used, and why. */
 export function unusable(location: DatabaseLocation, error: unknown): Error {
   const shown = locationText(location);
   const reason = error instanceof Error ? error.message : String(error);
-  // Who opens a file names it too.
+  // File errors already name the file.
   const said = reason.startsWith(`${shown}: `) ? reason.slice(shown.length + 2) : reason;
   return new Error(`the store ${shown} cannot be used: ${said}`);
 }
 
-// The code of a database is loaded only when it is wanted.
+// Database code is loaded only when needed.
 async function storageOf(location: DatabaseLocation, logger: Logger): Promise<Store> {
   if (location.kind === "sqlite") {
     const { sqliteStore } = await import("../store/sqlite/index.js");

@@ -1,14 +1,14 @@
 import { type Binding, bindingRow, bindings } from "../protocol/bindings.js";
 
-/** What to call: an agent, whose card says how, or one interface. */
+/** What to call: an agent by its card, or one interface. */
 export type Target =
   | { readonly kind: "agent"; readonly url: string; readonly binding: Binding | undefined }
   | { readonly kind: "interface"; readonly binding: Binding; readonly address: string };
 
 /**
- * Reads an address: the base URL of an agent, which is one without a path, the URL of a card, which ends in `.json`, the
- * URL of an interface, or `host:port` of gRPC. Without a binding the address says it. Throws a `TypeError` for what is no
- * address of the binding.
+ * Parses an address: an agent's base URL (without a path), a card's URL (ends in `.json`), an interface's URL, or
+ * gRPC's `host:port`. Without a binding the address decides. Throws a `TypeError` when the address does not fit the
+ * binding.
  */
 export function targetOf(address: string, wanted?: Binding): Target {
   const isHttp = isHttpUrl(address);
@@ -22,7 +22,7 @@ export function targetOf(address: string, wanted?: Binding): Target {
   return { kind: "interface", binding, address };
 }
 
-/** The URL of an agent's base or of its card. Throws a `TypeError` for what is no http(s) URL. */
+/** The URL of an agent's base or of its card. Throws a `TypeError` unless it is http(s). */
 export function agentUrl(address: string): string {
   if (!isHttpUrl(address)) throw new TypeError(`${address} is no http(s) URL`);
   return address;

@@ -1,17 +1,17 @@
 import { clone } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema, type SecurityRequirement, type SecurityScheme } from "../protocol/model.js";
 
-/** What the gateway does of what the agent can. */
+/** Which abilities of the agent the gateway passes on. */
 export interface Passing {
-  /** Lower-case names of the headers that callers send to the agent. */
+  /** Lower-case names of the callers' headers that are sent to the agent. */
   readonly forward: ReadonlySet<string>;
   readonly pushNotifications: boolean;
   readonly extendedAgentCard: boolean;
 }
 
 /**
- * The card of an agent as its gateway shows it, still without interfaces. Signatures are left out: they are over another
- * card. Security schemes stay where the headers of callers reach the agent.
+ * The agent's card as its gateway publishes it, without interfaces. Signatures are omitted, since they cover another
+ * card. Security schemes stay if the callers' headers reach the agent.
  */
 export function gatewayCard(card: AgentCard, { forward, pushNotifications, extendedAgentCard }: Passing): AgentCard {
   const shown = clone(AgentCardSchema, card);
@@ -27,7 +27,7 @@ export function gatewayCard(card: AgentCard, { forward, pushNotifications, exten
   for (const skill of shown.skills) skill.securityRequirements = kept(skill.securityRequirements);
   shown.capabilities = {
     $typeName: "lf.a2a.v1.AgentCapabilities",
-    // The client asks an agent that cannot stream again and again.
+    // The client polls an agent that cannot stream.
     streaming: true,
     pushNotifications,
     extendedAgentCard,
@@ -36,7 +36,7 @@ export function gatewayCard(card: AgentCard, { forward, pushNotifications, exten
   return shown;
 }
 
-/** The header in which a caller shows a secret of this scheme; `undefined` when it goes elsewhere. */
+/** The header that carries a secret of this scheme; `undefined` when it is sent elsewhere. */
 function headerOf(scheme: SecurityScheme | undefined): string | undefined {
   switch (scheme?.scheme.case) {
     case "apiKeySecurityScheme":

@@ -1,21 +1,21 @@
 import { CredentialsError } from "../client/connection.js";
 import { A2AError, ConnectionError, type ErrorCode } from "../protocol/errors.js";
 
-// What a caller of the gateway hears when a call of the gateway fails. What the agent says is passed on; where the agent is
-// and how it is reached is the gateway's own business.
+// The errors that callers of the gateway get when one of its own calls fails. The agent's errors are passed on; the
+// agent's address and transport are not revealed.
 
-/** Whether a failure says that the agent is away, or that its card may have changed. */
+/** Whether a failure means that the agent is down, or that its card may have changed. */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof A2AError)) return false;
   return error instanceof ConnectionError || error.code === "versionNotSupported" || foreignStatus(error) !== undefined;
 }
 
 /**
- * The failure as the callers of the gateway see it, when they have not left themselves. Whatever else is no `A2AError`
- * stays what it is, for admission to mask.
+ * The failure for the gateway's callers, unless they have left. Anything but an `A2AError` stays as it is, for
+ * admission to mask.
  */
 export function publicFailure(error: unknown): unknown {
-  // A client ends its calls so when it is closed.
+  // A client ends its calls with this when it is closed.
   if (error instanceof DOMException && error.name === "AbortError") {
     return new A2AError("unavailable", "the gateway is shutting down", { cause: error, retryAfterMs: 1000 });
   }
@@ -28,7 +28,7 @@ export function publicFailure(error: unknown): unknown {
       ? unavailable("the connection to the agent behind the gateway broke before it answered", error)
       : unavailable("the agent behind the gateway cannot be reached", error);
   }
-  // The versions of the gateway are others than those of its agent.
+  // The gateway's versions differ from those of its agent.
   if (error.code === "versionNotSupported") {
     return unavailable("the agent behind the gateway does not take the version that its card names", error);
   }
@@ -40,7 +40,7 @@ function unavailable(message: string, cause: A2AError): A2AError {
   return new A2AError("unavailable", message, { cause, retryAfterMs: cause.retryAfterMs });
 }
 
-/** What a server at the agent's address says, and the caller can make something of. */
+/** Errors of a server at the agent's address that are useful to the caller. */
 const telling: ReadonlySet<ErrorCode> = new Set([
   "unauthenticated",
   "permissionDenied",
@@ -62,7 +62,7 @@ function foreignAnswer(error: A2AError, status: string): A2AError {
   });
 }
 
-// The client notes the status of an answer that no agent has given, only a server at its address.
+// The client records the status of an answer that came from some server at the address, not from an agent.
 function foreignStatus({ metadata }: A2AError): string | undefined {
   return metadata["httpStatus"];
 }

@@ -3,7 +3,7 @@ import type { Principal } from "../protocol/context.js";
 
 const nameForm = /^[\w!#$%&'*+.^`|~-]+$/;
 
-// What a call says of itself. The gateway's own calls say it of themselves.
+// Headers that describe the call itself. The gateway's own calls set their own.
 const own: ReadonlySet<string> = new Set([
   "a2a-extensions",
   "a2a-version",
@@ -27,7 +27,7 @@ const own: ReadonlySet<string> = new Set([
   "x-a2a-extensions",
 ]);
 
-/** The names of headers to pass on, in lower case. Throws a `TypeError` for one that belongs to the call itself. */
+/** The lower-case names of headers to forward. Throws a `TypeError` for one that belongs to the call itself. */
 export function forwardedNames(names: readonly string[] = []): readonly string[] {
   const lower = [...new Set(names.map((name) => name.toLowerCase()))];
   const wrong = lower.find((name) => !nameForm.test(name));
@@ -39,20 +39,20 @@ export function forwardedNames(names: readonly string[] = []): readonly string[]
 
 /** Headers of callers, from authentication to their upstream call. */
 export interface Forwarding {
-  /** Stands before the question who is asking. */
+  /** Wraps the authentication. */
   readonly wrapAuthenticate: (authenticate: Service["authenticate"]) => Service["authenticate"];
-  /** The headers that came with the call of this principal. */
+  /** The headers of the principal's current call. */
   of(principal: Principal): Readonly<Record<string, string>>;
 }
 
-/** Remembers the headers of these names for as long as their call lasts, and no others. */
+/** Keeps only the named headers, for the duration of their call. */
 export function createForwarding(names: readonly string[]): Forwarding {
   const brought = new WeakMap<Principal, Readonly<Record<string, string>>>();
   return {
     wrapAuthenticate: (authenticate) => {
       if (names.length === 0) return authenticate;
       return async (head) => {
-        // Of its own for each call: several calls of one caller may bring different headers.
+        // A new object for each call: concurrent calls of one caller may have different headers.
         const principal = { ...(await authenticate(head)) };
         const values = names.map((name) => [name, head.header(name)] as const);
         const present = values.filter((entry): entry is [string, string] => entry[1] !== undefined);

@@ -21,28 +21,28 @@ import { isOutage, publicFailure } from "./failures.js";
 import { passedStream, type StreamWatch } from "./passed-stream.js";
 import type { Upstream } from "./upstream.js";
 
-/** What calls of the gateway are made of. */
+/** What the gateway's calls depend on. */
 export interface PassingCalls {
   readonly upstream: Pick<Upstream, "client" | "doubt">;
-  /** Headers of callers that go on with their calls. */
+  /** The caller's headers to forward. */
   readonly headersOf: (principal: Principal) => Readonly<Record<string, string>>;
-  /** Whether webhooks that callers of this version register hear their own dialect. */
+  /** Whether webhooks registered by callers of this version get their own dialect. */
   readonly pushes: (version: string) => boolean;
   readonly clock: Clock;
 }
 
-/** Operations that are calls of an agent somewhere else. */
+/** Operations that call an agent elsewhere. */
 export interface PassedOperations {
   readonly operations: Operations<ServerContext>;
-  /** A message whose stream is watched on its way. */
+  /** Sends a message and watches its stream. */
   stream(request: SendMessageRequest, context: ServerContext, watch: StreamWatch): AsyncIterable<StreamItem>;
-  /** Waits until a task has ended or wants something. */
+  /** Waits until a task has ended or is interrupted. */
   wait(taskId: string, context: ServerContext): Promise<void>;
-  /** Waits until no call is under way, at most `ms`. */
+  /** Waits at most `ms` until no call is active. */
   drain(ms: number): Promise<void>;
 }
 
-/** Makes every operation of the table a call of the agent behind. */
+/** Turns every operation of the table into a call to the upstream agent. */
 export function passOperations(calls: PassingCalls): PassedOperations {
   const { client, doubt } = calls.upstream;
   const underway = createIdleCounter();
@@ -85,19 +85,19 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   };
 }
 
-// What every operation's type has room for: a row of the table is not typed by its operation.
+// The common signature of all operations, since a table row is not typed by its operation.
 type AnyPassed = (request: AnyMessage, context: ServerContext) => Promise<never> & AsyncIterable<never>;
 
 function callOptions(
   { headersOf }: PassingCalls,
   { principal, signal, after, extensions }: ServerContext,
 ): CallOptions {
-  // The client asks for ids in metadata where it needs them.
+  // The client requests ids in metadata where it needs them.
   const passing = extensions.filter((uri) => uri !== resumeExtension);
   return { signal, after, headers: headersOf(principal), extensions: passing };
 }
 
-// Refuses what the agent would do otherwise than its caller expects. All else is the agent's to judge.
+// Refuses what the agent would do differently than its caller expects. The agent judges everything else.
 function admit(
   { pushes }: PassingCalls,
   operation: Operation,
@@ -115,7 +115,7 @@ function admit(
       `the agent behind the gateway sends no push notifications in version ${context.version}`,
     );
   }
-  // The tenants of the gateway are not those of the agent: the client fills in the one that the agent's card names.
+  // The gateway's tenants are not the agent's: the client fills in the tenant from the agent's card.
   return tenant === "" ? request : Object.assign({ ...request }, { tenant: "" });
 }
 

@@ -14,19 +14,19 @@ import { NameTaken } from "../protocol/task-names.js";
 import type { PassedOperations } from "./handler.js";
 import type { RememberedNames } from "./remembered-names.js";
 
-// A send whose caller has named its task, in front of an agent that lets its callers do so itself, or does not. The version of
-// the caller finds the task of a name; here a new task gets one.
+// A send whose caller names its task, for an upstream agent that may or may not support names. The caller's version
+// resolves existing names; here a new task gets one.
 
 export interface NamedSendsOptions {
   readonly passed: PassedOperations;
   readonly names: RememberedNames;
-  /** Whether the agent behind lets its callers name tasks, so that names can stay what they are. */
+  /** Whether the upstream agent lets callers name tasks, so that names can be passed on. */
   readonly takesNames: () => boolean;
 }
 
 type Sends = Pick<Operations<ServerContext>, "sendMessage" | "sendStreamingMessage">;
 
-/** The sends of callers of both kinds: those who name their tasks, and those who take ids as they are given. */
+/** The sends of both kinds of callers: those that name their tasks, and those that use ids. */
 export function namedSends(options: NamedSendsOptions): Sends {
   const { operations } = options.passed;
   return {
@@ -53,16 +53,16 @@ interface NamedCall {
   readonly name: string;
 }
 
-/** A send to a task with a name, or to one that is to get it. */
+/** A send to a named task, or to one that will get the name. */
 interface Naming {
   readonly request: SendMessageRequest;
-  /** The agent has said which task it is. */
+  /** The agent has revealed the task's id. */
   learn(id: string | undefined): void;
-  /** Nothing more will be learned. */
+  /** No id will follow. */
   end(): void;
 }
 
-// While one send makes the task of a name, the others wait.
+// While one send creates the task of a name, others wait.
 async function startNaming(
   { names, takesNames }: NamedSendsOptions,
   request: SendMessageRequest,
@@ -105,8 +105,8 @@ async function* streamNamed(
   yield* options.passed.stream(named, call.context, { seen: learn, over: end });
 }
 
-// A blocking send returns the id of its task when the task stops. Meanwhile it could not be found by its name, so it is
-// sent as one that does not wait, and waited for here.
+// A blocking send returns its task's id only when the task stops, and until then the name could not be resolved. So it
+// is sent without blocking, and the gateway waits for the task.
 async function sendNew(
   passed: PassedOperations,
   request: SendMessageRequest,

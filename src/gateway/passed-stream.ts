@@ -4,7 +4,7 @@ import type { StreamItem } from "../protocol/operations.js";
 
 /** Called with the task that a stream belongs to. */
 export interface StreamWatch {
-  /** Told the id of the task with each event that has one. */
+  /** Called with the task's id for each event that has one. */
   seen(taskId: string): void;
   /** Called when the stream has ended or its reader has left. */
   over(): void;
@@ -13,16 +13,16 @@ export interface StreamWatch {
 export interface PassedStreamOptions {
   /** Events carry their ids in their metadata. */
   readonly marks: boolean;
-  /** Aborts when the caller has gone. */
+  /** Aborts when the caller leaves. */
   readonly signal: AbortSignal;
-  /** Counts the stream as under way from its first event on, until the given function is called. */
+  /** Counts the stream as active from its first event until the returned function is called. */
   readonly enter: () => () => void;
-  /** What a failure is for the caller. */
+  /** Converts a failure into the caller's error. */
   readonly failed: (error: unknown) => unknown;
   readonly watch?: StreamWatch | undefined;
 }
 
-/** A stream of the agent behind, event by event as the caller takes them. Leaving it leaves the agent's at once. */
+/** A stream of the upstream agent, read as the caller reads it. Leaving it closes the agent's at once. */
 export function passedStream(
   source: AsyncIterable<StreamItem>,
   { marks, signal, enter, failed, watch }: PassedStreamOptions,

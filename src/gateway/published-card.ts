@@ -11,7 +11,7 @@ import { parseVersion, versionParameter } from "../protocol/service-parameters.j
 import type { Version } from "../version/codec.js";
 
 export interface RepublishOptions {
-  /** The card without interfaces: as callers of one version find it true, or, without a version, all of them. */
+  /** The card without interfaces, as it holds for callers of one version or, without a version, for all. */
   readonly cardFor: (version: string | undefined) => AgentCard;
   readonly versions: readonly [Version, ...Version[]];
   readonly urls: UrlOptions;
@@ -24,13 +24,13 @@ export interface RepublishOptions {
 
 /** The card of the agent behind the gateway, published with the gateway's interfaces. */
 export interface RepublishedCard extends PublishedCard {
-  /** Forgets what was encoded: `cardFor` gives something else now. */
+  /** Clears the cache because `cardFor` changed. */
   renew(): void;
-  /** Another card, such as an extended one, with the interfaces as this caller reaches them and is shown in its version. */
+  /** Another card, such as an extended one, with the interfaces for this caller and version. */
   placed(card: AgentCard, caller: Caller | undefined, version: string): AgentCard;
 }
 
-/** Throws a `CardError` for addresses that cannot be shown. */
+/** Throws a `CardError` for addresses that a card cannot contain. */
 export function republishCard(options: RepublishOptions): RepublishedCard {
   const { cardFor, versions, urls, audience, listening } = options;
   const served = versions.map(({ name }) => name);
@@ -71,7 +71,7 @@ export function republishCard(options: RepublishOptions): RepublishedCard {
     },
     card: (caller, version = versions[0].name) => placed(cardFor(undefined), caller, version),
     placed,
-    // The agent behind gives it.
+    // The upstream agent provides it.
     extended: undefined,
   };
 }

@@ -1,6 +1,6 @@
 import type { Principal } from "../protocol/context.js";
 
-/** How many names are kept, the latest used ones. */
+/** How many names to keep; the least recently used are dropped. */
 export interface TaskNameLimits {
   readonly namesPerPrincipal: number;
   readonly principals: number;
@@ -9,8 +9,8 @@ export interface TaskNameLimits {
 const defaultTaskNameLimits: TaskNameLimits = { namesPerPrincipal: 10_000, principals: 1_000 };
 
 /**
- * What callers call their tasks, in versions where callers choose that, and the ids that the agent has given them. Kept in
- * memory alone: names are forgotten after a restart and when there are too many.
+ * The names that callers give tasks, in versions with such names, and the ids that the agent assigned. Kept only in
+ * memory: names are forgotten after a restart and over the limit.
  */
 export class RememberedNames {
   readonly #limits: TaskNameLimits;
@@ -21,7 +21,7 @@ export class RememberedNames {
     this.#limits = limits;
   }
 
-  /** The id of the task that the caller calls so. */
+  /** The id of the task with the caller's name. */
   find(principal: Principal, name: string): string | undefined {
     const key = keyOf(principal);
     const own = this.#ids.get(key);
@@ -40,8 +40,8 @@ export class RememberedNames {
   }
 
   /**
-   * Says that a task of this name is about to be made, unless that was said before; the second caller waits and looks
-   * again. The returned function ends that, whether or not there is a task now.
+   * Announces a new task of this name. If another caller has announced one, it waits and returns, to look again. The
+   * returned function ends the announcement, whether or not the task exists.
    */
   async open(principal: Principal, name: string): Promise<() => void> {
     const key = JSON.stringify([keyOf(principal), name]);
@@ -59,7 +59,7 @@ function keyOf({ owner, tenant = "" }: Principal): string {
   return JSON.stringify([tenant, owner]);
 }
 
-// A map keeps the order of insertion: its first key is the one that was not used longest.
+// A map keeps insertion order: its first key is the least recently used.
 function keep<V>(map: Map<string, V>, key: string, value: V, most: number): void {
   map.delete(key);
   map.set(key, value);

@@ -20,7 +20,7 @@ import { type RepublishedCard, republishCard } from "./published-card.js";
 import { RememberedNames } from "./remembered-names.js";
 import { connectUpstream, type Upstream } from "./upstream.js";
 
-/** Serves an agent that runs somewhere else. */
+/** Serves an agent that runs elsewhere. */
 export async function serveGateway(options: GatewayOptions): Promise<Gateway> {
   const { clock = systemClock, logger = silentLogger } = options;
   const forward = forwardedNames(options.forward);
@@ -69,19 +69,22 @@ async function backendOf(parts: Parts): Promise<Backend> {
   return {
     handler,
     card,
-    // Which ones are required the agent itself says.
+    // The agent itself decides which ones are required.
     extensions: (requested) => (requested.length === 0 ? requested : requested.filter(known)),
     wrapAuthenticate,
     dispose: async () => {},
   };
 }
 
-/** What is shown of the agent behind. */
+/** What is published of the upstream agent. */
 interface Shown {
-  /** Whether webhooks that callers of this version register hear what they understand: the agent calls them itself. */
+  /**
+   * Whether webhooks registered by callers of this version get payloads they understand, since the agent itself calls
+   * them.
+   */
   pushes(version: string): boolean;
   readonly isExtended: () => boolean;
-  /** A card of the agent as callers of one version find it true, or, without a version, all of them. */
+  /** A card of the agent as it holds for callers of one version or, without a version, for all. */
   card(card: AgentCard, version: string | undefined): AgentCard;
 }
 

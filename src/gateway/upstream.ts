@@ -11,17 +11,17 @@ import { parseVersion } from "../protocol/service-parameters.js";
 import { randomUuid } from "../protocol/uuid.js";
 import { defaultRefreshMs, type GatewayOptions } from "./options.js";
 
-/** The agent behind a gateway. */
+/** The upstream agent. */
 export interface Upstream {
   readonly client: Client;
-  /** The card that was read last. */
+  /** The latest card. */
   readonly card: AgentCard;
   readonly connection: Connection | undefined;
-  /** Version in which the agent is spoken to; `undefined` while that is open. */
+  /** Version used with the agent; `undefined` while it is undecided. */
   readonly version: string | undefined;
-  /** Called whenever `card` or `version` is another one. */
+  /** Called whenever `card` or `version` changes. */
   onChange: () => void;
-  /** A call got no answer of the agent: the card may have changed. */
+  /** A call got no answer from the agent: the card may have changed. */
   doubt(): void;
   close(): Promise<void>;
 }
@@ -31,14 +31,14 @@ export interface UpstreamSetting {
   readonly logger: Logger;
 }
 
-/** Failures that come soon after the card was read again do not lead to it once more. */
+/** Failures this soon after the card was read do not cause another read. */
 const doubtRestMs = 5_000;
-/** Time for the first answer. */
+/** Time limit of the first answer. */
 const greetingMs = 10_000;
 
 /**
- * Reads the card of the agent and probes it with a harmless GetTask, so that a gateway never starts without an agent behind it. Throws
- * what a client throws that finds no agent.
+ * Reads the agent's card and probes it with a harmless GetTask, so that a gateway never starts without its agent.
+ * Throws like a client that finds no agent.
  */
 export async function connectUpstream(options: GatewayOptions, { clock, logger }: UpstreamSetting): Promise<Upstream> {
   const { upstream: address, client: own = {}, refreshMs = defaultRefreshMs } = options;
@@ -49,7 +49,7 @@ export async function connectUpstream(options: GatewayOptions, { clock, logger }
     own.onConnection?.(connection);
     changed();
   };
-  // Callers of the gateway are many, and ids of their messages may be alike: who wants them taken once says so itself.
+  // Different callers may use the same message ids, so each must request idempotent sends itself.
   const client = await Client.connect(address, { ...own, onConnection, extendedCard: false, sendOnce: false });
   const refresher = createRefresher(client, { clock, logger, refreshMs, onChange: () => changed() });
   try {
@@ -84,7 +84,7 @@ export async function connectUpstream(options: GatewayOptions, { clock, logger }
   };
 }
 
-// Whatever an agent says to the question for a task that does not exist shows that it is there.
+// Any answer about a missing task shows that the agent is there.
 async function greet({ operations }: Client): Promise<void> {
   try {
     await operations.getTask(create(GetTaskRequestSchema, { id: randomUuid() }), { timeoutMs: greetingMs });
@@ -96,7 +96,7 @@ async function greet({ operations }: Client): Promise<void> {
   }
 }
 
-// Before the agent has answered, a card whose interfaces agree shows it as well.
+// Until the agent has answered, the card decides if all its interfaces have the same version.
 function versionOf({ connection, card }: Client): string | undefined {
   if (connection !== undefined) return parseVersion(connection.version);
   const versions = new Set(card.supportedInterfaces.map(({ protocolVersion }) => parseVersion(protocolVersion)));
@@ -115,7 +115,7 @@ interface RefresherSetting extends UpstreamSetting {
   readonly onChange: () => void;
 }
 
-/** Reads the card again from time to time, and keeps the old one while there is none to be had. */
+/** Reads the card again periodically, and keeps the old one when that fails. */
 function createRefresher(client: Client, { clock, logger, refreshMs, onChange }: RefresherSetting): Refresher {
   let timer = noop;
   let readAt = clock.now();

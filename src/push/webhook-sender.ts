@@ -30,19 +30,19 @@ interface DeliveryWays {
   readonly ask: AskStore;
   /** Aborts everything. */
   readonly stop: AbortSignal;
-  /** Ends waiting: calls go on. */
+  /** Aborts waiting; calls continue. */
   readonly hurry: AbortSignal;
-  /** Told in the moment in which the configuration is found to be gone, or another process's. */
+  /** Called the moment the configuration is found to be deleted or held by another process. */
   readonly onGone: () => void;
 }
 
-/** Delivers events to one webhook: as payloads of its version, with retries, by its current configuration. */
+/** Delivers events to one webhook by its current configuration, as payloads of its version, with retries. */
 export class WebhookSender {
   readonly #deps: DeliveryDeps;
   readonly #ways: DeliveryWays;
-  /** As it was last seen: it says how the webhook is spoken to. */
+  /** The registration as last read, which determines version and address. */
   #registration: PushRegistration;
-  /** How often the configuration was set while it was on its way. */
+  /** Number of replacements of the configuration during deliveries. */
   #replaced = 0;
 
   constructor(deps: DeliveryDeps, registration: PushRegistration, ways: DeliveryWays) {
@@ -56,7 +56,7 @@ export class WebhookSender {
     this.#replaced += 1;
   }
 
-  /** Tells the webhook, as its configuration says by then. False when the configuration is gone. */
+  /** Sends to the webhook by its configuration at that time. Returns false when the configuration is gone. */
   async deliver(event: StreamResponse): Promise<boolean> {
     const payload = this.#write(event);
     return payload === undefined ? true : this.#send(payload);

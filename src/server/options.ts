@@ -56,15 +56,15 @@ export interface AgentOptions extends HostOptions {
    */
   readonly agentId?: string | undefined;
   /**
-   * The agent is safe to re-run: a turn whose process has gone, or is shut down, is started anew by a process on the
-   * same store, with `attempt` raised, at most three times. Default: false, its task fails.
+   * The agent is safe to re-run: if a process dies or shuts down during a turn, a process on the same store starts the
+   * turn again with a higher `attempt`, at most three times. Default: false, the task fails.
    */
   readonly restartable?: boolean | undefined;
-  /** Tenants that exist. Default: none. */
+  /** Existing tenants. Default: none. */
   readonly tenants?: readonly string[] | undefined;
   /**
-   * Where tasks live, and push configurations and hints when the store brings them. It is opened before anything is
-   * served and stays yours to close, since several agents may share it (`agentId`). Default: in memory, lost with the process.
+   * Where tasks are stored, with push configurations and hints if the store supports them. It is opened before serving
+   * and stays yours to close, since several agents may share it (`agentId`). Default: in memory, lost with the process.
    */
   readonly store?: Store | undefined;
   /** Push notifications, and which addresses they may call. Default: off. */
@@ -76,13 +76,16 @@ export interface AgentOptions extends HostOptions {
 export interface VersionSettings {
   /** Default: every supported protocol version. */
   readonly served?: readonly VersionName[] | undefined;
-  /** Holds callers to the version that they declare, and refuses 1.0 to those that declare none. Default: false. */
+  /** Requires callers to declare their version, and refuses 1.0 to those that declare none. Default: false. */
   readonly strict?: boolean | undefined;
-  /** How 0.3 writes the bytes of files over gRPC and HTTP+JSON to callers that have shown no form of their own. Default: `"base64"`. */
+  /**
+   * How 0.3 encodes file bytes over gRPC and HTTP+JSON for callers that have not revealed their own form. Default:
+   * `"base64"`.
+   */
   readonly fileBytes?: FileBytes | undefined;
 }
 
-/** The settings of an agent's versions; a list alone says which are served. */
+/** The version settings of an agent; a plain list names the served versions. */
 export function versionSettings({ versions = {} }: Pick<HostOptions, "versions">): VersionSettings {
   return isList(versions) ? { served: versions } : versions;
 }
@@ -92,38 +95,39 @@ function isList(versions: readonly VersionName[] | VersionSettings): versions is
 }
 
 export interface PushOptions {
-  /** `"public"`: addresses of the internet; `"loopback"`: this machine; or a list of hosts and CIDR blocks. */
+  /** `"public"`: public internet addresses; `"loopback"`: this machine; or a list of hosts and CIDR blocks. */
   readonly allow: PushAllow;
-  /** `"event"`: each event of a task is sent, chunks too. Default: each status, and each artifact when it is complete. */
+  /** `"event"`: each event of a task is sent, including chunks. Default: each status, and each complete artifact. */
   readonly every?: "event" | undefined;
-  /** Default: where the tasks live, else in memory. */
+  /** Default: the store of the tasks, else memory. */
   readonly store?: PushStore | undefined;
 }
 
-/** The port that something is served on. */
+/** The port to serve on. */
 export interface ListenOptions {
-  /** 0 takes a free one. Default: `PORT` of the environment, else 41241. */
+  /** 0 picks a free one. Default: `PORT` of the environment, else 41241. */
   readonly port?: number | undefined;
-  /** Default: 127.0.0.1. Another one needs `authenticate`, or `anonymous: "shared"`. */
+  /** Default: 127.0.0.1. A host that other machines reach needs `authenticate` or `anonymous: "shared"`. */
   readonly host?: string | undefined;
-  /** Confirms that every caller who can reach the host shares all tasks. */
+  /** Confirms that all callers that reach the host share all tasks. */
   readonly anonymous?: "shared" | undefined;
   /**
-   * Further hosts that requests may name where only this machine reaches the port and there is no `authenticate`: names,
-   * `*.example.org`, addresses and CIDR blocks. Loopback names and the host of `publicUrl` are served in any case. Default: none.
+   * Additional hosts that requests may name when only this machine reaches the port and there is no `authenticate`:
+   * names, `*.example.org`, addresses and CIDR blocks. Loopback names and the host of `publicUrl` are always served.
+   * Default: none.
    */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** A port for gRPC alone. Default: gRPC shares the port. */
+  /** A separate port for gRPC. Default: gRPC shares the port. */
   readonly grpcPort?: number | undefined;
-  /** Key, certificate and the like. Default: no TLS. */
+  /** Key, certificate and related options. Default: no TLS. */
   readonly tls?: TlsOptions | undefined;
-  /** A Koa app that answers whatever is not the protocol's. Default: health checks alone. */
+  /** A Koa app for requests outside the protocol. Default: only health checks. */
   readonly app?: { callback(): (request: never, response: never) => unknown } | undefined;
-  /** How long turns may go on when the server closes. Default: 10 s. */
+  /** How long turns may continue when the server closes, in milliseconds. Default: 10 s. */
   readonly drainMs?: number | undefined;
   /** Closes the server on SIGTERM and SIGINT, then ends the process. Default: false. */
   readonly handleSignals?: boolean | undefined;
 }
 
-/** An agent, and the port it is served on. */
+/** An agent and the port to serve it on. */
 export interface ServeOptions extends AgentOptions, ListenOptions {}

@@ -13,15 +13,15 @@ import type { ComposedAgent, InProcessAgent } from "./host.js";
 import { createHostGuard, guardedEndpoint, type HostGuard } from "./host-guard.js";
 import type { HostOptions, ListenOptions, ServeOptions } from "./options.js";
 
-/** A server that listens. */
+/** A listening server. */
 export interface Server extends InProcessAgent {
   /** Base URL of the agent: `http://127.0.0.1:41241`. */
   readonly url: string;
   readonly port: number;
-  /** gRPC's port; the same one unless it has its own. */
+  /** Port of gRPC; the shared one unless gRPC has its own. */
   readonly grpcPort: number;
   /**
-   * Refuses new work, lets streams and turns end for up to `drainMs`, aborts what is left, and closes. Calling it again
+   * Refuses new work, waits for streams and turns for up to `drainMs`, aborts the rest, and closes. Calling it again
    * waits for the same end.
    */
   close(): Promise<void>;
@@ -33,7 +33,10 @@ export interface AgentServer extends Server, HostedAgent {}
 
 const defaultPort = 41241;
 const defaultDrainMs = 10_000;
-/** Time for what was said last to leave, when nothing more is said; streams of others, such as health watches, have it too. */
+/**
+ * How long connections get to flush when nothing more is written; other streams, such as health watches, have that time
+ * too.
+ */
 const lastWordsMs = 2000;
 
 /**
@@ -46,7 +49,7 @@ export async function serve(options: ServeOptions): Promise<AgentServer> {
   return Object.assign(server, { tasks: hostTasks(agent) });
 }
 
-/** Gives a port to what `compose` makes; `listening` returns the address, once it is known. */
+/** Serves what `compose` creates on a port; `listening` returns the address once it is known. */
 export async function listenTo(
   options: HostOptions & ListenOptions,
   compose: (listening: () => Listening) => Promise<ComposedAgent>,
@@ -192,7 +195,7 @@ function hostInUrl(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
 }
 
-// What hosting platforms say by this variable counts when the program says nothing.
+// Hosting platforms set this variable; it applies when the program sets no port.
 function portOfEnvironment(): number {
   const { PORT } = process.env;
   if (PORT === undefined || PORT === "") return defaultPort;

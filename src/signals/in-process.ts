@@ -7,14 +7,17 @@ interface Subscription {
 }
 
 export interface InProcessSignalsOptions {
-  /** Told of listeners that throw. Default: says nothing. */
+  /** Receives errors of listeners. Default: none. */
   readonly logger?: Logger | undefined;
 }
 
-/** Hints between the handlers of one process. A listener is called within `publish`; one that throws does not affect others. */
+/**
+ * Hints between the handlers of one process. Listeners are called within `publish`; one that throws does not affect
+ * others.
+ */
 export function inProcessSignals(options: InProcessSignalsOptions = {}): Signals {
   const { logger = silentLogger } = options;
-  // Replaced and never changed, so that listeners may come and go while a hint goes round.
+  // Replaced instead of modified, so that listeners may be added and removed while a hint is published.
   let subscriptions: readonly Subscription[] = [];
 
   return {

@@ -9,12 +9,12 @@ import type { Backend, Retention } from "../../store/sql/rows.js";
 import { storeErrorFrom } from "../../store/sql/store-error.js";
 import { type DatabaseLocation, unusable } from "../store-location.js";
 
-/** Which schema a database has. A file that is not there is an error. */
+/** The schema of a database. A missing file is an error. */
 export function status(location: DatabaseLocation): Promise<SchemaStatus> {
   return within(location, "existing", ({ db, dialect }) => schemaStatus({ db, dialect }));
 }
 
-/** Brings the schema up to date, or makes it, and the file with it. `say`: told how far it is, when it takes long. */
+/** Migrates the schema, or creates it along with the file. `say`: receives the progress of a long migration. */
 export function migrate(location: DatabaseLocation, say: (line: string) => void): Promise<SchemaStatus> {
   return within(location, "any", async ({ db, dialect }) => {
     const migration = createMigrationReport({
@@ -30,7 +30,7 @@ export function migrate(location: DatabaseLocation, say: (line: string) => void)
   });
 }
 
-/** Drops what the retention has come for. A schema of another release stays as it is, and is an error. */
+/** Drops what is past its retention. A schema of another release is left alone and is an error. */
 export function prune(location: DatabaseLocation, retention: Retention): Promise<Pruned> {
   return within(location, "existing", async (database) => {
     await openAsItIs(database);
@@ -38,7 +38,7 @@ export function prune(location: DatabaseLocation, retention: Retention): Promise
   });
 }
 
-/** Makes old ids of events invalid, in a database that was put back to an earlier state. Gives how many tasks it concerns. */
+/** Invalidates old event ids in a database restored to an earlier state. Returns the number of affected tasks. */
 export function restored(location: DatabaseLocation): Promise<{ readonly tasks: number }> {
   return within(location, "existing", async (database) => {
     await openAsItIs(database);
@@ -48,14 +48,14 @@ export function restored(location: DatabaseLocation): Promise<{ readonly tasks: 
 
 async function openAsItIs({ db, dialect, backend }: OpenDatabase): Promise<void> {
   const { version, latest } = await schemaStatus({ db, dialect });
-  // A server of the release that made it may be running.
+  // A server of the release that created it may be running.
   if (version < latest) {
     throw new Error(`the database has schema ${version}, this release needs ${latest}: run trivium db migrate`);
   }
   await backend.open();
 }
 
-/** The SQL of all steps behind a version. Needs no database. */
+/** The SQL of all steps after a version. Needs no database. */
 export async function sql(kind: DatabaseLocation["kind"], after: number): Promise<string> {
   const nowhere: DatabaseLocation =
     kind === "sqlite" ? { kind, path: ":memory:" } : { kind, url: "postgres://127.0.0.1/nowhere" };
@@ -91,7 +91,7 @@ async function within<T>(
   }
 }
 
-// The code of a database is loaded only when it is wanted.
+// Database code is loaded only when needed.
 async function open(location: DatabaseLocation): Promise<OpenDatabase> {
   if (location.kind === "sqlite") {
     const { openSqlite, resolveSettings } = await import("../../store/sqlite/database.js");
