@@ -1,8 +1,8 @@
 import type { Artifact, Part } from "./model.js";
 
 /**
- * Appends a chunk to its artifact, in place (spec 4.2.2). Parts are shared with the chunk and never
- * changed; a chunk of text goes on in the text part before it, so that a stream of tokens is one part and not thousands.
+ * Appends a chunk to its artifact in place (spec 4.2.2). Parts are shared with the chunk and never modified. A text
+ * chunk extends the preceding text part, so that a stream of tokens becomes one part instead of thousands.
  */
 export function appendChunk(artifact: Artifact, chunk: Artifact): void {
   for (const part of chunk.parts) appendPart(artifact.parts, part);
@@ -10,8 +10,8 @@ export function appendChunk(artifact: Artifact, chunk: Artifact): void {
 }
 
 /**
- * The artifacts with those of one id put together in their order: some agents keep each chunk of an artifact apart. Gives the
- * same list when each id is there once. Artifacts without an id stay apart.
+ * Joins artifacts with the same id in order, since some agents store the chunks of an artifact separately. Returns the
+ * same list if every id is unique. Artifacts without an id stay separate.
  */
 export function joinRepeats(artifacts: Artifact[]): Artifact[] {
   const ids = artifacts.map(({ artifactId }) => artifactId).filter((id) => id !== "");

@@ -2,11 +2,11 @@ import { base64Decode, base64Encode } from "@bufbuild/protobuf/wire";
 
 const wellFormed = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
-// Node's Buffer is many times faster than a loop in JavaScript; browsers and workers have none. Named through the global
-// object no bundler takes it for a want that it has to fill.
+// Node's Buffer is many times faster than a loop in JavaScript; browsers and workers have none. Accessed through the
+// global object, so that no bundler adds a polyfill.
 const { Buffer: nodeBuffer }: { readonly Buffer?: typeof Buffer } = globalThis;
 
-/** Reads the standard and the URL-safe alphabet, padded or not (spec 6.5); `undefined` for what is malformed. */
+/** Decodes the standard and the URL-safe alphabet, padded or not (spec 6.5); `undefined` for malformed text. */
 export function bytesFromBase64(text: string): Uint8Array | undefined {
   if (!wellFormed.test(text)) return undefined;
   const padding = Number(text.endsWith("=")) + Number(text.endsWith("=="));
@@ -16,7 +16,7 @@ export function bytesFromBase64(text: string): Uint8Array | undefined {
   return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length);
 }
 
-/** Writes the standard alphabet with padding. */
+/** Encodes with the standard alphabet and padding. */
 export function base64FromBytes(bytes: Uint8Array): string {
   if (nodeBuffer === undefined) return base64Encode(bytes);
   return nodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");

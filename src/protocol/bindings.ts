@@ -1,30 +1,30 @@
-/** Members of a `Version` that hold its adapters. Bindings may share one. */
+/** Members of a `Version` with its adapters. Bindings may share one. */
 export type AdapterKind = "jsonRpc" | "httpJson" | "grpc";
 
 /**
- * One binding: a way in which clients and agents talk. What answers its calls is in `server/bindings.ts`, what makes them in
+ * One binding between clients and agents. Its server side is in `server/bindings.ts`, its client side in
  * `client/bindings.ts`.
  */
 interface BindingRow {
-  /** What options, logs and the command line call it. */
+  /** The name in options, logs and the command line. */
   readonly name: string;
-  /** What cards call it: the protocol's name, or a URI for a binding that the protocol does not define (spec 5.8). */
+  /** The name in cards: the protocol's name, or a URI for a binding outside the protocol (spec 5.8). */
   readonly wire: string;
-  /** Further words for it in cards of agents in the field, in capitals and without separators. */
+  /** Other names in the cards of real agents, upper-case and without separators. */
   readonly alsoListedAs?: readonly string[];
-  /** Path below the base of the agent. `""`: at the base itself, or none. */
+  /** Path below the agent's base. `""`: the base itself, or none. */
   readonly path: string;
-  /** What cards give as its address. */
+  /** The form of its address in cards. */
   readonly address: "url" | "authority";
   /** A version without this adapter lacks the binding. */
   readonly adapter: AdapterKind;
-  /** One of the protocol's own. Those are served unless options name others, and no two of them share an address. */
+  /** Whether the protocol defines it. Such bindings are served by default, and no two of them share an address. */
   readonly isCore: boolean;
-  /** Events of streams have ids by themselves; elsewhere the resume extension adds them. */
+  /** Whether its streams carry event ids natively; elsewhere the resume extension adds them. */
   readonly hasEventIds: boolean;
 }
 
-/** Every binding, in the order in which agents list them by default. */
+/** Every binding, in the default order of a card. */
 export const bindings = [
   {
     name: "JSONRPC",
@@ -58,8 +58,8 @@ export const bindings = [
 ] as const satisfies readonly BindingRow[];
 
 /**
- * A binding by its name: the protocol's three (spec 5, 9 to 11), and `"CONNECT"` for the two browser forms of gRPC,
- * Connect and gRPC-Web.
+ * A binding's name: the protocol's three (spec 5, 9 to 11), and `"CONNECT"` for the two browser forms of gRPC, Connect
+ * and gRPC-Web.
  */
 export type Binding = (typeof bindings)[number]["name"];
 
@@ -75,7 +75,7 @@ export function bindingRow(name: Binding): BindingRow {
   return row;
 }
 
-/** What is wrong with a name that is none of the table. */
+/** The error text for an unknown name. */
 export function unknownBinding(name: unknown): string {
   return `${JSON.stringify(name)} is none of ${bindingNames.join(", ")}`;
 }
@@ -85,29 +85,29 @@ const byWord: ReadonlyMap<string, BindingRow> = new Map(
 );
 
 /**
- * The row of the binding that a card lists under this word: in any case and with any separator, as agents in the field
- * write the names. `undefined` for a binding that is not in the table.
+ * The row of the binding with this name in a card, in any case and with any separators, as real agents write it.
+ * `undefined` for a binding that is not in the table.
  */
 function listedBinding(word: string): BindingRow | undefined {
   return byWord.get(plain(word));
 }
 
-/** The name of the binding that a card lists under this word. A word for another binding stays as it is. */
+/** The binding's name for its name in a card. Unknown names are returned unchanged. */
 export function bindingNamed(word: string): string {
   return listedBinding(word)?.name ?? word;
 }
 
-/** What the protocol calls the binding that a card lists under this word. A word for another binding stays as it is. */
+/** The protocol's name for a binding's name in a card. Unknown names are returned unchanged. */
 export function wireName(word: string): string {
   return listedBinding(word)?.wire ?? word;
 }
 
-/** Whether a binding is reached at a host and a port, not at a URL. */
+/** Whether a binding's address is a host and a port instead of a URL. */
 export function isAuthority(word: string): boolean {
   return listedBinding(word)?.address === "authority";
 }
 
-/** Whether the events of streams have ids over a binding, as server-sent events do. */
+/** Whether a binding's streams carry event ids, as server-sent events do. */
 export function hasEventIds(word: string): boolean {
   return listedBinding(word)?.hasEventIds === true;
 }

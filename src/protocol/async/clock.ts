@@ -1,12 +1,12 @@
-/** Time, injected so that tests turn it. */
+/** Time, injected so that tests can control it. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls once after `ms`; the returned function takes it back. */
+  /** Calls `run` once after `ms`; the returned function cancels it. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** The machine's time for callers: a call that waits keeps the process alive, as one that is under way does. */
+/** The machine's time for callers: a waiting call keeps the process alive, as an active one does. */
 export const callerClock: Clock = {
   now: () => Date.now(),
   after(ms, run) {

@@ -1,9 +1,9 @@
-/** Counts what is under way, for those who wait for its end. */
+/** Counts active work and lets others wait for its end. */
 export interface IdleCounter {
   readonly count: number;
-  /** One more is under way, until the function that it gives is called; further calls of that do nothing. */
+  /** Adds one until the returned function is called; calling that again does nothing. */
   enter(): () => void;
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is active. */
   idle(): Promise<void>;
 }
 

@@ -1,2 +1,2 @@
-/** Does nothing, whatever it is given. */
+/** Does nothing, with any arguments. */
 export function noop(): void {}

@@ -14,7 +14,7 @@ export async function pause(clock: Timers, ms: number, ...signals: Signals): Pro
   }
 }
 
-/** Waits for something, at most `ms`. */
+/** Waits for a promise, at most `ms`. */
 export async function within(clock: Timers, ms: number, wait: Promise<void>): Promise<void> {
   const timer = startTimer(clock, ms);
   await Promise.race([wait, timer.over]);
@@ -29,7 +29,7 @@ function startTimer(clock: Timers, ms: number): { readonly over: Promise<void>; 
   return { over, cancel };
 }
 
-/** Waits for a promise that cannot be ended. Rejects with the reason of the first signal that aborts. */
+/** Waits for a promise that cannot be canceled. Rejects with the reason of the first signal that aborts. */
 export async function unlessAborted<T>(wait: Promise<T>, ...signals: Signals): Promise<T> {
   let leave = noop;
   const aborted = new Promise<never>((_, reject) => {

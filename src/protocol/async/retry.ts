@@ -5,26 +5,26 @@ import { pause } from "./pause.js";
 export interface Growth {
   /** The first pause, in milliseconds. */
   readonly firstMs: number;
-  /** The longest. Default: they grow on. */
+  /** The longest pause in milliseconds. Default: no limit. */
   readonly maxMs?: number | undefined;
-  /** How many times as long the next one is. Default: 2. */
+  /** Factor between pauses. Default: 2. */
   readonly factor?: number | undefined;
 }
 
-/** The pause before try `count + 1`, in milliseconds. */
+/** The pause in milliseconds before attempt `count + 1`. */
 export function grownPause(count: number, { firstMs, maxMs = Number.POSITIVE_INFINITY, factor = 2 }: Growth): number {
   return Math.min(firstMs * factor ** (count - 1), maxMs);
 }
 
 export interface RetryPlan {
   readonly clock: Pick<Clock, "after">;
-  /** The pause before the next try, in milliseconds, after so many failures. `undefined`: the error is thrown. */
+  /** The pause in milliseconds before the next attempt after this many failures. `undefined` throws the error. */
   pauseAfter(error: unknown, failures: number): number | undefined;
-  /** Any of them ends a pause: then its reason is thrown. */
+  /** The first signal that aborts ends a pause, and its reason is thrown. */
   readonly signals?: readonly (AbortSignal | undefined)[];
 }
 
-/** Tries something until it succeeds, or the plan gives it up. */
+/** Repeats a function until it succeeds or the plan gives up. */
 export async function retry<T>(run: () => Promise<T>, { clock, pauseAfter, signals = [] }: RetryPlan): Promise<T> {
   for (let failures = 1; ; failures++) {
     try {
@@ -37,7 +37,7 @@ export async function retry<T>(run: () => Promise<T>, { clock, pauseAfter, signa
   }
 }
 
-/** The same for what has failed once. */
+/** The same after a first failure. */
 export function retryAfter<T>(first: unknown, run: () => Promise<T>, plan: RetryPlan): Promise<T> {
   let isFirst = true;
   const attempt = async (): Promise<T> => {

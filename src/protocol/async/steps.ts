@@ -1,7 +1,7 @@
-/** An answer of a stream that ends without a value. */
+/** One step of a stream that ends without a value. */
 export type Step<T> = IteratorResult<T, undefined>;
 
-/** The step behind the last item. */
+/** The step after the last item. */
 export const over: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
 /** A stream that can be left at any time. */
@@ -10,8 +10,8 @@ export interface StepStream<T> extends AsyncIterableIterator<T, undefined, undef
 }
 
 /**
- * A stream made by hand. Unlike a generator it can be left while it waits, and costs an item no promise more. `next` is
- * asked until the stream is left; `leave` frees what it reads from.
+ * Creates a stream by hand. Unlike a generator it can be left while it waits, and costs no additional promise per item.
+ * `next` is called until the stream is left; `leave` releases its source.
  */
 export function streamOfSteps<T>(
   next: () => Promise<Step<T>>,

@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.js";
 
-// Node fires a longer timer at once, so a longer wait is made of several.
+// Node fires longer timers at once, so a longer wait consists of several.
 const longestTimerMs = 2 ** 31 - 1;
 
 /** The machine's time for servers: its timers do not keep the process alive. */

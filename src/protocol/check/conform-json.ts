@@ -2,16 +2,16 @@ import { checkDepth, checkKey, type FreeJsonCheck } from "../codec/json/struct.j
 import type { OneofValue } from "../codec/outline/dynamic.js";
 import { addViolation, underIndex, underMember } from "../violations.js";
 
-// Free JSON of untyped code, in both forms that it has in a message: plain objects (`metadata`), and Value messages (`data`).
-// A run ends with the first violation: an object that holds itself would else keep it going for ever.
+// Free JSON of untyped code, in both of its message forms: plain objects (`metadata`) and Value messages (`data`). A
+// run ends with the first violation, since a cyclic object would never end.
 
-/** Gives a value back, mended in a copy where nothing is lost by it; notes what cannot be written. */
+/** Returns a value, repaired in a copy where that loses nothing; records what cannot be encoded. */
 export type Mend = (value: unknown, run: FreeJsonCheck, depth: number) => unknown;
 
 export const mendString: Mend = (value, run) =>
   typeof value === "string" ? value.toWellFormed() : misfit(value, "a string", run);
 
-/** A JSON object. As in `JSON.stringify`, members that are undefined are left out, and a Date says itself what it is. */
+/** A JSON object. As in `JSON.stringify`, undefined members are omitted and a Date converts itself. */
 export const mendJsonObject: Mend = (value, run, depth) => {
   const mended = isRecord(value) ? mendJson(value, run, depth) : value;
   const isFit = run.violations.length > 0 || (isRecord(mended) && !Array.isArray(mended));
@@ -65,13 +65,13 @@ function mendStructValue(value: unknown, run: FreeJsonCheck, depth: number): unk
   return typed("google.protobuf.Struct", value, "fields", mended);
 }
 
-/** The message as it is, or made anew when its type or its one field is another. */
+/** The message unchanged, or rebuilt if its type or its one field differs. */
 function typed(typeName: string, value: unknown, name: string, field: unknown): unknown {
   const isFit = isRecord(value) && value["$typeName"] === typeName && value[name] === field;
   return isFit ? value : { $typeName: typeName, [name]: field };
 }
 
-/** Mends the entries of a list, which is copied only when one of them changes. */
+/** Repairs the entries of a list, which is copied only when one of them changes. */
 export function mendList(list: readonly unknown[], run: FreeJsonCheck, depth: number, mend: Mend): readonly unknown[] {
   let made: unknown[] | undefined;
   for (let index = 0; index < list.length; index++) {
@@ -87,7 +87,7 @@ export function mendList(list: readonly unknown[], run: FreeJsonCheck, depth: nu
   return made ?? list;
 }
 
-/** The same for the members of an object; one that becomes `undefined` is left out. */
+/** The same for the members of an object; one that becomes `undefined` is omitted. */
 function mendEntries(object: object, run: FreeJsonCheck, depth: number, mend: Mend): object {
   const made: { [key: string]: unknown } = {};
   let changed = false;
@@ -108,7 +108,7 @@ export function isRecord(value: unknown): value is { readonly [key: string]: unk
   return typeof value === "object" && value !== null;
 }
 
-/** Notes that a value is of another kind than it has to be. */
+/** Records that a value has the wrong kind. */
 export function misfit(value: unknown, wanted: string, { violations }: FreeJsonCheck): unknown {
   addViolation(violations, `must be ${wanted}, not ${kindOf(value)}`);
   return value;

@@ -7,14 +7,14 @@ import { defaultValidationLimits } from "../validation-limits.js";
 import { addViolation, underMember, violationText } from "../violations.js";
 import { isRecord, type Mend, mendJsonObject, mendList, mendString, mendValue, misfit } from "./conform-json.js";
 
-// An agent may be written in JavaScript, or hand on what a model made up: what it says is held against its type before it
-// is stored, since a task that holds what no binding can write could never be read again. Closures are compiled once per
-// message type, as those of the reader.
+// An agent may be written in JavaScript or pass on a model's output. So its events are checked against their types
+// before they are stored: a task with content that no binding can encode could never be read again. Closures are
+// compiled once per message type, like those of the reader.
 
 /**
- * Holds a message of an agent against its type. Fields that were left out are filled in and broken Unicode is mended, in a
- * copy; what is right is given back as it is. `name` is what an error calls it, `depth` how deep it lies in the largest
- * reply that may hold it. Throws `invalidAgentResponse` with the first field that cannot be written.
+ * Checks a message of an agent against its type. Missing fields are filled in and broken Unicode is repaired in a copy;
+ * a valid message is returned as it is. `name` is its name in errors, `depth` its depth in the largest reply that may
+ * contain it. Throws `invalidAgentResponse` with the first field that cannot be encoded.
  */
 export function conform<Desc extends DescMessage>(
   desc: Desc,
@@ -25,7 +25,7 @@ export function conform<Desc extends DescMessage>(
   return conformed(messageMend(desc), message, name, depth) as MessageShape<Desc>;
 }
 
-/** The same for a JSON object that stands alone. */
+/** The same for a separate JSON object. */
 export function conformJson<T extends object>(json: T, name: string, depth: number): T {
   return conformed(mendJsonObject, json, name, depth) as T;
 }
@@ -38,7 +38,7 @@ function conformed(mend: Mend, value: unknown, name: string, depth: number): unk
   throw new A2AError("invalidAgentResponse", `the event cannot be sent: ${run.violations.map(violationText).join()}`);
 }
 
-/** Puts a member's name before what is noted of it. Noting something ends the run, so that is all there is. */
+/** Prefixes recorded violations with a member's name. A violation ends the run, so there is only one. */
 function under(name: string, mend: Mend): Mend {
   return (value, run, depth) => {
     const mended = mend(value, run, depth);
@@ -116,7 +116,7 @@ function singleMend({ message, enum: words, scalar }: DescField): Mend {
   const known = scalar === undefined ? wellKnown.get(message?.typeName ?? "") : scalars.get(scalar);
   if (known !== undefined) return known;
   if (message === undefined) throw new TypeError("a field is a scalar, an enum or a message");
-  // Compiled when first met, since message types may hold each other.
+  // Compiled on first use, since message types may be recursive.
   let mend: Mend | undefined;
   return (value, run, depth) => {
     mend ??= messageMend(message);

@@ -4,10 +4,10 @@ import { type Message, Role } from "../model.js";
 import type { ValidationLimits } from "../validation-limits.js";
 import type { Violations } from "../violations.js";
 
-// What the protocol asks of single fields beyond their type and REQUIRED (spec 2.3, 2.4), by their names in the schema.
-// `Message.field` goes before `field`.
+// The protocol's rules for single fields beyond type and REQUIRED (spec 2.3, 2.4), by their schema names.
+// `Message.field` takes precedence over `field`.
 
-/** Which limit the length of a string, or of each string of a list, is held against. */
+/** The limit for the length of a string, or of each string of a list. */
 const lengthRules: ReadonlyMap<string, keyof ValidationLimits> = new Map([
   ["id", "idMaxLength"],
   ["message_id", "idMaxLength"],
@@ -34,7 +34,7 @@ const rangeRules: ReadonlyMap<string, readonly [min: number, max: number]> = new
   ["ListTasksRequest.page_size", [1, 100]],
 ] as const);
 
-/** Strings that are sent on as headers of a webhook call. */
+/** Strings that become headers of a webhook call. */
 const headerRules: ReadonlySet<string> = new Set([
   "TaskPushNotificationConfig.token",
   "AuthenticationInfo.scheme",
@@ -51,12 +51,12 @@ export function countRuleOf(field: DescField): keyof ValidationLimits {
   return field.name === "parts" ? "partsMax" : "entriesMax";
 }
 
-/** The range of an integer field, both ends included. */
+/** The range of an integer field, bounds included. */
 export function rangeRuleOf(field: DescField): readonly [min: number, max: number] | undefined {
   return rangeRules.get(qualified(field)) ?? rangeRules.get(field.name);
 }
 
-/** True for a string that has to fit into a header. */
+/** True for a string that must be a valid header value. */
 export function isHeaderField(field: DescField): boolean {
   return headerRules.has(qualified(field));
 }
@@ -67,7 +67,7 @@ function qualified(field: DescField): string {
 
 type RootRule = (request: DynamicMessage, violations: Violations) => void;
 
-// What a message must hold as the request of an operation, but not inside of another.
+// Rules for a message as the request of an operation, but not nested in another.
 const rootRules: ReadonlyMap<string, RootRule> = new Map<string, RootRule>([
   [
     "lf.a2a.v1.SendMessageRequest",

@@ -1,6 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 
-/** Whether two messages say the same. The order of keys in free JSON does not matter, nor do fields that the schema does not know. */
+/** Whether two messages are equal, ignoring the order of keys in free JSON and unknown fields. */
 export function isSameMessage(a: AnyMessage, b: AnyMessage): boolean {
   return isSame(a, b);
 }
@@ -17,7 +17,7 @@ function isObject(value: unknown): value is { readonly [name: string]: unknown }
   return typeof value === "object" && value !== null;
 }
 
-// An optional field that is unset may be there or not.
+// An unset optional field may be present or absent.
 function namesOf(value: { readonly [name: string]: unknown }): string[] {
   return Object.keys(value).filter((name) => value[name] !== undefined && name !== "$unknown");
 }

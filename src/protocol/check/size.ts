@@ -3,11 +3,11 @@ import type { Value } from "@bufbuild/protobuf/wkt";
 import { artifactIndex } from "../fold.js";
 import type { Artifact, Message, Part, StreamResponse, Task } from "../model.js";
 
-// About how many bytes something takes, for limits: cheap, and never far off for what is large.
+// Approximate sizes in bytes for limits: cheap, and never far off for large values.
 
 const overhead = 16;
 
-/** The content of an event. */
+/** Size of an event's content. */
 export function sizeOfEvent(event: StreamResponse): number {
   const { payload } = event;
   if (payload.case === "artifactUpdate") {
@@ -22,7 +22,7 @@ export function sizeOfEvent(event: StreamResponse): number {
   return 0;
 }
 
-/** What an event takes out of the task by replacing it: an artifact of the same id. */
+/** Bytes that an event removes from the task by replacing an artifact with the same id. */
 export function replacedBytes(task: Task, { payload }: StreamResponse): number {
   if (payload.case !== "artifactUpdate" || payload.value.append) return 0;
   const known = task.artifacts[artifactIndex(task.artifacts, payload.value.artifact?.artifactId ?? "")];
@@ -34,7 +34,7 @@ function sizeOfArtifact({ artifactId, name, description, extensions, metadata, p
   return texts + sizeOfJson(metadata) + sizeOfParts(parts);
 }
 
-/** All that a task holds. */
+/** Size of a whole task. */
 export function sizeOfTask({ artifacts, history, status }: Task): number {
   let size = status?.message === undefined ? 0 : sizeOfMessage(status.message);
   for (const message of history) size += sizeOfMessage(message);
@@ -71,7 +71,7 @@ function sizeOfValue(value: Value): number {
   return kind.value.values.reduce((sum, each) => sum + sizeOfValue(each), 8);
 }
 
-/** About what a JSON value takes. */
+/** Approximate size of a JSON value. */
 export function sizeOfJson(value: JsonValue | undefined): number {
   if (value === undefined) return 0;
   if (typeof value === "string") return 8 + value.length;

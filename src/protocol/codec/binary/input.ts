@@ -1,9 +1,9 @@
-/** What is thrown where the ordinary ends. */
+/** Thrown when the fast path does not apply. */
 export const unsupportedInput = new Error("left to fromBinary");
-/** Levels beyond which messages are left to fromBinary, which knows the limit that is wanted. */
+/** Deeper messages are left to fromBinary, which knows the applicable limit. */
 export const maxDepth = 64;
 
-/** Bytes that are read from the front. */
+/** Bytes read from the front. */
 export class Input {
   readonly bytes: Buffer;
   at = 0;
@@ -18,7 +18,7 @@ export class Input {
     return byte;
   }
 
-  /** A varint of 32 bits, unsigned. */
+  /** An unsigned varint of 32 bits. */
   varint(): number {
     let byte = this.byte();
     if (byte < 0x80) return byte;
@@ -33,7 +33,7 @@ export class Input {
     return (value | (byte << 28)) >>> 0;
   }
 
-  /** A varint that is a whole number below 2^49. */
+  /** A varint that is an integer below 2^49. */
   long(): bigint {
     let value = 0;
     for (let factor = 1; factor < 2 ** 49; factor *= 128) {
@@ -50,7 +50,7 @@ export class Input {
     return this.bytes.readDoubleLE(this.at - 8);
   }
 
-  /** The end of a length-delimited field. */
+  /** Reads a length and returns the end of its field. */
   end(): number {
     const end = this.varint() + this.at;
     if (end > this.bytes.length) throw unsupportedInput;
@@ -74,12 +74,12 @@ export class Input {
 
 function decode(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString("utf8", start, end);
-  // Perhaps the mark of bytes that are no UTF-8.
+  // Possibly the replacement for bytes that are not UTF-8.
   if (text.includes("\ufffd")) throw unsupportedInput;
   return text;
 }
 
-/** Plain bytes on the same memory, so that a message never hands out a `Buffer`. */
+/** A plain view of the same memory, so that a message never exposes a `Buffer`. */
 export function plain(buffer: Buffer, start: number, end: number): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset + start, end - start);
 }

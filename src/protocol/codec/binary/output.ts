@@ -1,17 +1,17 @@
-/** What writing begins with, and how much of it is kept for the next message. */
+/** Initial size of the memory, and how much of it is kept for the next message. */
 const freshBytes = 16 * 1024;
 const keptMaxBytes = 1024 * 1024;
-/** Up to here a text is written character by character: a call of Node's costs more. */
+/** Up to this length a text is written character by character, which is cheaper than a call into Node. */
 const loopMaxLength = 12;
 
-/** Bytes that are written to the end of memory, which the next message uses again. */
+/** Bytes appended to memory that the next message reuses. */
 export class Output {
   bytes = memory(freshBytes);
   at = 0;
   #view = viewOf(this.bytes);
   #plain = plainOf(this.bytes);
 
-  /** Makes room for so many bytes more. */
+  /** Makes room for this many more bytes. */
   room(count: number): void {
     const wanted = this.at + count;
     if (wanted > this.bytes.length) this.#grow(wanted);
@@ -29,7 +29,7 @@ export class Output {
     this.#plain = plainOf(bytes);
   }
 
-  /** A whole number from 0 to 2^53 - 1. */
+  /** An integer from 0 to 2^53 - 1. */
   varint(value: number): void {
     this.room(8);
     if (value < 0x80) this.bytes[this.at++] = value;
@@ -42,7 +42,7 @@ export class Output {
     this.at += 8;
   }
 
-  /** Bytes behind their length. */
+  /** Bytes prefixed by their length. */
   data(data: Uint8Array): void {
     this.varint(data.length);
     this.raw(data);
@@ -54,12 +54,12 @@ export class Output {
     this.at += data.length;
   }
 
-  /** A text in UTF-8 behind its length. Halves of surrogate pairs become U+FFFD. */
+  /** UTF-8 text prefixed by its length. Lone surrogates become U+FFFD. */
   string(text: string): void {
     if (text.length > loopMaxLength || !this.#ascii(text)) this.#utf8(text);
   }
 
-  /** False for what is no ASCII; then nothing is written. */
+  /** False when the text is not ASCII; then nothing is written. */
   #ascii(text: string): boolean {
     const { length } = text;
     this.room(1 + length);
@@ -77,21 +77,21 @@ export class Output {
   #utf8(text: string): void {
     const { length } = text;
     const lengthBytes = varintBytes(length);
-    // A character takes three bytes at most. They are counted only when so many might not fit.
+    // A character takes at most three bytes. They are counted only when that many might not fit.
     if (this.at + lengthBytes + 3 * length > this.bytes.length) this.room(lengthBytes + Buffer.byteLength(text));
     const start = this.open(lengthBytes);
     this.at += this.bytes.write(text, start);
     this.close(start, lengthBytes);
   }
 
-  /** Leaves place for a length, which is likely to take so many bytes. Gives where that begins whose length it is. */
+  /** Reserves space for a length that probably takes this many bytes. Returns where the content starts. */
   open(lengthBytes: number): number {
     this.room(lengthBytes);
     this.at += lengthBytes;
     return this.at;
   }
 
-  /** Puts the length before what was written since `open`, and moves that when the length takes other than was left. */
+  /** Writes the length of what follows `open`, moving it if the length takes another number of bytes. */
   close(start: number, lengthBytes: number): number {
     const length = this.at - start;
     const wanted = varintBytes(length);
@@ -106,19 +106,19 @@ export class Output {
     this.at += by;
   }
 
-  /** What was written, in memory of its own. */
+  /** The written bytes in new memory. */
   copy(): Uint8Array<ArrayBuffer> {
     return this.#plain.slice(0, this.at);
   }
 
-  /** What was written, as a `Buffer` in Node's pool when it is small. */
+  /** The written bytes as a `Buffer`, in Node's pool if it is small. */
   pooledCopy(): Buffer<ArrayBuffer> {
     const copy = Buffer.allocUnsafe(this.at);
     this.bytes.copy(copy, 0, 0, this.at);
     return copy;
   }
 
-  /** Begins anew, without memory that one large message needed. */
+  /** Starts over, releasing the memory of one large message. */
   reset(): void {
     this.at = 0;
     if (this.bytes.length > keptMaxBytes) this.#use(memory(freshBytes));
@@ -133,7 +133,7 @@ function viewOf({ buffer }: Buffer<ArrayBuffer>): DataView {
   return new DataView(buffer);
 }
 
-/** `slice` of a `Buffer` would be one too. */
+/** `slice` of a `Buffer` would also be a `Buffer`. */
 function plainOf({ buffer }: Buffer<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return new Uint8Array(buffer);
 }
@@ -141,7 +141,7 @@ function plainOf({ buffer }: Buffer<ArrayBuffer>): Uint8Array<ArrayBuffer> {
 function putVarint(bytes: Uint8Array, start: number, value: number): number {
   let at = start;
   let rest = value;
-  // Bitwise operators know 32 bits.
+  // Bitwise operators work on 32 bits.
   for (; rest > 0x7f_ff_ff_ff; rest = Math.floor(rest / 0x80)) bytes[at++] = (rest % 0x80) | 0x80;
   for (; rest > 0x7f; rest >>>= 7) bytes[at++] = (rest & 0x7f) | 0x80;
   bytes[at++] = rest;

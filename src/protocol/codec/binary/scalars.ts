@@ -2,19 +2,19 @@ import { ScalarType } from "@bufbuild/protobuf";
 import { unsupportedInput } from "./input.js";
 import type { Output } from "./output.js";
 
-/** Writes a value: of a message what is in it, of a field with its tag. */
+/** Writes a value: a message's content, or a field with its tag. */
 export type Write = (output: Output, value: unknown) => void;
 
 const varintType = 0;
 const fixed64Type = 1;
 export const lengthType = 2;
 
-/** What stands before a value: the number of its field and how it is written. */
+/** The tag before a value: its field number and wire type. */
 export function tagOf(number: number, wireType: number): number {
   return ((number << 3) | wireType) >>> 0;
 }
 
-/** Writers by the scalar of a field and its number, for values of the type that the scalar has in messages. */
+/** Writers by scalar type and field number, for values of the scalar's type in messages. */
 export const scalarWriters: { readonly [scalar in ScalarType]?: (number: number) => Write } = {
   [ScalarType.STRING]: (number) => {
     const tag = tagOf(number, lengthType);

@@ -3,13 +3,13 @@ import { setOwn } from "../outline/dynamic.js";
 import { type Input, maxDepth, unsupportedInput } from "./input.js";
 import type { Output } from "./output.js";
 
-// google.protobuf.Struct and Value in their binary form, as JSON. Tags: the number of a field and its wire type.
+// The binary form of google.protobuf.Struct and Value, as JSON. Tags: field number and wire type.
 
 const keyTag = (1 << 3) | 2;
 const structEntryTag = (1 << 3) | 2;
 const structValueTag = (2 << 3) | 2;
 
-/** A Struct, which its field holds as JSON. */
+/** Decodes a Struct to the JSON that its field holds. */
 export function readStruct(input: Input, end: number, depth: number): JsonObject {
   if (depth > maxDepth) throw unsupportedInput;
   const json: JsonObject = {};
@@ -76,7 +76,7 @@ function finite(number: number): number {
   return number;
 }
 
-/** Writes what is in a Struct that its field holds as JSON. */
+/** Encodes the JSON of a Struct field. */
 export function writeStruct(output: Output, value: unknown): void {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw unsupportedInput;
   const json = value as { readonly [key: string]: unknown };
@@ -93,7 +93,7 @@ export function writeStruct(output: Output, value: unknown): void {
 
 const likelyLengthBytes = 1;
 
-/** A Value behind its length. */
+/** A Value prefixed by its length. */
 function writeJsonValue(output: Output, json: unknown): void {
   const start = output.open(likelyLengthBytes);
   writeJsonKind(output, json);

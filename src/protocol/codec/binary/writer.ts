@@ -13,12 +13,12 @@ import { Output } from "./output.js";
 import { lengthType, scalarWriters, tagOf, type Write } from "./scalars.js";
 import { writeStruct } from "./struct.js";
 
-// Buys 5 to 7 µs a message beside toBinary (75 % of writing one), which are 5 % of a unary gRPC call; Node 24.21.
-// The counterpart of the reader: messages to bytes by closures that are compiled once per message type, into memory that
-// is used again, for Node. It knows the ordinary alone. Whatever else is met, be it a group, a wrapper, a value of another
-// type than its field, or a getter that writes a message itself, is left to toBinary, which starts anew.
+// Saves 5 to 7 µs per message compared with toBinary (75 % of encoding), which is 5 % of a unary gRPC call (Node
+// 24.21). The counterpart of the reader, for Node: encodes messages by closures compiled once per message type, into
+// reused memory. It handles only the common cases. Anything else, such as a group, a wrapper, a value of the wrong
+// type, or a getter that encodes a message itself, is left to toBinary, which starts over.
 
-/** Writes a message as `toBinary` does, into memory of its own. Throws as it does for what is no such message. */
+/** Encodes a message as `toBinary` does, into new memory, and throws as it does for an invalid message. */
 export function writeBinary<Desc extends DescMessage>(
   desc: Desc,
   message: MessageShape<Desc>,
@@ -26,7 +26,7 @@ export function writeBinary<Desc extends DescMessage>(
   return written(desc, message, copy) ?? toBinary(desc, message);
 }
 
-/** Writes a message as a `Buffer`, which may lie in Node's pool: cheaper, for bytes that are sent soon. */
+/** Encodes a message as a `Buffer`, possibly in Node's pool: cheaper, for bytes that are sent soon. */
 export function writeBuffer<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): Buffer<ArrayBuffer> {
   const buffer = written(desc, message, pooledCopy);
   if (buffer !== undefined) return buffer;
@@ -46,7 +46,7 @@ function written<Bytes>(desc: DescMessage, message: unknown, take: () => Bytes):
     messageWriter(desc)(output, message);
     return take();
   } catch (error) {
-    // Whatever is wrong with a message, toBinary says it. An end of the stack may have come anywhere, in the output too.
+    // toBinary reports what is wrong with a message. A stack overflow may have happened anywhere, even in the output.
     if (error !== unsupportedInput) output = new Output();
     return undefined;
   } finally {
@@ -55,10 +55,10 @@ function written<Bytes>(desc: DescMessage, message: unknown, take: () => Bytes):
   }
 }
 
-/** What is written of one member of a message, at its place in the order of the fields. */
+/** How one member of a message is written, in field order. */
 interface Step {
   readonly name: string;
-  /** The value that is not written: the field's default. */
+  /** The default of the field, which is not written. */
   readonly zero: unknown;
   readonly write: Write;
 }
@@ -82,7 +82,7 @@ const messageWriter = perMessageType((desc): Write => {
   };
 });
 
-/** False for objects that may inherit fields, of which toBinary writes some. */
+/** False for objects that may inherit fields, some of which toBinary writes. */
 function isPlain(message: DynamicMessage): boolean {
   const prototype: unknown = Object.getPrototypeOf(message);
   return prototype === Object.prototype || prototype === null;
@@ -95,7 +95,7 @@ function writeUnknown(output: Output, fields: NonNullable<DynamicMessage["$unkno
   }
 }
 
-/** None when toBinary is left one of the fields, and with it the messages. */
+/** `undefined` when one of the fields, and so the message, is left to toBinary. */
 function stepsOf(desc: DescMessage): readonly Step[] | undefined {
   const steps: Step[] = [];
   let group: { readonly oneof: DescOneof; readonly cases: Map<string, Write> } | undefined;
@@ -108,7 +108,7 @@ function stepsOf(desc: DescMessage): readonly Step[] | undefined {
       group = undefined;
       continue;
     }
-    // Members of a oneof that follow each other are one step.
+    // Consecutive members of a oneof share one step.
     if (oneof !== group?.oneof) {
       group = { oneof, cases: new Map() };
       steps.push({ name: oneof.localName, zero: always, write: oneofWriter(group.cases) });
@@ -118,7 +118,7 @@ function stepsOf(desc: DescMessage): readonly Step[] | undefined {
   return steps;
 }
 
-/** No value of a field: those that have it as their zero say themselves what there is to write. */
+/** Equals no value, for fields whose writers decide themselves what to write. */
 const always = Symbol("always");
 
 function zeroOf(field: DescField): unknown {
@@ -152,7 +152,7 @@ function fieldWriter(field: DescField): Write | undefined {
   return write !== undefined && zeroOf(field) === always ? unlessZero(field, write) : write;
 }
 
-/** For fields whose zero is not told by `===`. */
+/** For fields whose zero cannot be compared by `===`. */
 function unlessZero({ scalar }: DescField, write: Write): Write {
   const isZero = scalar === ScalarType.BYTES ? isEmpty : isPositiveZero;
   return (output, value) => {
@@ -183,7 +183,7 @@ function listWriter(write: Write): Write {
   };
 }
 
-/** Entries of a map with texts as keys. */
+/** Entries of a map with text keys. */
 function mapWriter(field: DescField & { fieldKind: "map" }): Write | undefined {
   const write = valueWriter(field, 2);
   if (write === undefined || field.mapKey !== ScalarType.STRING) return undefined;
@@ -203,7 +203,7 @@ function mapWriter(field: DescField & { fieldKind: "map" }): Write | undefined {
   };
 }
 
-/** A field, an item or the value of an entry, under the number that it is written with. */
+/** The writer of a field, an item or an entry's value, under its number. */
 function valueWriter(field: DescField, number: number): Write | undefined {
   const { message, scalar } = field;
   if (message !== undefined) return isDelimited(field) ? undefined : messageValueWriter(field, message, number);
@@ -215,11 +215,11 @@ function isDelimited(field: DescField): boolean {
 }
 
 function messageValueWriter({ parent }: DescField, desc: DescMessage, number: number): Write | undefined {
-  // Fields of wrappers hold what is wrapped.
+  // Wrapper fields hold the wrapped value.
   if (isWrapperDesc(desc)) return undefined;
   const isJson = desc.typeName === "google.protobuf.Struct" && parent?.typeName !== "google.protobuf.Value";
   if (isJson) return behindLength(number, writeStruct);
-  // Compiled when first met, since message types may hold each other.
+  // Compiled on first use, since message types may be recursive.
   let write: Write | undefined;
   return behindLength(number, (output, value) => {
     write ??= messageWriter(desc);
@@ -229,7 +229,7 @@ function messageValueWriter({ parent }: DescField, desc: DescMessage, number: nu
 
 function behindLength(number: number, write: Write): Write {
   const tag = tagOf(number, lengthType);
-  // Lengths of the same field are mostly of one size: what follows need not be moved.
+  // Lengths of the same field mostly take the same number of bytes, so that nothing is moved.
   let lengthBytes = 1;
   return (output, value) => {
     output.varint(tag);

@@ -2,7 +2,7 @@ import { type DescField, type DescMessage, type DescOneof, ScalarType } from "@b
 import { type DynamicMessage, isOneof } from "../outline/dynamic.js";
 import { scalarOf } from "./scalars.js";
 
-/** Makes messages in the form of protobuf-es' `create`: fields with presence are absent until they are set. */
+/** Creates messages in the form of protobuf-es' `create`: fields with presence are absent until set. */
 export function emptyMessage(desc: DescMessage): () => DynamicMessage {
   const template: DynamicMessage = { $typeName: desc.typeName };
   const [oneofs, lists, maps]: [string[], string[], string[]] = [[], [], []];
@@ -15,7 +15,7 @@ export function emptyMessage(desc: DescMessage): () => DynamicMessage {
     template[name] = zeroOf(member);
   }
   return () => {
-    // Copied as a whole, which costs less than setting member by member; then what each message has an own one of.
+    // Copying the whole template costs less than setting each member; then come the members that no two messages share.
     const message = { ...template };
     for (const name of oneofs) message[name] = { case: undefined };
     for (const name of lists) message[name] = [];

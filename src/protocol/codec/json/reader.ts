@@ -16,38 +16,40 @@ import { emptyMessage } from "./empty-message.js";
 import { scalarOf } from "./scalars.js";
 import { checkDepth, checkJson, checkKey, type FreeJsonCheck, valueFromJson } from "./struct.js";
 
-// ProtoJSON to messages in one pass, by closures that are compiled once per message type. Unlike protobuf-es' fromJson it
-// names the path of everything that is wrong, and goes on behind it (spec 2.3, 6.5).
+// Decodes ProtoJSON in one pass, by closures compiled once per message type. Unlike protobuf-es' fromJson it names the
+// path of every violation and continues after it (spec 2.3, 6.5).
 
-/** Reads one value; notes in `reading.violations` what is wrong, and then gives a value of the right type all the same. */
+/** Reads one value. Records violations in `reading.violations` and still returns a value of the right type. */
 type ReadValue = (json: JsonValue, reading: FreeJsonCheck, depth: number) => unknown;
 
 interface MemberReader {
   readonly jsonName: string;
   readonly localName: string;
-  /** The oneof that the member belongs to. */
+  /** The oneof of the member. */
   readonly oneof: string | undefined;
   /** False where `null` means unset. */
   readonly takesNull: boolean;
-  /** The other spelling; both at once are a contradiction. */
+  /** The other spelling; both at once are an error. */
   readonly protoName: string;
   readonly read: ReadValue;
 }
 
-/** What was read, as far as it could be. */
+/** The decoded message, as far as it was readable. */
 export interface ReadJson<M extends AnyMessage = AnyMessage> {
   readonly message: M;
   readonly violations: Violations;
 }
 
 export interface ReadJsonOptions {
-  /** For replies of peers: an unknown enum word reads as unspecified, broken Unicode is mended. Default: false. */
+  /**
+   * For replies of peers: an unknown enum name reads as unspecified, and broken Unicode is repaired. Default: false.
+   */
   readonly lenient?: boolean | undefined;
-  /** How deep JSON may be nested, the outermost object being the first level. Default: 64. */
+  /** How deep JSON may be nested; the outermost object is level 1. Default: 64. */
   readonly maxDepth?: number | undefined;
 }
 
-/** Reads a message. The violations tell whether it can be used. `undefined` and `null` read as an empty object. */
+/** Decodes a message. It is valid if there are no violations. `undefined` and `null` read as an empty object. */
 export function readJson<Desc extends DescMessage>(
   desc: Desc,
   json: JsonValue | undefined,
@@ -123,14 +125,14 @@ function fieldReader(field: DescField): ReadValue {
   return field.fieldKind === "map" ? mapReader(readOne) : readOne;
 }
 
-/** Reader of a singular field, or of one entry of a list or map. */
+/** Reader of a singular field, or of one entry of a list or a map. */
 function singleReader({ message, enum: words, scalar }: DescField): ReadValue {
   if (words !== undefined) return enumReader(words);
   if (scalar !== undefined) return scalarOf(scalar).read;
   if (message === undefined) throw new TypeError("a field is a scalar, an enum or a message");
   const known = wellKnownReaders.get(message.typeName);
   if (known !== undefined) return known;
-  // Compiled when first met, since message types may hold each other.
+  // Compiled on first use, since message types may be recursive.
   let read: ReadValue | undefined;
   return (json, reading, depth) => {
     read ??= messageReader(message);

@@ -3,13 +3,13 @@ import { bytesFromBase64 } from "../../base64.js";
 import { addViolation, mustBe } from "../../violations.js";
 import type { FreeJsonCheck } from "./struct.js";
 
-/** How a scalar type is read from JSON, and the value that stands for unset. */
+/** How a scalar type is read from JSON, and its value when unset. */
 export interface ScalarReader {
   readonly zero: string | number | boolean | Uint8Array;
   readonly read: (json: JsonValue, reading: FreeJsonCheck) => unknown;
 }
 
-// The scalar types that the protocol has; its schemas hold no others.
+// The scalar types in the protocol's schemas.
 const scalars: ReadonlyMap<ScalarType, ScalarReader> = new Map<ScalarType, ScalarReader>([
   [ScalarType.STRING, { zero: "", read: readString }],
   [ScalarType.BOOL, { zero: false, read: readBool }],
@@ -17,7 +17,7 @@ const scalars: ReadonlyMap<ScalarType, ScalarReader> = new Map<ScalarType, Scala
   [ScalarType.BYTES, { zero: new Uint8Array(0), read: readBytes }],
 ]);
 
-/** The reader of a scalar type. Throws `TypeError` for a type that no schema of the protocol has. */
+/** The reader of a scalar type. Throws a `TypeError` for a type outside the protocol's schemas. */
 export function scalarOf(type: ScalarType): ScalarReader {
   const scalar = scalars.get(type);
   if (scalar === undefined) throw new TypeError(`no JSON form for scalar type ${ScalarType[type]}`);

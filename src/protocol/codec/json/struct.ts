@@ -3,18 +3,18 @@ import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
 import { addViolation, underIndex, underMember, type Violations } from "../../violations.js";
 import { setOwn } from "../outline/dynamic.js";
 
-// Free JSON: `metadata` and its like stay plain JSON objects, as protobuf-es holds a Struct in a field; `data` of a part
-// becomes a Value message. Neither is trusted: how deep it goes, its keys, strings and numbers are checked.
+// Free JSON: `metadata` and similar fields stay plain JSON objects, as protobuf-es holds a Struct in a field; a part's
+// `data` becomes a Value message. Neither is trusted: depth, keys, strings and numbers are checked.
 
-/** What a walk over free JSON needs to know. */
+/** The state of a walk over free JSON. */
 export interface FreeJsonCheck {
   readonly maxDepth: number;
-  /** Lets lone surrogates pass; the encoders replace them. */
+  /** Accepts lone surrogates, which the encoders replace. */
   readonly lenient: boolean;
   readonly violations: Violations;
 }
 
-/** Checks free JSON without converting it. `depth` is the depth of the value itself; 1 is the outermost object. */
+/** Checks free JSON without converting it. `depth` is the value's own depth; the outermost object is 1. */
 export function checkJson(json: JsonValue, check: FreeJsonCheck, depth: number): void {
   switch (typeof json) {
     case "string":
@@ -46,7 +46,7 @@ function checkEntries(json: JsonObject | JsonValue[], check: FreeJsonCheck, dept
   }
 }
 
-/** Reads any JSON into a Value message. */
+/** Converts JSON into a Value message. */
 export function valueFromJson(json: JsonValue, check: FreeJsonCheck, depth: number): Value {
   return { $typeName: "google.protobuf.Value", kind: kindFromJson(json, check, depth) };
 }
@@ -128,7 +128,7 @@ function checkValues(list: ListValue, check: FreeJsonCheck, depth: number): void
   });
 }
 
-/** Writes a Value message as the JSON that it stands for. */
+/** Converts a Value message into its JSON. */
 export function valueToJson(value: Value): JsonValue {
   const { kind } = value;
   switch (kind.case) {
@@ -150,12 +150,12 @@ export function valueToJson(value: Value): JsonValue {
   }
 }
 
-/** Notes a string that is no Unicode text. */
+/** Records a string that is not well-formed Unicode. */
 export function checkString(text: string, check: FreeJsonCheck): void {
   if (!check.lenient && !text.isWellFormed()) addViolation(check.violations, "must be well-formed Unicode");
 }
 
-/** Records a key that no map may have; false when it is invalid. */
+/** Records a forbidden key; returns false when it is invalid. */
 export function checkKey(key: string, check: FreeJsonCheck): boolean {
   if (key === "__proto__") {
     addViolation(check.violations, "must not be used as a name");
@@ -170,7 +170,7 @@ function checkNumber(number: number, check: FreeJsonCheck): void {
   if (!Number.isFinite(number)) addViolation(check.violations, "must be a finite number");
 }
 
-/** Notes a nesting that is too deep; false when it is. */
+/** Records nesting that is too deep; returns false then. */
 export function checkDepth(check: FreeJsonCheck, depth: number): boolean {
   if (depth <= check.maxDepth) return true;
   addViolation(check.violations, `must not be nested deeper than ${check.maxDepth} levels`);
