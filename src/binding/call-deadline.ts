@@ -2,13 +2,13 @@ import type { Clock } from "../protocol/async/clock.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 
-/** How long the caller of one call waits: until it aborts, its time is over, or it leaves its stream. */
+/** The caller's side of one call. The wait ends when the caller aborts, its time runs out, or it leaves the stream. */
 export class CallDeadline {
-  /** The caller has aborted, or its time is over. */
+  /** Whether the caller has aborted or its time has run out. */
   isOver = false;
-  /** Why it waits no longer. */
+  /** The abort reason, or the `deadlineExceeded` error. */
   reason: unknown;
-  /** Is called when it aborts, or its time is over. */
+  /** Called when the caller aborts or its time runs out. */
   onOver: (() => void) | undefined;
   readonly #stops: (() => void)[] = [];
   #reject: ((reason: unknown) => void) | undefined;
@@ -21,7 +21,7 @@ export class CallDeadline {
     this.#stops.push(timers.after(timeoutMs, late));
   }
 
-  /** Waits for one thing at a time; rejects with the reason when the caller waits no longer. */
+  /** Waits for one promise at a time. Rejects with the reason when the wait ends first. */
   until<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#reject = reject;
@@ -30,7 +30,7 @@ export class CallDeadline {
     });
   }
 
-  /** The call is done: nothing is listened to any more. */
+  /** Removes all listeners and timers once the call is done. */
   end(): void {
     this.#reject = undefined;
     for (const stop of this.#stops.splice(0)) stop();

@@ -1,6 +1,6 @@
 /**
- * A stream that can be left while it waits: `return()` aborts the signal that `open` was given, and `open` ends quietly
- * on it. A generator alone could not be left before its next step.
+ * Makes a stream that can be cancelled while it waits. `return()` aborts the signal passed to `open`, and `open` then
+ * ends without an error. A plain generator handles `return()` only after its pending step.
  */
 export function cancelable<T>(
   open: (left: AbortSignal) => AsyncGenerator<T, void, undefined>,

@@ -9,9 +9,9 @@ import { errorFromHttpStatus, parseOrNothing, readText, withAnswerHeaders } from
 import type { Incoming } from "../fetch/call.js";
 import { errorFromStatusBytes } from "../grpc/details.js";
 
-// The errors of Connect and gRPC-Web, the reading end: by the reason in their details, else by their code.
+// The client side of Connect and gRPC-Web errors: the reason in the details decides, else the status code.
 
-/** The error of an answer that failed as a whole. */
+/** Reads the error of a response that failed as a whole. */
 export async function errorFromAnswer(incoming: Incoming, maxBytes: number): Promise<A2AError> {
   const { headers } = incoming.response;
   const text = await readText(incoming, maxBytes);
@@ -20,7 +20,7 @@ export async function errorFromAnswer(incoming: Incoming, maxBytes: number): Pro
   return withAnswerHeaders(errorFromJson(json) ?? errorFromHttpStatus(incoming), incoming.response.headers);
 }
 
-/** What the end of a Connect stream says: an error, or nothing. */
+/** Reads the end of a Connect stream. Returns `undefined` if it carries no error. */
 export function errorFromEnd(bytes: Uint8Array): A2AError | undefined {
   const json = parseOrNothing(new TextDecoder().decode(bytes));
   if (!isJsonObject(json))
@@ -36,7 +36,7 @@ export function errorFromEnd(bytes: Uint8Array): A2AError | undefined {
 
 const statusHeader = "grpc-status";
 
-/** What the trailers of gRPC-Web say: an error, or nothing. */
+/** Reads the trailers of a gRPC-Web stream. Returns `undefined` if they carry no error. */
 export function errorFromTrailerBytes(bytes: Uint8Array): A2AError | undefined {
   const headers = new Headers();
   for (const line of new TextDecoder().decode(bytes).split("\r\n")) {
@@ -46,7 +46,7 @@ export function errorFromTrailerBytes(bytes: Uint8Array): A2AError | undefined {
   return errorFromTrailers(headers);
 }
 
-/** What trailers say that came in their own place, or as headers of an answer without a body. */
+/** Reads trailers, also those sent as headers of a response without a body. Returns `undefined` for status 0. */
 export function errorFromTrailers(trailers: HttpAnswer["headers"]): A2AError | undefined {
   const status = trailers.get(statusHeader);
   if (status === "0") return undefined;
@@ -57,7 +57,7 @@ export function errorFromTrailers(trailers: HttpAnswer["headers"]): A2AError | u
   return withAnswerHeaders(errorFromStatusBytes(details, message, codesByStatus[name]), trailers);
 }
 
-/** Reads an error object of Connect; `undefined` for what is none. */
+/** Reads a Connect error object. Returns `undefined` if the value is not one. */
 function errorFromJson(json: JsonValue | undefined): A2AError | undefined {
   if (!isJsonObject(json)) return undefined;
   const { code, message, details } = json;
@@ -66,12 +66,15 @@ function errorFromJson(json: JsonValue | undefined): A2AError | undefined {
   return errorFromStatusBytes(statusOf(details), textOf(message), codesByStatus[name]);
 }
 
-/** Connect spells the names of gRPC small, and one of them its own way. */
+/** Connect's name of a gRPC status: lower case, and `canceled` with one l. */
 function nameOf(status: string): string {
   return status === "CANCELLED" ? "canceled" : status.toLowerCase();
 }
 
-/** `google.rpc.Status` with the details of a Connect error in its third field, each a `google.protobuf.Any`. */
+/**
+ * Encodes a `google.rpc.Status` that has only the details of a Connect error, each as a `google.protobuf.Any` in field
+ * 3.
+ */
 function statusOf(details: JsonValue | undefined): Uint8Array {
   const status = new BinaryWriter();
   const field = (number: number): BinaryWriter => status.tag(number, WireType.LengthDelimited);
@@ -87,7 +90,7 @@ function statusOf(details: JsonValue | undefined): Uint8Array {
   return status.finish();
 }
 
-// For peers that send no ErrorInfo. CANCELLED: the peer dropped the call unasked, as it does when it shuts down.
+// For peers that send no ErrorInfo. CANCELLED: the peer dropped the call by itself, as it does during shutdown.
 const codesByStatus: Readonly<Record<(typeof grpcStatusNames)[number], ErrorCode>> = {
   OK: "internalError",
   CANCELLED: "unavailable",
@@ -112,7 +115,7 @@ function append(headers: Headers, name: string, value: string): void {
   try {
     headers.append(name.trim(), value.trim());
   } catch {
-    // A name or value that no header may have tells us nothing.
+    // Skip names and values that are invalid in a header.
   }
 }
 

@@ -16,7 +16,7 @@ export interface ConnectCallOptions {
   readonly bodyMaxBytes: number;
 }
 
-/** One call over Connect or gRPC-Web. What it throws is an error that the library can write. */
+/** One call over Connect or gRPC-Web. It throws only errors that connect-es can write. */
 export class ConnectCall {
   readonly #options: ConnectCallOptions;
   #method: ServedMethod;
@@ -29,17 +29,17 @@ export class ConnectCall {
     [this.#method] = options.served.methods;
   }
 
-  /** Whether the operation was reached. */
+  /** Whether the call got as far as the operation. */
   get reached(): boolean {
     return this.#reached;
   }
 
-  /** Whether the body was there and no request was found in it. */
+  /** Whether a body was read but did not decode to a request. */
   get misread(): boolean {
     return this.#hasBody && !this.#reached;
   }
 
-  /** Finds out who calls, before the body is read. */
+  /** Authenticates and admits the call before the body is read. */
   async admit(responseHeader: Headers): Promise<void> {
     if (this.#hasBody) throw this.#public(unreadable(this.#method));
     const { request, service, served, bodyMaxBytes } = this.#options;
@@ -84,7 +84,7 @@ export class ConnectCall {
       const request = adapter.readRequest(operation, wire);
       const writer = adapter.writeStream(operation, request);
       for await (const item of call.stream(this.#method, request)) {
-        // The library encodes by itself, in JSON perhaps.
+        // connect-es encodes the message itself, possibly as JSON.
         for (const { payload } of writer.write(item)) yield payload;
       }
       for (const { payload } of writer.end?.() ?? []) yield payload;
@@ -100,7 +100,10 @@ export class ConnectCall {
     this.#call?.end();
   }
 
-  /** The signal aborts when the caller has gone, when its deadline has passed, and when the call is over. */
+  /**
+   * Returns the admitted call and ties it to `signal`, which aborts when the caller leaves, the deadline passes or the
+   * call ends.
+   */
   #reach(signal: AbortSignal): ServerCall {
     this.#reached = true;
     const call = this.#call;

@@ -15,13 +15,13 @@ import { type Envelope, EnvelopeReader, encodeEnvelope, joined } from "./envelop
 
 export interface ConnectTransportOptions extends Omit<HttpTransportOptions, "eventMaxLength"> {
   readonly adapter: GrpcAdapter;
-  /** What the agent is spoken to in, always with binary messages. Default: `"connect"`. */
+  /** The protocol to use, always with binary messages. Default: `"connect"`. */
   readonly protocol?: "connect" | "grpc-web" | undefined;
-  /** Largest reply, and largest event of a stream, in bytes. Default: 32 MiB. */
+  /** Largest reply or stream event, in bytes. Default: 32 MiB. */
   readonly replyMaxBytes?: number | undefined;
 }
 
-/** Calls an agent over Connect or gRPC-Web, by `fetch`. */
+/** Creates a client transport for Connect or gRPC-Web over `fetch`. */
 export function createConnectTransport(options: ConnectTransportOptions): Transport {
   const { adapter, protocol = "connect", replyMaxBytes = replyMaxDefault } = options;
   const wire = wires[protocol];
@@ -40,18 +40,18 @@ export function createConnectTransport(options: ConnectTransportOptions): Transp
   return adapter.call?.(calls) ?? calls;
 }
 
-/** What the two protocols do differently. */
+/** The differences between the two protocols. */
 interface WebWire {
-  /** As errors name it. */
+  /** Name for error messages. */
   readonly name: string;
   readonly unaryType: string;
   readonly streamType: string;
-  /** Whether the message of a unary call is framed too. */
+  /** Whether unary messages are framed too. */
   readonly framesUnary: boolean;
   readonly headers: Readonly<Record<string, string>>;
-  /** How the caller's deadline is sent. */
+  /** Header that sends the caller's timeout. */
   timeLimit(ms: number): Readonly<Record<string, string>>;
-  /** Flags of the envelope that ends an answer. */
+  /** Flags of the last envelope of a response. */
   readonly endFlags: number;
   errorOfEnd(data: Uint8Array): A2AError | undefined;
 }
@@ -79,7 +79,7 @@ const wires: Readonly<Record<"connect" | "grpc-web", WebWire>> = {
   },
 };
 
-/** One call on its way out, and the RPC that it is a call of. */
+/** One outgoing call and its RPC. */
 interface WebCall extends RpcMethod {
   readonly http: HttpTransportOptions;
   readonly base: string;
@@ -110,7 +110,7 @@ async function* callStream(find: () => WebCall, left: AbortSignal): AsyncGenerat
   }
 }
 
-/** Sends a call and gives its answer when that is a success so far. */
+/** Sends a call and returns the response if its head reports no error. */
 async function open(call: WebCall, left?: AbortSignal): Promise<Incoming> {
   const incoming = await send(call, left);
   const { response } = incoming;
@@ -125,12 +125,12 @@ function errorOfHead(call: WebCall, headers: HttpAnswer["headers"]): A2AError | 
   if (headers.has("grpc-status")) return errorFromTrailers(headers);
   const type = headers.get("content-type") ?? "no content type";
   const wanted = typeOf(call);
-  // "application/grpc-web" means protobuf as well.
+  // `application/grpc-web` implies protobuf.
   if (mediaTypeOf(type) === wanted || `${mediaTypeOf(type)}+proto` === wanted) return undefined;
   return new A2AError("invalidAgentResponse", `the agent answered with ${type.slice(0, 80)} instead of ${wanted}`);
 }
 
-/** The largest number that gRPC has room for, about a day: who waits longer is as good as without a limit. */
+/** The largest timeout that gRPC can send, about a day. Longer timeouts are not sent. */
 const timeLimitMaxMs = 99_999_999;
 
 function send(call: WebCall, left: AbortSignal | undefined): Promise<Incoming> {
@@ -158,13 +158,13 @@ function typeOf({ wire, operation }: WebCall): string {
 }
 
 /**
- * The messages of a framed answer. That it is over is what the agent says; a connection that ends has broken. It is read
- * to its end all the same, so that the next call finds the connection free.
+ * Yields the messages of a framed response. Only an end envelope or trailers end it; a connection that closes earlier
+ * is a broken stream. Reads the body to its end, so that the connection can be reused.
  */
 async function* readMessages(call: WebCall, incoming: Incoming): AsyncGenerator<Uint8Array, void, undefined> {
   const { wire, replyMaxBytes } = call;
   const reader = new EnvelopeReader(replyMaxBytes);
-  // An agent without anything to say has put its trailers into the headers.
+  // A response without messages has its trailers in the headers.
   let ended = incoming.response.headers.has("grpc-status");
   for await (const piece of readPieces(incoming)) {
     for (const envelope of reader.read(piece)) {
@@ -176,7 +176,7 @@ async function* readMessages(call: WebCall, incoming: Incoming): AsyncGenerator<
   if (!ended) throw new ConnectionError("the agent's answer broke off before its end", { written: true });
 }
 
-/** Whether an envelope ends the answer. Throws the error that the end carries. */
+/** Returns whether an envelope ends the response. Throws the error that the end carries. */
 function isEnd(wire: WebCall["wire"], { flags, data }: Envelope): boolean {
   if (flags === 0) return false;
   if (flags !== wire.endFlags) throw new A2AError("invalidAgentResponse", `an envelope has the flags ${flags}`);
@@ -209,7 +209,7 @@ async function readBody({ replyMaxBytes }: WebCall, incoming: Incoming): Promise
   return joined(pieces, bytes);
 }
 
-/** The body of an answer as it comes. Leaving it closes the connection. */
+/** Yields the body as it arrives. Returning early closes the connection. */
 async function* readPieces({ response, failure }: Incoming): AsyncGenerator<Uint8Array, void, undefined> {
   if (response.body === null) return;
   const reader = response.body.getReader();

@@ -22,7 +22,7 @@ export function createConnectEndpoint({ adapters, service }: ConnectEndpointOpti
 const callKey = createContextKey<ConnectCall | undefined>(undefined);
 
 function serve(served: ServedPath, service: Service): (request: HttpRequest) => Promise<HttpReply> {
-  // Versions that share a service have the same messages on the wire.
+  // Versions that share a service have the same wire messages.
   const [method] = served.methods;
   const handler = createHandler(method, service.limits);
   return async (request) => {
@@ -42,7 +42,7 @@ function serve(served: ServedPath, service: Service): (request: HttpRequest) => 
     const response = await handle();
     if (call.reached && method.operation.streams) return streamReply(response);
     call.end();
-    // The library reports undecodable bytes as an internal error; the call knows that the caller sent them.
+    // connect-es reports an undecodable body as an internal error. `handle()` again reports it as the caller's fault.
     const blamesUs = response.status === 500 || response.status === 200;
     return wholeReply(call.misread && blamesUs ? await handle() : response);
   };
@@ -80,7 +80,7 @@ function bodyMaxBytes(request: HttpRequest, limits: BindingLimits): number {
   return json ? limits.jsonBodyMaxBytes : limits.contentMaxBytes;
 }
 
-// What the two protocols read; everything else is read from the request itself.
+// The headers connect-es reads. The call reads all others from the request itself.
 const protocolHeaders = [
   "content-type",
   "content-encoding",

@@ -1,9 +1,9 @@
 import { A2AError } from "../../protocol/errors.js";
 
-// How Connect streams and gRPC-Web frame their messages: a byte of flags and the length in four bytes go before each.
+// The framing of Connect streams and gRPC-Web: each message follows one byte of flags and four bytes of length.
 
 export interface Envelope {
-  /** 0 for a message that is not compressed. */
+  /** 0 for an uncompressed message. */
   readonly flags: number;
   readonly data: Uint8Array;
 }
@@ -18,7 +18,7 @@ export function encodeEnvelope(data: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Finds the envelopes in what a connection brings piece by piece. */
+/** Splits incoming pieces into envelopes. */
 export class EnvelopeReader {
   readonly #maxBytes: number;
   #pieces: Uint8Array[] = [];
@@ -29,7 +29,10 @@ export class EnvelopeReader {
     this.#maxBytes = maxBytes;
   }
 
-  /** The envelopes that are whole with this piece, to be taken all. Throws `contentTooLarge` at the head of one that is. */
+  /**
+   * Yields the envelopes that this piece completes; the caller must consume all of them. Throws `contentTooLarge` as
+   * soon as the head of an envelope declares more than the limit.
+   */
   *read(piece: Uint8Array): Generator<Envelope, void, undefined> {
     this.#pieces.push(piece);
     this.#held += piece.length;
@@ -55,7 +58,7 @@ export class EnvelopeReader {
   }
 }
 
-/** One array of all pieces; a single piece is not copied. */
+/** Concatenates the pieces. A single piece is returned without a copy. */
 export function joined(pieces: readonly Uint8Array[], bytes: number): Uint8Array {
   const [first] = pieces;
   if (first?.length === bytes) return first;

@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { type A2AError, errorTable } from "../../protocol/errors.js";
 import { detailsOf } from "../grpc/details.js";
 
-/** An error as Connect and gRPC-Web say it: the code of gRPC, and the same typed details. */
+/** Encodes an error for Connect and gRPC-Web, with gRPC's code and the same typed details. */
 export function errorToConnect(error: A2AError): ConnectError {
   const headers = new Headers();
   if (error.challenge !== undefined) headers.set("www-authenticate", error.challenge);
@@ -11,7 +11,7 @@ export function errorToConnect(error: A2AError): ConnectError {
   return new ConnectError(message, codeOf(error), headers, [...detailsOf(error)]);
 }
 
-/** The numbers of Connect's codes are those of gRPC. */
+/** Connect's codes have the same numbers as gRPC's. */
 function codeOf(error: A2AError): Code {
   const { grpc } = errorTable[error.code];
   return codes.find((code) => code === grpc) ?? Code.Unknown;

@@ -2,30 +2,30 @@ import { lookup as dnsLookup } from "node:dns/promises";
 import ipaddr, { type IPv4, type IPv6 } from "ipaddr.js";
 import { ConnectionError } from "../../protocol/errors.js";
 
-// Which addresses this process connects to: webhooks, agents, and whatever else a URL from outside names.
+// Decides which addresses this process connects to: webhooks, agents and every other URL that comes from outside.
 
 /** Addresses that may be called: the internet, this machine, or a list of host names and CIDR blocks. */
 export type AllowedAddresses = "public" | "loopback" | readonly string[];
 
-/** `ask`: the name does not tell, its addresses decide. */
+/** `ask`: the name does not decide, its addresses do. */
 type HostVerdict = "allowed" | "forbidden" | "ask";
 
-/** Which hosts may be called. Hosts are as `URL.hostname` spells them. */
+/** Which hosts may be called. Host names are in the form of `URL.hostname`. */
 export interface AddressPolicy {
-  /** What may be called, and which option says so: for error messages. */
+  /** The allowed addresses and the option that sets them, for error messages. */
   readonly words: string;
   host(host: string): HostVerdict;
-  /** Whether a host may be called at an address that its name stands for. */
+  /** Whether a host may be called at an address that its name resolves to. */
   address(address: string): boolean;
 }
 
-/** The addresses of a host name. Rejects when it has none. */
+/** Resolves a host name to its addresses. Rejects if it has none. */
 export type Lookup = (name: string) => Promise<readonly string[]>;
 
-/** The addresses that the system knows of a name. */
+/** Resolves a name with the system's resolver. */
 const systemLookup: Lookup = async (name) => (await dnsLookup(name, { all: true })).map(({ address }) => address);
 
-/** A host that was not called, since the policy keeps away from it. Names the host as the URL does, and no address. */
+/** The policy forbids the host, so it was not called. The message names the host as in the URL, and no address. */
 export class ForbiddenAddressError extends ConnectionError {
   constructor(host: string, { words }: AddressPolicy) {
     super(`${host} may not be called, only ${words}`, { written: false });
@@ -34,8 +34,10 @@ export class ForbiddenAddressError extends ConnectionError {
 }
 
 /**
- * The addresses to connect to for a host. Each has passed the policy, so a client that connects only to them cannot be led
- * elsewhere by a second answer. Throws `ForbiddenAddressError` when one of them may not be called, or there is none.
+ * Resolves a host to the addresses to connect to. All have passed the policy, so a client that connects only to them is
+ * safe from DNS rebinding.
+ *
+ * @throws ForbiddenAddressError when the policy forbids the host or one of its addresses, or when there is no address
  */
 export async function allowedAddresses(
   host: string,
@@ -51,32 +53,33 @@ export async function allowedAddresses(
   throw new ForbiddenAddressError(host, policy);
 }
 
-/** Makes the policy of an option, which its errors name. Throws a `TypeError` for one that says nothing clear. */
+/** Creates the policy of an option; error messages name the option. Throws a `TypeError` if the value is invalid. */
 export function addressPolicy(allow: AllowedAddresses, option: string): AddressPolicy {
   return policyOf(ruleOf(allow, option), option);
 }
 
 export interface ClientPolicyOptions {
   /**
-   * `true`: agents may be at any address; `false`: only on the internet. Default: on the internet, at the address
-   * that the card came from when the caller named one, and on this machine when it came from there or was brought along.
+   * `true`: agents may be at any address; `false`: only on the internet. Default: on the internet, and at the card's
+   * own address if the caller named an IP address. This machine is allowed too if the card came from it or was passed
+   * in.
    */
   readonly allowPrivate?: boolean | undefined;
-  /** The host that the card was read from, as the caller named it; `undefined`: the caller has brought the card along. */
+  /** The host that the card was read from, as the caller named it. `undefined` if the caller passed the card in. */
   readonly cardHost: string | undefined;
 }
 
-/** The policy of a client: a card may send it to other addresses than its own, but not into the network behind it. */
+/** The policy of a client. A card may point to other addresses than its own, but not into a private network. */
 export function clientPolicy({ allowPrivate, cardHost }: ClientPolicyOptions): AddressPolicy {
   if (allowPrivate !== undefined) return policyOf(allowPrivate ? anyRule : publicRule, "allowPrivate");
   const policy = policyOf(cardHost === undefined || isLoopback(cardHost) ? nearRule : publicRule, "allowPrivate");
-  // An address that the caller has named is called. A name may stand for another address the next time.
+  // An IP address that the caller named is allowed. A name is not: it may resolve to another address next time.
   const own = cardHost === undefined ? "" : nameOf(cardHost);
   if (!ipaddr.isValid(own)) return policy;
   return { ...policy, host: (host) => (nameOf(host) === own ? "allowed" : policy.host(host)) };
 }
 
-/** Whether a host, as `URL.hostname` spells it, is this machine. */
+/** Whether a host, in the form of `URL.hostname`, is this machine. */
 export function isLoopback(host: string): boolean {
   const name = nameOf(host);
   return ipaddr.isValid(name) ? loopbackRule.address(ipaddr.process(name)) : isLocalName(name);
@@ -85,7 +88,7 @@ export function isLoopback(host: string): boolean {
 type Address = IPv4 | IPv6;
 type Block = readonly [Address, number];
 
-/** What one form of an option says of names and of addresses. */
+/** Decides on names and addresses for one form of the option. */
 interface Rule {
   readonly words: string;
   readonly name: (name: string) => HostVerdict;
@@ -112,7 +115,7 @@ function ruleOf(allow: AllowedAddresses, option: string): Rule {
   throw new TypeError(`${option} must be "public", "loopback", or a list of host names and CIDR blocks`);
 }
 
-// Everything with a purpose of its own is left out: private and shared networks, tunnels that lead back into them, tests.
+// Excludes all special-purpose addresses: private and shared networks, tunnels that lead back into them, test ranges.
 const publicRule: Rule = {
   words: "addresses of the internet",
   name: (name) => (isLocalName(name) ? "forbidden" : "ask"),
@@ -135,7 +138,7 @@ const nearRule: Rule = {
 
 const anyRule: Rule = { words: "any address", name: () => "allowed", address: () => true };
 
-// A name that is listed is trusted with whatever addresses it has: that is how one's own network is let in.
+// A listed name is trusted whatever it resolves to. This is how to allow your own network.
 function listRule(entries: readonly string[], option: string): Rule {
   const blocks = entries.map((entry) => blockOf(entry, option)).filter((block) => block !== undefined);
   const names = entries.filter((entry) => blockOf(entry, option) === undefined).map((name) => patternOf(name, option));
@@ -163,7 +166,7 @@ function blockOf(entry: string, option: string): Block | undefined {
 
 const namePattern = /^(?:\*\.)?[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*\.?$/u;
 
-// As a URL spells it, so that it can be compared: lower case, other scripts in their ASCII form.
+// Normalizes a name as a URL does, for comparison: lower case, other scripts in their ASCII form.
 function patternOf(entry: string, option: string): string {
   const wildcard = entry.startsWith("*.") ? "*." : "";
   const spelt = `http://${entry.slice(wildcard.length)}`;
@@ -189,7 +192,7 @@ function isLocalName(name: string): boolean {
   return name === "localhost" || name.endsWith(".localhost");
 }
 
-// Without the brackets of IPv6 and without the dot that may end a name.
+// Strips the brackets of IPv6 and a trailing dot.
 function nameOf(host: string): string {
   return host.startsWith("[") ? host.slice(1, -1) : host.replace(/\.$/, "");
 }

@@ -7,9 +7,12 @@ import { eventStreamType, mediaTypeOf } from "../http/media-type.js";
 import type { Incoming } from "./call.js";
 import { readEventStream } from "./event-stream-reader.js";
 
-// Reading what an agent answered, within limits.
+// Reads responses of an agent within limits.
 
-/** The whole body as text. An event stream is none, however it goes on. */
+/**
+ * Reads the whole body as text. An event stream is cancelled unread: it throws, or gives `""` if the status is an
+ * error.
+ */
 export async function readText(incoming: Incoming, maxBytes: number): Promise<string> {
   const { response, failure } = incoming;
   try {
@@ -23,7 +26,7 @@ export async function readText(incoming: Incoming, maxBytes: number): Promise<st
     }
     const length = response.headers.get("content-length");
     if (Number(length) > maxBytes) throw tooLarge(maxBytes, response.body);
-    // The declared length is that of the bytes sent: of a compressed body it says nothing.
+    // The declared length counts the bytes sent, so it does not bound a compressed body.
     if (length !== null && !response.headers.has("content-encoding")) return await response.text();
     return response.body === null ? "" : await readCounting(response.body, maxBytes);
   } catch (cause) {
@@ -50,12 +53,12 @@ function tooLarge(maxBytes: number, rest: { cancel(): Promise<void> } | null): A
   return new A2AError("contentTooLarge", `the agent's answer is over the limit of ${maxBytes} bytes`);
 }
 
-// Frees the connection of an answer that is not read on.
+// Frees the connection of a response that is not read to its end.
 function leave(rest: { cancel(): Promise<void> } | null): void {
   rest?.cancel().then(undefined, noop);
 }
 
-/** JSON of a body that may hold anything; `undefined` when it is empty or no JSON. */
+/** Parses JSON. Returns `undefined` for an empty body or invalid JSON. */
 export function parseOrNothing(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
@@ -64,11 +67,11 @@ export function parseOrNothing(text: string): JsonValue | undefined {
   }
 }
 
-/** JSON of a body that has to be JSON, or empty. Throws `invalidAgentResponse`. */
+/** Parses a body that must be JSON or empty. Throws `invalidAgentResponse`. */
 export function parseAnswer(text: string): JsonValue | undefined {
   const json = parseOrNothing(text);
   if (json === undefined && text.trim() !== "") {
-    // The text is left out: a reader of the error need not have access to that address.
+    // The text is left out: a reader of the error may not have access to that address.
     throw new A2AError("invalidAgentResponse", "the agent's answer is no JSON");
   }
   return json;
@@ -78,7 +81,7 @@ export function isEventStream({ response }: Incoming): boolean {
   return mediaTypeOf(response.headers.get("content-type") ?? undefined) === eventStreamType;
 }
 
-/** The events of a stream's answer, as many at a time as came together. */
+/** Yields the events of a streamed response, in batches as they arrive. */
 export function readEvents(
   { response, failure }: Incoming,
   eventMaxLength: number,
@@ -87,7 +90,7 @@ export function readEvents(
   return readEventStream(body, eventMaxLength, failure);
 }
 
-/** Adds to an error what only the headers of its answer say: the challenge, and when to ask again. */
+/** Adds what only the headers of the response carry: the challenge and the retry delay. */
 export function withAnswerHeaders(error: A2AError, headers: HttpAnswer["headers"]): A2AError {
   const challenge = error.challenge ?? headers.get("www-authenticate") ?? undefined;
   const retryAfterMs = error.retryAfterMs ?? retryAfterOf(headers.get("retry-after"));
@@ -121,10 +124,10 @@ const codesByHttpStatus: ReadonlyMap<number, ErrorCode> = new Map([
 ]);
 
 const vague: ReadonlySet<ErrorCode> = new Set(["internalError", "invalidRequest"]);
-/** Statuses that say more than a number does which stands for all that went wrong. */
+/** Statuses specific enough to override a vague error code. */
 const telling: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 503]);
 
-/** The error by the HTTP status, where its own code is not specific. */
+/** Replaces a vague error code by that of the HTTP status, if the status is specific. */
 export function withStatus(error: A2AError, { response: { status } }: Incoming): A2AError {
   const code = vague.has(error.code) && telling.has(status) ? codesByHttpStatus.get(status) : undefined;
   if (code === undefined) return error;
@@ -132,7 +135,7 @@ export function withStatus(error: A2AError, { response: { status } }: Incoming):
   return new A2AError(code, error.message, { metadata, violations, retryAfterMs });
 }
 
-/** The error of an answer with nothing but a status. `metadata.httpStatus` marks it, since no agent has said this. */
+/** Makes the error of a response that has only a status. `metadata.httpStatus` marks it as not written by an agent. */
 export function errorFromHttpStatus({ response: { status } }: Incoming): A2AError {
   const code = codesByHttpStatus.get(status) ?? "invalidAgentResponse";
   return new A2AError(code, `the agent answered with HTTP status ${status}`, {

@@ -5,16 +5,16 @@ import { formatExtensions, versionParameter } from "../../protocol/service-param
 import type { JsonRpcAdapter } from "../../version/codec.js";
 import { fetchFailure } from "./failure.js";
 
-// What the client ends of the two JSON bindings have in common: one call of `fetch`, and what its failures mean.
+// What the client transports over HTTP share: one `fetch` call, and what its failures mean.
 
 export interface HttpTransportOptions {
-  /** URL of the interface, as the agent card names it. */
+  /** URL of the interface from the agent card. */
   readonly url: string;
-  /** Default: the runtime's own. */
+  /** Default: the runtime's `fetch`. */
   readonly fetch?: Fetch | undefined;
   /** Headers for every call. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Largest reply that is read, in bytes. Default: 32 MiB. */
+  /** Largest accepted reply, in bytes. Default: 32 MiB. */
   readonly replyMaxBytes?: number | undefined;
   /** Largest event of a stream, in characters. Default: 32 Mi. */
   readonly eventMaxLength?: number | undefined;
@@ -29,23 +29,26 @@ interface OutgoingCall {
   readonly contentType?: string | undefined;
   readonly body?: string | undefined;
   readonly options: CallOptions;
-  /** Aborts when the reader of a stream leaves it. */
+  /** Aborts when the reader leaves the stream. */
   readonly left?: AbortSignal | undefined;
 }
 
-/** An answer whose body has not been read. */
+/** A response whose body is still unread. */
 export interface Incoming {
   readonly response: HttpAnswer;
-  /** What a failure of reading on means: the caller's own abort as it is, else an error that says what happened. */
+  /**
+   * Maps a failure to read the body to the error to throw: the caller's own abort reason as is, else an error that says
+   * what happened.
+   */
   failure(cause: unknown): unknown;
 }
 
 export type SendHttp = (call: OutgoingCall) => Promise<Incoming>;
 
-/** What an adapter says of the calls that go through it. */
+/** What a version adapter specifies about its calls. */
 type SpokenVersion = Pick<JsonRpcAdapter, "declares" | "extensionsName">;
 
-/** Makes the function that sends the calls of one version to one interface. */
+/** Creates the function that sends the calls of one version to one interface. */
 export function createSender(options: HttpTransportOptions, adapter: SpokenVersion): SendHttp {
   const { fetch: send = (input, init) => fetch(input, init) } = options;
   const { declares } = adapter;
@@ -99,11 +102,14 @@ function lowerCased(headers: Readonly<Record<string, string>> | undefined): Reco
 
 function anySignal(signals: readonly (AbortSignal | undefined)[]): AbortSignal | undefined {
   const given = signals.filter((signal) => signal !== undefined);
-  // A signal of the call's own: one that outlives it would gather the listeners of every call.
+  // A new signal per call: a long-lived one would collect the listeners of every call.
   return given.length === 0 ? undefined : AbortSignal.any(given);
 }
 
-/** What ended a call from our side, if anything did: an error that says so itself, its caller, or its deadline. */
+/**
+ * The reason a call was ended on this side: the caller's abort, an `A2AError`, or the deadline. `undefined` if none
+ * applies.
+ */
 function cutShort({ options }: OutgoingCall, deadline: AbortSignal | undefined, cause: unknown): unknown {
   if (options.signal?.aborted === true) return options.signal.reason;
   if (cause instanceof A2AError) return cause;

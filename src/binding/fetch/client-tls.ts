@@ -1,8 +1,8 @@
-/** Certificates in PEM, at the client end of a connection. */
+/** PEM certificates of a client. */
 export interface ClientTls {
-  /** Whom to trust, instead of the authorities of the system. */
+  /** Trusted authorities, instead of the system's. */
   readonly ca?: string | undefined;
-  /** Our own certificate and its key, for servers that ask for one. */
+  /** The client certificate and its key, for servers that ask for one. */
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
 }

@@ -3,12 +3,12 @@ import { noop } from "../../protocol/async/noop.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { AnswerBody } from "../../protocol/fetch.js";
 
-// Server-sent events, the reading end. Comments, foreign event names, any line ends and a last event without its blank
-// line are all taken.
+// Reads server-sent events. Accepts comments, unknown event names, any line ending and a last event without its blank
+// line.
 
 /**
- * Reads the events of a reply, as many at a time as came together, and reads on only when those were taken. Leaving it
- * closes the connection. `failure` says what to throw when that breaks.
+ * Yields the events of a reply in batches as they arrive, and reads on only after the consumer takes a batch. Returning
+ * early closes the connection. `failure` maps a read error to the error to throw.
  */
 export async function* readEventStream(
   body: AnswerBody,
@@ -20,7 +20,7 @@ export async function* readEventStream(
     throw new A2AError("contentTooLarge", `an event is over the limit of ${eventMaxLength} characters`);
   };
   const parser = createParser({
-    // Counts what waits for its end; an event that came whole is measured when it is there.
+    // Bounds an unfinished event; complete events are measured in `onEvent`.
     maxBufferSize: eventMaxLength,
     onEvent: (event) => (event.data.length > eventMaxLength ? tooLong() : events.push(event)),
     onError: ({ type }) => {
@@ -48,7 +48,7 @@ export async function* readEventStream(
   }
 }
 
-// The last event may lack its blank line, and nothing else: half of one is no JSON.
+// The last event may lack its blank line but nothing else: half an event is invalid JSON.
 function isWhole({ data }: EventSourceMessage): boolean {
   try {
     JSON.parse(data);

@@ -1,17 +1,17 @@
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import { causesOf } from "../../protocol/fetch.js";
 
-// What it means that `fetch` has failed: was the request sent, and is it the answer that was too large.
+// Interprets a `fetch` failure: whether the request was sent, and whether the response was too large.
 
 export interface FetchFailure {
-  /** What could not be done: `cannot reach http://…`. */
+  /** The action that failed: `cannot reach http://…`. */
   readonly what: string;
   readonly cause: unknown;
-  /** False when it is known that the request has not left. */
+  /** False if the request is known not to have been sent. */
   readonly begun: boolean;
 }
 
-/** The error of a call that `fetch` has failed to make, or whose answer broke off. */
+/** Maps a failed `fetch` call or a broken response to an error. */
 export function fetchFailure({ what, cause, begun }: FetchFailure): A2AError {
   const causes = causesOf(cause);
   for (const error of causes) {
@@ -26,7 +26,7 @@ export function fetchFailure({ what, cause, begun }: FetchFailure): A2AError {
 
 const headerOverflows: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_OVERFLOW", "HPE_HEADER_OVERFLOW"]);
 
-/** What fails before a connection stands, as Node and its `fetch` call it. */
+/** Codes of Node and its `fetch` for failures before a connection exists. */
 const unconnected: ReadonlySet<unknown> = new Set([
   "ENOTFOUND",
   "ECONNREFUSED",
@@ -36,7 +36,7 @@ const unconnected: ReadonlySet<unknown> = new Set([
   "ENETDOWN",
   "EADDRNOTAVAIL",
   "UND_ERR_CONNECT_TIMEOUT",
-  // The certificate of the server, which is looked at before anything is sent.
+  // Server certificate errors; the certificate is checked before anything is sent.
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "ERR_TLS_CERT_ALTNAME_FORMAT",
   "ERR_TLS_CERT_ALTNAME_INVALID",
@@ -48,10 +48,10 @@ const unconnected: ReadonlySet<unknown> = new Set([
   "SELF_SIGNED_CERT_IN_CHAIN",
 ]);
 
-/** Families of such codes: names that do not resolve, and certificates. */
+/** Prefixes of such codes: name resolution and certificates. */
 const unconnectedFamily = /^(?:EAI|CERT|UNABLE_TO)_/;
 
-/** How a server breaks off a handshake: over its terms, or over the client's certificate, without having read a request. */
+/** A server that refuses the handshake, over TLS parameters or the client certificate, has not read a request. */
 const refusedHandshake =
   /^ERR_SSL_(?:SSLV3|TLSV1|TLSV13)_(?:ALERT_)?(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|INSUFFICIENT_SECURITY|UNRECOGNIZED_NAME|NO_APPLICATION_PROTOCOL|UNKNOWN_CA|ACCESS_DENIED|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+)$/;
 

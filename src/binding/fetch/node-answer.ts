@@ -3,13 +3,13 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { noop } from "../../protocol/async/noop.js";
 import type { AnswerBody, AnswerReader, HttpAnswer } from "../../protocol/fetch.js";
 
-// Buys 24 % of the client's CPU time for a JSON-RPC call beside a `Response` made of the answer; Node 24.21.
-// An answer of undici's, read as one of `fetch`.
+// An undici response behind the interface of a `fetch` response. Saves 24 % of the client's CPU time for a JSON-RPC
+// call compared with building a `Response`; Node 24.21.
 
-/** An answer as undici gives it. */
+/** A response as undici returns it. */
 export interface RawAnswer {
   readonly statusCode: number;
-  /** By their lower-case names. */
+  /** By lower-case name. */
   readonly headers: { readonly [name: string]: string | string[] | undefined };
   readonly body: Readable & { text(): Promise<string> };
 }
@@ -20,7 +20,7 @@ const decoders: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
   ["deflate", createInflate],
   ["br", createBrotliDecompress],
 ]);
-/** No honest server compresses a body more often; each layer costs memory. */
+/** No honest server stacks more encodings; each layer costs memory. */
 const encodingsMax = 3;
 
 export class NodeAnswer implements HttpAnswer {
@@ -33,7 +33,7 @@ export class NodeAnswer implements HttpAnswer {
     this.status = data.statusCode;
     this.headers = new NodeHeaders(data.headers);
     this.#data = data;
-    // The reader of the body gets its errors; without a reader they are ignored.
+    // The reader of the body gets its errors. Without a reader they are ignored.
     data.body.on("error", noop);
   }
 
@@ -59,7 +59,7 @@ export class NodeAnswer implements HttpAnswer {
   }
 }
 
-/** Undoes the encodings of a body; an unknown one is left to the reader. */
+/** Decodes a body. A body with an unknown encoding is passed on encoded. */
 function decode(body: Readable, encoding: string | null): Readable {
   let stream = body;
   const names = (encoding ?? "").toLowerCase().split(",").reverse();
@@ -108,7 +108,7 @@ class NodeBody implements AnswerBody, AnswerReader {
   async read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }> {
     this.#iterator ??= this.#stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
     const { done = false, value } = await this.#iterator.next();
-    // As bytes and nothing more: what is made of them by reference must not be a `Buffer`.
+    // A plain `Uint8Array`: values that reference these bytes must not be `Buffer`s.
     return done ? { done } : { done, value: new Uint8Array(value.buffer, value.byteOffset, value.byteLength) };
   }
 

@@ -11,29 +11,32 @@ import { followRedirects, type Hop, refuseRedirect } from "./redirects.js";
 export interface NodeFetchOptions {
   /** Which addresses may be connected to. Default: any. */
   readonly policy?: AddressPolicy | undefined;
-  /** Which addresses may be connected to when a redirect has led away from the origin that a call names. Default: `policy`. */
+  /** Which addresses may be connected to after a redirect to another origin. Default: `policy`. */
   readonly redirectPolicy?: AddressPolicy | undefined;
-  /** How names become addresses; used with a policy only. Default: as the system does it. */
+  /** Resolves names; used only with a policy. Default: the system's resolver. */
   readonly lookup?: Lookup | undefined;
-  /** Time for name, connection and TLS handshake together. Default: 5 s. */
+  /** Time for name lookup, connection and TLS handshake together. Default: 5 s. */
   readonly connectTimeoutMs?: number | undefined;
-  /** Certificates. Our own is shown to the origin that a call names, and to none that it is redirected to. */
+  /** Certificates. The client certificate is sent only to the origin of the call, never to a redirect target. */
   readonly tls?: ClientTls | undefined;
 }
 
 /**
- * What `fetch` does, in Node, on connections of its own and at a fraction of its cost. What has failed is a
- * `ConnectionError` that says whether the request was sent, or an `A2AError` when the answer cannot be taken. Nothing
- * limits how long an answer takes but the caller's signal.
+ * A `fetch` for Node with its own connections, at a fraction of the cost. Rejects with a `ConnectionError` that says
+ * whether the request was sent, or with an `A2AError` if the response is unacceptable. Only the caller's signal limits
+ * how long a response takes.
  */
 export type NodeFetch = Fetch & {
-  /** Breaks off what is under way and closes all connections. */
+  /** Aborts pending requests and closes all connections. */
   close(): Promise<void>;
 };
 
 export const connectTimeoutDefaultMs = 5000;
 
-/** Makes a `fetch` that connects to no address that its policy forbids, whatever names stand for and redirects say. */
+/**
+ * Creates a `fetch` that connects only to addresses its policy allows, whatever names resolve to and wherever redirects
+ * lead.
+ */
 export function createNodeFetch(options: NodeFetchOptions = {}): NodeFetch {
   let network: Promise<Network> | undefined;
   let closed = false;
@@ -56,16 +59,17 @@ export function createNodeFetch(options: NodeFetchOptions = {}): NodeFetch {
 }
 
 interface Network {
-  /** One request and its answer, whatever it says. */
+  /** Sends one request and returns the response, whatever its status. */
   send(hop: Hop, init: FetchInit): Promise<HttpAnswer>;
   close(): Promise<void>;
 }
 
 const formType = "application/x-www-form-urlencoded;charset=UTF-8";
 
-// Loaded when it is first needed: a server without webhooks starts without it.
+// Loaded on first use: a server without webhooks starts without it.
 async function openNetwork(options: NodeFetchOptions): Promise<Network> {
-  // Bun has a stand-in for `undici` that knows no policy, no certificates and no end; the file itself is the package.
+  // Bun replaces `undici` by a stand-in that ignores policy, certificates and `destroy`. The file path loads the real
+  // package.
   const undici = await import("undici/index.js");
   const { ca, cert, key } = options.tls ?? {};
   const waiting = createWrittenRequests();
@@ -75,7 +79,7 @@ async function openNetwork(options: NodeFetchOptions): Promise<Network> {
     const judged = { ...options, policy: allowed };
     const connector = connectorOf(undici.buildConnector, judged, { ...tls, signal: closing.signal });
     const connect = whenWanted(connector, (origin) => waiting.has(origin));
-    // How long an agent may be silent is up to the deadline of the call.
+    // The deadline of the call limits how long an agent may be silent.
     return new undici.Agent({ connect, headersTimeout: 0, bodyTimeout: 0 });
   };
   const own = open({ ca, cert, key }, policy);
@@ -104,14 +108,14 @@ async function openNetwork(options: NodeFetchOptions): Promise<Network> {
     },
     async close() {
       const destroyed = Promise.all([own.destroy(), foreign.destroy()]);
-      // undici leaves alone what still connects.
+      // undici's `destroy` does not stop pending connects.
       closing.abort();
       await destroyed;
     },
   };
 }
 
-/** Hands on one request, and sees whether a connection has taken it. */
+/** Dispatches one request and records whether a connection has taken it. */
 interface Attempt extends Dispatcher {
   readonly begun: boolean;
 }
@@ -130,7 +134,7 @@ function attemptOn(base: typeof Dispatcher): new (agent: Agent, taken: () => voi
 
     override dispatch(request: Agent.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
       const { onConnect } = handler;
-      // Called when the request is about to be written.
+      // undici calls it when the request is about to be written.
       this.begun = onConnect === undefined;
       handler.onConnect = (abort): void => {
         this.begun = true;
@@ -142,9 +146,9 @@ function attemptOn(base: typeof Dispatcher): new (agent: Agent, taken: () => voi
   };
 }
 
-/** How often something is held now. */
+/** Counts, by origin, the requests that still wait for a connection. */
 interface WrittenRequests {
-  /** Holds it until what is returned is called. */
+  /** Counts one until the returned function is called. */
   add(name: string): () => void;
   has(name: string): boolean;
 }
@@ -169,7 +173,9 @@ function createWrittenRequests(): WrittenRequests {
   };
 }
 
-/** Opens no connection that no request waits for: undici would replace that of each answer which is broken off. */
+/**
+ * Connects only while a request waits for it. Otherwise undici would replace the connection of every aborted response.
+ */
 function whenWanted(
   connect: buildConnector.connector,
   isWanted: (origin: string) => boolean,
@@ -180,7 +186,10 @@ function whenWanted(
   };
 }
 
-/** Connects as the policy allows. Addresses are judged and connected to in one step, so that nothing can change between. */
+/**
+ * Connects where the policy allows. Checks the addresses in the lookup of the connect itself, so that they cannot
+ * change in between.
+ */
 function connectorOf(
   build: typeof buildConnector,
   { policy, lookup, connectTimeoutMs = connectTimeoutDefaultMs }: NodeFetchOptions,
@@ -190,7 +199,7 @@ function connectorOf(
   const connect = build({ timeout: connectTimeoutMs, ...judged, signal, ca, cert, key });
   return (options, callback) => {
     const { hostname } = options;
-    // No lookup is asked for an address.
+    // A literal address triggers no lookup.
     if (policy !== undefined && isIP(hostname) !== 0 && policy.host(hostname) !== "allowed") {
       callback(new ForbiddenAddressError(hostname, policy), null);
       return;

@@ -3,14 +3,14 @@ import { A2AError } from "../../protocol/errors.js";
 import type { HttpAnswer } from "../../protocol/fetch.js";
 import { isLoopback } from "./address-policy.js";
 
-// Redirects, followed by hand: what a request carries is not shown to an origin that it was not meant for.
+// Follows redirects by hand, so that credentials never reach an origin they were not meant for.
 
-/** A request that can be sent again. */
+/** A request that can be repeated. */
 export interface Hop {
   readonly url: URL;
   readonly method: string;
   readonly headers: Record<string, string>;
-  /** It was led away from the origin that the caller named. */
+  /** Whether a redirect has left the origin that the caller named. */
   readonly abroad: boolean;
 }
 
@@ -19,9 +19,12 @@ const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
 /**
- * Sends a request and follows where it is led: five times at most; GET and HEAD anywhere, others only by 307 and 308 within
- * their origin. Elsewhere it goes without the headers that may say who is asking. A redirect that is not followed is the
- * answer; one that leads in circles, to plain text or to no place at all throws.
+ * Sends a request and follows up to five redirects: GET and HEAD to any origin, other methods only by 307 and 308
+ * within their origin. Another origin does not get the headers that may identify the caller. A redirect that must not
+ * be followed is returned as the response.
+ *
+ * @throws A2AError `invalidAgentResponse` on a sixth redirect, and on one from TLS to plain text or to an invalid
+ *   address
  */
 export async function followRedirects(first: Hop, send: (hop: Hop) => Promise<HttpAnswer>): Promise<HttpAnswer> {
   let hop = first;
@@ -36,7 +39,7 @@ export async function followRedirects(first: Hop, send: (hop: Hop) => Promise<Ht
   }
 }
 
-/** The answer for a caller who follows no redirects. */
+/** Returns the response, or throws if it is a redirect. */
 export function refuseRedirect(answer: HttpAnswer): HttpAnswer {
   if (!redirectStatuses.has(answer.status)) return answer;
   answer.body?.cancel().then(undefined, noop);
@@ -58,7 +61,7 @@ function nextHop({ url, method, headers, abroad }: Hop, response: HttpAnswer): H
   return { url: target, method, headers: leaves ? publicHeaders(headers) : headers, abroad: abroad || leaves };
 }
 
-/** Headers that say what is asked, and not by whom. */
+/** Headers that describe the request and do not identify the caller. */
 const harmless = /^(?:accept|content-type|a2a-.+)$/i;
 
 function publicHeaders(headers: Record<string, string>): Record<string, string> {

@@ -5,7 +5,7 @@ import type { ClientTls } from "../fetch/client-tls.js";
 
 const schemes = /^(https?|grpcs?):\/\//i;
 
-/** The address that grpc-js connects to. An interface in a card is `host:port`; some peers write a URL. */
+/** Returns the address for grpc-js. A card's interface is `host:port`; some peers write a URL. */
 export function targetOf(address: string): string {
   const scheme = schemes.exec(address)?.[1]?.toLowerCase();
   if (scheme === undefined) return address;
@@ -29,7 +29,7 @@ export interface ConnectTarget {
 const hostAndPort = /^(\[[\da-f:.]+\]|[^:/?#@[\]]+)(?::(\d{1,5}))?$/i;
 
 /**
- * The targets of an agent at addresses that the policy allows, and at no others: one for each family of addresses. Throws
+ * Returns the agent's targets at addresses that the policy allows, one per address family. Throws
  * `ForbiddenAddressError`.
  */
 export async function allowedTargets(
@@ -38,15 +38,15 @@ export async function allowedTargets(
   lookup?: Lookup,
 ): Promise<readonly ConnectTarget[]> {
   const [authority, host = "", port = "443"] = hostAndPort.exec(targetOf(address)) ?? [];
-  // grpc-js knows other forms, such as sockets in the file system.
+  // grpc-js accepts other forms, such as Unix sockets.
   if (authority === undefined) throw new ForbiddenAddressError(address, policy);
   const addresses = await allowedAddresses(URL.parse(`http://${host}`)?.hostname ?? host, policy, lookup);
   const isLiteral = addresses.length === 1 && host.replace(/^\[|\]$/g, "") === addresses[0];
   const options = {
     "grpc.default_authority": authority,
-    // A proxy would choose the addresses itself.
+    // A proxy would resolve the name itself.
     "grpc.enable_http_proxy": 0,
-    // What the certificate has to be for.
+    // The name that the certificate must match.
     ...(isLiteral ? {} : { "grpc.ssl_target_name_override": host }),
   };
   const families = Map.groupBy(addresses, isIPv6);

@@ -3,17 +3,17 @@ import { over, type Step } from "../../protocol/async/steps.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import type { CallListener, OpenCall } from "./internals/open-call.js";
 
-/** What the items of a streaming call come from. */
+/** The source of a streaming call's items. */
 export interface ItemSource {
-  /** Makes the call. `undefined`: the reader has left before. */
+  /** Starts the call. Resolves with `undefined` if the reader has already left. */
   open(listener: CallListener): Promise<OpenCall | undefined>;
-  /** The items of one message, none or several. Throws for what is no such message. */
+  /** Decodes a message into its items, possibly none. Throws if the message is invalid. */
   read(message: Uint8Array): readonly StreamItem[];
-  /** True when nothing more is to come, though the peer may leave its end open. */
+  /** Whether the last item has come, even if the peer keeps the stream open. */
   isOver(): boolean;
-  /** Called once when the items are over, however that came. */
+  /** Called once when the items end, for whatever reason. */
   ended(): void;
-  /** What a failure of the call means. */
+  /** Maps a failed call's status to an error. */
   failure(outcome: StatusObject): unknown;
 }
 
@@ -22,21 +22,21 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** Items that may wait for their reader before no more are asked for. */
+/** Buffered items at which reading pauses. */
 const highWater = 32;
 
-// By hand and not as a generator over the call: that costs each event three times as much.
+// Not a generator over the call: that costs three times as much for each event.
 
-/** The items of one streaming call, which begins when the first is asked for. */
+/** The items of one streaming call. The call starts on the first `next()`. */
 export class CallItems implements AsyncIterableIterator<StreamItem, undefined, undefined> {
   readonly #source: ItemSource;
   readonly #ready: StreamItem[] = [];
   readonly #waiters: Waiter[] = [];
   #call: OpenCall | undefined;
   #phase: "new" | "open" | "over" = "new";
-  /** The reader is waited for. */
+  /** Whether reading pauses until the reader empties the buffer. */
   #rests = false;
-  /** Told once, behind the items that came before it. */
+  /** Thrown once, after the items that came before it. */
   #failure: { readonly error: unknown } | undefined;
 
   constructor(source: ItemSource) {
@@ -61,7 +61,7 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
     return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
   }
 
-  /** Leaves the call, also while it is waited for. */
+  /** Cancels the call, even while `next()` is pending. */
   return(): Promise<Step<StreamItem>> {
     this.#ready.length = 0;
     this.#finish();
@@ -113,7 +113,7 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
     this.#finish();
   }
 
-  /** Takes nothing more and wakes the waiting reader. */
+  /** Ends the call and wakes the pending readers. */
   #finish(): void {
     if (this.#phase === "over") return;
     this.#phase = "over";

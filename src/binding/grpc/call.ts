@@ -12,20 +12,20 @@ import { errorToStatus } from "./errors.js";
 import type { RawCall, RawCallListener } from "./internals/taken-call.js";
 import { asBuffer, decodeMessage, headerOf, methodFor, type ServedMethod, type ServedPath } from "./method.js";
 
-// Bytes of a stream that may wait for its socket before the reading of its subscription stops.
+// Unsent bytes of a stream above which reading its subscription pauses.
 const highWaterBytes = 32 * 1024;
 
 const succeeded = { code: status.OK, details: "OK", metadata: null };
 
-/** What a call is served with. */
+/** What a call needs to be served. */
 export interface GrpcCallOptions {
   readonly served: ServedPath;
   readonly service: Service;
-  /** How long the request message may take to arrive. */
+  /** How long the request message may take to arrive, in milliseconds. */
   readonly bodyTimeoutMs: number;
 }
 
-/** One call of one of our operations. */
+/** One call of an A2A operation. */
 export class GrpcCall implements RawCallListener {
   readonly #call: RawCall;
   readonly #options: GrpcCallOptions;
@@ -118,7 +118,7 @@ export class GrpcCall implements RawCallListener {
     this.#send(bytes, noop);
   }
 
-  /** Writes events as they come. What the operation has ready at once goes into one write; a full socket stops it. */
+  /** Writes events as they come. Events ready at once share a write; a full socket pauses the loop. */
   async #pump(request: AnyMessage, stream: AsyncIterable<StreamItem>): Promise<void> {
     const { adapter, operation } = this.#method;
     const writer = adapter.writeStream(operation, request);
@@ -156,7 +156,7 @@ export class GrpcCall implements RawCallListener {
     this.#call.sendMessage(asBuffer(bytes), written);
   }
 
-  // They wait for the first message, so that a call that fails before it is answered by its trailers alone.
+  // Deferred to the first message, so that a call that fails earlier gets a trailers-only response.
   #sendHeaders(): void {
     this.#headersSent = true;
     const extensions = this.#admitted?.extensions ?? [];
@@ -186,7 +186,8 @@ export class GrpcCall implements RawCallListener {
   }
 }
 
-// However many streams read an event, it is encoded once; as long as that is kept, it must not hold a pool of Node's.
+// Each event is encoded once, however many streams send it. Not with `writeBuffer`: the cached bytes must not keep
+// Node's buffer pool alive.
 const encoded = new WeakMap<AnyMessage, Uint8Array>();
 
 function bytesOf(schema: DescMessage, event: AnyMessage): Uint8Array {

@@ -19,7 +19,7 @@ export interface ChannelManagerOptions {
   readonly lookup?: Lookup | undefined;
 }
 
-/** The connection to one agent: made when a call needs it, and again when it was lost. */
+/** Manages the connection to one agent: connects when a call needs it, reconnects when it was lost. */
 export class ChannelManager {
   readonly #options: ChannelManagerOptions;
   #channel: ChannelInterface | undefined;
@@ -32,8 +32,9 @@ export class ChannelManager {
   }
 
   /**
-   * The channel to call on; a promise when there is no connection yet. Rejects with a `ConnectionError` when none comes
-   * about in time. When it is refused, calls on the channel fail at once and say why.
+   * Returns the channel for a call, or a promise if it is not connected yet. Rejects with a `ConnectionError` on
+   * timeout. If the peer refuses the connection, it still resolves: calls on the channel then fail at once with the
+   * reason.
    */
   take(): ChannelInterface | Promise<ChannelInterface> {
     const channel = this.#channel;
@@ -44,13 +45,13 @@ export class ChannelManager {
     return this.#connecting;
   }
 
-  /** Gives up a channel that came to no connection. */
+  /** Discards a channel that failed to connect. */
   drop(channel: ChannelInterface): void {
     if (this.#channel === channel) this.#channel = undefined;
     channel.close();
   }
 
-  /** Calls under way go on; attempts to connect do not. */
+  /** Aborts attempts to connect. Running calls continue. */
   close(): void {
     this.#closed = true;
     this.#sockets?.destroy();
@@ -113,13 +114,13 @@ function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** The state that connecting ends in; `undefined` when it has not ended in time. */
+/** Resolves with the state in which connecting ends, or `undefined` on timeout. */
 function settled(channel: ChannelInterface, until: number): Promise<connectivityState | undefined> {
   return new Promise((resolve) => {
     const look = (): void => {
       const state = channel.getConnectivityState(false);
       if (state !== connectivityState.IDLE && state !== connectivityState.CONNECTING) return resolve(state);
-      // A closed channel must not be asked to connect: it would.
+      // Must not run on a closed channel: this call would connect it.
       channel.getConnectivityState(true);
       channel.watchConnectivityState(state, until, (late) => (late === undefined ? look() : resolve(undefined)));
     };

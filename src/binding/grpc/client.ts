@@ -19,27 +19,27 @@ import { type CallRequest, type OpenCall, openCall } from "./internals/open-call
 import { decodeOptions, methodsOf, type RpcMethod } from "./method.js";
 
 export interface GrpcTransportOptions {
-  /** `host:port`, or a URL; `https` and `grpcs` mean TLS, and port 443 when none is named. */
+  /** `host:port` or a URL. `https` and `grpcs` mean TLS, with 443 as the default port. */
   readonly address: string;
   readonly adapter: GrpcAdapter;
-  /** Certificates of our own, or `true` for TLS with the system's. Default: TLS when the address says so. */
+  /** Client certificates, or `true` for TLS with the system's authorities. Default: TLS if the address asks for it. */
   readonly tls?: ClientTls | true | undefined;
   /** Metadata for every call. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Largest message that is taken from the peer, in bytes. Default: 64 MiB. */
+  /** Largest accepted message, in bytes. Default: 64 MiB. */
   readonly replyMaxBytes?: number | undefined;
-  /** Time for name, connection, TLS handshake and HTTP/2 settings together. Default: 5 s. */
+  /** Time for name lookup, connection, TLS handshake and HTTP/2 settings together. Default: 5 s. */
   readonly connectTimeoutMs?: number | undefined;
   /** Which addresses may be connected to. Default: any. */
   readonly policy?: AddressPolicy | undefined;
-  /** How names become addresses; used with a policy only. Default: as the system does it. */
+  /** Resolves names; used only with a policy. Default: the system's resolver. */
   readonly lookup?: Lookup | undefined;
 }
 
-/** The gRPC client end. It connects at the first call; `close` drops the connection. */
+/** A gRPC client transport. It connects on the first call; `close` drops the connection. */
 export type GrpcTransport = Operations<CallOptions> & { close(): void };
 
-/** Calls an agent over gRPC. */
+/** Creates a client transport for gRPC. */
 export function createGrpcTransport(options: GrpcTransportOptions): GrpcTransport {
   const {
     address,
@@ -54,7 +54,7 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
     "grpc.max_receive_message_length": replyMaxBytes,
     "grpc.enable_channelz": 0,
     "grpc.service_config_disable_resolution": 1,
-    // What one client has given up is not handed to the next.
+    // Clients share no connections, so a connection that one gave up never reaches another.
     "grpc.use_local_subchannel_pool": 1,
   };
   const credentials = credentialsOf(address, tls);
@@ -74,7 +74,7 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
   return { ...(adapter.call?.(calls) ?? calls), close: () => channels.close() };
 }
 
-/** One RPC as it is called. */
+/** An RPC with its connection and metadata. */
 interface CalledMethod extends RpcMethod {
   readonly channels: ChannelManager;
   readonly address: string;
@@ -89,7 +89,7 @@ async function callUnary(find: () => CalledMethod, request: AnyMessage, options:
   const sent = sentBy(method, request, options);
   const taken = channels.take();
   const channel = taken instanceof Promise ? await within(options, taken) : taken;
-  // Awaited, since a promise that is returned takes two more turns.
+  // Awaited here, since returning the promise takes two more microtask turns.
   return await new Promise<AnyMessage>((resolve, reject) => {
     let reply: Uint8Array | undefined;
     const call = openCall(channel, sent, {
@@ -111,7 +111,7 @@ async function callUnary(find: () => CalledMethod, request: AnyMessage, options:
   });
 }
 
-/** A streaming call. Its reader may leave it at any time. */
+/** Starts a streaming call. The reader may leave it at any time. */
 function callStream(
   find: () => CalledMethod,
   request: AnyMessage,
@@ -144,7 +144,7 @@ function callStream(
   });
 }
 
-/** What a call sends. Its deadline runs from here: the time for connecting counts. */
+/** Builds the request. The deadline starts here, so connecting counts. */
 function sentBy(
   { adapter, operation, path, descriptor, metadata }: CalledMethod,
   request: AnyMessage,
@@ -155,7 +155,7 @@ function sentBy(
   return { path, message, metadata: metadata(options), deadline: Date.now() + timeoutMs };
 }
 
-/** What is waited for, unless the call is over before. */
+/** Waits for a promise until the caller aborts, the reader leaves or the timeout passes. */
 function within<T>({ signal, timeoutMs }: CallOptions, wait: Promise<T>, left?: AbortSignal): Promise<T> {
   const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   const over = AbortSignal.any([signal, left, deadline].filter((each) => each !== undefined));
@@ -186,7 +186,7 @@ function decodeReply(schema: DescMessage, bytes: Uint8Array | undefined): AnyMes
   }
 }
 
-/** A call, and what it went out on. */
+/** A call with its RPC and channel. */
 interface CallEnd {
   readonly method: CalledMethod;
   readonly channel: ChannelInterface;
@@ -200,7 +200,10 @@ function failureOf(outcome: StatusObject, { method, channel, call }: CallEnd): A
   return failure;
 }
 
-/** Metadata of a call. Most calls add nothing of their own, or the extensions that the call before had, and share one object. */
+/**
+ * Creates the function that builds a call's metadata. Most calls share one object: they add nothing, or only the same
+ * extensions as the last call.
+ */
 function metadataWriter({ adapter, headers = {} }: GrpcTransportOptions): (options: CallOptions) => Metadata {
   const shared = new Metadata();
   for (const [name, value] of Object.entries(headers)) set(shared, name, value);

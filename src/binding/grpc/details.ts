@@ -18,7 +18,7 @@ type Detail =
   | { readonly desc: typeof BadRequestSchema; readonly value: MessageShape<typeof BadRequestSchema> }
   | { readonly desc: typeof RetryInfoSchema; readonly value: MessageShape<typeof RetryInfoSchema> };
 
-/** `ErrorInfo` always, `BadRequest` and `RetryInfo` when there is something to say. */
+/** Returns `ErrorInfo` always, `BadRequest` and `RetryInfo` if the error has violations or a retry delay. */
 export function detailsOf(error: A2AError, maxViolations = error.violations.length): readonly Detail[] {
   const { reason } = errorTable[error.code];
   const details: Detail[] = [
@@ -44,13 +44,16 @@ export function detailsOf(error: A2AError, maxViolations = error.violations.leng
 const statusMaxBytes = 4096;
 const messageMaxLength = 512;
 
-/** The message of an error as it may stand in metadata: bounded, and without halves of surrogate pairs. */
+/** The error's message for metadata: truncated, and without lone surrogates. */
 export function statusMessage(error: A2AError): string {
   const { message } = error;
   return (message.length > messageMaxLength ? `${message.slice(0, messageMaxLength)}…` : message).toWellFormed();
 }
 
-/** Encodes `google.rpc.Status`. Violations are left out from the end until it fits into metadata. */
+/**
+ * Encodes `google.rpc.Status`. Drops violations from the end until it fits into metadata, and at last every detail but
+ * the reason.
+ */
 export function encodeStatus(error: A2AError, code: number = errorTable[error.code].grpc): Uint8Array {
   for (let count = error.violations.length; ; count = Math.trunc(count / 2)) {
     const details = detailsOf(error, count).map(packed);
@@ -64,7 +67,7 @@ function packed({ desc, value }: Detail): Any {
   return anyPack(desc, value);
 }
 
-/** Reads `google.rpc.Status`; what cannot be read adds nothing. Never throws. */
+/** Reads `google.rpc.Status` and ignores unreadable bytes. Never throws. */
 export function errorFromStatusBytes(bytes: Uint8Array, message: string, fallback: ErrorCode): A2AError {
   try {
     return errorFromAny(fromBinary(StatusSchema, bytes).details, message, fallback);
@@ -73,7 +76,7 @@ export function errorFromStatusBytes(bytes: Uint8Array, message: string, fallbac
   }
 }
 
-/** The error that packed details tell of. `fallback` names the code when no known `ErrorInfo` does. */
+/** Builds the error from packed details. `fallback` is its code if they hold no known `ErrorInfo`. */
 function errorFromAny(details: readonly Any[], message: string, fallback: ErrorCode): A2AError {
   let code = fallback;
   const options: { -readonly [K in keyof ErrorOptions]: ErrorOptions[K] } = {};

@@ -6,7 +6,7 @@ import type { RpcMethod } from "./method.js";
 
 const detailsKey = "grpc-status-details-bin";
 
-/** An error as a gRPC status: code, message, and the typed details in the trailer (spec 10.6). */
+/** Encodes an error as a gRPC status: code, message, and typed details in the trailer (spec 10.6). */
 export function errorToStatus(error: A2AError, adapter?: Pick<GrpcAdapter, "prefixOf" | "statusOf">): StatusObject {
   const metadata = new Metadata();
   const code = adapter?.statusOf?.(error) ?? errorTable[error.code].grpc;
@@ -21,12 +21,15 @@ export interface ReceivedStatus {
   readonly metadata: Metadata;
 }
 
-/** The RPC that a status is the answer to. */
+/** The RPC that the status answers. */
 export type CalledRpc = Pick<RpcMethod, "operation"> & {
   readonly adapter: Pick<GrpcAdapter, "readPrefix" | "readStatus">;
 };
 
-/** Reads a gRPC status: by the reason in its details, else by its prefix, else by its number. Never throws. */
+/**
+ * Reads a gRPC status. The reason in the details decides, else the message's prefix, else the status code. Never
+ * throws.
+ */
 export function errorFromStatus(status: ReceivedStatus, called?: CalledRpc): A2AError {
   const [details] = status.metadata.get(detailsKey);
   const bytes = typeof details === "object" ? details : new Uint8Array(0);
@@ -37,7 +40,7 @@ export function errorFromStatus(status: ReceivedStatus, called?: CalledRpc): A2A
   return errorFromStatusBytes(bytes, named?.message ?? status.details, code);
 }
 
-// For peers that send no ErrorInfo. CANCELLED: the peer dropped the call unasked, as it does when it shuts down.
+// For peers that send no ErrorInfo. CANCELLED: the peer dropped the call by itself, as it does during shutdown.
 const codeByStatus: Readonly<Record<number, ErrorCode>> = {
   1: "unavailable",
   3: "invalidParams",

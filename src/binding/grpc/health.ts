@@ -3,7 +3,7 @@ import type { HealthImplementation } from "grpc-health-check";
 
 /** `grpc.health.v1`, for the whole server (the empty name) and for each service. */
 export interface Health {
-  /** Registers the service. The package behind it is loaded only now, since it takes longer than all of our own start. */
+  /** Registers the service. Loads its package only now, since that takes longer than all of this library's startup. */
   addTo(server: Server): Promise<void>;
   setServing(serving: boolean): void;
 }

@@ -8,19 +8,19 @@ import type { CallHead } from "../service.js";
 import { injectConnections, isEndless, takeStreams } from "./internals/http2-server.js";
 import type { GrpcServer } from "./server.js";
 
-// The one file that knows how gRPC and HTTP share a connection.
+// The only file that knows how gRPC and HTTP share a connection.
 
 export interface GrpcEngineOptions {
   readonly grpc: GrpcServer;
-  /** Takes the streams that are not gRPC. Default: they are refused. */
+  /** Handles the streams that are not gRPC. Default: they are refused. */
   readonly http?: RequestListener | undefined;
   readonly limits: ListenerLimits;
   readonly logger: Logger;
-  /** Why a call is refused before anything of it is looked at. Default: none is. */
+  /** Returns the error that refuses a call by its headers, before grpc-js sees it. Default: no call is refused. */
   readonly refuse?: ((caller: Pick<CallHead, "header">) => A2AError | undefined) | undefined;
 }
 
-/** HTTP/2 for gRPC and HTTP: the content type of each stream decides. */
+/** Creates an HTTP/2 engine for gRPC and HTTP. The content type of each stream decides. */
 export async function createGrpcEngine(options: GrpcEngineOptions): Promise<Http2Engine> {
   const { grpc, limits, logger } = options;
   const { injector, http2 } = injectConnections(grpc.server);
@@ -41,9 +41,9 @@ export async function createGrpcEngine(options: GrpcEngineOptions): Promise<Http
   };
 }
 
-/** Gives gRPC the streams that are its own, and HTTP all others. */
+/** Routes gRPC streams to grpc-js and all others to HTTP. */
 function shareStreams(server: Http2Server, { grpc, http, refuse }: GrpcEngineOptions): void {
-  // A server that never listens: it makes requests and responses of the streams that it is given.
+  // This server never listens: it turns the streams passed to it into requests and responses.
   const requests = createServer(http ?? refuseHttp);
   takeStreams(server, (serveGrpc, stream, headers, ...rest) => {
     if (headers[":method"] !== "POST" || !isGrpc(headers["content-type"])) {
@@ -67,14 +67,14 @@ function headerOf(headers: IncomingHttpHeaders, name: string): string | undefine
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
-/** Answers a call by its trailers alone. */
+/** Refuses a call with a trailers-only response. */
 function refuseCall(stream: ServerHttp2Stream, { code, message }: A2AError): void {
   stream.once("finish", () => stream.close(0));
   const trailers = { "grpc-status": errorTable[code].grpc, "grpc-message": encodeURIComponent(message) };
   stream.respond({ ":status": 200, "content-type": "application/grpc", ...trailers }, { endStream: true });
 }
 
-/** gRPC-Web is HTTP. */
+/** Whether a content type is gRPC. gRPC-Web counts as HTTP. */
 function isGrpc(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/grpc(?:[+;]|$)/.test(contentType);
 }

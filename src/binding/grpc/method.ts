@@ -17,12 +17,12 @@ export interface RpcMethod {
   readonly descriptor: DescMethod;
 }
 
-/** One RPC as it is served: everything that a call of it needs. */
+/** An RPC and the handler that serves it. */
 export interface ServedMethod extends RpcMethod {
   readonly handler: Operations<ServerContext>;
 }
 
-/** The RPCs at one path. Versions may share a service: then the declared one decides, else the newest takes the call. */
+/** The RPCs at one path. Versions may share a service: the declared version decides, else the newest takes the call. */
 export interface ServedPath {
   readonly path: string;
   readonly methods: readonly [ServedMethod, ...ServedMethod[]];
@@ -37,7 +37,7 @@ export function methodsOf(adapter: GrpcAdapter): readonly RpcMethod[] {
   });
 }
 
-/** What is served at each path by these adapters, the newest first. */
+/** Maps each path to its RPCs, newest first. */
 export function servedPaths(
   adapters: readonly GrpcAdapter[],
   service: Pick<Service, "handler" | "taskNames">,
@@ -53,7 +53,7 @@ export function servedPaths(
 }
 
 /**
- * The RPC that takes a call. A declared version has to be served; in strict mode it has to be that of an RPC at this path.
+ * Picks the RPC of a call. A declared version must be served; in strict mode it must also have an RPC at this path.
  * Throws `versionNotSupported`, `extensionSupportRequired` and, in strict mode, `methodNotFound`.
  */
 export function methodFor(call: ServerCall, { methods }: ServedPath): ServedMethod {
@@ -69,28 +69,28 @@ export function methodFor(call: ServerCall, { methods }: ServedPath): ServedMeth
   return method;
 }
 
-/** A metadata value as one string: repeated values joined by commas, binary ones in base64. */
+/** A metadata value as one string: repeated values joined by commas, binary values in base64. */
 export function headerOf(metadata: Metadata, name: string): string | undefined {
   const values = metadata.get(name);
   if (values.length === 0) return undefined;
   return values.map((value) => (typeof value === "string" ? value : value.toString("base64"))).join(",");
 }
 
-/** A `Buffer` on the same memory; grpc-js writes nothing else. */
+/** Returns a `Buffer` on the same memory, the only type that grpc-js writes. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Messages go to and from grpc-js as bytes. */
+/** (De)serializer for grpc-js, which passes messages as bytes. */
 export const same = (bytes: Buffer): Buffer => bytes;
 
 /**
- * How deep messages are decoded. A level of free JSON takes two messages; what is too deep for a request is refused by its
- * path, which the decoder could not name.
+ * Nesting limit of the decoder; a level of free-form JSON takes two messages. Set high, so that validation refuses
+ * requests that are too deep and names the path, which the decoder cannot.
  */
 export const decodeOptions = { recursionLimit: 1_000 } as const;
 
-/** Decodes a request. Throws `parseError` for bytes that are no such message. */
+/** Decodes a request. Throws `parseError` for invalid bytes. */
 export function decodeMessage(schema: DescMessage, bytes: Uint8Array): AnyMessage {
   try {
     return readBinary(schema, bytes, decodeOptions);

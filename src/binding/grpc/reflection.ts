@@ -6,8 +6,8 @@ import type { GrpcAdapter } from "../../version/codec.js";
 import { asBuffer } from "./method.js";
 
 /**
- * `grpc.reflection.v1` and `v1alpha`, so that tools list, describe and call us without our proto files, and read the
- * details of our errors.
+ * Adds `grpc.reflection.v1` and `v1alpha`. With it, tools list, describe and call the services without the proto files,
+ * and read error details.
  */
 export async function addReflection(server: Server, adapters: readonly GrpcAdapter[]): Promise<void> {
   const [{ ReflectionService }, health, schemas] = await Promise.all([
@@ -21,18 +21,18 @@ export async function addReflection(server: Server, adapters: readonly GrpcAdapt
   const fileDescriptorProtos = [...files.values(), ...health].map((file) =>
     asBuffer(toBinary(FileDescriptorProtoSchema, file)),
   );
-  // The package reads nothing but the files, from whatever definition holds some.
+  // The package reads only the files, from any definition that has some.
   const all = { format: "Protocol Buffer 3 EnumDescriptorProto" as const, type: {}, fileDescriptorProtos };
   new ReflectionService({ all }).addToServer(server);
 }
 
-// Services are made of outlines, which leave out what only a reader of the schema wants to know.
+// The services are built from outlines, which omit what only readers of a schema need.
 const whole: ReadonlyMap<string, () => Promise<DescFile>> = new Map([
   ["lf.a2a.v1.A2AService", async () => (await import("../../../gen/lf/a2a/v1/a2a_pb.js")).file_lf_a2a_v1_a2a],
   ["a2a.v1.A2AService", async () => (await import("../../../gen/a2a/v1/a2a_pb.js")).file_a2a_v1_a2a],
 ]);
 
-/** A file and everything that it imports. */
+/** Adds a file and all its imports. */
 function collect(file: DescFile, files: Map<string, FileDescriptorProto>): void {
   if (files.has(file.name)) return;
   files.set(file.name, file.proto);
@@ -49,7 +49,10 @@ async function healthFiles(): Promise<readonly FileDescriptorProto[]> {
   });
 }
 
-/** That package's files name types relatively, and map entries without "Entry"; strict readers refuse both. */
+/**
+ * Repairs the files of `grpc-health-check`, which strict readers refuse: relative type names, and map entries without
+ * "Entry".
+ */
 function mend(message: DescriptorProto, scope: string): void {
   const inside = new Map(message.enumType.map(({ name }) => [name, `${message.name}.${name}`]));
   for (const nested of message.nestedType) {

@@ -12,31 +12,31 @@ export interface GrpcServerOptions {
   readonly service: Service;
   /** How long a request message may take to arrive, in milliseconds. Default: 30,000. */
   readonly bodyTimeoutMs?: number | undefined;
-  /** Largest number of calls at once on one connection. Default: 100. */
+  /** Largest number of concurrent calls on one connection. Default: 100. */
   readonly streamsPerConnection?: number | undefined;
 }
 
-/** The gRPC server end: A2A in every version served, health and reflection. It listens to nothing by itself. */
+/** A gRPC server: A2A in every served version, health and reflection. It does not listen by itself. */
 export interface GrpcServer {
-  /** The grpc-js server behind it, with our operations registered. */
+  /** The underlying grpc-js server, with all operations registered. */
   readonly server: Server;
   /**
-   * Loads the service that a path names, when it is one of those that are loaded at their first call (health and
-   * reflection). `undefined` when there is nothing to wait for.
+   * Loads the service at `path` if it is one that loads on its first call (health or reflection). Returns `undefined`
+   * for all others.
    */
   prepare(path: string): Promise<void> | undefined;
-  /** Loads them all. */
+  /** Loads health and reflection. */
   prepareAll(): Promise<void>;
-  /** What health checks answer from now on: SERVING or NOT_SERVING. */
+  /** Sets the status of health checks: SERVING or NOT_SERVING. */
   setServing(serving: boolean): void;
 }
 
-/** Registers every operation of every adapter. The caller is authenticated before a message is read. */
+/** Creates a server with every operation of every adapter. Callers are authenticated before a message is read. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const paths = servedPaths(options.adapters, options.service);
   const { service, bodyTimeoutMs = 30_000 } = options;
   const server = new Server({
-    // Pings find out about peers that vanished without a word; a stream that waits for events would never notice.
+    // Pings detect peers that vanished; a stream that waits for events would never notice.
     "grpc.keepalive_time_ms": 60_000,
     "grpc.keepalive_timeout_ms": 20_000,
     "grpc.max_concurrent_streams": options.streamsPerConnection ?? 100,
@@ -60,7 +60,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     server,
     setServing: health.setServing,
     prepare: (path) => {
-      // Every call comes here, and no service of an agent has this prefix.
+      // Runs for every call, so check first for the prefix, which no agent's service has.
       if (!path.startsWith("/grpc.")) return undefined;
       for (const [name, load] of onDemand) if (path.startsWith(name, 1)) return load();
       return undefined;

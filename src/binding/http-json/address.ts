@@ -3,18 +3,18 @@ import { invalidParams } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { HttpJsonAdapter, HttpRoute } from "../../version/codec.js";
 
-/** Where a request goes, and what of it goes where. */
+/** Where a request goes, split into target and body. */
 export interface Address {
   readonly verb: string;
-  /** Path and query below the URL of the interface. */
+  /** Path and query below the interface URL. */
   readonly target: string;
-  /** Text of the body, on a route that has one. */
+  /** Body text, on a route that has a body. */
   readonly body: string | undefined;
 }
 
 /**
- * The address of a request: the route of its operation that names most of what the request says (so a tenant goes into
- * the path), and behind it those that lead there by another verb.
+ * Returns the addresses of a request, best first: the routes whose paths take the most of its fields (so a tenant goes
+ * into the path). Alternatives with another verb come last.
  */
 export function addressesOf(adapter: HttpJsonAdapter, operation: Operation, request: JsonObject): Address[] {
   const routes = adapter.routes.filter((route) => route.operation.name === operation.name);

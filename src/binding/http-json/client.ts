@@ -34,11 +34,11 @@ interface HttpClient {
   readonly send: SendHttp;
   readonly replyMaxBytes: number;
   readonly eventMaxLength: number;
-  /** The verb by which the agent has taken an operation that has two. */
+  /** For operations with two verbs, the one that the agent has accepted. */
   readonly verbs: Map<Operation, string>;
 }
 
-/** One call on its way out. */
+/** One outgoing call. */
 interface Outgoing {
   readonly operation: Operation;
   readonly request: AnyMessage;
@@ -47,7 +47,7 @@ interface Outgoing {
   readonly left?: AbortSignal | undefined;
 }
 
-/** The client end of HTTP+JSON: calls an agent by `fetch`. */
+/** Creates a client transport for HTTP+JSON over `fetch`. */
 export function createHttpJsonTransport(options: HttpJsonTransportOptions): Operations<CallOptions> {
   const { adapter, url, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
   const base = url.replace(/\/+$/, "");
@@ -89,14 +89,14 @@ async function* callStream(client: HttpClient, call: Outgoing): AsyncGenerator<S
   }
 }
 
-/** Sends a call and gives its answer when that is a success. */
+/** Sends a call and returns the response if it succeeds. */
 async function open(client: HttpClient, call: Outgoing): Promise<Incoming> {
   const { operation } = call;
   const taken = client.verbs.get(operation);
   const addresses = placesOf(client, call, taken);
   let failure: A2AError | undefined;
-  // The schema and the text of the specification name different verbs for the subscription (D-1): agents have either. One
-  // that has POST alone may take the GET for a question about a task with a strange id.
+  // The schema and the text of the specification name different verbs for the subscription (D-1), and agents support
+  // either. An agent with only POST may read the GET as a request for a task with an odd id.
   for (const address of addresses) {
     const incoming = await sendTo(client, call, address);
     if (incoming.response.ok) {
@@ -111,7 +111,10 @@ async function open(client: HttpClient, call: Outgoing): Promise<Incoming> {
   throw failure ?? new TypeError(`no route for ${operation.name}`);
 }
 
-/** Where the call may go, the verb that the agent has taken before first. Throws for an operation that the version lacks. */
+/**
+ * Returns the addresses to try, the verb that the agent accepted before first. Throws if the version lacks the
+ * operation.
+ */
 function placesOf({ adapter }: HttpClient, { operation, request }: Outgoing, taken: string | undefined): Address[] {
   if (adapter.routes.every((route) => route.operation !== operation)) throw missingIn(adapter, operation, "HTTP+JSON");
   const json = adapter.codec(operation).writeRequest(request);
@@ -140,7 +143,7 @@ async function errorOf({ adapter, replyMaxBytes }: HttpClient, incoming: Incomin
   return withAnswerHeaders(isJsonObject(json) ? error : fromStatusAlone(error, status), incoming.response.headers);
 }
 
-/** A reply that is no JSON did not come from an agent: `metadata.httpStatus` marks such errors. */
+/** A reply that is not a JSON object did not come from an agent: `metadata.httpStatus` marks such errors. */
 function fromStatusAlone({ code, message }: A2AError, status: number): A2AError {
   return new A2AError(code, message, { metadata: { httpStatus: String(status) } });
 }

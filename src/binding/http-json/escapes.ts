@@ -1,8 +1,8 @@
 import { A2AError } from "../../protocol/errors.js";
 
 /**
- * Reads percent escapes. Throws `invalidRequest` for those that are malformed or no UTF-8; a lenient reader would put
- * other characters in their place, and look for something that was not asked for.
+ * Decodes percent escapes. Throws `invalidRequest` if they are malformed or not UTF-8: lenient decoding would
+ * substitute characters and look up something else.
  */
 export function decodeEscapes(text: string, where: "path" | "query"): string {
   if (!text.includes("%")) return text;

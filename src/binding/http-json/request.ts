@@ -4,10 +4,10 @@ import { versionParameter } from "../../protocol/service-parameters.js";
 import { parseQuery } from "./escapes.js";
 import type { RouteMatch } from "./router.js";
 
-// A request over HTTP+JSON says its fields in up to three places: path, query and body. They must not contradict each
-// other, since it would bypass filters by path.
+// An HTTP+JSON request has its fields in up to three places: path, query and body. Contradictions are refused, since
+// they could bypass filters by path.
 
-/** The request of a route without body. */
+/** Reads the request of a route without a body. */
 export function readQueryRequest({ adapter, route, fields }: RouteMatch, query: string): JsonObject {
   const parameters = parseQuery(query);
   for (const name of [...parameters.keys()]) {
@@ -22,7 +22,7 @@ export function readQueryRequest({ adapter, route, fields }: RouteMatch, query: 
   return adapter.readQuery(route.operation, parameters);
 }
 
-/** The request of a route with body. `undefined`: an empty body. */
+/** Reads the request of a route with a body. `body` is `undefined` if empty. */
 export function readBodyRequest(match: RouteMatch, query: string, body: JsonValue | undefined): JsonValue {
   const json = body ?? {};
   if (typeof json !== "object" || Array.isArray(json)) return json;
@@ -35,7 +35,7 @@ export function readBodyRequest(match: RouteMatch, query: string, body: JsonValu
   return json;
 }
 
-/** What path and query say of the fields that may stand in a path. */
+/** Collects the path fields that the path and the query give. */
 function givenFields({ adapter, route, fields }: RouteMatch, query: string, violations: FieldViolation[]) {
   if (query === "") return fields;
   const given = new Map(fields);
@@ -49,7 +49,7 @@ function givenFields({ adapter, route, fields }: RouteMatch, query: string, viol
   return given;
 }
 
-/** Fields that some route of the operation takes from its path: those may also stand in the query. */
+/** The fields that any route of the operation takes from its path. They may also be in the query. */
 function pathFields(routes: RouteMatch["adapter"]["routes"], operation: RouteMatch["route"]["operation"]): Set<string> {
   const own = routes.filter((route) => route.operation === operation);
   return new Set(
@@ -57,7 +57,10 @@ function pathFields(routes: RouteMatch["adapter"]["routes"], operation: RouteMat
   );
 }
 
-/** Takes the field's other spelling out of the body as well, so that it is there once. */
+/**
+ * Whether the body's values of a field equal `value` or are missing. Removes the field's snake_case spelling from the
+ * body.
+ */
 function agrees(json: JsonObject, field: string, value: string): boolean {
   const snake = field.replace(/[A-Z]/g, (payload) => `_${payload.toLowerCase()}`);
   const others = [json[field], snake === field ? undefined : json[snake]];

@@ -1,18 +1,18 @@
 import type { HttpJsonAdapter, HttpRoute } from "../../version/codec.js";
 import { decodeEscapes } from "./escapes.js";
 
-/** A route that fits a request, and what its path says. */
+/** A route that matches a request, with the fields from its path. */
 export interface RouteMatch {
   readonly adapter: HttpJsonAdapter;
   readonly route: HttpRoute;
-  /** Fields that the path fills, by their JSON names. */
+  /** Path fields by JSON name. */
   readonly fields: ReadonlyMap<string, string>;
 }
 
-/** What the paths of the adapters lead to. `allow`: the verbs of a path that the request's own verb does not fit. */
+/** The result of routing. `allow` lists the verbs of the path if the request's verb is not one of them. */
 type Routed = { readonly match: RouteMatch } | { readonly allow: readonly string[] };
 
-/** Picks the adapters that may take the request, the best first, given which of them know its path and verb. */
+/** Picks the adapters that may take a request, best first, given which of them know its path and verb. */
 type PickAdapters = (knows: (adapter: HttpJsonAdapter) => boolean) => readonly HttpJsonAdapter[];
 
 export type Router = (verb: string, path: string, pick: PickAdapters) => Routed;
@@ -20,11 +20,11 @@ export type Router = (verb: string, path: string, pick: PickAdapters) => Routed;
 interface Entry {
   readonly adapter: HttpJsonAdapter;
   readonly route: HttpRoute;
-  /** Suffixes that a last field without one of its own must not end with: such a path is meant for another route. */
+  /** Suffixes that the last field must not end with if the route has none: such a path belongs to another route. */
   readonly foreign: readonly string[];
 }
 
-/** Makes the router of some adapters. It throws `invalidRequest` for a path with malformed escapes. */
+/** Creates a router for `adapters`. The router throws `invalidRequest` for malformed escapes in a path. */
 export function createRouter(adapters: readonly HttpJsonAdapter[]): Router {
   const byLength = new Map<number, Entry[]>();
   for (const adapter of adapters) {
@@ -35,7 +35,7 @@ export function createRouter(adapters: readonly HttpJsonAdapter[]): Router {
       byLength.set(route.segments.length, entries);
     }
   }
-  // A path that one version spells out may look like another's with a tenant.
+  // Most literals first: one version's literal path may look like another's path with a tenant.
   for (const entries of byLength.values()) entries.sort((a, b) => literalsOf(b.route) - literalsOf(a.route));
   return (verb, path, pick) => {
     const raw = path.slice(1).split("/");

@@ -24,7 +24,7 @@ import { readBodyRequest, readQueryRequest } from "./request.js";
 import { createRouter, type RouteMatch, type Router } from "./router.js";
 
 export interface HttpJsonOptions {
-  /** Newest first: the first one with a fitting route takes the calls that declare no version. */
+  /** Newest first. Without a declared version, the first adapter with a matching route takes the call. */
   readonly adapters: readonly HttpJsonAdapter[];
   readonly service: Service;
 }
@@ -35,14 +35,14 @@ interface HttpJsonEnd extends HttpJsonOptions {
   readonly route: Router;
 }
 
-/** What is known of a call when it fails: the more, the better its error can be said. */
+/** State of a call collected for its error reply. */
 interface CallErrorContext {
   adapter: HttpJsonAdapter;
   extensions: readonly string[];
   allow?: string | undefined;
 }
 
-/** The server end of HTTP+JSON, for the paths below its mount point (spec 11). */
+/** Serves HTTP+JSON below its mount point (spec 11). */
 export function httpJsonEndpoint({ adapters, service }: HttpJsonOptions): HttpEndpoint {
   const [newest] = adapters;
   if (newest === undefined) throw new TypeError("the HTTP+JSON binding needs at least one version");
@@ -84,7 +84,7 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
   }
 }
 
-/** The adapter that writes errors for callers who declare no version: chosen by the start of the path. */
+/** Picks the adapter that writes errors if the caller declares no version, by the first path segment. */
 function adapterAt({ adapters, newest }: HttpJsonEnd, path: string): HttpJsonAdapter {
   const [, first] = path.split(/[/:]/, 2);
   const begins = ({ routes }: HttpJsonAdapter): boolean =>
@@ -121,7 +121,7 @@ async function readRequest(match: RouteMatch, request: HttpRequest, maxBytes: nu
   const { adapter, route } = match;
   if (request.method === "POST") assertJson(request, false);
   const codec = adapter.codec(route.operation);
-  // Without a body in the route there is none to read: peers that send one all the same mean nothing by it.
+  // Routes without a body ignore one: some peers send one without meaning.
   if (!route.hasBody) return codec.readRequest(readQueryRequest(match, request.query));
   const text = decodeBody(await request.body(maxBytes));
   return codec.readRequest(readBodyRequest(match, request.query, text === "" ? undefined : parseJson(text)));
@@ -160,7 +160,7 @@ function jsonReply(
   json: unknown,
   { adapter, extensions, type }: CallErrorContext & { readonly type: string },
 ): HttpReply {
-  // A shared cache would serve a task to another caller.
+  // A shared cache could serve a task to another caller.
   const headers = { "Content-Type": type, "Cache-Control": "no-store" };
   return { status, headers: withExtensions(headers, adapter, extensions), body: JSON.stringify(json) };
 }

@@ -1,6 +1,6 @@
 import { A2AError } from "../../protocol/errors.js";
 
-// What can be wrong with the arrival of a body, said alike by every adapter.
+// The errors of reading a body, the same for every HTTP adapter.
 
 export const bodyTimeoutDefaultMs = 30_000;
 

@@ -9,14 +9,14 @@ import type { CallHead } from "../service.js";
 import { EventStream, type EventStreamForm, eventStreamHeaders } from "./event-stream.js";
 import type { HttpReply, HttpRequest } from "./http.js";
 
-// What the two JSON bindings have in common between a request and the operation that it calls.
+// What the JSON bindings share between a request and the operation it calls.
 
 /** The head of a call over HTTP. */
 export function headOf(binding: Binding, request: HttpRequest): CallHead {
   return { binding, header: (name) => request.header(name), query: request.query, address: request };
 }
 
-/** Bytes that a request may take in memory: what it declares, else all that it is allowed. */
+/** Bytes to reserve for a request: its declared length, else the limit. */
 export function expectedBytes(request: HttpRequest, maxBytes: number): number {
   const length = Number(request.header("content-length") ?? Number.NaN);
   return length >= 0 && length <= maxBytes ? length : maxBytes;
@@ -40,7 +40,7 @@ export function parseJson(text: string): JsonValue {
   }
 }
 
-/** Calls an operation that gives one reply; its signal aborts when the peer leaves. */
+/** Calls a unary operation. Its signal aborts when the peer leaves. */
 export function callUnary(
   call: ServerCall,
   target: CallTarget,
@@ -50,12 +50,12 @@ export function callUnary(
   return call.unary(target, message);
 }
 
-/** How the items of a stream become its text. */
+/** How stream items become text. */
 export interface StreamForm extends EventStreamForm {
   readonly extensionsName: string;
 }
 
-/** Answers with a stream of events. Throws when it fails before its first event. */
+/** Replies with an event stream. Throws if the stream fails before its first event. */
 export async function streamReply(
   call: ServerCall,
   request: HttpRequest,
@@ -71,7 +71,7 @@ export async function streamReply(
   return { status: 200, headers: withExtensions(eventStreamHeaders, form, call.extensions), body: stream };
 }
 
-/** Tells the caller which extensions were activated (spec 4.6). */
+/** Adds the header with the activated extensions (spec 4.6). */
 export function withExtensions(
   headers: Readonly<Record<string, string>>,
   { extensionsName }: Pick<JsonRpcAdapter, "extensionsName">,
@@ -80,7 +80,7 @@ export function withExtensions(
   return extensions.length === 0 ? headers : { ...headers, [extensionsName]: formatExtensions(extensions) };
 }
 
-/** Headers that an error brings along, whichever binding says it. */
+/** HTTP headers of an error, in every binding. */
 export function errorHeaders(error: A2AError): Record<string, string> {
   const headers: Record<string, string> = {};
   if (challenged.has(error.code)) {

@@ -1,20 +1,20 @@
 import type { HttpEndpoint, HttpReply } from "./http.js";
 
 export interface CorsOptions {
-  /** Origins whose pages may call, as `https://host[:port]`; `"*"` for any. */
+  /** Origins whose pages may call, as `https://host[:port]`. `"*"` allows any. */
   readonly origins: readonly string[] | "*";
-  /** Further request headers that pages may send, such as that of an API key unless it is `X-API-Key`. Default: none. */
+  /** More request headers that pages may send, such as that of an API key unless it is `X-API-Key`. Default: none. */
   readonly allowHeaders?: readonly string[] | undefined;
-  /** Further reply headers that pages may read. Default: none. */
+  /** More reply headers that pages may read. Default: none. */
   readonly exposeHeaders?: readonly string[] | undefined;
   /** Whether pages may send cookies; not with `"*"`. Default: false. */
   readonly credentials?: boolean | undefined;
-  /** How long a browser may remember its question, in seconds. Default: 3,600. */
+  /** How long a browser may cache a preflight, in seconds. Default: 3,600. */
   readonly maxAgeSeconds?: number | undefined;
 }
 
-// The second lines are what Connect and gRPC-Web send and answer with. A client that cannot see that an answer was compressed
-// takes its declared length for the length of what it reads.
+// The last line of each list is for Connect and gRPC-Web. `Content-Encoding`: a client that cannot see it takes the
+// compressed length for the length of the decoded body.
 const requestHeaders = [
   ...["Authorization", "X-API-Key", "Content-Type", "Accept", "Last-Event-ID", "If-None-Match"],
   ...["A2A-Version", "A2A-Extensions", "X-A2A-Extensions"],
@@ -26,7 +26,10 @@ const replyHeaders = [
 ];
 const methods = "GET, POST, DELETE";
 
-/** Lets pages of other origins call an endpoint (the CORS part of the Fetch standard). Throws on options that no browser honours. */
+/**
+ * Lets pages of other origins call an endpoint (CORS, Fetch standard). Throws a `TypeError` for options that no browser
+ * honours.
+ */
 export function cors(endpoint: HttpEndpoint, options: CorsOptions): HttpEndpoint {
   const policy = resolvePolicy(options);
   return (request) => {
@@ -41,7 +44,7 @@ export function cors(endpoint: HttpEndpoint, options: CorsOptions): HttpEndpoint
   };
 }
 
-/** Which origins the options let in. Throws as `cors` does. */
+/** Returns the check whether the options allow an origin. Throws as `cors` does. */
 export function allowedOrigins(options: CorsOptions): (origin: string) => boolean {
   return resolvePolicy(options).allows;
 }
@@ -111,7 +114,7 @@ async function withOrigin(
   return { ...reply, headers };
 }
 
-/** A cache must not give the answer without these headers to a page that needs them. */
+/** Adds `Vary: Origin`, so that a cache does not give this reply without CORS headers to a page that needs them. */
 async function withVary(answer: ReturnType<HttpEndpoint>, policy: Policy): Promise<HttpReply | undefined> {
   const reply = await answer;
   if (reply === undefined || policy.any) return reply;

@@ -4,57 +4,56 @@ import type { StreamItem } from "../../protocol/operations.js";
 import type { WireEvent } from "../../version/codec.js";
 import { eventStreamType } from "./media-type.js";
 
-// Server-sent events, the writing end. An `EventStream` reads its subscription only while the socket takes what it gives:
-// one piece of text and one event are the most that wait here.
+// Writes server-sent events. An `EventStream` reads its subscription only while the socket accepts data, so it buffers
+// at most one piece of text and one event.
 
 export const eventStreamHeaders: Readonly<Record<string, string>> = {
   "Content-Type": eventStreamType,
   "Cache-Control": "no-store",
-  // Asks nginx and its kin to hand each event on at once.
+  // Makes nginx and similar proxies forward each event at once.
   "X-Accel-Buffering": "no",
 };
 
-// Without a blank line behind it: behind an event with an id some readers take that for an event without data.
+// No blank line after it: after an event with an id, some readers would take that for an event without data.
 const comment = ": keep-alive\n";
-/** Events that are there at once are joined up to this length. */
+/** Events ready at once are joined up to this length, in characters. */
 const pieceMaxLength = 64 * 1024;
-/** A subscription that has nothing to say yet gets its headers after this time, so that its reader knows it is open. */
+/** After this time a stream without events gets its headers, so that the reader knows it is open. */
 const openWaitMs = 2_000;
 
-/** Writes one event: a single data line, since several readers in the field cannot join folded ones. */
+/** Formats one event with a single data line, since several existing readers cannot join multiple ones. */
 export function formatEvent(event: WireEvent<string>, before = "", after = ""): string {
   const name = event.name === undefined ? "" : `event: ${event.name}\n`;
   const id = event.id === undefined ? "" : `id: ${event.id}\n`;
   return `${name}${id}data: ${before}${event.payload}${after}\n\n`;
 }
 
-/** How one stream looks on the wire. */
+/** The wire format of one stream. */
 export interface EventStreamForm {
-  /** Text of the events that an item becomes; `""` when it becomes none. */
+  /** Text of an item's events; `""` if it has none. */
   write(item: StreamItem): string;
-  /** Text that is to be said behind the last item; `""` for none. */
+  /** Text after the last item; `""` for none. */
   writeEnd(): string;
-  /** Text of the last event of a stream that fails after its beginning. */
+  /** Text of the last event if an open stream fails. */
   writeFailure(error: unknown): string;
 }
 
 /** The call that a stream answers. */
 export interface EventStreamCall {
   readonly service: { readonly limits: { readonly keepAliveMs: number } };
-  /** Called once when the stream has ended, however it came. */
+  /** Called once when the stream ends, for whatever reason. */
   end(): void;
 }
 
 type Piece = Step<string>;
 
-// By hand and not as a generator: a generator cannot be left while it waits, and costs three turns of the microtask queue
-// for each event.
+// Not a generator: a generator cannot be cancelled while it waits, and costs three microtask turns for each event.
 
-/** The text of a stream of items, in pieces; it reads its items from the start. */
+/** The text of a stream of items, in pieces. Starts reading items at once. */
 export class EventStream implements AsyncIterableIterator<string> {
   /**
-   * Resolves with the first event, or the end, or after two seconds without either, and rejects when the first event
-   * fails: so an early failure can still get a status of its own.
+   * Resolves on the first event, on the end, or after two seconds at most. Rejects if the stream fails before that, so
+   * that an early failure can still get its own HTTP status.
    */
   readonly opened: Promise<void>;
   readonly #items: AsyncIterator<StreamItem>;
@@ -100,7 +99,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#text = "";
     if (this.#phase === "live") {
       this.#finish();
-      // Not waited for: an iterator that is blocked ends when its own wait does.
+      // Not awaited: a blocked iterator returns only when its own wait ends.
       this.#items.return?.().then(undefined, noop);
     }
     this.#opening()?.resolve();
@@ -135,11 +134,11 @@ export class EventStream implements AsyncIterableIterator<string> {
     else this.#goOn();
   };
 
-  /** Reads on while a reader waits for a piece, and hands it over when no more is ready. */
+  /** Reads on while a reader waits, and hands over the text when no more is ready. */
   #goOn(): void {
     if (this.#taker === undefined) return;
     if (this.#text.length >= pieceMaxLength) {
-      // A subscription that is never short of events must not keep the event loop to itself.
+      // Yield: a subscription that always has events must not block the event loop.
       inNextTurn(() => this.#handOver());
       return;
     }
@@ -155,7 +154,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     if (this.#text !== "" && this.#text.length < pieceMaxLength) this.#handOver();
   }
 
-  /** Gives the waiting reader what is ready: text, or the end behind all of it. */
+  /** Gives the waiting reader the ready text, or the end if no text is left. */
   #handOver(): void {
     if (this.#taker === undefined) return;
     if (this.#text !== "") this.#hand(this.#take());
@@ -194,7 +193,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#call.end();
   }
 
-  /** Ends the time before the first event; gives what waits for it, once. */
+  /** Ends the opening phase. Returns the resolvers of `opened` once, then `undefined`. */
   #opening(): { resolve(): void; reject(reason: unknown): void } | undefined {
     const open = this.#open;
     if (open === undefined) return undefined;
@@ -209,7 +208,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#opening()?.resolve();
   }
 
-  /** Two ticks without an event: says something, unless what was said before has not been taken. */
+  /** Sends a keep-alive comment after two ticks without an event, if the reader is waiting. */
   #tick(): void {
     this.#quietTicks += 1;
     if (this.#quietTicks < 2 || this.#taker === undefined || this.#text !== "") return;
@@ -221,7 +220,7 @@ export class EventStream implements AsyncIterableIterator<string> {
 const inNextTurn: (run: () => void) => void =
   typeof setImmediate === "function" ? (run) => void setImmediate(run) : (run) => void setTimeout(run, 0);
 
-/** Runs when the microtask queue is empty: by then all that was ready in this turn of the event loop has come. */
+/** Runs `run` once the microtask queue is empty. By then everything ready in this event-loop turn has arrived. */
 const afterMicrotasks: (run: () => void) => void =
   typeof process === "object" && typeof process.nextTick === "function"
     ? (run) => process.nextTick(run)

@@ -4,15 +4,15 @@ import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
 import { twoHosts } from "./one-host.js";
 
 export interface FetchHandlerOptions {
-  /** Path that the endpoint is mounted at, cut off before it is asked. Default: none. */
+  /** Mount path, stripped before the endpoint sees the request. Default: none. */
   readonly basePath?: string | undefined;
-  /** How long a request's body may take to arrive, in milliseconds. Default: 30,000. */
+  /** How long a request body may take to arrive, in milliseconds. Default: 30,000. */
   readonly bodyTimeoutMs?: number | undefined;
-  /** The peer's address, where the runtime knows it. Default: unknown. */
+  /** Returns the peer's address if the runtime knows it. Default: unknown. */
   readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
 }
 
-/** Serves an endpoint in any runtime of the Fetch standard: Bun, Deno, Next, Hono, workers. */
+/** Serves an endpoint in any Fetch-standard runtime: Bun, Deno, Next, Hono, workers. */
 export function fetchHandler(
   endpoint: HttpEndpoint,
   options: FetchHandlerOptions = {},
@@ -21,7 +21,7 @@ export function fetchHandler(
   return async (request) => {
     const url = new URL(request.url);
     if (!isBelow(url.pathname, base)) return notFound();
-    // Several headers of one name are one list here.
+    // `get` joins repeated headers with commas.
     if (request.headers.get("host")?.includes(",") === true) return responseFromReply(twoHosts);
     const reply = await endpoint(new FetchRequest(request, url, url.pathname.slice(base.length), options));
     return reply === undefined ? notFound() : responseFromReply(reply);
@@ -134,7 +134,7 @@ function responseFromReply(reply: HttpReply): Response {
   return new Response(body instanceof Uint8Array ? new Uint8Array(body) : streamOf(body), init);
 }
 
-/** Pulled by the reader alone: nothing is read ahead of it. */
+/** Reads a piece only when the reader pulls; nothing is read ahead. */
 function streamOf(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Uint8Array> {
   const iterator = pieces[Symbol.asyncIterator]();
   const encoder = new TextEncoder();

@@ -5,7 +5,7 @@ import type { HttpRequest } from "./http.js";
 export const jsonMediaType = "application/json";
 export const eventStreamType = "text/event-stream";
 
-/** The media type without its parameters, in lower case. */
+/** Returns the media type without parameters, in lower case. */
 export function mediaTypeOf(value: string | undefined): string {
   if (value === undefined) return "";
   if (value === jsonMediaType || value === a2aMediaType) return value;
@@ -14,8 +14,8 @@ export function mediaTypeOf(value: string | undefined): string {
 }
 
 /**
- * Refuses a body that is not JSON by its head. Forms and plain text, which a page may send anywhere without asking, are
- * never executed; nor is a request of a page that names no type at all.
+ * Refuses a request whose headers do not announce JSON. A page may send forms and plain text to any origin without a
+ * preflight, so they are never executed; nor is a page's request without a content type.
  */
 export function assertJson(request: HttpRequest, bodyRequired: boolean): void {
   const encoding = request.header("content-encoding");
@@ -39,17 +39,17 @@ function shown(value: string): string {
   return value.slice(0, 64).replace(/[^\x20-\x7e]/g, "?");
 }
 
-/** The type of an HTTP+JSON reply: what `Accept` names first, else the type of the request, else the version's. */
+/** The type of an HTTP+JSON reply: the first JSON type in `Accept`, else the request's type, else `otherwise`. */
 export function replyTypeOf(request: HttpRequest, otherwise: string): string {
   return acceptedType(request.header("accept")) ?? jsonTypeOf(request.header("content-type")) ?? otherwise;
 }
 
-/** The type of an HTTP+JSON error: what `Accept` names first, else plain JSON, which every client reads. */
+/** The type of an HTTP+JSON error: the first JSON type in `Accept`, else plain JSON, which every client reads. */
 export function errorTypeOf(request: HttpRequest): string {
   return acceptedType(request.header("accept")) ?? jsonMediaType;
 }
 
-/** Whether a caller asks for event streams, and for nothing else by its name. */
+/** Whether `Accept` names event streams and, apart from wildcards, no other type. */
 export function wantsEventStream(request: HttpRequest): boolean {
   const ranges = request.header("accept")?.split(",").map(mediaTypeOf) ?? [];
   return ranges.includes(eventStreamType) && ranges.every((range) => range === eventStreamType || range === "*/*");

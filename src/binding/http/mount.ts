@@ -1,6 +1,6 @@
 import type { HttpEndpoint, HttpRequest } from "./http.js";
 
-/** Serves an endpoint below a path prefix such as `/json-rpc`; other paths are not its own. */
+/** Mounts an endpoint below a path prefix such as `/json-rpc`. Returns `undefined` for other paths. */
 export function mount(prefix: string, endpoint: HttpEndpoint): HttpEndpoint {
   const root = prefix.replace(/\/+$/, "");
   if (root === "") return endpoint;

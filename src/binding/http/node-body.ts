@@ -5,7 +5,7 @@ import { bodyCutOff, bodyTimedOut, bodyTooLarge } from "./body-error.js";
 
 export type NodeIncoming = IncomingMessage | Http2ServerRequest;
 
-/** What a body parser of the surrounding framework, running before us, may have left on its request. */
+/** What a framework's body parser may have left on a request. */
 export interface ParsedBody {
   readonly body?: unknown;
   readonly rawBody?: unknown;
@@ -20,18 +20,18 @@ export interface BodyLimits {
   readonly timeoutMs: number;
 }
 
-/** Reads a request's body within its limits; what a body parser has already read is taken from `parsed`. */
+/** Reads a request body within its limits, or takes it from `parsed` if a body parser has read it. */
 export function readNodeBody(req: NodeIncoming, parsed: ParsedBody, limits: BodyLimits): Promise<Uint8Array> {
   const length = contentLength(req);
   if (length !== undefined && length > limits.maxBytes) return Promise.reject(bodyTooLarge(limits.maxBytes));
   if (req.readableEnded || parsed.rawBody !== undefined) return bodyFromParser(req, parsed, limits.maxBytes);
-  // A stream that was destroyed says nothing any more, not even that it ended.
+  // A destroyed stream emits no more events, not even `end`.
   if (req.destroyed) return Promise.reject(bodyCutOff());
   if (isWaiting(req)) return waitingBody(req, limits.maxBytes);
   return new Promise((resolve, reject) => new BodyReader(req, limits, resolve, reject));
 }
 
-/** The length that a request declares. `undefined`: none, or one that is no number. */
+/** The declared length of a body. `undefined` if it is missing or invalid. */
 export function contentLength(req: NodeIncoming): number | undefined {
   const value = req.headers["content-length"];
   if (value === undefined) return undefined;
@@ -39,7 +39,7 @@ export function contentLength(req: NodeIncoming): number | undefined {
   return Number.isSafeInteger(length) && length >= 0 ? length : undefined;
 }
 
-// A small body arrives in the packet of its head, before it is read: then nothing has to be awaited.
+// A small body arrives in one packet with the headers; it is then read without waiting.
 function isWaiting(req: NodeIncoming): boolean {
   return req.complete && !("stream" in req) && req.readableFlowing === null;
 }
@@ -123,7 +123,7 @@ function bytesOf(body: unknown): Uint8Array {
   return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
 }
 
-/** Whether a request was sent with a body, by its head. */
+/** Whether the headers announce a body. */
 export function hasBody(req: NodeIncoming): boolean {
   if (req.headers["transfer-encoding"] !== undefined) return true;
   const length = contentLength(req);

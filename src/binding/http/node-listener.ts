@@ -7,23 +7,26 @@ import { NodeRequest, type NodeResponse, splitTarget } from "./node-request.js";
 import { namesTwoHosts, twoHosts } from "./one-host.js";
 
 export interface NodeListenerOptions {
-  /** How long a request's body may take to arrive, in milliseconds. Default: 30,000. */
+  /** How long a request body may take to arrive, in milliseconds. Default: 30,000. */
   readonly bodyTimeoutMs?: number | undefined;
-  /** Called with the error of an endpoint that threw, which none should. Default: ignored. */
+  /** Called with the error of an endpoint that throws, which is a bug in the endpoint. Default: ignored. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** `next` is called, as in Express, when the path is not the endpoint's; without it the answer is 404. */
+/**
+ * A Node request listener. Calls `next`, as in Express, if the path is not the endpoint's; without `next` it replies
+ * 404.
+ */
 export type NodeListener = (req: NodeIncoming, res: NodeResponse, next?: (error?: unknown) => void) => void;
 
 const notFound: HttpReply = { status: 404, headers: { "Content-Type": "text/plain" }, body: "not found\n" };
 const broken: HttpReply = { status: 500, headers: { "Content-Type": "text/plain" }, body: "internal error\n" };
 
-/** Serves an endpoint by Node's `http`, `https` or `http2` server, and by anything that calls `(req, res, next)`. */
+/** Serves an endpoint with Node's `http`, `https` or `http2` server, or anything else that calls `(req, res, next)`. */
 export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOptions = {}): NodeListener {
   const { bodyTimeoutMs = bodyTimeoutDefaultMs, onError } = options;
   return (req, res, next) => {
-    // A failed socket is reported by `close`; without a listener its error would end the process.
+    // `close` reports a failed socket. Without this listener its error would end the process.
     res.on("error", noop);
     if (namesTwoHosts(req)) {
       writeReply(req, res, twoHosts);

@@ -4,13 +4,13 @@ import { contentLength, hasBody, type NodeIncoming } from "./node-body.js";
 import { isGone, type NodeResponse } from "./node-request.js";
 import { type Pieces, PieceWriter } from "./piece-writer.js";
 
-/** A refused upload is read on for this long and this far, so that its sender sees the answer. */
+/** How long and how many bytes of a refused upload are still read, so that its sender sees the reply. */
 const lingerMs = 2_000;
 const lingerMaxBytes = 64 * 1024 * 1024;
-/** What is left of a body up to this size is taken off the connection, which is kept. */
+/** An unread body up to this declared size is drained, and the connection is kept. */
 const leftMaxBytes = 64 * 1024;
 
-/** Writes a reply. Throws before anything was written when a header cannot be. */
+/** Writes a reply. Throws before writing anything if a header is invalid. */
 export function writeReply(req: NodeIncoming, res: NodeResponse, reply: HttpReply): void {
   const { body } = reply;
   const headers = headerPairs(reply);
@@ -34,14 +34,14 @@ function isPieces(body: HttpReply["body"]): body is Pieces {
   return typeof body === "object" && Symbol.asyncIterator in body;
 }
 
-/** Flat pairs, which Node takes as they are. */
+/** Flat name-value pairs, which Node takes without conversion. */
 function headerPairs(reply: HttpReply): string[] {
   const pairs: string[] = [];
   for (const name in reply.headers) pairs.push(name, reply.headers[name] ?? "");
   return pairs;
 }
 
-// One call for each kind of response: their overloads do not unite.
+// One call for each response type: TypeScript cannot unify their overloads.
 
 function writeHead(res: NodeResponse, status: number, headers: string[]): void {
   if ("stream" in res) res.writeHead(status, headers);
@@ -60,13 +60,13 @@ interface WholeReply {
 }
 
 /**
- * Answers while the request is still being sent. Closing at once would reset the connection, and the peer might lose the
- * answer with it; so the upload is read for a while and thrown away.
+ * Replies while the request is still uploading. Closing at once would reset the connection, and the peer could lose the
+ * reply. So the upload is read for a while and discarded.
  */
 function writeDuringUpload(req: NodeIncoming, res: NodeResponse, { status, headers, body }: WholeReply): void {
   if ("stream" in res) {
-    // NO_ERROR tells an HTTP/2 peer that the answer stands and the rest is not wanted (RFC 9113, 8.1). It is the stream
-    // that says when the answer is out: the response waits for the peer as well.
+    // NO_ERROR tells an HTTP/2 peer that the reply is valid and the rest of the upload is unwanted (RFC 9113, 8.1).
+    // Wait for the stream's `finish`: the response's waits for the peer as well.
     const { stream } = res;
     stream.once("finish", () => stream.close(0));
     res.writeHead(status, headers);

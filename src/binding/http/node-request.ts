@@ -5,18 +5,18 @@ import { type NodeIncoming, type ParsedBody, parsedBodyOf, readNodeBody } from "
 
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/** True when the peer no longer reads the reply. */
+/** Whether the peer has stopped reading the reply. */
 export function isGone(res: NodeResponse): boolean {
   return "stream" in res ? res.stream.destroyed : res.destroyed;
 }
 
-/** Where a request points to: the path still encoded, and what stands behind `?`. */
+/** The request target: the encoded path, and the query string without `?`. */
 export interface Target {
   readonly path: string;
   readonly query: string;
 }
 
-/** Splits a request target; the absolute form that proxies use is cut down to its path. */
+/** Splits a request target. Reduces the absolute form, which proxies use, to its path. */
 export function splitTarget(url: string): Target {
   const start = url.startsWith("/") ? 0 : pathStart(url);
   const mark = url.indexOf("?", start);
@@ -33,11 +33,11 @@ function pathStart(url: string): number {
 
 export interface NodeRequestOptions extends Target {
   readonly bodyTimeoutMs: number;
-  /** What a body parser left on the request of a framework. Default: the properties `body` and `rawBody` of `req`. */
+  /** What a body parser left on the framework's request. Default: `body` and `rawBody` of `req`. */
   readonly parsed?: ParsedBody | undefined;
 }
 
-/** A request of Node's HTTP/1.1 or HTTP/2 server, as an endpoint sees it. */
+/** A request of Node's HTTP/1.1 or HTTP/2 server. */
 export class NodeRequest implements HttpRequest {
   readonly method: string;
   readonly path: string;
@@ -65,7 +65,7 @@ export class NodeRequest implements HttpRequest {
 
   header(name: string): string | undefined {
     const { headers } = this.#req;
-    // In HTTP/2 the target says the host; a field beside it may say something else.
+    // In HTTP/2, `:authority` is the host; a `Host` header may differ.
     const value = (name === "host" ? headers[":authority"] : undefined) ?? headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
   }

@@ -1,16 +1,17 @@
 import type { HttpReply } from "./http.js";
 import type { NodeIncoming } from "./node-body.js";
 
-// A request with two hosts is ambiguous: a proxy may check one of them and the server use the other (RFC 9112 section 3.2, RFC 9113 section 8.3.1). Node keeps the first one without a word.
+// A request with two hosts is ambiguous: a proxy may check one and the server use the other (RFC 9112 section 3.2, RFC
+// 9113 section 8.3.1). Node silently keeps the first.
 
-/** The answer to a request that names more than one host; whatever else it says is not read. */
+/** The reply to a request with more than one host. The rest of the request is not read. */
 export const twoHosts: HttpReply = {
   status: 400,
   headers: { "Content-Type": "text/plain" },
   body: "the request has two hosts: send one `Host` header, or one `:authority`\n",
 };
 
-/** Whether a request has several `Host` headers or, over HTTP/2, a `Host` that is another than its `:authority`. */
+/** Whether a request has several `Host` headers or, over HTTP/2, a `Host` that differs from its `:authority`. */
 export function namesTwoHosts({ headers, rawHeaders = [] }: Pick<NodeIncoming, "headers" | "rawHeaders">): boolean {
   const authority = headers[":authority"];
   if (typeof authority === "string") return (headers.host ?? authority).toLowerCase() !== authority.toLowerCase();

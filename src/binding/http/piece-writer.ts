@@ -3,11 +3,11 @@ import type { NodeResponse } from "./node-request.js";
 
 export type Pieces = AsyncIterable<string | Uint8Array>;
 
-/** Writes pieces as they come. A socket that does not drain stops the reading of them, and nothing else. */
+/** Writes pieces as they come, with back pressure: a full socket pauses the reading of pieces. */
 export class PieceWriter {
   readonly #res: NodeResponse;
   readonly #iterator: AsyncIterator<string | Uint8Array>;
-  /** `full`: the socket has to drain first. `left`: the peer is gone. */
+  /** `full`: waiting for the socket to drain. `left`: the peer has disconnected. */
   #state: "open" | "full" | "left" = "open";
 
   constructor(res: NodeResponse, iterator: AsyncIterator<string | Uint8Array>) {

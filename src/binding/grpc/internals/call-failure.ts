@@ -3,22 +3,26 @@ import { A2AError, ConnectionError } from "../../../protocol/errors.js";
 import { errorFromStatus } from "../errors.js";
 import type { RpcMethod } from "../method.js";
 
-// Only the words and the peer of a status tell whether grpc-js or the agent set it, and whether the request had left.
-// Tried with grpc-js 1.14.7. Costs a call that succeeds nothing. Without it calls that never left would not be retried.
+// Only the text and the peer of a status show whether grpc-js or the agent set it, and whether the request was sent.
+// Tried with grpc-js 1.14.7. Costs nothing for a successful call. Without it, calls that were never sent would not be
+// retried.
 
-/** A call that has ended with a status other than OK. */
+/** A call that ended with a status other than OK. */
 export interface FailedCall {
   readonly channel: ChannelInterface;
   readonly method: RpcMethod;
-  /** As the user wrote it. */
+  /** The address as the user wrote it. */
   readonly address: string;
-  /** Whom the call has reached, as `getPeer` says. */
+  /** The call's peer, from `getPeer`. */
   readonly peer: string;
 }
 
-/** What the status of a failed call means: a `ConnectionError` when no agent has said it, else what the agent says by it. */
+/**
+ * Maps the status of a failed call to an error: a `ConnectionError` if grpc-js set the status, else the agent's own
+ * error.
+ */
 export function callFailure(outcome: StatusObject, call: FailedCall): A2AError {
-  // What was given to a connection has its address as peer; before that it is the target, or nothing.
+  // Once a connection has taken the call, the peer is its address. Before that it is the target or `unknown`.
   const isTaken = call.peer !== call.channel.getTarget() && call.peer !== "unknown";
   if (!isTaken && unmade.has(outcome.code)) {
     return new ConnectionError(`cannot reach ${call.address}: ${reasonOf(outcome.details)}`, { written: false });
@@ -30,10 +34,10 @@ export function callFailure(outcome: StatusObject, call: FailedCall): A2AError {
   return errorOfAnswer(outcome, call.method);
 }
 
-/** An HTTP answer of a server that speaks no gRPC is marked as such. */
+/** Marks the HTTP response of a server that does not speak gRPC with `metadata.httpStatus`. */
 function errorOfAnswer(outcome: StatusObject, method: RpcMethod): A2AError {
   const given = errorFromStatus(outcome, method);
-  // Said by grpc-js itself; also of an answer that is no gRPC at all, whose first bytes read as a length.
+  // grpc-js sets this status, also for a response that is not gRPC and whose first bytes read as a length.
   if (given.code === "resourceExhausted" && /^Received message larger than max \(/.test(outcome.details)) {
     const cause = new Error(outcome.details);
     return new A2AError("contentTooLarge", "the agent's answer is over the limit, or no message", { cause });
@@ -43,13 +47,13 @@ function errorOfAnswer(outcome: StatusObject, method: RpcMethod): A2AError {
   return new A2AError(given.code, `the agent answered with HTTP status ${httpStatus}`, { metadata: { httpStatus } });
 }
 
-/** Statuses of calls for which there was no connection. */
+/** Statuses that grpc-js gives calls without a connection. */
 const unmade: ReadonlySet<number> = new Set([status.UNAVAILABLE, status.INTERNAL]);
 
-/** HTTP/2 promises that such a call was not looked at. */
+/** HTTP/2 guarantees that the server did not process such a call. */
 const refused = "Stream refused by server";
 
-/** How grpc-js says that a call broke off. The agent's own words come with metadata as a rule, and are told from these. */
+/** The texts of grpc-js for a broken call. An agent's own status usually has metadata, which tells it apart. */
 const breaks = /^(?:Connection dropped|Call cancelled|Stream refused by server|Received RST_STREAM .*|\w+ E[A-Z]+)$/s;
 const brokenStatuses: ReadonlySet<number> = new Set([status.CANCELLED, status.INTERNAL, status.UNAVAILABLE]);
 
@@ -57,7 +61,7 @@ function isBreak({ code, details, metadata }: StatusObject): boolean {
   return brokenStatuses.has(code) && breaks.test(details) && Object.keys(metadata.getMap()).length === 0;
 }
 
-/** Why there was no connection, without what grpc-js says around it. */
+/** The reason for the missing connection, without the text that grpc-js adds. */
 function reasonOf(details: string): string {
   return details
     .replace(/^.*Last error: (?:Error: )?/s, "")

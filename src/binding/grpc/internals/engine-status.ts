@@ -4,11 +4,11 @@ import { errorToStatus } from "../errors.js";
 
 type Status = Parameters<ServerInterceptingCallInterface["sendStatus"]>[0];
 
-// grpc-js answers by itself what it finds wrong with a call, past all interceptors but with the call's own `sendStatus`.
-// Tried with grpc-js 1.14.7. Costs a call one bound function and saves no time. Without it callers get INTERNAL
-// without details for a message over the limit, and for one that cannot be decompressed.
+// grpc-js answers the faults that it finds in a call by itself. This bypasses all interceptors, but not the call's own
+// `sendStatus`. Tried with grpc-js 1.14.7. Costs one bound function a call and saves no time. Without it, callers get
+// INTERNAL without details for a message that is over the limit or cannot be decompressed.
 
-/** What grpc-js finds wrong with a call by itself. It takes some of its caller's faults for its own. */
+/** The faults that grpc-js finds in a call by itself. It reports some faults of the caller as its own. */
 const findings: readonly (readonly [code: number, words: RegExp, found: ErrorCode])[] = [
   [status.RESOURCE_EXHAUSTED, /larger than/, "contentTooLarge"],
   [status.INTERNAL, /decompress/, "parseError"],
@@ -16,7 +16,10 @@ const findings: readonly (readonly [code: number, words: RegExp, found: ErrorCod
   [status.DEADLINE_EXCEEDED, /^/, "deadlineExceeded"],
 ];
 
-/** Has what grpc-js finds wrong with a call said as our own errors are: with the right code, and typed details. */
+/**
+ * Makes `call` report the faults that grpc-js finds like the library's own errors: with the right code and typed
+ * details.
+ */
 export function sayFindings(call: ServerInterceptingCallInterface): void {
   const send = call.sendStatus.bind(call);
   call.sendStatus = (found) => send(said(found));

@@ -1,13 +1,16 @@
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { type ConnectionInjector, type Server, ServerCredentials } from "@grpc/grpc-js";
 
-// gRPC and HTTP share a port: grpc-js is given sockets that have been accepted already, and its streams are looked at before
-// it sees them. It owns the HTTP/2 server and has no public hook before its handlers, so its private set-up method is
-// wrapped, once, on the one server that we made. Tried with grpc-js 1.14.7, in which the injector is experimental.
-// It saves no time but a port: without it gRPC needs one of its own, or a proxy that reads HTTP/2.
+// gRPC and HTTP share a port: grpc-js gets sockets that are already accepted, and its streams are inspected before it
+// sees them. It owns the HTTP/2 server and has no public hook before its handlers. So its private set-up method is
+// wrapped, once, on the one server created here. Tried with grpc-js 1.14.7, in which the injector is experimental. It
+// saves a port, not time: without it gRPC needs its own port, or a proxy that reads HTTP/2.
 const setupName = "_setupHandlers";
 
-/** Connections that were accepted elsewhere. `http2`: what takes their streams; `undefined` when grpc-js hides it. */
+/**
+ * Feeds grpc-js with connections accepted elsewhere. `http2` is the server that receives their streams, `undefined` if
+ * grpc-js hides it.
+ */
 export interface Injected {
   readonly injector: ConnectionInjector;
   readonly http2: Http2Server | undefined;
@@ -28,7 +31,7 @@ export function injectConnections(server: Server): Injected {
 
 type StreamListener = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ...rest: unknown[]) => void;
 
-/** Puts a listener before those of grpc-js, which it calls by its first parameter. */
+/** Puts a listener in front of those of grpc-js. Its first parameter passes a stream on to them. */
 export function takeStreams(
   server: Http2Server,
   listener: (serveGrpc: StreamListener, ...stream: Parameters<StreamListener>) => void,
@@ -43,7 +46,10 @@ export function takeStreams(
 
 const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000 };
 
-/** A time limit of weeks is none; grpc-js counts in 32 bits and would take it for one that has passed. */
+/**
+ * Whether a timeout is 2³¹ ms (about 25 days) or more, which counts as none. It overflows the 32 bits of grpc-js, which
+ * would treat it as expired.
+ */
 export function isEndless(timeout: string | string[] | undefined): boolean {
   if (typeof timeout !== "string") return false;
   const unit = unitMs[timeout.at(-1) ?? ""];

@@ -2,18 +2,18 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Socket } from "node:net";
 
-// grpc-js gives up an attempt to connect without closing its socket, which then keeps the process alive for as long as the
-// other end likes. Node reports every socket that is opened, and the asynchronous context in which it was.
-// Tried with grpc-js 1.14.7. Costs a call nothing: it is used while a connection is made. Without it a program does not end
-// as long as an agent hangs.
+// grpc-js abandons a connection attempt without closing its socket, which keeps the process alive as long as the peer
+// likes. Node reports every socket that is opened, in the asynchronous context that opened it. Tried with grpc-js
+// 1.14.7. Costs nothing per call: it is used only while connecting. Without it, a program does not exit while an agent
+// hangs.
 
-/** Sockets that some code opens, however deep in a library. */
+/** Tracks the sockets that a piece of code opens, however deep in a library. */
 export interface OwnSockets {
-  /** Runs code whose sockets are to be known, those too that it opens later. */
+  /** Runs code and tracks its sockets, including those it opens later. */
   run<T>(code: () => T): T;
-  /** Closes them. */
+  /** Destroys the tracked sockets. */
   destroy(): void;
-  /** Looks no longer, and forgets them. */
+  /** Stops tracking and forgets the sockets. */
   forget(): void;
 }
 
