@@ -6,39 +6,39 @@ import type { JsonRpcAdapter } from "../version/codec.js";
 import { declaredVersion } from "../version/detect.js";
 import type { CallHead, Service } from "./service.js";
 
-// The call pipeline, one order for every way in: authenticate → version → extensions → admit → decode → invoke → encode →
-// mask. A binding brings the head, decodes and encodes; all the rest happens here.
+// The call pipeline. Its order is the same for every binding: authenticate → version → extensions → admit → decode →
+// invoke → encode → mask. A binding supplies the head, decodes and encodes; the other steps are here.
 
-/** What a version adapter says of the calls that come through it. */
+/** What a version adapter contributes to its calls. */
 export type CallAdapter = Pick<JsonRpcAdapter, "version" | "serve">;
 
-/** What a call is brought to, once its method, route or path is known. */
+/** The target of a call, once its method, route or path is known. */
 export interface CallTarget {
   readonly operation: Operation;
   readonly adapter: CallAdapter;
-  /** The handler as callers of the version expect it. */
+  /** The handler in the form that callers of the version expect. */
   readonly handler: Operations<ServerContext>;
 }
 
-/** What the steps before the operation ask of a service. */
+/** The parts of a service that the steps before the operation use. */
 type CallGate = Pick<Service, "authenticate" | "extensions" | "enter">;
 
-/** Authenticates a call by its headers alone. Without a promise when the service needs none. */
+/** Authenticates a call from its headers. Returns no promise if the service answers at once. */
 export function authenticate<S extends CallGate>(service: S, head: CallHead): ServerCall<S> | Promise<ServerCall<S>> {
   const principal = service.authenticate(head);
   if (principal instanceof Promise) return principal.then((known) => new ServerCall(service, head, known));
   return new ServerCall(service, head, principal);
 }
 
-/** A call whose caller is known, on its way to the operation. `end` it when the reply is complete. */
+/** An authenticated call on its way to the operation. Call `end` when the reply is complete. */
 export class ServerCall<S extends CallGate = Service> {
   readonly service: S;
   readonly principal: Principal;
-  /** The version that the caller declares; `undefined`: method, route or service decides. */
+  /** The version that the caller declares, or `undefined` if the method, route or service decides it. */
   declared: string | undefined;
   /** Extensions that are active for the call. */
   extensions: readonly string[] = [];
-  /** Until the operation is called: a stream that stays open for long keeps nothing that it does not need. */
+  /** Dropped when the operation is called, so that a long stream keeps nothing that it does not need. */
   #head: CallHead | undefined;
   #context: OpenContext | undefined;
   #left: { readonly reason: unknown } | undefined;
@@ -59,18 +59,18 @@ export class ServerCall<S extends CallGate = Service> {
     this.extensions = this.service.extensions(requestedExtensions(head.header));
   }
 
-  /** Counts the call in, with what its request takes. Throws `unavailable` or `resourceExhausted`. */
+  /** Admits the call with the bytes of its request. Throws `unavailable` or `resourceExhausted`. */
   admit(bytes: number): void {
     this.#leaveRequest = this.service.enter({ principal: this.principal, bytes, streams: false });
     if (this.#ended) this.end();
   }
 
-  /** Calls an operation that gives one reply. */
+  /** Calls a unary operation. */
   unary({ handler, adapter, operation }: CallTarget, message: AnyMessage): Promise<AnyMessage> {
     return invokeUnary(handler, operation, message, this.#openContext(adapter));
   }
 
-  /** Calls an operation that gives a stream, which counts until the call ends; the bytes of its request do not. */
+  /** Calls a streaming operation. The stream stays admitted until the call ends; the request's bytes do not. */
   stream({ handler, adapter, operation }: CallTarget, message: AnyMessage): AsyncIterable<StreamItem> {
     this.#leaveStream = this.service.enter({ principal: this.principal, bytes: 0, streams: true });
     this.#endRequest();
@@ -78,13 +78,13 @@ export class ServerCall<S extends CallGate = Service> {
     return invokeStream(handler, operation, message, this.#openContext(adapter));
   }
 
-  /** The caller has gone, or its deadline has passed: operations hear of it by their signal. */
+  /** The caller left or its deadline passed. Aborts the signal of the operation. */
   leave(reason?: unknown): void {
     this.#left ??= { reason };
     this.#context?.leave(reason);
   }
 
-  /** Counts the call out; calling it again does no harm. */
+  /** Ends the call's admission. Calling it twice is harmless. */
   end(): void {
     this.#ended = true;
     this.#endRequest();
@@ -115,10 +115,10 @@ export class ServerCall<S extends CallGate = Service> {
   }
 }
 
-// What a version makes of a handler is made once for each of its adapters.
+// The version's view of a handler is built once for each adapter.
 const served = new WeakMap<Operations<ServerContext>, WeakMap<object, Operations<ServerContext>>>();
 
-/** The handler as callers of a version expect it. */
+/** Returns the handler in the form that callers of a version expect. */
 export function handlerFor(
   adapter: Pick<CallAdapter, "serve">,
   service: Pick<Service, "handler" | "taskNames">,
@@ -131,12 +131,12 @@ export function handlerFor(
   return handler;
 }
 
-/** The version that a call declares, by header or query (spec 3.6.1). Throws `versionNotSupported`. */
+/** Returns the version that a call declares in a header or the query (spec 3.6.1). Throws `versionNotSupported`. */
 export function declaredBy({ header, query = "" }: CallHead, served: readonly string[]): string | undefined {
   return declaredVersion(header(versionParameter) ?? queryValue(query, versionParameter), served);
 }
 
-/** A query parameter by its name, which is compared without case. */
+/** Returns a query parameter by name, ignoring case. */
 function queryValue(query: string, name: string): string | undefined {
   if (query === "") return undefined;
   for (const [key, value] of new URLSearchParams(query)) {

@@ -3,45 +3,48 @@ import type { A2AError } from "../protocol/errors.js";
 import type { Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
 
-/** What is known of a call before a byte of its body is read. */
+/** What is known about a call before its body is read. */
 export interface CallHead {
   readonly binding: CallOrigin;
   /** A header or metadata value by its lower-case name. */
   readonly header: (name: string) => string | undefined;
-  /** What stands behind `?` in a URL, for bindings that have one. */
+  /** The query string without `?`, in bindings that have one. */
   readonly query?: string | undefined;
-  /** Where the call was sent to. */
+  /** The address the call was sent to. */
   readonly address?: CallAddress | undefined;
 }
 
-/** Limits that a binding keeps; bytes, counts and milliseconds. */
+/** Limits that a binding enforces, in bytes, counts or milliseconds. */
 export interface BindingLimits {
-  /** Content of a request, decoded (a binary message). */
+  /** Decoded size of a request, as a binary message. */
   readonly contentMaxBytes: number;
-  /** A JSON body; more than `contentMaxBytes`, since base64 is longer. */
+  /** Size of a JSON body. Larger than `contentMaxBytes`, because base64 is longer. */
   readonly jsonBodyMaxBytes: number;
   readonly keepAliveMs: number;
 }
 
-/** What every binding serves: the one handler, behind admission. */
+/** What every binding serves: one handler behind admission. */
 export interface Service {
   readonly handler: Operations<ServerContext>;
   readonly limits: BindingLimits;
-  /** Versions that the agent serves, newest first. */
+  /** The served versions, newest first. */
   readonly versions: readonly string[];
-  /** Hold callers to the version that they declare, and refuse those that must declare one and do not. */
+  /** Whether callers are held to the version they declare, and refused if they must declare one and do not. */
   readonly strictVersions: boolean;
-  /** What callers call their tasks, in versions where callers name them. */
+  /** The names that callers give their tasks, in versions where they do. */
   readonly taskNames: TaskNames;
-  /** Says who is asking, by headers alone. Throws `unauthenticated` or `permissionDenied`. */
+  /** Identifies the caller by headers alone. Throws `unauthenticated` or `permissionDenied`. */
   authenticate(head: CallHead): Principal | Promise<Principal>;
-  /** The requested extensions that are active for a call; throws `extensionSupportRequired` (spec 3.3.4). */
+  /** Returns the requested extensions that are active for a call. Throws `extensionSupportRequired` (spec 3.3.4). */
   extensions(requested: readonly string[]): readonly string[];
   /**
-   * Counts a call in. Throws `unavailable` while draining, and `resourceExhausted` or `unavailable` over a limit of
-   * bytes in flight or streams. The returned function counts it out again; calling it twice does no harm.
+   * Admits a call. Throws `unavailable` while draining, and `resourceExhausted` or `unavailable` when a limit on bytes
+   * in flight or streams is reached. The returned function ends the admission; calling it twice is harmless.
    */
   enter(call: { readonly principal: Principal; readonly bytes: number; readonly streams: boolean }): () => void;
-  /** What a caller may see of an error: an `A2AError` as it is, anything else masked, logged and given a correlation id. */
+  /**
+   * Returns what a caller may see of an error: an `A2AError` unchanged; anything else masked, logged and given a
+   * correlation id.
+   */
   publicError(error: unknown): A2AError;
 }

@@ -9,24 +9,24 @@ import {
   type StreamItem,
 } from "../protocol/operations.js";
 
-/** The client end of a binding at one interface. `close` frees its connections. */
+/** The client side of a binding, connected to one interface. `close` frees its connections. */
 export type Transport = Operations<CallOptions> & { close?(): void | Promise<void> };
 
-/** The two ways to call an operation by its row of the table. */
+/** The two ways to call an operation, given its row in the table. */
 export interface Caller {
   unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage>;
   stream(operation: Operation, request: AnyMessage, options: CallOptions): AsyncIterable<StreamItem>;
 }
 
-// What every operation's type has room for: the caller is not typed by operation, the transport is.
+// Wide enough for the type of every operation: `Transport` types each operation, `Caller` does not.
 type AnyCall = (request: AnyMessage, options?: CallOptions) => Promise<never> & AsyncIterable<never>;
 
 const noOptions: CallOptions = {};
 
-/** An operation that the version of an interface does not have. No request was made, so it says nothing of the agent. */
+/** The interface's version lacks the operation. No request was made, so the error says nothing about the agent. */
 export class MissingOperationError extends A2AError {}
 
-/** An answer in the form of another version than the one that was called; the agent has done what it was asked. */
+/** The reply is in the form of another version than the one called. The agent has run the operation. */
 export class OtherVersionError extends A2AError {}
 
 export function missingIn({ version }: { readonly version: string }, { method }: Operation, binding: string): A2AError {
@@ -34,7 +34,7 @@ export function missingIn({ version }: { readonly version: string }, { method }:
   return new MissingOperationError("unsupportedOperation", message);
 }
 
-/** Makes a transport: every operation of the table, called through `caller`. */
+/** Builds a transport that calls every operation of the table through `caller`. */
 export function createTransport(caller: Caller): Operations<CallOptions> {
   const calls = operations.map((operation) => {
     const call = (

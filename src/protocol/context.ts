@@ -1,45 +1,45 @@
 import type { Binding } from "./bindings.js";
 
-/** Where a call came in: by a binding, or from a caller in the same process. */
+/** The way a call came in: a binding, or a caller in the same process. */
 export type CallOrigin = Binding | "in-process";
 
-/** Who is asking: what `authenticate` says of a caller. Everything stored belongs to one owner of one tenant. */
+/** The caller as identified by `authenticate`. Everything stored belongs to one owner of one tenant. */
 export interface Principal {
   readonly owner: string;
-  /** Default: the tenant without a name. */
+  /** Default: `""`, the unnamed tenant. */
   readonly tenant?: string | undefined;
-  /** Whatever else the application wants to know of the caller; handed to the agent as `turn.principal`. */
+  /** Other claims of the application. The agent gets them as `turn.principal`. */
   readonly [claim: string]: unknown;
 }
 
-/** What every store call is limited to: one owner of one tenant at one agent. */
+/** The scope of every store call: one owner of one tenant at one agent. */
 export interface Scope {
-  /** Which agent of the store it is, as its host says (`agentId`); `""` unless several agents share the store. */
+  /** The agent's name in the store (`agentId`); `""` unless several agents share the store. */
   readonly agent: string;
   readonly tenant: string;
   readonly owner: string;
 }
 
-/** The caller of a turn that no call has started: what is stored of it. */
+/** Returns the principal of a turn that no call started, from what is stored about the owner. */
 export function storedPrincipal({ tenant, owner }: Scope): Principal {
   return { tenant, owner };
 }
 
-/** What a server's operation knows of its call, beside the request message. */
+/** What a server operation gets about its call beside the request message. */
 export interface ServerContext {
   readonly principal: Principal;
   readonly binding: CallOrigin;
-  /** Protocol version of the call. A task and a push configuration remember it. */
+  /** Protocol version of the call. Stored with its task or push configuration. */
   readonly version: string;
-  /** Extension URIs that the caller wants activated for this call (spec 4.6). */
+  /** Extension URIs that the caller requests (spec 4.6). */
   readonly extensions: readonly string[];
-  /** The id of the last event that the caller has seen: `Last-Event-ID`. */
+  /** The id of the last event the caller received: `Last-Event-ID`. */
   readonly after: string | undefined;
-  /** The address that the caller used, where the binding knows it. */
+  /** The address that the caller used, if the binding knows it. */
   readonly caller: CallAddress | undefined;
-  /** What the caller calls the task of the call, in versions where callers name their tasks. A new task gets this name. */
+  /** The caller's name for the task, in versions where callers name their tasks. A new task gets this name. */
   readonly taskName: string | undefined;
-  /** Aborts when the caller has gone or its deadline has passed. Made when first asked for. */
+  /** Aborts when the caller leaves or its deadline passes. Created on first use. */
   readonly signal: AbortSignal;
 }
 
@@ -47,13 +47,13 @@ export interface ServerContext {
 export interface CallAddress {
   readonly secure: boolean;
   readonly remoteAddress: string | undefined;
-  /** A header or metadata value by its lower-case name; `host` is the authority that was called. */
+  /** Returns a header or metadata value by its lower-case name. `host` is the authority that was called. */
   header(name: string): string | undefined;
 }
 
-/** A `ServerContext` as its binding holds it. */
+/** The binding's own view of a `ServerContext`. */
 export interface OpenContext extends ServerContext {
-  /** Signals the operation that the caller no longer waits for its answer. */
+  /** Tells the operation that the caller no longer waits for the reply. */
   leave(reason?: unknown): void;
 }
 
@@ -62,12 +62,12 @@ type CallFacts = Omit<ServerContext, "signal" | "caller" | "taskName"> & {
   readonly taskName?: string | undefined;
 };
 
-/** Makes the context of one call. The abort signal costs nothing until an operation asks for it. */
+/** Creates the context of one call. The abort signal costs nothing until an operation reads it. */
 export function createContext(call: CallFacts): OpenContext {
   return new CallContext(call);
 }
 
-/** The context of a call with something said otherwise. */
+/** Copies the context of a call with some members replaced. */
 export function changedContext(
   context: ServerContext,
   changes: Partial<Pick<ServerContext, "after" | "taskName">>,
@@ -75,7 +75,7 @@ export function changedContext(
   const { principal, binding, version, extensions, after, caller, taskName } = context;
   return {
     ...{ principal, binding, version, extensions, after, caller, taskName, ...changes },
-    // Made only when it is asked for.
+    // Created on first use.
     get signal() {
       return context.signal;
     },
@@ -120,17 +120,17 @@ class CallContext implements OpenContext {
   }
 }
 
-/** What a client's call may carry beside the request message. */
+/** What a client call may carry beside the request message. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Limit of the whole call in milliseconds. Default: none. */
+  /** Time limit of the whole call in milliseconds. Default: none. */
   readonly timeoutMs?: number | undefined;
-  /** Extra headers or gRPC metadata. Names are compared without case. */
+  /** Extra headers or gRPC metadata. Names are case-insensitive. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Added to the URL by the bindings that have one: an API key that goes there. */
+  /** Query parameters for bindings that have a URL, such as an API key. */
   readonly query?: Readonly<Record<string, string>> | undefined;
-  /** Extension URIs to activate. */
+  /** Extension URIs to request. */
   readonly extensions?: readonly string[] | undefined;
-  /** The id of the last event seen, to go on behind it. */
+  /** The id of the last event received. The stream resumes after it. */
   readonly after?: string | undefined;
 }

@@ -12,7 +12,7 @@ import {
 
 const typeUrl = (name: string): string => `type.googleapis.com/google.rpc.${name}`;
 
-/** Writes the typed details of an error: `ErrorInfo` always, `BadRequest` and `RetryInfo` when there is something to say. */
+/** Writes the typed details of an error: always `ErrorInfo`, and `BadRequest` and `RetryInfo` if they apply. */
 export function detailsFromError(error: A2AError): JsonObject[] {
   const info: JsonObject = {
     "@type": typeUrl("ErrorInfo"),
@@ -33,7 +33,9 @@ export function detailsFromError(error: A2AError): JsonObject[] {
   return details;
 }
 
-/** Reads what a peer says of an error. `fallback` names the code when no `ErrorInfo` does. Never throws. */
+/**
+ * Reads an error from the details that a peer sent. `fallback` is the code if they have no `ErrorInfo`. Never throws.
+ */
 export function errorFromDetails(details: JsonValue | undefined, message: string, fallback: ErrorCode): A2AError {
   const all = (Array.isArray(details) ? details : [details]).filter(isObject);
   const last = (name: string) => all.findLast((detail) => String(detail["@type"] ?? "").endsWith(name));

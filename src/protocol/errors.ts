@@ -1,13 +1,13 @@
-/** One row of the code table: how each binding says an error (spec 5.4). */
+/** One row of the code table: the form of an error in each binding (spec 5.4). */
 export interface ErrorRow {
-  /** `ErrorInfo.reason`; set for every row, the nine A2A errors and ours. */
+  /** `ErrorInfo.reason`. Set for the nine A2A errors and for this framework's own. */
   readonly reason: string;
   readonly jsonRpc: number;
   readonly grpc: number;
   readonly http: number;
-  /** True for the nine errors that A2A itself defines, which have the codes from -32001 to -32009. */
+  /** Whether A2A itself defines the error. Those nine have the codes -32001 to -32009. */
   readonly a2a: boolean;
-  /** The specification's own words: callers look for them at the beginning of a message. See `toldError`. */
+  /** The specification's own words, which callers look for at the beginning of a message. See `toldError`. */
   readonly words?: string;
 }
 
@@ -21,7 +21,7 @@ const row = (reason: string, jsonRpc: number, grpc: number, http: number): Error
 
 const worded = (plain: ErrorRow, words: string) => ({ ...plain, words }) satisfies ErrorRow;
 
-/** What can go wrong, and how each binding says it (spec 3.3.2, 5.4, 9.5). */
+/** All errors and their forms in each binding (spec 3.3.2, 5.4, 9.5). */
 export const errorTable = {
   taskNotFound: worded(row("TASK_NOT_FOUND", -32001, 5, 404), "Task not found"),
   taskNotCancelable: worded(row("TASK_NOT_CANCELABLE", -32002, 9, 400), "Task cannot be canceled"),
@@ -41,7 +41,7 @@ export const errorTable = {
   methodNotAllowed: row("METHOD_NOT_ALLOWED", -32600, 12, 405),
   invalidParams: row("INVALID_PARAMS", -32602, 3, 400),
   contentTooLarge: row("CONTENT_TOO_LARGE", -32600, 8, 413),
-  // Only HTTP has this error: the protocol has one for both.
+  // Only HTTP distinguishes this error. The protocol has one error for both.
   unsupportedMediaType: { ...row("UNSUPPORTED_MEDIA_TYPE", -32005, 3, 415), a2a: false },
   unauthenticated: row("UNAUTHENTICATED", -32000, 16, 401),
   permissionDenied: row("PERMISSION_DENIED", -32000, 7, 403),
@@ -52,7 +52,7 @@ export const errorTable = {
   internalError: row("INTERNAL", -32603, 13, 500),
 } as const satisfies Record<string, ErrorRow>;
 
-/** The code to test an error by: `error.code === "taskNotFound"`. */
+/** The code that identifies an error: `error.code === "taskNotFound"`. */
 export type ErrorCode = keyof typeof errorTable;
 
 export const errorCodes = Object.keys(errorTable) as readonly ErrorCode[];
@@ -60,7 +60,7 @@ export const errorCodes = Object.keys(errorTable) as readonly ErrorCode[];
 /** `domain` of every `ErrorInfo` (spec 9.5, 10.6, 11.6). */
 export const errorDomain = "a2a-protocol.org";
 
-/** One field of a request that was refused, and why. `field` is a dotted path: `message.parts[0].text`. */
+/** An invalid field of a request and the reason. `field` is a dotted path: `message.parts[0].text`. */
 export interface FieldViolation {
   readonly field: string;
   readonly description: string;
@@ -68,19 +68,19 @@ export interface FieldViolation {
 
 export interface ErrorOptions {
   readonly cause?: unknown;
-  /** Fields at fault, for `BadRequest` details. */
+  /** The invalid fields, for `BadRequest` details. */
   readonly violations?: readonly FieldViolation[] | undefined;
-  /** Further facts for `ErrorInfo.metadata`. */
+  /** Further details for `ErrorInfo.metadata`. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** When it may help to ask again, in milliseconds: `Retry-After`, `RetryInfo`. */
+  /** When a retry may succeed, in milliseconds: `Retry-After`, `RetryInfo`. */
   readonly retryAfterMs?: number | undefined;
-  /** Value of `WWW-Authenticate` for `unauthenticated` and `permissionDenied`. */
+  /** The value of `WWW-Authenticate` for `unauthenticated` and `permissionDenied`. */
   readonly challenge?: string | undefined;
 }
 
 /**
- * The one error of the framework. Test `error.code`; the bindings translate it both ways by `errorTable`.
- * Its message is public: it is sent to the peer. `cause` never is.
+ * The one error class of the framework. Check `error.code`; the bindings translate it in both directions by
+ * `errorTable`. Its message is public and is sent to the peer. Its `cause` is never sent.
  */
 export class A2AError extends Error {
   readonly code: ErrorCode;
@@ -101,9 +101,9 @@ export class A2AError extends Error {
 }
 
 /**
- * A call that got no answer, reported by the client end of a binding and not by the agent. `written` is false when not
- * a byte of the request has left (the name is unknown, the connection was refused, took too long or was not trusted), so
- * that the agent cannot have acted on it.
+ * A call without an answer, reported by the client side of a binding instead of the agent. `written` is false if no
+ * byte of the request was sent (the name is unknown, or the connection was refused, timed out or was not trusted), so
+ * the agent cannot have acted on it.
  */
 export class ConnectionError extends A2AError {
   readonly written: boolean;
@@ -115,7 +115,9 @@ export class ConnectionError extends A2AError {
   }
 }
 
-/** A message that begins with the specification's words for its error, where it has some, followed by the detail. */
+/**
+ * Returns a message that begins with the specification's words for its error, if it has some, followed by the detail.
+ */
 export function messageInWords(code: ErrorCode, detail: string): string {
   const { words }: ErrorRow = errorTable[code];
   if (words === undefined || detail.startsWith(words)) return detail;
@@ -123,7 +125,7 @@ export function messageInWords(code: ErrorCode, detail: string): string {
   return detail === "" ? words : `${words}: ${detail}`;
 }
 
-/** Returns an error as a server sends it, over every binding and in every version. */
+/** Returns an error in the form that a server sends, over every binding and in every version. */
 export function toldError(error: A2AError): A2AError {
   const { code, cause, violations, metadata, retryAfterMs, challenge } = error;
   const message = messageInWords(code, error.message);
@@ -131,7 +133,7 @@ export function toldError(error: A2AError): A2AError {
   return new A2AError(code, message, { cause, violations, metadata, retryAfterMs, challenge });
 }
 
-/** An `invalidParams` error about fields of a request; its message names the first of them. */
+/** Creates an `invalidParams` error about fields of a request. Its message names the first of them. */
 export function invalidParams(...violations: readonly FieldViolation[]): A2AError {
   const [first] = violations;
   const message =
@@ -139,14 +141,16 @@ export function invalidParams(...violations: readonly FieldViolation[]): A2AErro
   return new A2AError("invalidParams", message, { violations });
 }
 
-/** `taskNotFound` for a task that is missing or not the caller's: both read the same (spec 3.3.2). */
+/**
+ * Creates the `taskNotFound` error. It is the same for a missing task and for a task of another caller (spec 3.3.2).
+ */
 export function taskNotFound(taskId: string): A2AError {
   return new A2AError("taskNotFound", errorTable.taskNotFound.words, { metadata: { taskId } });
 }
 
 const byReason = new Map(errorCodes.map((code) => [errorTable[code].reason as string, code]));
 
-/** The code with this `ErrorInfo.reason`, or `undefined`. */
+/** Returns the code with this `ErrorInfo.reason`, or `undefined`. */
 export function errorCodeFromReason(reason: string): ErrorCode | undefined {
   return byReason.get(reason);
 }

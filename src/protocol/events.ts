@@ -10,21 +10,24 @@ import {
 } from "./model.js";
 import { type Content, partsOf } from "./parts.js";
 
-// Constructors of what an agent says. Ids that are left empty are filled in by the turn that emits the event.
+// Constructors of an agent's events. The turn that emits an event fills in the ids that are left empty.
 
-/** An event of an agent: made by one of the constructors, or a raw protocol event. Handed over when emitted: do not change it afterwards. */
+/**
+ * An event of an agent: made by a constructor below, or a raw protocol event. The framework owns it once it is emitted:
+ * do not change it afterwards.
+ */
 export type AgentEvent = TaskStatusUpdateEvent | TaskArtifactUpdateEvent | Message | StreamResponse | ParkEvent;
 
-/** Ends the turn and keeps the task: made by `park`. Callers never see it. */
+/** Made by `park`: ends the turn and keeps the task. Callers never see it. */
 export interface ParkEvent {
   readonly $typeName: "trivium.Park";
   readonly wakeAt: number | undefined;
 }
 
-/** Marks the chunks of one artifact whose id the turn chooses. */
+/** Key that groups the chunks of one artifact whose id the turn chooses. */
 export const artifactKey: unique symbol = Symbol("trivium.artifact");
 
-/** An artifact event that may belong to others with the same key. */
+/** An artifact event that shares its artifact with the other events of the same key. */
 export interface KeyedArtifactEvent extends TaskArtifactUpdateEvent {
   readonly [artifactKey]?: object | undefined;
 }
@@ -32,17 +35,17 @@ export interface KeyedArtifactEvent extends TaskArtifactUpdateEvent {
 export interface ArtifactOptions {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
-  /** Default: `<turn>.<ordinal>`, so that a turn that runs again replaces what it left half done. */
+  /** Default: `<turn>.<ordinal>`, so that a turn that runs again replaces its unfinished artifacts. */
   readonly artifactId?: string | undefined;
-  /** Adds the parts to the artifact of this id instead of replacing it; needs `artifactId`. Default: false. */
+  /** Appends the parts to the artifact with this id instead of replacing it. Requires `artifactId`. Default: false. */
   readonly append?: boolean | undefined;
-  /** Says that nothing more will be added. Default: false. */
+  /** Whether this is the artifact's last chunk. Default: false. */
   readonly lastChunk?: boolean | undefined;
   readonly metadata?: JsonObject | undefined;
   readonly extensions?: readonly string[] | undefined;
 }
 
-/** A result, or a chunk of one (spec 4.2.2). */
+/** Creates an artifact event: a result, or a chunk of one (spec 4.2.2). */
 export function artifact(content: Content, options: ArtifactOptions = {}): TaskArtifactUpdateEvent {
   if (options.append === true && options.artifactId === undefined) {
     throw new TypeError("append needs the artifactId that it adds to");
@@ -59,7 +62,7 @@ export function artifact(content: Content, options: ArtifactOptions = {}): TaskA
   return artifactEvent(made, options.append ?? false, options.lastChunk ?? false);
 }
 
-/** An artifact event around an artifact. */
+/** Wraps an artifact in an artifact event. */
 export function artifactEvent(made: Artifact, append: boolean, lastChunk: boolean): TaskArtifactUpdateEvent {
   return {
     $typeName: "lf.a2a.v1.TaskArtifactUpdateEvent",
@@ -82,7 +85,7 @@ const statusConstructor =
   (content, options) =>
     statusEvent(state, content === undefined ? undefined : reply(content), options);
 
-/** A status event of any state. Its time is set when it is emitted. */
+/** Creates a status event of any state. Its time is set when it is emitted. */
 export function statusEvent(state: TaskState, message?: Message, options?: StatusOptions): TaskStatusUpdateEvent {
   const event: TaskStatusUpdateEvent = {
     $typeName: "lf.a2a.v1.TaskStatusUpdateEvent",
@@ -95,25 +98,25 @@ export function statusEvent(state: TaskState, message?: Message, options?: Statu
   return event;
 }
 
-/** The agent is at work. */
+/** The agent is working. */
 export const working: StatusConstructor = statusConstructor(TaskState.WORKING);
 
-/** Done, well. What the task produced belongs into artifacts, not into this message. */
+/** The task succeeded. Put its results into artifacts, not into this message. */
 export const completed: StatusConstructor = statusConstructor(TaskState.COMPLETED);
 
-/** Done, badly. The text is public. */
+/** The task failed. The text is public. */
 export const failed: StatusConstructor = statusConstructor(TaskState.FAILED);
 
 /** The agent declines the task. */
 export const rejected: StatusConstructor = statusConstructor(TaskState.REJECTED);
 
-/** The agent gave the task up, as it was asked to. */
+/** The agent stopped the task because it was asked to cancel it. */
 export const canceled: StatusConstructor = statusConstructor(TaskState.CANCELED);
 
-/** The caller has to say more. Return after it, or stay with `turn.ask` or `turn.receive`. */
+/** The agent needs more input from the caller. Return after it, or continue with `turn.ask` or `turn.receive`. */
 export const inputRequired: StatusConstructor = statusConstructor(TaskState.INPUT_REQUIRED);
 
-/** The caller must grant access first; the text says what and where (spec 7.6). */
+/** The caller must grant access first. The text says to what and where (spec 7.6). */
 export const authRequired: StatusConstructor = statusConstructor(TaskState.AUTH_REQUIRED);
 
 export interface ReplyOptions {
@@ -121,7 +124,10 @@ export interface ReplyOptions {
   readonly extensions?: readonly string[] | undefined;
 }
 
-/** A message of the agent. As the first event it is the whole answer and no task is made; later it completes the task. */
+/**
+ * Creates a message of the agent. As the first event it is the whole reply and no task is created; later it completes
+ * the task.
+ */
 export function reply(content: Content, options: ReplyOptions = {}): Message {
   const message: Message = {
     $typeName: "lf.a2a.v1.Message",
@@ -138,13 +144,13 @@ export function reply(content: Content, options: ReplyOptions = {}): Message {
 }
 
 export interface ParkOptions {
-  /** When to go on: a date, or milliseconds since the epoch. Default: when the task is woken or gets a message. */
+  /** When to wake: a date, or milliseconds since the epoch. Default: when `wake` is called or a message arrives. */
   readonly wakeAt?: Date | number | undefined;
 }
 
 /**
- * Work goes on elsewhere: the turn ends, and the task stays as it is, without a running turn, until its time has come, it is
- * woken, or a message comes. The next turn goes on. The last event of a turn: what comes after it is dropped.
+ * Ends the turn and keeps the task in its state, without a running turn, until `wakeAt` has passed, `wake` is called or
+ * a message arrives; then the next turn runs. This must be the last event of a turn: later events are dropped.
  */
 export function park({ wakeAt }: ParkOptions = {}): ParkEvent {
   const time = typeof wakeAt === "object" ? wakeAt.getTime() : wakeAt;

@@ -1,30 +1,30 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { StreamResponse } from "./model.js";
 
-// The extensions of the protocol that this framework defines (spec 4.6). They change nothing for callers that do not
-// activate them.
+// The protocol extensions that this framework defines (spec 4.6). They change nothing for callers that do not request
+// them.
 
-/** The same message, sent again, attaches to what it started the first time. */
+/** A repeated send of the same message attaches to the outcome of the first. */
 export const idempotentSendExtension = "urn:trivium:extension:idempotent-send:v1";
 
-/** Each event of a stream carries its id in its own metadata, for bindings that have no other place for it. */
+/** Every stream event carries its id in its own metadata, for bindings without another place for it. */
 export const resumeExtension = "urn:trivium:extension:resume:v1";
 
-/** The id that an event carries in its metadata; `undefined` when it carries none. */
+/** Returns the id in an event's metadata, or `undefined`. */
 export function eventIdOf({ payload }: StreamResponse): string | undefined {
   if (payload.case === undefined || payload.case === "message") return undefined;
   const id = payload.value.metadata?.[resumeExtension];
   return typeof id === "string" ? id : undefined;
 }
 
-/** A copy of an event that carries its id. A message has none and stays as it is. */
+/** Copies an event with its id added. A message takes no id and is returned unchanged. */
 export function withEventId(response: StreamResponse, id: string): StreamResponse {
   const { payload } = response;
   if (payload.case === undefined || payload.case === "message") return response;
   return withMetadata(response, { ...payload.value.metadata, [resumeExtension]: id });
 }
 
-/** The event as it was before it was given its id: a copy, or the same when it carries none. */
+/** Returns the event without its id: a copy, or the same event if it has none. */
 export function withoutEventId(response: StreamResponse): StreamResponse {
   const { payload } = response;
   if (payload.case === undefined || payload.case === "message") return response;

@@ -1,7 +1,6 @@
-// The part of `fetch` that this framework calls and reads, so that something leaner may stand in its place, and what it
-// fails with.
+// The part of `fetch` that this framework uses, so that a leaner implementation can replace it, and its errors.
 
-/** One request. `fetch` itself is one of these. */
+/** Sends one request. The global `fetch` is assignable to this type. */
 export type Fetch = (url: string, init?: FetchInit) => Promise<HttpAnswer>;
 
 export interface FetchInit {
@@ -9,14 +8,14 @@ export interface FetchInit {
   readonly headers?: Record<string, string>;
   readonly body?: string | Uint8Array<ArrayBuffer> | URLSearchParams;
   readonly signal?: AbortSignal;
-  /** Default: followed, as far as that is safe. */
+  /** Default: follows redirects if that is safe. */
   readonly redirect?: "error" | "manual";
 }
 
-/** An answer whose body has not been read. */
+/** A response whose body has not been read. */
 export interface HttpAnswer {
   readonly status: number;
-  /** True for the statuses from 200 to 299. */
+  /** Whether the status is between 200 and 299. */
   readonly ok: boolean;
   readonly headers: { get(name: string): string | null; has(name: string): boolean };
   readonly body: AnswerBody | null;
@@ -24,7 +23,7 @@ export interface HttpAnswer {
   text(): Promise<string>;
 }
 
-/** A body as it comes. Cancelling it frees the connection. */
+/** A body as a stream of pieces. Cancelling it frees the connection. */
 export interface AnswerBody {
   getReader(): AnswerReader;
   cancel(): Promise<void>;
@@ -37,7 +36,10 @@ export interface AnswerReader {
 
 const longestChain = 8;
 
-/** A failure and its causes. They lose the bytes of an answer: undici and `fetch` keep what they could not parse. */
+/**
+ * Returns a failure and its causes. Removes the response bytes that undici and `fetch` attach when they cannot parse
+ * them.
+ */
 export function causesOf(failure: unknown): readonly Error[] {
   const causes: Error[] = [];
   for (let error = failure; error instanceof Error && causes.length < longestChain; error = error.cause) {

@@ -1,9 +1,9 @@
 import { appendChunk } from "./artifact-chunks.js";
 import { type Artifact, type StreamResponse, type Task, type TaskArtifactUpdateEvent, TaskState } from "./model.js";
 
-// The fold: a task is what its events add up to. It is done in place; a copy is made only on request.
+// The fold: applying a task's events in order gives the task. It works in place and copies only on request.
 
-/** A task before anything is known of it but its ids. */
+/** A task of which only the ids are known. */
 export function emptyTask(id: string, contextId: string): Task {
   return {
     $typeName: "lf.a2a.v1.Task",
@@ -15,7 +15,7 @@ export function emptyTask(id: string, contextId: string): Task {
   };
 }
 
-/** Adds one event to the task, in place. */
+/** Applies one event to the task, in place. */
 export function applyEvent(task: Task, event: StreamResponse): void {
   const { payload } = event;
   if (payload.case === "statusUpdate") {
@@ -27,7 +27,7 @@ export function applyEvent(task: Task, event: StreamResponse): void {
   if (payload.case === "artifactUpdate") applyArtifact(task, payload.value);
 }
 
-/** A status message goes to the history when the next status replaces it, or when the caller answers it. */
+/** Moves the status message to the history, when the next status replaces it or the caller answers it. */
 export function settleStatusMessage(task: Task): void {
   const message = task.status?.message;
   if (message === undefined) return;
@@ -50,17 +50,17 @@ function applyArtifact(task: Task, event: TaskArtifactUpdateEvent): void {
   appendChunk(known, artifact);
 }
 
-/** Up to this many artifacts a search is as fast as an index. */
+/** Up to this many artifacts a linear search is as fast as an index. */
 const searchedMax = 32;
 
 const indexes = new WeakMap<readonly Artifact[], Map<string, number>>();
 
 /**
- * Returns where the artifact with an id is, or -1. The list may grow and its artifacts may be replaced by others of the same
- * id, as a fold does; then a lookup costs the same however many artifacts there are.
+ * Returns the position of the artifact with an id, or -1. The list may grow, and artifacts may be replaced by others of
+ * the same id, as in a fold; a lookup then takes constant time.
  */
 export function artifactIndex(artifacts: readonly Artifact[], artifactId: string): number {
-  // The artifact that is being written is almost always the last one.
+  // Usually the last artifact is the one being written.
   if (artifacts.at(-1)?.artifactId === artifactId) return artifacts.length - 1;
   if (artifacts.length <= searchedMax) return artifacts.findLastIndex((each) => each.artifactId === artifactId);
   let index = indexes.get(artifacts);
@@ -68,20 +68,20 @@ export function artifactIndex(artifacts: readonly Artifact[], artifactId: string
     index = new Map();
     indexes.set(artifacts, index);
   }
-  // Where two have one id, the last of them counts, and the index stays behind by one.
+  // If two artifacts have the same id, the last one counts, and the index stays one entry short.
   for (let at = index.size; at < artifacts.length; at++) index.set(artifacts[at]?.artifactId ?? "", at);
   return index.get(artifactId) ?? -1;
 }
 
-/** How much of a task a copy holds. */
+/** Which parts of a task to copy. */
 export interface CopyOptions {
-  /** The most recent messages only. Default: all. */
+  /** How many of the most recent messages to copy. Default: all. */
   readonly historyLength?: number | undefined;
   /** Default: true. */
   readonly artifacts?: boolean | undefined;
 }
 
-/** A copy that the fold will not change any more. Parts and messages are shared. */
+/** Copies a task so that the fold does not change the copy. Parts and messages are shared. */
 export function copyTask(task: Task, options: CopyOptions = {}): Task {
   const { historyLength, artifacts = true } = options;
   return {

@@ -1,4 +1,4 @@
-/** Names of the gRPC status codes; the index is the number. HTTP+JSON writes the name as `error.status` (spec 5.1). */
+/** Names of the gRPC status codes, by number. HTTP+JSON writes the name as `error.status` (spec 5.1). */
 export const grpcStatusNames = [
   "OK",
   "CANCELLED",

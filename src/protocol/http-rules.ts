@@ -2,24 +2,24 @@ import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { httpOption } from "./codec/outline/outline.js";
 import type { Operation } from "./operations.js";
 
-// The routes of HTTP+JSON, read from the `google.api.http` options of the service (spec 1.3).
+// The HTTP+JSON routes, read from the service's `google.api.http` options (spec 1.3).
 
 const httpVerbs = ["GET", "POST", "PUT", "DELETE", "PATCH"] as const;
 
-/** One route of HTTP+JSON. A segment is a literal, or the JSON name of the field that it fills. */
+/** One HTTP+JSON route. A segment is a literal, or the JSON name of the field it fills. */
 export interface HttpRoute {
   readonly verb: (typeof httpVerbs)[number];
   readonly segments: readonly ({ readonly literal: string } | { readonly field: string })[];
-  /** `:cancel` and the like, kept outside of the last segment's value. `""` when there is none. */
+  /** A suffix such as `:cancel`, kept apart from the last segment's value. `""` if there is none. */
   readonly suffix: string;
   readonly operation: Operation;
-  /** True when the request comes as a body, false when as query parameters. */
+  /** Whether the request is sent as a body; otherwise as query parameters. */
   readonly hasBody: boolean;
 }
 
 /**
- * Every route of some operations, in order of precedence: without a tenant before with one, and a route with a suffix
- * before one whose last segment would swallow it.
+ * Returns all routes of the given operations in order of precedence: without a tenant before with one, and a route with
+ * a suffix before one whose last segment would swallow it.
  */
 export function httpRoutes(operations: readonly Operation[]): readonly HttpRoute[] {
   const routes = operations.flatMap((operation) => {
@@ -30,7 +30,7 @@ export function httpRoutes(operations: readonly Operation[]): readonly HttpRoute
   return sortRoutes(routes);
 }
 
-/** Puts routes in order of precedence; routes of equal rank keep theirs. */
+/** Sorts routes by precedence. The sort is stable. */
 export function sortRoutes(routes: readonly HttpRoute[]): readonly HttpRoute[] {
   return routes.toSorted((a, b) => rank(a) - rank(b));
 }
@@ -41,17 +41,17 @@ function rank({ segments, suffix }: HttpRoute): number {
   return (isTenanted ? 2 : 0) + (suffix === "" ? 1 : 0);
 }
 
-/** What is read of a `google.api.HttpRule`. */
+/** The parts of a `google.api.HttpRule` that are used. */
 interface HttpRule {
   readonly verb: (typeof httpVerbs)[number] | undefined;
   readonly path: string;
   readonly body: string;
 }
 
-// Numbers of its fields; those of the verbs stand in the order of `httpVerbs`.
+// Field numbers. Those of the verbs are in the order of `httpVerbs`.
 const ruleFields = { verbs: [2, 4, 3, 5, 6], body: 7, additional: 11 };
 
-/** A rule, and the additional ones that it holds. */
+/** Reads a rule and its additional bindings. */
 function readRule(bytes: Uint8Array): HttpRule[] {
   const reader = new BinaryReader(bytes);
   const additional: HttpRule[] = [];

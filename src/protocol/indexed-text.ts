@@ -1,35 +1,35 @@
 import type { Scope } from "./context.js";
 import { invalidParams } from "./errors.js";
 
-// Stores find tasks by indexed texts, and no index takes texts of any length: in PostgreSQL an entry has 2,704
-// bytes, and the longest one holds an agent, a tenant, an owner, an id and three numbers.
+// Stores find tasks by indexed texts, and an index limits their length: an entry in PostgreSQL has at most 2,704 bytes,
+// and the longest one holds an agent, a tenant, an owner, an id and three numbers.
 
 /**
- * How many bytes a text that is stored in an index may have, in UTF-8. NUL and U+FFFF count as four: PostgreSQL keeps no
- * text with a NUL, so that both are stored in another way. An id of 256 UTF-16 units always fits.
+ * The most UTF-8 bytes that an indexed text may have. NUL and U+FFFF count as four bytes: PostgreSQL stores no text
+ * with a NUL, so both are escaped. An id of 256 UTF-16 units always fits.
  */
 export const indexedMaxBytes = { agent: 64, owner: 768, tenant: 768, id: 1_024 } as const;
 
-/** Throws a `TypeError` for an `agentId` that is too long to be stored. */
+/** Throws a `TypeError` if an `agentId` is too long to be stored. */
 export function checkAgentId(agentId: string): void {
   const bytes = bytesOf(agentId);
   if (bytes <= indexedMaxBytes.agent) return;
   throw new TypeError(`agentId has ${bytes} bytes, the limit is ${indexedMaxBytes.agent}: choose a shorter one`);
 }
 
-/** Throws `invalidParams` for an agent, an owner or a tenant that is too long to be stored. */
+/** Throws `invalidParams` if an agent, owner or tenant is too long to be stored. */
 export function checkIndexedScope({ agent, tenant, owner }: Scope): void {
   check("agent", agent, indexedMaxBytes.agent, "the host must give a shorter agentId");
   check("owner", owner, indexedMaxBytes.owner, "authenticate must give a shorter one");
   check("tenant", tenant, indexedMaxBytes.tenant, "authenticate must give a shorter one");
 }
 
-/** Throws `invalidParams` for an id, or a name in the place of one, that is too long to be stored. */
+/** Throws `invalidParams` if an id, or a name used as one, is too long to be stored. */
 export function checkIndexedId(field: string, id: string): void {
   check(field, id, indexedMaxBytes.id, "send a shorter one");
 }
 
-/** The most bytes that a UTF-16 unit takes. */
+/** The most bytes that one UTF-16 unit can take. */
 const unitMaxBytes = 4;
 
 function check(field: string, text: string, limit: number, remedy: string): void {

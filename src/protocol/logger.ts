@@ -1,5 +1,5 @@
 import { noop } from "./async/noop.js";
-/** Where the framework says what a caller must not see. Any pino or console-like logger fits. */
+/** Receives what callers must not see. Any logger in the style of pino or `console` fits. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -7,7 +7,7 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-/** A logger that says nothing. */
+/** A logger that discards everything. */
 export const silentLogger: Logger = { debug: noop, info: noop, warn: noop, error: noop };
 
 /** Returns a logger that adds the same fields to every record. */

@@ -1,5 +1,5 @@
-// The neutral model: the generated messages of A2A 1.0. Every other room takes them from here (spec 4, style 13).
-// Their descriptors are made of the schema's outline.
+// The neutral model: the generated messages of A2A 1.0. Every other room imports them from here (spec 4, style 13).
+// Their descriptors are built from the schema's outline.
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { enumDesc, type GenMessage, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { files } from "../../gen/lf/a2a/v1/a2a_outline.js";
@@ -55,7 +55,7 @@ export type {
 
 const file = fileFromOutlines(files);
 
-// As the enums of the generated code, which would have to be loaded for them.
+// Same values as the generated enums, without having to load the generated code.
 export const Role = enumOf("lf.a2a.v1.Role") as typeof RoleEnum;
 export type Role = RoleEnum;
 export const TaskState = enumOf("lf.a2a.v1.TaskState") as typeof TaskStateEnum;

@@ -3,31 +3,31 @@ import { A2AService, type StreamResponse } from "./model.js";
 
 type Methods = (typeof A2AService)["method"];
 
-/** Name of an operation in our code: `sendMessage`, `getTask`, … */
+/** The name of an operation in code: `sendMessage`, `getTask`, … */
 export type OperationName = keyof Methods;
 
-/** Request message of an operation. */
+/** The request message of an operation. */
 export type RequestOf<K extends OperationName> = MessageShape<Methods[K]["input"]>;
 
-/** Reply message of an operation; of a stream, the type of its elements. */
+/** The reply message of an operation, or the type of a stream's elements. */
 export type ReplyOf<K extends OperationName> = MessageShape<Methods[K]["output"]>;
 
 /** One element of a stream. */
 export interface StreamItem {
   readonly response: StreamResponse;
-  /** The opaque event id that a caller may come back with; a message has none. */
+  /** The opaque event id to resume after. A message has none. */
   readonly id?: string | undefined;
   /**
-   * Set by a client whose stream broke at an agent that keeps no events. `"difference"`: made from what the task has more
-   * than it had; states in between may be missing. `"resync"`: the response is the whole task, in place of all that came
-   * before.
+   * Set by a client whose stream broke at an agent that keeps no events. `"difference"`: computed from what the task
+   * has gained; states in between may be missing. `"resync"`: the response is the whole task and replaces everything
+   * before it.
    */
   readonly recovered?: "difference" | "resync" | undefined;
 }
 
 /**
- * The eleven operations of A2A, typed from the service descriptor. A server's request handler is `Operations<ServerContext>`,
- * a client's transport is `Operations<CallOptions>` (spec 3.1).
+ * The eleven operations of A2A, typed by the service descriptor. A server's request handler is
+ * `Operations<ServerContext>`, a client transport is `Operations<CallOptions>` (spec 3.1).
  */
 export type Operations<C> = {
   readonly [K in OperationName]: Methods[K]["methodKind"] extends "server_streaming"
@@ -35,20 +35,20 @@ export type Operations<C> = {
     : (request: RequestOf<K>, context: C) => Promise<ReplyOf<K>>;
 };
 
-/** What an agent has to declare before an operation may be used (spec 3.3.4). */
+/** The capability that an agent must declare before an operation may be used (spec 3.3.4). */
 export type Capability = "streaming" | "pushNotifications" | "extendedAgentCard";
 
 /** One row of the operation table. */
 export interface Operation {
   readonly name: OperationName;
-  /** The wire's own word: the RPC's name, and the JSON-RPC method of 1.0. */
+  /** The name on the wire: the RPC's name and 1.0's JSON-RPC method. */
   readonly method: string;
   readonly descriptor: DescMethod;
   readonly input: DescMessage;
   readonly output: DescMessage;
   readonly streams: boolean;
   readonly needs: Capability | undefined;
-  /** True when calling it twice does no harm (spec 3.3.1). */
+  /** Whether calling the operation twice is harmless (spec 3.3.1). */
   readonly idempotent: boolean;
 }
 
@@ -68,7 +68,7 @@ const notIdempotent: ReadonlySet<OperationName> = new Set([
   "createTaskPushNotificationConfig",
 ]);
 
-/** The operation table, in the order of the service. Bindings loop over it. */
+/** The operation table, in the order of the service. Bindings iterate over it. */
 export const operations: readonly Operation[] = A2AService.methods.map((descriptor) => {
   const name = descriptor.localName as OperationName;
   return {
@@ -85,7 +85,7 @@ export const operations: readonly Operation[] = A2AService.methods.map((descript
 
 const byName = new Map(operations.map((operation) => [operation.name, operation]));
 
-/** The row of an operation. */
+/** Returns an operation's row in the table. */
 export function operationOf(name: OperationName): Operation {
   const operation = byName.get(name);
   if (operation === undefined) throw new TypeError(`no operation ${name}`);
@@ -94,7 +94,7 @@ export function operationOf(name: OperationName): Operation {
 
 type AnyOperation<C> = (request: AnyMessage, context: C) => Promise<AnyMessage> | AsyncIterable<StreamItem>;
 
-/** Calls one operation by its row. The only place where the table's dynamic type meets the static one. */
+/** Calls an operation by its row. The only place where the table's dynamic type meets the static one. */
 export function invoke<C>(
   on: Operations<C>,
   operation: Operation,
@@ -104,7 +104,7 @@ export function invoke<C>(
   return (on[operation.name] as AnyOperation<C>)(request, context);
 }
 
-/** Calls an operation that gives one reply. */
+/** Calls a unary operation. */
 export function invokeUnary<C>(
   on: Operations<C>,
   operation: Operation,
@@ -114,7 +114,7 @@ export function invokeUnary<C>(
   return invoke(on, operation, request, context) as Promise<AnyMessage>;
 }
 
-/** Calls an operation that gives a stream. */
+/** Calls a streaming operation. */
 export function invokeStream<C>(
   on: Operations<C>,
   operation: Operation,

@@ -3,22 +3,25 @@ import { type FreeJsonCheck, valueFromJson } from "./codec/json/struct.js";
 import type { Part } from "./model.js";
 import { violationText } from "./violations.js";
 
-/** What goes with a part of any kind (spec 4.1.6). */
+/** Options of a part of any kind (spec 4.1.6). */
 export interface PartOptions {
   readonly mediaType?: string | undefined;
   readonly filename?: string | undefined;
   readonly metadata?: JsonObject | undefined;
 }
 
-/** What a message or an artifact may be made of: a text, one part, or several. */
+/** The content of a message or an artifact: a text, one part, or several. */
 export type Content = string | Part | readonly Part[];
 
-/** A text part. Without a media type it is plain text. */
+/** Creates a text part. Without a media type it is plain text. */
 export function text(value: string, options?: PartOptions): Part {
   return part({ case: "text", value }, options);
 }
 
-/** A part with any JSON value. Default media type: `application/json`. Throws a `TypeError` for what JSON cannot say. */
+/**
+ * Creates a part with any JSON value. Default media type: `application/json`. Throws a `TypeError` for a value that
+ * JSON cannot represent.
+ */
 export function data(value: JsonValue, options: PartOptions = {}): Part {
   const check: FreeJsonCheck = { maxDepth: Number.POSITIVE_INFINITY, lenient: true, violations: [] };
   const content: Part["content"] = { case: "data", value: valueFromJson(value, check, 1) };
@@ -27,20 +30,23 @@ export function data(value: JsonValue, options: PartOptions = {}): Part {
   return part(content, { mediaType: "application/json", ...options });
 }
 
-/** A file: its bytes, or the URL that it can be had from. */
+/** Creates a file part from bytes or from a URL. */
 export function file(source: Uint8Array | URL | string, options?: PartOptions): Part {
   if (source instanceof Uint8Array) return part({ case: "raw", value: new Uint8Array(source) }, options);
   return part({ case: "url", value: String(source) }, options);
 }
 
-/** A file from a `Blob` or `File`, with the name and the media type that it says. */
+/** Creates a file part from a `Blob` or `File`, with its name and media type. */
 export async function fileOf(blob: Blob, options: PartOptions = {}): Promise<Part> {
   const filename = blob instanceof File ? blob.name : undefined;
   const bytes = new Uint8Array(await blob.arrayBuffer());
   return part({ case: "raw", value: bytes }, { filename, mediaType: blob.type, ...options });
 }
 
-/** The parts of a content. Throws a `TypeError` for an empty list, since a message and an artifact need one part. */
+/**
+ * Converts content to parts. Throws a `TypeError` for an empty list, since a message or an artifact needs at least one
+ * part.
+ */
 export function partsOf(content: Content): Part[] {
   if (typeof content === "string") return [text(content)];
   if (!isList(content)) return [content];
@@ -48,7 +54,7 @@ export function partsOf(content: Content): Part[] {
   return [...content];
 }
 
-/** The text parts of a message, joined. */
+/** Joins the text parts of a message. */
 export function textOf(parts: readonly Part[]): string {
   const [first] = parts;
   if (parts.length === 1 && first !== undefined) return first.content.case === "text" ? first.content.value : "";

@@ -1,19 +1,19 @@
-/** Names of the service parameters, as headers and as gRPC metadata (spec 3.2.6). They are compared without case. */
+/** Names of the service parameters, as headers and as gRPC metadata (spec 3.2.6). Names are case-insensitive. */
 export const versionParameter = "a2a-version";
 export const extensionsParameter = "a2a-extensions";
-/** Its name before it was one of the protocol's own. */
+/** The parameter's name before the protocol adopted it. */
 const oldExtensionsParameter = "x-a2a-extensions";
 
 /** Media type of the HTTP+JSON binding and of webhook calls (spec 14.1). */
 export const a2aMediaType = "application/a2a+json";
 
-/** Splits the value of `A2A-Extensions` into URIs, in order and without repeats. */
+/** Splits the value of `A2A-Extensions` into URIs, in order and without duplicates. */
 export function parseExtensions(value: string | undefined): readonly string[] {
   if (value === undefined || value === "") return none;
   return [...new Set(value.split(",").map((uri) => uri.trim()))].filter((uri) => uri !== "");
 }
 
-/** The extensions that a call asks for, under either name of the parameter. */
+/** Returns the extensions that a call requests under either name of the parameter. */
 export function requestedExtensions(header: (name: string) => string | undefined): readonly string[] {
   const value = header(extensionsParameter);
   const old = header(oldExtensionsParameter);
@@ -22,12 +22,15 @@ export function requestedExtensions(header: (name: string) => string | undefined
 
 const none: readonly string[] = [];
 
-/** Joins URIs to one header value. */
+/** Joins URIs into one header value. */
 export function formatExtensions(uris: readonly string[]): string {
   return uris.join(",");
 }
 
-/** `Major.Minor` of a version value; a third component is ignored (spec 3.6). `undefined` for what is no version. */
+/**
+ * Returns `Major.Minor` of a version value and ignores a third component (spec 3.6). Returns `undefined` if the value
+ * is not a version.
+ */
 export function parseVersion(value: string): string | undefined {
   const match = /^(\d{1,4})\.(\d{1,4})(?:\.\d{1,9})?$/.exec(value.trim());
   return match === null ? undefined : `${match[1]}.${match[2]}`;

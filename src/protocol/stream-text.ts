@@ -2,13 +2,13 @@ import { type ArtifactOptions, artifact, artifactEvent, artifactKey, type KeyedA
 import { text } from "./parts.js";
 
 export interface StreamTextOptions extends Omit<ArtifactOptions, "append" | "lastChunk"> {
-  /** Media type of the text. Default: none, which reads as plain text. */
+  /** Media type of the text. Default: none, which means plain text. */
   readonly mediaType?: string | undefined;
 }
 
 /**
- * One artifact from a model's token stream: a chunk for each string, closed by an empty one with `lastChunk`.
- * Empty strings are left out, a surrogate pair is never cut, and without any text there is no artifact.
+ * Turns a model's token stream into one artifact: a chunk for each string, then an empty one with `lastChunk`. Skips
+ * empty strings and never splits a surrogate pair. Without any text there is no artifact.
  */
 export async function* streamText(
   chunks: AsyncIterable<string> | Iterable<string>,
@@ -40,7 +40,7 @@ export async function* streamText(
     const whole = held === "" ? value : value.slice(0, -1);
     if (whole !== "") yield chunk(whole, false);
   }
-  // A half pair at the very end is no character: it becomes the replacement character instead of an invalid string.
+  // A lone surrogate at the very end becomes the replacement character, since it would make the string invalid.
   if (held !== "") yield chunk("\ufffd", false);
   if (started) yield chunk("", true);
 }

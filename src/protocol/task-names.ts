@@ -2,18 +2,18 @@ import type { Principal } from "./context.js";
 import { A2AError } from "./errors.js";
 import type { Message, StreamResponse, Task, TaskStatus } from "./model.js";
 
-// Callers of some versions choose what their tasks are called. A name stands for one task of its owner, which has an id of
-// its own. What such a caller is shown is shared with others, so it is copied as far as the name stands in it, and no further.
+// Callers of some versions choose the names of their tasks. A name maps to one task of its owner, which has its own id.
+// Objects shown to such a caller are shared with others, so they are copied, but only along the path to the name.
 
-/** The names that callers have given to their tasks. */
+/** Maps the names that callers gave their tasks to ids. */
 export interface TaskNames {
-  /** The id of the task that the caller calls so; `undefined` when there is none. */
+  /** Returns the id of the task with the caller's name, or `undefined`. */
   find(principal: Principal, name: string): Promise<string | undefined>;
 }
 
 /**
- * A new task was refused because another one has its name by now. Nothing was written, and no agent has heard of the
- * message: it may be sent again, to that task.
+ * A new task was refused because another one has its name meanwhile. Nothing was written and no agent has seen the
+ * message, so it may be sent again to that task.
  */
 export class NameTaken extends A2AError {
   constructor(cause?: unknown) {

@@ -1,6 +1,6 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
-// google.protobuf.Timestamp as JSON writes it: `YYYY-MM-DDTHH:mm:ss.sssZ` (spec 6.5).
+// google.protobuf.Timestamp in its JSON form: `YYYY-MM-DDTHH:mm:ss.sssZ` (spec 6.5).
 
 const pattern =
   /^(\d{4}-\d{2}-(\d{2})T([01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
@@ -9,13 +9,13 @@ const pattern =
 const minSeconds = -62_135_596_800;
 const maxSeconds = 253_402_300_799;
 
-/** Reads any offset and 1 to 9 digits of a second; `undefined` for what is no time, or one out of range. */
+/** Parses a time with any offset and 1 to 9 fractional digits. Returns `undefined` if it is invalid or out of range. */
 export function parseTimestamp(text: string): Timestamp | undefined {
   const match = pattern.exec(text);
   if (match === null) return undefined;
   const [, local, day, , fraction, sign, hours, minutes] = match;
   const date = new Date(`${local}Z`);
-  // V8 takes 30 February for 2 March.
+  // V8 parses 30 February as 2 March.
   if (date.getUTCDate() !== Number(day)) return undefined;
   const offset = sign === undefined ? 0 : (Number(hours) * 60 + Number(minutes)) * (sign === "+" ? 60 : -60);
   const seconds = date.getTime() / 1000 - offset;
@@ -24,17 +24,17 @@ export function parseTimestamp(text: string): Timestamp | undefined {
   return { $typeName: "google.protobuf.Timestamp", seconds: BigInt(seconds), nanos };
 }
 
-/** False for a time that has no JSON form. */
+/** Whether the time has a JSON form. */
 export function isTimestampInRange(timestamp: Timestamp): boolean {
   const { seconds, nanos } = timestamp;
   return seconds >= minSeconds && seconds <= maxSeconds && nanos >= 0 && nanos <= 999_999_999;
 }
 
-// Events come many to a second, and formatting a date is dear: the text of the last second is kept.
+// Many events share a second and formatting a date is expensive, so the text of the last second is kept.
 let lastSeconds = 0n;
 let lastText = "1970-01-01T00:00:00";
 
-/** Writes UTC with 3 digits, or 6 or 9 when they are needed. Throws `RangeError` for what is out of range. */
+/** Formats a time in UTC with 3 fractional digits, or 6 or 9 if needed. Throws `RangeError` if it is out of range. */
 export function formatTimestamp(timestamp: Timestamp): string {
   if (!isTimestampInRange(timestamp)) throw new RangeError("timestamp out of range: years 1 to 9999");
   const { seconds, nanos } = timestamp;

@@ -1,20 +1,20 @@
 /**
- * A random UUID (RFC 9562, version 4). Browsers have `crypto.randomUUID` on secure pages only, and pages of a machine's own
- * network are often none.
+ * Returns a random UUID (RFC 9562, version 4). Browsers offer `crypto.randomUUID` only on secure pages, and pages on a
+ * local network often are not secure.
  */
 export function randomUuid(): string {
   const { randomUUID } = crypto as { readonly randomUUID?: () => string };
   return randomUUID === undefined ? madeUuid() : randomUUID.call(crypto);
 }
 
-/** The same of random bytes. */
+/** Builds the UUID from random bytes. */
 export function madeUuid(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   const hex = Array.from(bytes, (byte, index) => marked(byte, index).toString(16).padStart(2, "0")).join("");
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-// Version and variant take the first bits of two bytes.
+// The version and the variant take the first bits of two bytes.
 function marked(byte: number, index: number): number {
   if (index === 6) return (byte & 0x0f) | 0x40;
   return index === 8 ? (byte & 0x3f) | 0x80 : byte;

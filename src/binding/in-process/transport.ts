@@ -20,29 +20,29 @@ import { authenticate, type ServerCall } from "../server-call.js";
 import type { BindingLimits, Service } from "../service.js";
 import { createTransport, type Transport } from "../transport.js";
 
-/** What stands before a handler: the part of a `Service` that has nothing to do with a wire. */
+/** The steps before a handler: the part of a `Service` that does not depend on a wire. */
 export type InProcessAdmission = Pick<Service, "versions" | "authenticate" | "extensions" | "enter" | "publicError">;
 
 export interface InProcessOptions {
   /** The principal of the calls. Default: the one that `authenticate` returns. */
   readonly principal?: Principal | undefined;
-  /** Version of the protocol that calls declare. Default: the newest. */
+  /** The protocol version that calls declare. Default: the newest. */
   readonly version?: string | undefined;
-  /** Headers of every call, as `authenticate` sees them. */
+  /** Headers of every call, as passed to `authenticate`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Default: none; all callers are one, and each extension that a call asks for is active. */
+  /** Default: none. All calls share one principal, and every extension that a call requests is active. */
   readonly admission?: InProcessAdmission | undefined;
   readonly limits?: InProcessLimits | undefined;
-  /** What time limits of calls go by. Default: the machine's time. */
+  /** The clock that calls' time limits use. Default: the machine's clock. */
   readonly clock?: Pick<Clock, "after"> | undefined;
 }
 
-/** What a request may hold, and its size in binary. */
+/** Limits on a request's content and on its size in binary. */
 type InProcessLimits = ValidationLimits & Pick<BindingLimits, "contentMaxBytes">;
 
 /**
- * Calls a handler in this process, without a wire. Requests are checked as a binding checks them. What goes in and what
- * comes out are copies, so that neither side sees what the other does to its messages.
+ * Calls a handler in the same process, without a wire. Requests are validated as in a binding. Requests and replies are
+ * copied, so neither side sees the other's later changes.
  */
 export function createInProcessTransport(
   handler: Operations<ServerContext>,
@@ -60,7 +60,7 @@ export function createInProcessTransport(
     stream: (operation, request, call) =>
       cancelable((left) => callStream(end, { operation, request, options: call }, left)),
   });
-  // Nothing has to be freed. A transport with `close` makes clients end their calls when they are closed.
+  // There is nothing to free. Clients end their open calls on close only if the transport has `close`.
   return { ...calls, close() {} };
 }
 
@@ -112,7 +112,7 @@ async function* callStream(
     items?.return?.().then(undefined, noop);
     opened?.end();
   };
-  // At once, and not when a reader who is at work with an event comes back.
+  // Leaves at once instead of when a reader that is handling an event comes back.
   deadline.onOver = leave;
   try {
     const entered = await deadline.until(open(end, call.options));
@@ -120,7 +120,7 @@ async function* callStream(
     const { target, message } = admit(end, call, entered);
     items = entered.stream(target, message)[Symbol.asyncIterator]();
     const over = (): void => entered.end();
-    // One event is read ahead, so that a stream is over even if its reader has stopped.
+    // One event is read ahead, so that the stream ends even if its reader has stopped.
     for (let step = items.next(); ; ) {
       const { done, value } = await deadline.until(step);
       if (done === true) return;
@@ -137,7 +137,7 @@ async function* callStream(
   }
 }
 
-/** Says who calls and reads what the headers declare, as every binding does. */
+/** Authenticates the caller and reads what the headers declare, as every binding does. */
 async function open({ admission, headers: base }: HandlerEnd, options: CallOptions): Promise<InProcessCall> {
   const headers = { ...base, ...lowerCased(options.headers) };
   if (options.after !== undefined) headers["last-event-id"] = options.after;
@@ -152,7 +152,7 @@ async function open({ admission, headers: base }: HandlerEnd, options: CallOptio
   return call;
 }
 
-/** Counts the call in and reads its request. */
+/** Admits the call and decodes its request. */
 function admit({ handler, admission, limits }: HandlerEnd, { operation, request }: Call, call: InProcessCall) {
   const { input } = operation;
   const bytes = toBinary(input, request);
@@ -163,7 +163,7 @@ function admit({ handler, admission, limits }: HandlerEnd, { operation, request 
   const message = fromBinary(input, bytes, decodeOptions);
   const violations = validate(input, message, limits);
   if (violations.length > 0) throw invalidParams(...violations);
-  // What goes in and out is the model, whichever version is declared.
+  // Requests and replies are in the model's form, whichever version is declared.
   const [newest = ""] = admission.versions;
   return { target: { operation, handler, adapter: { version: call.declared ?? newest } }, message };
 }
@@ -172,10 +172,10 @@ function copy(schema: DescMessage, message: AnyMessage): AnyMessage {
   return fromBinary(schema, toBinary(schema, message), decodeOptions);
 }
 
-// A level of free JSON takes two messages; what is too deep in a request is refused by its path.
+// A level of free JSON takes two messages. Validation refuses a request that is too deep and names the path.
 const decodeOptions = { recursionLimit: 1_000 } as const;
 
-/** An error as the agent has answered with it: also one that the agent itself was answered with somewhere else. */
+/** Copies an error as the agent's answer, including one that the agent received from another agent. */
 function answered({ code, message, cause, violations, metadata, retryAfterMs, challenge }: A2AError): A2AError {
   return new A2AError(code, message, { cause, violations, metadata, retryAfterMs, challenge });
 }
@@ -189,7 +189,7 @@ const openAdmission: InProcessAdmission = {
     error instanceof A2AError ? toldError(error) : new A2AError("internalError", "internal error", { cause: error }),
 };
 
-/** Admission, with the principal of the options. */
+/** Returns the admission, with the principal of the options. */
 function gateOf({ admission = openAdmission, principal }: InProcessOptions): InProcessAdmission {
   if (principal === undefined) return admission;
   const { versions } = admission;

@@ -27,7 +27,10 @@ import { createTransport, missingIn, OtherVersionError } from "../transport.js";
 
 export interface JsonRpcTransportOptions extends HttpTransportOptions {
   readonly adapter: JsonRpcAdapter;
-  /** Whether it is open that the agent speaks this version: an answer in the form of an older one throws `OtherVersionError`. */
+  /**
+   * Whether the agent's support for this version is uncertain. A reply in an older version's form then throws
+   * `OtherVersionError`.
+   */
   readonly isGuess?: boolean | undefined;
 }
 
@@ -48,7 +51,7 @@ interface RpcCall {
   readonly left?: AbortSignal;
 }
 
-/** The client end of JSON-RPC: calls an agent by `fetch`. */
+/** The client transport for JSON-RPC, over `fetch`. */
 export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operations<CallOptions> {
   const { adapter, url, isGuess = false, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
   let lastId = 0;
@@ -89,7 +92,7 @@ async function callUnary(client: RpcClient, call: RpcCall): Promise<AnyMessage> 
   return client.adapter.codec(operation).readReply(await readResult(client, incoming), request);
 }
 
-/** The extended card of a version that reads it by GET, and says by the status alone what is wrong. */
+/** Reads the extended card in versions that use GET for it and report errors by status alone. */
 async function readExtendedCard(
   { adapter, send, replyMaxBytes }: RpcClient,
   { operation, request, options }: RpcCall,
@@ -103,7 +106,7 @@ async function readExtendedCard(
   throw new A2AError("extendedAgentCardNotConfigured", "the agent has no extended card");
 }
 
-/** The result of an answer that is one JSON object. An error is read whatever the HTTP status says. */
+/** Reads the result of a reply that is one JSON object. An error object is read whatever the HTTP status is. */
 async function readResult(client: RpcClient, incoming: Incoming): Promise<JsonValue | undefined> {
   const { adapter, replyMaxBytes } = client;
   const { response } = incoming;
@@ -113,7 +116,7 @@ async function readResult(client: RpcClient, incoming: Incoming): Promise<JsonVa
     if (json["error"] !== undefined && json["error"] !== null) {
       throw withAnswerHeaders(withStatus(adapter.readError(json["error"]), incoming), response.headers);
     }
-    // An empty reply may be left out, result and all.
+    // The result of an empty reply may be missing.
     if (response.ok && ("result" in json || json["jsonrpc"] === "2.0")) return formed(client, json["result"]);
   }
   if (response.ok) throw new A2AError("invalidAgentResponse", "the agent's answer is no JSON-RPC response");
@@ -147,13 +150,13 @@ function resultOfEvent(client: RpcClient, data: string): JsonValue {
   const json = parseAnswer(data);
   if (isJsonObject(json)) {
     if (json["error"] !== undefined && json["error"] !== null) throw adapter.readError(json["error"]);
-    // An event may hold nothing, and be all in its name.
+    // An event without fields is identified by its name alone.
     return formed(client, json["result"]) ?? null;
   }
   throw new A2AError("invalidAgentResponse", "an event of the stream is no JSON-RPC response");
 }
 
-/** A result, which where the version is a guess has to be in its form. */
+/** Returns the result. Checks its form first if the version is a guess. */
 function formed({ adapter, isGuess }: RpcClient, result: JsonValue | undefined): JsonValue | undefined {
   if (!isGuess || result === undefined || adapter.isOfOlder?.(result) !== true) return result;
   const told = `the agent was called in version ${adapter.version} and answers in the form of an older one`;

@@ -3,22 +3,22 @@ import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
 import { parseJson } from "../http/call.js";
 
-/** A request of JSON-RPC 2.0. */
+/** A JSON-RPC 2.0 request. */
 export interface RpcRequest {
-  /** JSON text, to be echoed as it came; `undefined` in a notification. */
+  /** JSON text, echoed as it came. `undefined` in a notification. */
   readonly id: string | undefined;
-  /** Whether the member `jsonrpc` is there. */
+  /** Whether the request has the member `jsonrpc`. */
   readonly isMarked: boolean;
   readonly method: string;
   readonly params: JsonValue | undefined;
 }
 
-/** Id of an answer to a request whose own id cannot be told. */
+/** The id of a response to a request whose id is unreadable. */
 export const noId = "null";
 
 /**
- * Reads a request. `onId` is called as soon as the id is known, so that the error of a request that is wrong otherwise
- * carries it. An id of `null` is one: peers of older versions send it.
+ * Parses a request. `onId` is called as soon as the id is known, so that the error for a request that is otherwise
+ * invalid carries it. An id of `null` is accepted, because peers of older versions send it.
  */
 export function readRpcRequest(text: string, onId: (id: string) => void): RpcRequest {
   const json = parseJson(text);
@@ -33,7 +33,7 @@ export function readRpcRequest(text: string, onId: (id: string) => void): RpcReq
   return { id, isMarked: jsonrpc !== undefined, method, params };
 }
 
-/** Refuses what only some older versions take: notifications, and requests that do not say that they are JSON-RPC. */
+/** Refuses what only some older versions accept: notifications, and requests without `jsonrpc`. */
 export function assertWhole({ id, isMarked }: RpcRequest): void {
   if (id === undefined) throw noRpcId();
   if (!isMarked) throw unmarked();
@@ -58,12 +58,12 @@ function idText(id: JsonValue | undefined, text: string): string | undefined {
 
 /** `"id"` with both letters escaped. */
 const longestIdKey = 14;
-/** What follows a key: the colon, and the number if there is one. */
+/** What follows a key: the colon and, if the value is a number, its digits. */
 const numberMember = /\s*:\s*(-?\d[\d.eE+-]*)?/y;
 
 /**
- * Returns the digits of a number id that a double cannot hold, as they are in the request, which is valid JSON. One pass
- * over the text that keeps nothing: parsing again with a reviver costs a second for a request of some megabytes.
+ * Returns the digits of a number id that a double cannot hold, as written in the request, which is valid JSON. Scans
+ * the text once and keeps nothing: parsing again with a reviver costs a second for a request of some megabytes.
  */
 function numberText(text: string): string | undefined {
   let depth = 0;
@@ -76,7 +76,7 @@ function numberText(text: string): string | undefined {
     const end = stringEnd(text, at);
     if (depth === 1 && isIdKey(text.slice(at, Math.min(end, at + longestIdKey) + 1))) {
       numberMember.lastIndex = end + 1;
-      // The last of several members with one name counts.
+      // If several members have the same name, the last one counts.
       own = numberMember.exec(text)?.[1] ?? own;
     }
     at = end;
@@ -88,7 +88,7 @@ function isIdKey(quoted: string): boolean {
   return quoted.length <= longestIdKey && JSON.parse(quoted) === "id";
 }
 
-/** The place of the quote that ends the string which begins at `start`. */
+/** Returns the position of the quote that ends the string beginning at `start`. */
 function stringEnd(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); ; at = text.indexOf('"', at + 1)) {
     let escapes = 0;

@@ -12,7 +12,7 @@ import type { JsonRpcOptions } from "./server.js";
 const operation = operationOf("getExtendedAgentCard");
 const headers: Readonly<Record<string, string>> = { "Content-Type": jsonMediaType, "Cache-Control": "no-store" };
 
-/** The extended card of the versions that read it by GET beside JSON-RPC. Errors are said by the status alone. */
+/** The extended card for versions that read it by GET beside JSON-RPC. Errors are reported by the status alone. */
 export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): HttpEndpoint {
   const places = new Map(
     adapters.flatMap((adapter) =>
@@ -45,7 +45,7 @@ export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): Htt
   };
 }
 
-/** Without an extended card there is nothing at this place. */
+/** Maps an error to an HTTP status. An agent without an extended card answers 404. */
 function statusOf(error: A2AError): number {
   const isMissing = error.code === "extendedAgentCardNotConfigured" || error.code === "unsupportedOperation";
   return isMissing ? 404 : httpStatusOf(error);

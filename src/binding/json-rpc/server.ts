@@ -21,33 +21,36 @@ import type { Service } from "../service.js";
 import { assertWhole, noId, type RpcRequest, readRpcRequest } from "./envelope.js";
 
 export interface JsonRpcOptions {
-  /** Newest first: of those that know a method the first one takes the calls that declare no version. */
+  /** Newest first. Calls that declare no version go to the first adapter that has the method. */
   readonly adapters: readonly JsonRpcAdapter[];
   readonly service: Service;
 }
 
 interface RpcEnd extends JsonRpcOptions {
-  /** Says what goes wrong with callers who declare no version. */
+  /** Writes errors for callers that declare no version. */
   readonly implied: JsonRpcAdapter;
   readonly versions: readonly string[];
 }
 
-/** What is known of a call when it fails: the more, the better its error can be said. */
+/** What is known about a call when it fails. It decides the form of the error. */
 interface CallErrorContext {
   id: string;
   adapter: JsonRpcAdapter;
   operation?: Operation;
   extensions: readonly string[];
-  /** The operation gives a stream, and its caller reads nothing else. */
+  /** Whether the operation streams, so that its caller reads only events. */
   readsEvents: boolean;
 }
 
 const allow = "POST, OPTIONS";
 const jsonHeaders: Readonly<Record<string, string>> = { "Content-Type": jsonMediaType };
-/** Errors of HTTP itself and of overload keep their status; all others come with 200, since some readers drop them otherwise. */
+/**
+ * Errors of HTTP itself and of overload keep their status. All others are sent with 200, since some readers drop them
+ * otherwise.
+ */
 const ownStatus: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 503]);
 
-/** The server end of JSON-RPC 2.0: one URL, every method of every adapter (spec 9). */
+/** The server side of JSON-RPC 2.0: one URL for every method of every adapter (spec 9). */
 export function jsonRpcEndpoint({ adapters, service }: JsonRpcOptions): HttpEndpoint {
   const [newest] = adapters;
   if (newest === undefined) throw new TypeError("the JSON-RPC binding needs at least one version");
@@ -79,7 +82,7 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     errorContext.extensions = call.extensions;
     const read = await readCall(call, request, { errorContext, refusal });
     if (refusal !== undefined) {
-      // For a version that is not served, the method alone shows which version must be able to read the refusal.
+      // For a version that is not served, the method alone shows which version the caller can read.
       errorContext.adapter = rpc.adapters.find(({ methods }) => methods.has(read.method)) ?? errorContext.adapter;
       throw refusal.error;
     }
@@ -110,14 +113,14 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
   } catch (error) {
     return failure(errorContext, service.publicError(error));
   } finally {
-    // A stream counts until it ends.
+    // A stream stays admitted until it ends.
     if (reply === undefined) call?.end();
   }
 }
 
 type Refusal = { readonly error: unknown } | undefined;
 
-/** What is wrong with what the headers declare. It is said once the id is known, which the error has to carry. */
+/** An error in what the headers declare. It is sent once the id is known, which the response must carry. */
 function refusalOf(call: ServerCall, versions: readonly string[]): Refusal {
   try {
     call.declare(versions);
@@ -127,7 +130,7 @@ function refusalOf(call: ServerCall, versions: readonly string[]): Refusal {
   }
 }
 
-/** Admits a call and reads its request. */
+/** Admits a call and parses its request. */
 async function readCall(
   call: ServerCall,
   request: HttpRequest,
@@ -145,7 +148,7 @@ async function readCall(
   }
 }
 
-/** The adapter that writes errors before the method is known. */
+/** Returns the adapter that writes errors before the method is known. */
 function adapterOf({ adapters, implied, versions }: RpcEnd, request: HttpRequest): JsonRpcAdapter {
   try {
     const declared = declaredBy(headOf("JSONRPC", request), versions);
@@ -155,7 +158,10 @@ function adapterOf({ adapters, implied, versions }: RpcEnd, request: HttpRequest
   }
 }
 
-/** The adapter of a call. Where several have the method, the one whose caller named the task counts, else the first. */
+/**
+ * Returns the adapter of a call. If several have the method, prefers the one whose caller named the task, then the
+ * first.
+ */
 async function spokenAdapter(
   { adapters, service }: RpcEnd,
   { declared, principal }: ServerCall,
@@ -204,7 +210,7 @@ function failure(errorContext: CallErrorContext, error: A2AError): HttpReply {
   };
 }
 
-/** Only HTTP tells an unreadable body from content that is not accepted. The protocol has one error for both. */
+/** Only HTTP distinguishes an unreadable body from unaccepted content. The protocol has one error for both. */
 function asProtocolError(error: A2AError): A2AError {
   if (error.code !== "unsupportedMediaType") return error;
   return toldError(new A2AError("contentTypeNotSupported", error.message, error));

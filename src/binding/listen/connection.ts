@@ -1,22 +1,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 
-/** Answers requests of HTTP/1.1 and of HTTP/2 alike. */
+/** Answers requests of HTTP/1.1 and HTTP/2. */
 export type RequestListener = (
   request: IncomingMessage | Http2ServerRequest,
   response: ServerResponse | Http2ServerResponse,
 ) => void;
 
-/** Limits of connections; milliseconds, bytes, counts. */
+/** Limits of connections, in milliseconds, bytes or counts. */
 export interface ListenerLimits {
-  /** Time for the first bytes, a TLS handshake and the headers of a request. */
+  /** Time for the first bytes, for a TLS handshake and for the headers of a request. */
   readonly headerTimeoutMs: number;
-  /** Time for a body, behind its headers. */
+  /** Time for a body after its headers. */
   readonly bodyTimeoutMs: number;
   readonly headerMaxBytes: number;
-  /** How long an HTTP/1.1 connection may idle between two requests. */
+  /** How long an HTTP/1.1 connection may stay idle between two requests. */
   readonly keepAliveIdleMs: number;
-  /** How long an HTTP/2 connection may be silent before it is closed gracefully. */
+  /** How long an HTTP/2 connection may stay silent before a graceful close. */
   readonly http2IdleMs: number;
   readonly streamsPerConnection: number;
 }

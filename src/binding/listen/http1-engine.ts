@@ -2,10 +2,10 @@ import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { ListenerLimits, RequestListener } from "./connection.js";
 
-/** Takes the HTTP/1.1 connections of a listener. */
+/** Serves the HTTP/1.1 connections of a listener. */
 export interface Http1Engine {
   accept(socket: Socket): void;
-  /** Ends idle connections, and the others behind their next reply. May be called again. */
+  /** Closes idle connections now and the others after their next response. May be called again. */
   drain(): void;
   close(): void;
 }
@@ -26,7 +26,7 @@ export function createHttp1Engine(http: RequestListener, limits: ListenerLimits)
       http(request, response);
     },
   );
-  // It never listens itself, and its time-outs begin with this event.
+  // The server never listens itself, and its timeouts start with this event.
   server.emit("listening");
   return {
     accept: (socket) => {
@@ -35,7 +35,7 @@ export function createHttp1Engine(http: RequestListener, limits: ListenerLimits)
     drain: () => {
       draining = true;
       server.closeIdleConnections();
-      // A reply whose headers had been sent leaves its connection idle later.
+      // A response whose headers were already sent leaves its connection idle later.
       sweep ??= setInterval(() => server.closeIdleConnections(), 25).unref();
     },
     close: () => {
@@ -45,7 +45,7 @@ export function createHttp1Engine(http: RequestListener, limits: ListenerLimits)
   };
 }
 
-/** For a port without HTTP. */
+/** The listener of a port without HTTP/1.1. */
 export const refuseHttp: RequestListener = (request, response) => {
   response.statusCode = 505;
   if (request.httpVersionMajor === 1) response.setHeader("connection", "close");

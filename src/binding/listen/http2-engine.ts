@@ -3,17 +3,17 @@ import type { Socket } from "node:net";
 import { noop } from "../../protocol/async/noop.js";
 import type { ListenerLimits, RequestListener } from "./connection.js";
 
-/** Takes the HTTP/2 connections of a listener. */
+/** Serves the HTTP/2 connections of a listener. */
 export interface Http2Engine {
-  /** Takes over a socket that begins with the HTTP/2 preface. */
+  /** Takes over a socket whose bytes begin with the HTTP/2 preface. */
   accept(socket: Socket): void;
-  /** Tells every connection to go; each ends with its last stream. */
+  /** Sends GOAWAY on every connection. Each closes with its last stream. */
   drain(): void;
-  /** Lets go of everything but the sockets. */
+  /** Releases everything but the sockets. */
   close(): void;
 }
 
-/** HTTP/2 for HTTP alone: each stream is a request. */
+/** HTTP/2 without gRPC: every stream is an HTTP request. */
 export function createHttp2Engine(http: RequestListener, limits: ListenerLimits): Http2Engine {
   const server = createServer(http);
   const sessions = keepSessions(server, limits);
@@ -28,19 +28,20 @@ export function createHttp2Engine(http: RequestListener, limits: ListenerLimits)
   };
 }
 
-/** Puts limits on an HTTP/2 server, and knows its open sessions from then on. */
+/** Puts limits on an HTTP/2 server and returns the live set of its open sessions. */
 export function keepSessions(server: Http2Server, limits: ListenerLimits): ReadonlySet<ServerHttp2Session> {
   const sessions = new Set<ServerHttp2Session>();
   server.updateSettings({
     maxConcurrentStreams: limits.streamsPerConnection,
     maxHeaderListSize: limits.headerMaxBytes,
   });
-  // A peer that breaks the protocol loses its session; no request is there to report to.
+  // A peer that breaks the protocol loses its session. There is no request to report it to.
   server.on("sessionError", noop);
   server.on("session", (session) => {
     sessions.add(session);
     session.on("close", () => sessions.delete(session));
-    // The first settings are part of the preface. Later, silence ends a connection gently: open streams go on.
+    // The first SETTINGS frame is part of the preface. Later silence closes the connection gracefully: open streams go
+    // on.
     const mute = (): void => session.destroy();
     session.setTimeout(limits.headerTimeoutMs, mute);
     session.once("remoteSettings", () => {

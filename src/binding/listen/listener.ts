@@ -8,31 +8,30 @@ import { createSniffer, type HttpProtocol } from "./sniff.js";
 export interface ListenerOptions {
   readonly port: number;
   readonly host?: string | undefined;
-  /** Key, certificate and the like; TLS 1.2 at least. Default: no TLS. */
+  /** Key, certificate and other TLS options; TLS 1.2 or newer. Default: no TLS. */
   readonly tls?: TlsOptions | undefined;
-  /** Default: HTTP/1.1 is refused, for a port of gRPC alone. */
+  /** Default: HTTP/1.1 is refused, for a port that serves only gRPC. */
   readonly http?: RequestListener | undefined;
   /** Default: HTTP/2 requests go to `http`. */
   readonly http2?: Http2Engine | undefined;
   readonly limits?: Partial<ListenerLimits> | undefined;
 }
 
-/** A port with all of its protocols. */
+/** One port with all of its protocols. */
 export interface Listener {
   readonly port: number;
   readonly address: string;
-  /** Tells every connection to go behind its last answer. New ones are accepted all the same: they hear why not. */
-  retire(): void;
   /**
-   * Accepts nothing more, closes every connection gracefully, and waits up to `ms` until they have gone; what is left then is
-   * destroyed.
+   * Ends every connection after its last response. New connections are still accepted and get an error that says why.
    */
+  retire(): void;
+  /** Accepts no more connections, closes the open ones gracefully, waits up to `ms`, then destroys the rest. */
   drain(ms: number): Promise<void>;
   /** Destroys every connection at once. */
   close(): Promise<void>;
 }
 
-/** Listens on one port for HTTP/1.1 and HTTP/2, plain or in TLS; the first bytes of a connection decide. */
+/** Listens on one port for HTTP/1.1 and HTTP/2, plain or over TLS. The first bytes of a connection decide. */
 export async function createListener(options: ListenerOptions): Promise<Listener> {
   const limits = { ...defaultListenerLimits, ...options.limits };
   const http1 = createHttp1Engine(options.http ?? refuseHttp, limits);
@@ -42,7 +41,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
       http1.accept(socket);
       return;
     }
-    // An HTTP/2 connection whose peer has ended is over, while an HTTP/1.1 one still waits for its reply.
+    // An HTTP/2 connection ends when its peer ends it, while an HTTP/1.1 connection still waits for its response.
     socket.allowHalfOpen = false;
     http2.accept(socket);
   };
@@ -100,7 +99,7 @@ function createTls(
     ...tls,
     ALPNProtocols: ["h2", "http/1.1"],
   });
-  // Without ALPN a TLS client cannot mean HTTP/2 (RFC 9113, 3.2).
+  // A TLS client cannot use HTTP/2 without ALPN (RFC 9113, 3.2).
   server.on("secureConnection", (socket) => hand(socket, socket.alpnProtocol === "h2" ? "http2" : "http1"));
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   return server;

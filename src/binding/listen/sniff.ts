@@ -4,16 +4,16 @@ const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
 export type HttpProtocol = "http1" | "http2";
 
-/** Tells by the first bytes of a connection what it speaks. */
+/** Detects the protocol of a connection from its first bytes. */
 export interface Sniffer {
   take(socket: Socket): void;
-  /** Closes the connections that have not said anything yet. */
+  /** Closes the connections that have sent nothing yet. */
   drain(): void;
 }
 
 /**
- * Hands each socket on once it has told HTTP/2 (by its preface) from anything else, with its bytes put back. A
- * connection that does not say what it is in time is closed, and so is one that ends first.
+ * Calls `decided` with each socket once its protocol is known: HTTP/2 by its preface, else HTTP/1.1. Puts the read
+ * bytes back. Closes a connection that ends first or does not decide within `timeoutMs`.
  */
 export function createSniffer(timeoutMs: number, decided: (socket: Socket, protocol: HttpProtocol) => void): Sniffer {
   const undecided = new Set<Socket>();
@@ -31,7 +31,7 @@ export function createSniffer(timeoutMs: number, decided: (socket: Socket, proto
   };
 }
 
-/** Calls back once; without a protocol when the socket has closed. */
+/** Calls `done` once, without a protocol if the socket has closed. */
 function sniff(socket: Socket, timeoutMs: number, done: (protocol?: HttpProtocol) => void): void {
   let seen: Buffer = Buffer.alloc(0);
   const giveUp = (): void => {
@@ -57,7 +57,7 @@ function sniff(socket: Socket, timeoutMs: number, done: (protocol?: HttpProtocol
   socket.on("readable", look).on("end", giveUp).on("close", onClose);
 }
 
-/** `undefined` as long as the bytes are a beginning of the preface and not all of it. */
+/** Returns `undefined` while the bytes are only a beginning of the preface. */
 function protocolOf(bytes: Buffer): HttpProtocol | undefined {
   const length = Math.min(bytes.length, preface.length);
   if (bytes.compare(preface, 0, length, 0, length) !== 0) return "http1";

@@ -50,7 +50,7 @@ const messageWriter = perMessageType((desc: DescMessage) => {
   };
 });
 
-// The member that is set is written even when it is empty.
+// A set member is written even if its value is empty.
 function oneofWriter({ localName, fields }: DescOneof): WriteMember {
   const members = new Map(
     fields.map((field) => [field.localName, { name: field.jsonName, write: valueWriter(field) }]),
@@ -73,7 +73,7 @@ function fieldWriter(field: DescField): WriteMember {
   };
 }
 
-// Most fields are strings, numbers and booleans: one comparison says whether they are written.
+// Most fields are strings, numbers and booleans: one comparison decides whether they are written.
 function plainWriter(field: DescField & { readonly fieldKind: "scalar" }): WriteMember {
   const { localName, jsonName } = field;
   const hasPresence = isRequired(field) || field.proto.proto3Optional;
@@ -114,13 +114,13 @@ function mapWriter(write: WriteValue): WriteValue {
   };
 }
 
-/** Writer of a singular field, or of one entry of a list or map. */
+/** Returns the writer of a singular field, or of one entry of a list or map. */
 function singleWriter({ message, enum: words, scalar }: DescField): WriteValue {
   if (words !== undefined) return enumWriter(words);
   if (message === undefined) return scalar === ScalarType.BYTES ? writeBytes : writePlain;
   const known = wellKnownWriters.get(message.typeName);
   if (known !== undefined) return known;
-  // Compiled when first met, since message types may hold each other.
+  // Compiled on first use, since message types may be recursive.
   let write: ((value: AnyMessage) => JsonValue) | undefined;
   return (value) => {
     write ??= messageWriter(message);
@@ -134,7 +134,7 @@ const wellKnownWriters: ReadonlyMap<string, WriteValue> = new Map<string, WriteV
   ["google.protobuf.Timestamp", (value) => formatTimestamp(value as Timestamp)],
 ]);
 
-// A number without a name came from a newer peer, by gRPC; ProtoJSON readers take numbers too.
+// A number without a name comes from a newer peer over gRPC. ProtoJSON readers accept numbers too.
 function enumWriter({ values }: DescEnum): WriteValue {
   const names = new Map<unknown, string>(values.map(({ name, number }) => [number, name]));
   return (number) => names.get(number) ?? (number as number);

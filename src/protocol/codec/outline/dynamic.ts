@@ -9,12 +9,12 @@ import type {
 } from "@bufbuild/protobuf";
 import { fieldBehaviorOption, requiredBehavior } from "./outline.js";
 
-// Messages seen through their descriptor: what the reader, the writer and the validation share.
+// Access to messages through their descriptors, shared by the reader, the writer and the validation.
 
 /** A message whose fields are named at run time. */
 export type DynamicMessage = AnyMessage & { [field: string]: unknown };
 
-/** The member that is set in a oneof, as protobuf-es holds it. */
+/** The set member of a oneof, in protobuf-es' form. */
 export interface OneofValue {
   readonly case: string | undefined;
   readonly value?: unknown;
@@ -29,21 +29,21 @@ export function isJsonObject(json: JsonValue | undefined): json is JsonObject {
   return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 
-/** True for a field that `google.api.field_behavior` calls REQUIRED (spec 1.6). */
+/** Whether `google.api.field_behavior` marks the field as REQUIRED (spec 1.6). */
 export function isRequired({ proto }: DescField): boolean {
   const options = proto.options?.$unknown ?? [];
-  // A varint, or several behind their length.
+  // A varint, or several of them prefixed by their length.
   return options.some(
     ({ no, wireType, data }) => no === fieldBehaviorOption && data.includes(requiredBehavior, wireType === 0 ? 0 : 1),
   );
 }
 
-/** Fields and oneofs are told apart by their kind: `desc.members` holds both. */
+/** Tells a oneof from a field: `desc.members` holds both. */
 export function isOneof(member: DescField | DescOneof): member is DescOneof {
   return member.kind === "oneof";
 }
 
-/** The words of an enum that mean something, for a description: all but the 0 of "unspecified". */
+/** Lists the words of an enum for a description, without the 0 of "unspecified". */
 export function wordsOf(desc: DescEnum): string {
   const words = desc.values.filter(({ number }) => number !== 0).map(({ name }) => name);
   return words.length === 1 ? words.join() : `one of ${words.join(", ")}`;
@@ -61,7 +61,7 @@ export function perMessageType<T>(compile: (desc: DescMessage) => T): (desc: Des
   };
 }
 
-/** Sets an own property, also one named `__proto__`, which an assignment would take for the prototype. */
+/** Sets an own property, even one named `__proto__`, which an assignment would treat as the prototype. */
 export function setOwn<T>(target: { [key: string]: T }, key: string, value: T): void {
   if (key !== "__proto__") {
     target[key] = value;

@@ -9,10 +9,11 @@ import type {
   ServiceDescriptorProto,
 } from "@bufbuild/protobuf/wkt";
 
-// Descriptors made of the outline that `buf generate` writes of a schema. What protobuf-es makes of the binary form is the
-// same, but for options that are not used; reading that form is the largest part of what a page would have to load.
+// Builds descriptors from the outline that `buf generate` writes for a schema. They equal those that protobuf-es builds
+// from the binary form, without the options that nothing uses. Reading the binary form would be the largest part of
+// what a page has to load.
 
-/** Name, number, type, marks, oneof, JSON name where it is another: see `scripts/protoc-gen-outline.ts`. */
+/** Name, number, type, flags, oneof, and the JSON name if it differs; see `scripts/protoc-gen-outline.ts`. */
 type FieldOutline = readonly [
   name: string,
   number: number,
@@ -44,7 +45,7 @@ const labels = { optional: 1, repeated: 3 };
 const types = { string: 9, message: 11, enum: 14 };
 const wireTypes = { varint: 0, bytes: 2 };
 
-/** Makes the descriptors of files, each of which stands behind those that it imports. Gives those of the last one. */
+/** Builds the descriptors of files, each listed after its imports. Returns the descriptor of the last file. */
 export function fileFromOutlines(outlines: readonly FileOutline[]): DescFile {
   const files: DescFile[] = [];
   let last: DescFile | undefined;
@@ -57,7 +58,7 @@ export function fileFromOutlines(outlines: readonly FileOutline[]): DescFile {
   return last;
 }
 
-// A member that is unset is inherited, so that it can be told from one that was set to its default.
+// An unset member is inherited, which distinguishes it from one that was set to its default.
 function made<T>(unset: object, own: object): T {
   return Object.assign(Object.create(unset), own);
 }
