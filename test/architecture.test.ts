@@ -20,7 +20,7 @@ describe("the source", () => {
   });
 });
 
-/** Made-up files, and the breaches that each rule must find in them. */
+/** Sample files and the violations that each rule must find in them. */
 const samples: readonly {
   readonly rule: keyof typeof rules;
   readonly files: Readonly<Record<string, string>>;

@@ -1,5 +1,6 @@
-// What 0.3.0 asks of agents and of clients, and what it takes to speak it beside 1.0 (IOP), with the tests that show it. MUST,
-// SHOULD and MAY are the specification's; WISE is what it leaves open and the clients and servers of that time rely on.
+// The requirements of 0.3.0 on agents and clients, and of serving it beside 1.0 (IOP), with the tests that show them.
+// MUST, SHOULD and MAY are the specification's. WISE marks what the specification leaves open but the clients and
+// servers of that time rely on.
 
 /** Numbers of the rows in each chapter, so that none gets lost. */
 export const numbers03: Readonly<Record<string, string>> = {

@@ -6,14 +6,14 @@ import { numbers03, table03 } from "./requirements-0.3.js";
 const requirements = readRequirements();
 const requirements03 = readRequirements(table03);
 
-/** `1-3 7` in full. */
+/** Expands `1-3 7` to its numbers. */
 const expand = (text: string): number[] =>
   text.split(" ").flatMap((range) => {
     const [from = 0, to = from] = range.split("-").map(Number);
     return Array.from({ length: to - from + 1 }, (_, index) => from + index);
   });
 
-// What stands first in the parentheses of `it`, or of what `it.each` gave.
+// The first argument of `it`, or of the result of `it.each`.
 const title = /(?:\bit|\))\(\s*(["'`])((?:\\.|(?!\1).)*)\1/gs;
 const titles = new Map<string, readonly string[]>();
 
@@ -30,7 +30,7 @@ function titlesOf(file: string): readonly string[] {
 const idsOf = (chapters: Readonly<Record<string, string>>, prefix: string): string[] =>
   Object.entries(chapters).flatMap(([chapter, text]) => expand(text).map((each) => `${prefix}${chapter}-${each}`));
 
-/** Fails unless a row names tests that there are, or says why it has none. */
+/** Fails unless a row names existing tests or says why it has none. */
 function expectShown({ shown, because }: Requirement): void {
   expect(shown.length + because.length).toBeGreaterThan(0);
   for (const citation of shown) {

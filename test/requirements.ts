@@ -1,11 +1,11 @@
-// What the specification asks of a server, and which tests show it: every MUST and SHOULD of spec 9 that concerns agents,
-// both sides, or bindings. A row names tests by file and the beginning of their title; where there is nothing to test, or
-// not everything, it says why.
+// The specification's requirements on a server and the tests that show them: every MUST and SHOULD of spec 9 that
+// concerns agents, both sides, or bindings. A row names tests by file and the beginning of their title. Where something
+// cannot be tested, it says why.
 
 /** One row of the table. */
 export interface Requirement {
   readonly id: string;
-  /** As the specification says it: `MUST`, `should not`. */
+  /** The level as the specification writes it: `MUST`, `should not`. */
   readonly level: string;
   readonly rule: string;
   /** `file: beginning of a title`. */
@@ -713,7 +713,7 @@ V1-BIND-11 SHOULD: interoperability tests, differences, examples
   because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card
 `;
 
-/** The rows of a table. Throws for a line that is none. */
+/** Parses the rows of a table. Throws for an invalid line. */
 export function readRequirements(text: string = table): readonly Requirement[] {
   const rows: { id: string; level: string; rule: string; shown: string[]; because: string[] }[] = [];
   for (const line of text.split("\n").filter((each) => each.trim() !== "")) {

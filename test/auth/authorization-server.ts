@@ -2,27 +2,27 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import { text } from "node:stream/consumers";
 import { serveHttp } from "../support/http-agent.js";
 
-/** A request that an authorization server got. */
+/** A request received by an authorization server. */
 export interface ServerRequest {
   readonly method: string | undefined;
   readonly path: string | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly form: Readonly<Record<string, string>>;
-  /** Settles when the caller has gone. */
+  /** Settles when the caller closes the connection. */
   readonly closed: Promise<void>;
 }
 
-/** JSON to answer with, or a function that writes the answer itself. */
+/** JSON to answer with, or a function that writes the response itself. */
 export type Answer = { readonly status?: number; readonly json: unknown } | ((response: ServerResponse) => void);
 
 export interface AuthorizationServer extends AsyncDisposable {
   readonly url: string;
   readonly requests: readonly ServerRequest[];
-  /** Settles when a number of requests have come in all. */
+  /** Resolves when this many requests have arrived in all. */
   received(count: number): Promise<void>;
 }
 
-/** A real server on a port of its own that answers as it is told. */
+/** Starts a real server on its own port that gives the configured answers. */
 export async function authorizationServer(
   answer: (request: ServerRequest, place: number) => Answer | Promise<Answer>,
 ): Promise<AuthorizationServer> {
@@ -49,12 +49,12 @@ export async function authorizationServer(
   };
 }
 
-/** The answer of a token endpoint that is well. */
+/** A successful token response. */
 export function tokenAnswer(token: string, more: Readonly<Record<string, unknown>> = {}): Answer {
   return { json: { access_token: token, token_type: "Bearer", expires_in: 3600, ...more } };
 }
 
-/** The answer of a token endpoint that says no. */
+/** An error response of a token endpoint. */
 export function errorAnswer(error: string, status = 400): Answer {
   return { status, json: { error } };
 }

@@ -7,7 +7,7 @@ import { A2AError, type ErrorCode } from "../../src/protocol/errors.js";
 import { type AgentCard, AgentCardSchema } from "../../src/protocol/model.js";
 import type { VirtualClock } from "../support/virtual-clock.js";
 
-/** A card with security schemes; requirements are lists of scheme names with their scopes. */
+/** A card with security schemes. Requirements are lists of scheme names with their scopes. */
 export function cardWith(
   securitySchemes: JsonObject,
   ...requirements: readonly Readonly<Record<string, readonly string[]>>[]
@@ -31,17 +31,17 @@ export const openIdConnect = (openIdConnectUrl: string): JsonObject => ({
   openIdConnectSecurityScheme: { openIdConnectUrl },
 });
 
-/** Where no authorization server should be called. */
+/** For tests in which no authorization server may be called. */
 export const offline: CredentialEnvironment = {
   fetch: () => Promise.reject(new Error("nobody should be called")),
 };
 
-/** The credential that a source gives for a card, without an authorization server. */
+/** Returns the credential that a source makes for a card, without an authorization server. */
 export function credentialFor(card: AgentCard, options: CredentialOptions, more: Partial<CredentialEnvironment> = {}) {
   return credentialSource(card, options, { ...offline, ...more }).get(undefined);
 }
 
-/** A source for one OAuth2 client credentials scheme at a token endpoint, which is where the card is from. */
+/** A source for one OAuth2 client credentials scheme, whose token endpoint is at the card's origin. */
 export function clientSource(
   tokenUrl: string,
   secret: Partial<OAuthSecret> = {},
@@ -58,7 +58,7 @@ export function refusal(challenge?: string, code: ErrorCode = "unauthenticated")
   return new A2AError(code, "the agent says no", { challenge });
 }
 
-/** What something was refused with. */
+/** Returns the error that a promise rejects with. */
 export async function errorOf(work: Promise<unknown>): Promise<A2AError> {
   try {
     await work;
@@ -69,7 +69,7 @@ export async function errorOf(work: Promise<unknown>): Promise<A2AError> {
   throw new Error("nothing was refused");
 }
 
-/** Waits until somebody waits for `ms` by a clock that stands still. */
+/** Waits until a timer of `ms` is set on a stopped clock. */
 export async function timerOf(clock: VirtualClock, ms: number): Promise<void> {
   while (!clock.pending().includes(clock.now() + ms)) await setImmediate();
 }

@@ -19,14 +19,14 @@ function write(path: string, text: string): void {
   writeFileSync(join(folder, path), text);
 }
 
-/** A server of another revision, with a port for each thing that is asked of it. */
+/** A server of another revision, with one port per question. */
 const oldServer = `
   process.on("message", () => process.send(process.env.TRIVIUM_DIST.endsWith("/dist") ? 20 : 0));
   process.on("disconnect", () => process.exit());
   process.send({ http: 1, grpc: 2 });
 `;
 
-/** A row that asks a server for its CPU time; the current build stands still at 10. */
+/** A row that asks a server for its CPU time. The current build always answers 10. */
 function rowWith(program: string): Row {
   const ours = async (): Promise<Probe> => {
     const server = await startServer(program);

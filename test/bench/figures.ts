@@ -1,15 +1,15 @@
 import type { Budget, Probe, Row, Subject } from "../../bench/row.ts";
 
-/** One figure for each round; several for each slice of a round. */
+/** One figure per round, or several for the slices of a round. */
 export type Series = readonly (number | readonly number[])[];
 
 export interface RecordedRow {
   readonly row: Row;
-  /** What happened, in order: `+ours` started, `ours` measured, `-ours` ended. */
+  /** The events in order: `+ours` started, `ours` measured, `-ours` ended. */
   readonly steps: string[];
 }
 
-/** A row whose sides measure the figures given, a start for each round. */
+/** A row whose sides measure the given figures, with one start per round. */
 export function rowOf(series: Readonly<Partial<Record<Subject, Series>>>, rest: Partial<Row> = {}): RecordedRow {
   const steps: string[] = [];
   const started = new Map<string, number>();

@@ -56,13 +56,13 @@ describe("the ratio of two builds", () => {
   });
 });
 
-/** Either way alike; in one round of ten a tenfold of what it usually is. */
+/** Symmetric noise; one round in ten has ten times as much. */
 function noise(random: () => number): number {
   const usual = (random() + random() + random() - 1.5) * 0.04;
   return random() < 0.1 ? usual * 10 : usual;
 }
 
-/** Numbers between 0 and 1 that are the same in every run (a linear congruential generator). */
+/** A linear congruential generator: numbers between 0 and 1, the same in every run. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -23,7 +23,7 @@ const minutes = 5 * 60_000;
 
 it("a copy of the build, measured beside it, costs about the same", { timeout: minutes }, async () => {
   mkdirSync(`${root}.cache`, { recursive: true });
-  // In the project, where what the copy imports is found.
+  // Inside the project, so that the copy's imports resolve.
   const folder = mkdtempSync(`${root}.cache/bench-`);
   try {
     const before = `${folder}/dist`;
@@ -38,7 +38,7 @@ it("a copy of the build, measured beside it, costs about the same", { timeout: m
     expect(options).toEqual({ rounds: 6, quick: true, sides: ["ours", "before"], before });
     expect(rows.map(({ name, error }) => ({ name, error }))).toEqual([{ name: "JSON-RPC message reply" }]);
     const { low = 0, high = 0 } = rows[0]?.ratio.before.interval ?? {};
-    // On a machine that does other work as well; the same code is not a third slower or faster than itself.
+    // On a busy machine too, a build is never measured a third slower or faster than itself.
     expect(low).toBeLessThan(1.33);
     expect(high).toBeGreaterThan(0.75);
     expect(rows[0]?.budget[0]).toMatchObject({ budget: "≤ 1.03 × before" });

@@ -6,7 +6,7 @@ import { beforeBudget, rowOf } from "./figures.js";
 
 const wanted = ["ours", "before"] as const;
 
-/** The line of a row whose rounds took ours and the build of before so long. */
+/** Returns the line of a row, given the times of each round for ours and for the build before. */
 async function resultOf(ours: readonly number[], before: readonly number[]): Promise<Result> {
   const { row } = rowOf({ ours, before }, { budgets: [beforeBudget, { of: "peer", atMost: 1 }] });
   const figures = await runRow(row, wanted, { rounds: ours.length, quick: false });

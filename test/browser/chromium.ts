@@ -3,7 +3,7 @@ import { type Browser, chromium } from "playwright-core";
 
 const path = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
 
-/** Whether there is a browser to test with. CI has to have one. */
+/** Whether a browser is installed. In CI it must be. */
 export const hasChromium = existsSync(path);
 
 if (!hasChromium) {
@@ -12,8 +12,8 @@ if (!hasChromium) {
   process.stderr.write(`${line}\n`);
 }
 
-/** Starts the browser, without a window. */
+/** Starts the browser headless. */
 export function startChromium(): Promise<Browser> {
-  // As root, and in containers, Chromium has no sandbox.
+  // Chromium's sandbox does not work as root and in containers.
   return chromium.launch({ executablePath: path, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 }

@@ -56,7 +56,7 @@ afterAll(async () => {
   await site?.[Symbol.asyncDispose]();
 });
 
-/** Runs a scenario in a fresh page of the site, which calls the agent on another origin. */
+/** Runs a scenario in a new page of the site, which calls the agent on another origin. */
 async function run(place: string, scenario: Scenario): Promise<unknown> {
   goOn = Promise.withResolvers();
   await page?.close();

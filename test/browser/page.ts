@@ -1,6 +1,6 @@
 import { type Scenario, scenarios, type Target } from "./scenarios.js";
 
-// The module of the page: runs a scenario by itself, or in a worker.
+// The page's module: runs a scenario in the page or in a worker.
 
 interface ModuleWorker {
   onmessage: ((event: { readonly data: unknown }) => void) | null;

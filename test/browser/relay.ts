@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A way to the agent that can be broken, and knows which of its connections carry a stream. */
+/** A relay to the agent whose connections can be broken. It knows which of them carry a stream. */
 export interface Relay extends AsyncDisposable {
   readonly url: string;
-  /** Breaks every connection, and says how many there were. */
+  /** Breaks every connection and returns their number. */
   break(): number;
-  /** Resolves when a connection that carried a stream has been closed by its caller. */
+  /** Resolves when the caller closes a connection that carried a stream. */
   streamLeft(): Promise<void>;
 }
 

@@ -1,11 +1,11 @@
 import { A2AError, Client, type ConnectOptions, collect, type StreamItem } from "trivium/client";
 
-// What a page or a worker does with the client. It runs in a browser; what it gives goes to the test as JSON.
+// What a page or a worker does with the client. It runs in a browser and returns its result to the test as JSON.
 
-/** Where the agent is, and where a scenario asks the test for something. */
+/** The URLs of the agent and of the endpoint where a scenario asks the test for an action. */
 export interface Target {
   readonly agent: string;
-  /** Resolves when the test has done what is named behind it. */
+  /** A POST to this URL resolves when the test has done the action named after it. */
   readonly ask: string;
 }
 
@@ -45,7 +45,7 @@ export const scenarios = {
   connect: (target) => sendAndStream(target, { prefer: ["CONNECT"] }),
   grpcWeb: (target) => sendAndStream(target, { prefer: ["GRPC"] }),
 
-  /** Has the connection broken in the middle of a stream. */
+  /** Asks the test to break the connection in the middle of a stream. */
   async resume({ agent, ask }) {
     await using client = await Client.connect(agent);
     const texts: string[] = [];
@@ -77,7 +77,7 @@ export const scenarios = {
     };
   },
 
-  /** Sends all that a client may have to send. */
+  /** Sends every header that a client may have to send. */
   async headers({ agent }) {
     const headers = { "x-api-key": "key-7" };
     await using client = await Client.connect(agent, { credentials: () => ({ headers }), extensions: ["urn:none"] });
@@ -86,7 +86,7 @@ export const scenarios = {
     return content?.case === "text" ? content.value : undefined;
   },
 
-  /** Leaves a stream whose agent has more to say, and keeps the client. */
+  /** Leaves a stream before its end and keeps the client open. */
   async leave({ agent }) {
     const client = await Client.connect(agent);
     for await (const item of client.stream("count 4, wait at 3")) if (textOf(item) === "3") break;

@@ -6,12 +6,12 @@ import { rolldown } from "rolldown";
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-/** A site whose page has loaded the client as an application would, bundled and split. */
+/** A site whose page loads the client as an application would, bundled and split. */
 export interface Site extends AsyncDisposable {
   readonly origin: string;
-  /** Paths that were asked for. */
+  /** The requested paths. */
   readonly loaded: readonly string[];
-  /** Files that hold a module of the source. */
+  /** Returns the files that contain a source module. */
   filesWith(module: string): readonly string[];
 }
 

@@ -1,6 +1,6 @@
 import { type Scenario, scenarios, type Target } from "./scenarios.js";
 
-// The module of the worker: runs the scenario that it is sent.
+// The worker's module: runs the scenario that it receives.
 
 interface WorkerScope {
   onmessage: (event: { readonly data: { readonly name: Scenario; readonly target: Target } }) => void;

@@ -16,7 +16,7 @@ export interface Question {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Serves an endpoint on a port of its own and asks it; `host` may be any, unlike with `fetch`. */
+/** Serves an endpoint on its own port and sends requests to it, with any `host`, which `fetch` does not allow. */
 export async function listen(endpoint: HttpEndpoint) {
   const server = createServer(nodeListener(endpoint)).listen(0, "127.0.0.1");
   await once(server, "listening");

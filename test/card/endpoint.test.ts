@@ -128,7 +128,7 @@ it("tells caches which headers of a trusted proxy its answer depends on", async 
   expect(headers.vary).toBe("Forwarded, X-Forwarded-Host, X-Forwarded-Prefix, X-Forwarded-Proto");
 });
 
-/** Which readers a card is for, by the members that only they read. */
+/** Returns the versions whose readers a card serves, found by the members that only they read. */
 function readersOf(body: string): string {
   const card = JSON.parse(body) as object;
   return [...("supportedInterfaces" in card ? ["new"] : []), ...("preferredTransport" in card ? ["old"] : [])].join(

@@ -3,7 +3,7 @@ import { mountedAt, mountsOf } from "../../src/card/mounts.js";
 import type { Version } from "../../src/version/codec.js";
 import { v1 } from "../../src/version/v1.0/v1.js";
 
-/** A version that has JSON-RPC alone, as the oldest have. */
+/** A version with JSON-RPC alone, like the oldest ones. */
 const oldest: Version = { ...v1, name: "0.1", httpJson: undefined, grpc: undefined };
 
 it("lists each version with the bindings that it has, in the order asked for", () => {

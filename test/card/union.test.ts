@@ -9,7 +9,7 @@ import { forBoth } from "../version/v0.3/card-examples.js";
 
 const versions = [newest, third, second, first];
 
-/** A card that says everything that a version can say otherwise than another. */
+/** A card with everything that versions write differently. */
 const everything = newest.readCard({
   name: "Quay Planner",
   description: "Assigns berths",

@@ -6,7 +6,7 @@ import { shell, startTrivium, trivium } from "../support/command.js";
 
 const known = "urn:example:known";
 
-/** Answers as its message says: with what it knows of the call, never, without end, or in three events. */
+/** Answers as its message says: with the facts of the call, never, endlessly, or in three events. */
 const agent: Agent = async function* ({ text, extensions, principal, signal }) {
   if (text === "who") {
     const asked = extensions.filter((uri) => uri.startsWith("urn:example:"));
@@ -43,7 +43,7 @@ beforeAll(async () => {
 
 afterAll(() => server.close());
 
-// An agent knows a message again by its id.
+// The agent detects repeated messages by their id.
 let lastId = 0;
 const sendOf = (text: string): string =>
   JSON.stringify({ message: { messageId: `m${++lastId}`, role: "ROLE_USER", parts: [{ text }] } });

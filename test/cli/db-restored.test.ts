@@ -24,7 +24,7 @@ afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
 });
 
-/** Serves an agent that asks again and again over a file, for as long as something is done with it. */
+/** Serves an agent that keeps asking, over a database file, while `use` runs. */
 async function over<T>(path: string, use: (served: TestHandler) => Promise<T>): Promise<T> {
   const store = sqliteStore({ path });
   const served = startHandler({ agent: async ({ text }) => inputRequired(`${text}?`), store });
@@ -36,7 +36,7 @@ async function over<T>(path: string, use: (served: TestHandler) => Promise<T>): 
   }
 }
 
-/** Says something, and waits until the turn is over, not only answered. */
+/** Sends a text and waits until the turn has ended, not only until the reply. */
 async function said({ send, store }: TestHandler, text: string, taskId?: string): Promise<string> {
   const task = taskOf(await send(text, taskId === undefined ? {} : { taskId }));
   expect(stateOf(task)).toBe("INPUT_REQUIRED");
@@ -44,7 +44,7 @@ async function said({ send, store }: TestHandler, text: string, taskId?: string)
   return task.id;
 }
 
-/** What a subscriber of a task first gets, and its id. */
+/** Returns the first event of a subscription and its id. */
 async function firstOf({ subscribe }: TestHandler, taskId: string, after?: string) {
   const { first, iterator } = await opened(subscribe(taskId, { after }));
   await iterator.return?.();
@@ -72,7 +72,7 @@ describe("an id of an event that a restore has undone", () => {
         await said(served, "other", taskId);
         await said(served, "more", taskId);
         const { line } = await firstOf(served, taskId, id);
-        // An id from after the restore is as good as ever.
+        // An id from after the restore still works.
         const { id: current } = await firstOf(served, taskId);
         await said(served, "last", taskId);
         return [line, (await firstOf(served, taskId, current)).line];

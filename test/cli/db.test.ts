@@ -25,9 +25,9 @@ const newFile = (): string => join(home, `${++files}.db`);
 
 const ended = new Set<string | undefined>();
 
-/** Runs `trivium db …`, and gives what it prints as JSON. */
+/** Runs `trivium db …` and parses its output as JSON. */
 async function db<T>(...args: string[]): Promise<T> {
-  // One run of each subcommand has a process of its own, which must exit by itself.
+  // One run of each subcommand has its own process, which must exit by itself.
   const run = ended.has(args[0]) ? trivium : triviumAlone;
   ended.add(args[0]);
   const { code, stdout, stderr } = await run(["db", ...args]);
@@ -43,7 +43,7 @@ async function finishedTask(client: Client): Promise<string> {
   return answer.id;
 }
 
-/** Whether a demo can use the store. */
+/** Runs a demo on the store and stops it. */
 async function serveOnce(store: string): Promise<void> {
   await using demo = await startDemo(["--port", "0", "--store", store]);
   await using client = await Client.connect(demo.url);

@@ -91,7 +91,7 @@ beforeAll(async () => {
 }, 90_000);
 afterAll(() => server?.[Symbol.asyncDispose]());
 
-/** Stores that processes come back to, one after the other or at the same time. */
+/** Stores that several processes use, one after the other or at the same time. */
 const shared = [
   {
     name: "a file",
@@ -125,7 +125,7 @@ for (const { name, skipped, make, holders } of shared) {
       const asked = await before.send(" ", { messageId: "nothing" });
       if (asked.$typeName !== "lf.a2a.v1.Task") throw new Error("the agent has not made a task");
       expect(stateOf(asked)).toBe("INPUT_REQUIRED");
-      // The turn ends behind the question that it has asked.
+      // The turn ends after the question it asked.
       await expect.poll(() => holders(store)).toEqual([""]);
       await first.stop("SIGKILL");
 

@@ -17,7 +17,7 @@ describe("trivium demo", () => {
     await using demo = await startDemo();
     const response = await fetch(`${demo.url}/.well-known/agent-card.json`);
     const card = (await response.json()) as { supportedInterfaces: Listed[] };
-    // The same places answer older versions too.
+    // The same URLs answer older versions too.
     const newest = card.supportedInterfaces.filter(({ protocolVersion }) => protocolVersion === "1.0");
     expect(demo.greeting).toContain(`${demo.url}/.well-known/agent-card.json\n`);
     expect(newest.map((each) => each.protocolBinding)).toEqual(["JSONRPC", "GRPC", "HTTP+JSON"]);
@@ -34,7 +34,7 @@ describe("trivium demo", () => {
     expect(commands.map((command) => command.trim().split(" ")[0])).toEqual(["curl", "npx", "curl"]);
     try {
       for (const command of commands) {
-        // A cache of its own: npx keeps a link to the folder that it was run in. Nothing has to be fetched for it.
+        // An own cache, since npx keeps a link to the folder it ran in. Nothing has to be downloaded.
         const env = { npm_config_cache: cache, npm_config_offline: "true" };
         const { code, stdout, stderr } = await shell(command, env);
         expect({ command, code, stderr: code === 0 ? "" : stderr }).toEqual({ command, code: 0, stderr: "" });

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => behind.close());
 
-/** A gateway that runs in a process of its own, once it has said where. */
+/** Starts a gateway in its own process and waits until it prints its URL. */
 async function startGateway(args: readonly string[] = []) {
   const child = startTrivium(["gateway", behind.url, "--port", "0", ...args]);
   let errors = "";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { logLevels } from "../../src/cli/logger.js";
 import { root } from "../support/command.js";
 
-/** Runs a program that has the built `stderrLogger`, and gives it stdin to end by. */
+/** Runs a program with the built `stderrLogger`. Closing its stdin ends it. */
 function startProgram(program: string) {
   const source = `import { stderrLogger } from "./dist/src/cli/logger.js";\n${program}`;
   return spawn(process.execPath, ["--input-type=module", "--eval", source], { cwd: root });

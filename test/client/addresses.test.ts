@@ -9,7 +9,7 @@ import { answered, cardServer } from "./support/card-server.js";
 import { allBindings, cardOf, interfaceAt } from "./support/cards.js";
 import { countingAgent } from "./support/counting-agent.js";
 
-// Where a client connects to, and what it tells of what it found there.
+// Which addresses a client connects to, and what its errors reveal about them.
 
 const newPath = "/.well-known/agent-card.json";
 const internetAlone = /may not be called, only addresses of the internet \(allowPrivate\)$/;

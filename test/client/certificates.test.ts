@@ -7,7 +7,7 @@ const { key, cert } = localTls;
 
 let started = 0;
 
-/** An agent that speaks to nobody without a certificate of its own authority. */
+/** An agent that refuses callers without a certificate of its own authority. */
 const guarded = (asks: boolean) =>
   serve({
     card: { name: "Guarded", description: "Asks for a certificate", version: "1" },

@@ -78,7 +78,7 @@ describe.each(allBindings)("waiting for a task over %s", (binding) => {
 const running = result({ id: "x", contextId: "c", status: { state: "TASK_STATE_WORKING" } });
 const ended = result({ id: "x", contextId: "c", status: { state: "TASK_STATE_FAILED" } });
 
-/** The clock counts pauses, and no limits. */
+/** The clock counts pauses only, not limits. */
 const limits = { snapshotTimeoutMs: Number.POSITIVE_INFINITY };
 
 describe("waiting", () => {

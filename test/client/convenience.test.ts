@@ -14,7 +14,7 @@ import { result, rpcServer } from "./support/rpc-server.js";
 const said = result({ message: { messageId: "m", role: "ROLE_AGENT", parts: [{ text: "said" }] } });
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** What was answered, which has to be a task. */
+/** Returns the answer, which must be a task. */
 function taskOf(answer: Message | Task): Task {
   if (answer.$typeName === "lf.a2a.v1.Task") return answer;
   throw new TypeError("the answer is a message");

@@ -97,7 +97,7 @@ describe("a secret", () => {
       {
         credentials: { s: secret },
         grpcTls: false,
-        // Nobody turns it: a pause before another try would never end.
+        // Nobody advances this clock, so a pause before a retry would never end.
         clock: createVirtualClock(),
         fetch(input) {
           called.push(String(input));

@@ -12,7 +12,7 @@ import { countingAgent } from "./support/counting-agent.js";
 import { result, rpcServer } from "./support/rpc-server.js";
 import { securedAgent } from "./support/secured-agent.js";
 
-/** What a card says of one scheme. */
+/** A card's entries for one scheme. */
 const asking = (scheme: JsonObject, scopes: readonly string[] = []): JsonObject => ({
   securitySchemes: { port: scheme },
   securityRequirements: [{ schemes: { port: { list: [...scopes] } } }],
@@ -21,7 +21,7 @@ const asking = (scheme: JsonObject, scopes: readonly string[] = []): JsonObject 
 const basic = `Basic ${btoa("ada:l0ve")}`;
 
 describe.each(allBindings)("over %s", (binding) => {
-  // Statuses of gRPC have no place for a challenge.
+  // A gRPC status cannot carry a challenge.
   const challenge = binding === "GRPC" ? undefined : 'Bearer realm="port"';
 
   it.each<[string, JsonObject, CredentialOptions, string, string]>([

@@ -10,7 +10,7 @@ import { cardOf } from "./support/cards.js";
 import { throughPauses } from "./support/pauses.js";
 import { result, rpcServer, silence, status } from "./support/rpc-server.js";
 
-/** A client of a binding that notes the options of every try, and fails. */
+/** A client of a binding that records the options of every attempt and fails. */
 async function failing(options: { readonly timeoutMs?: number } = {}) {
   const clock = createVirtualClock();
   const tries: CallOptions[] = [];

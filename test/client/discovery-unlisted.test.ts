@@ -10,7 +10,7 @@ const uncached = { cardCache: false } as const;
 const placesOf = ({ card }: { readonly card: Client["card"] }) =>
   card.supportedInterfaces.map(({ protocolVersion, protocolBinding }) => `${protocolBinding} ${protocolVersion}`);
 
-/** A `fetch` that notes the version in which each card was asked for. */
+/** A `fetch` that records the version declared in each card request. */
 function noting(asked: (string | null)[]): typeof globalThis.fetch {
   return (input, init) => {
     if (String(input).includes("/.well-known/")) asked.push(new Headers(init?.headers).get("a2a-version"));

@@ -14,7 +14,7 @@ import { httpAgent } from "../support/http-agent.js";
 import { turns } from "../support/turns.js";
 import { chunk, status, taskEvent } from "./stream/lasting-events.js";
 
-// A long stream takes no more memory than a short one, and an agent is not read faster than its events are taken.
+// A long stream takes no more memory than a short one, and the client reads no faster than the caller takes events.
 
 const bindings = {
   JSONRPC: { serve: httpAgent, path: "/json-rpc", events: 100_000 },
@@ -28,7 +28,7 @@ interface Source {
   closed: boolean;
 }
 
-/** A client of an agent that has so many events, each with its id, and keeps none. */
+/** A client of an agent that sends `count` events with ids and keeps none. */
 async function source(binding: keyof typeof bindings, count: number, size: number) {
   const told: Source = { pulled: 0, closed: false };
   const text = "x".repeat(size);
@@ -52,7 +52,7 @@ async function source(binding: keyof typeof bindings, count: number, size: numbe
   const agent = await serve(service);
   const url = binding === "GRPC" ? `127.0.0.1:${agent.port}` : `http://127.0.0.1:${agent.port}${path}`;
   const supportedInterfaces = [{ url, protocolBinding: binding, protocolVersion: "1.0" }];
-  // An agent that promises to go on behind its events: of another one the client has to keep what it said.
+  // The agent promises to resume after its events. For other agents the client must keep the content.
   const capabilities = { streaming: true, extensions: [{ uri: resumeExtension }] };
   const client = await Client.connect(create(AgentCardSchema, { name: "Long", capabilities, supportedInterfaces }), {
     grpcTls: false,
@@ -104,7 +104,7 @@ describe.each(Object.keys(bindings) as (keyof typeof bindings)[])("over %s", (bi
         before = told.pulled;
         await turns(50);
       }
-      // What lies in the sockets' own buffers was pulled, too.
+      // Includes what is in the sockets' buffers.
       expect(told.pulled).toBeLessThan(count / 4);
       break;
     }

@@ -7,7 +7,7 @@ import { type ForeignAgent, foreignAgent, type JsonBinding, jsonBindings } from 
 import { chunk, status, type Told, taskEvent, told } from "./stream/lasting-events.js";
 import { begunScene, sceneOf } from "./stream/lasting-scene.js";
 
-// Agents that say a thing twice, or not at all, where a snapshot and their events meet, or that never end a stream.
+// Agents that repeat or drop events where a snapshot meets the stream, or that never end a stream.
 
 describe.each(jsonBindings)("over %s, a stream that was put together by comparing", (binding) => {
   it("ends with the whole task when the agent repeated a piece", async () => {
@@ -105,7 +105,7 @@ interface SilentScene extends AsyncDisposable {
   readonly agent: ForeignAgent;
   readonly clock: VirtualClock;
   readonly stream: Told;
-  /** Turns the clock until something is there. */
+  /** Advances the clock until the promise settles. */
   turned<T>(promise: Promise<T>): Promise<T>;
 }
 
@@ -210,7 +210,7 @@ function artifactOf(value: string) {
   return payload.value.artifact;
 }
 
-/** The texts of the artifacts of the task that was told last. */
+/** The texts of the artifacts of the last task event. */
 function textsOf({ last }: Told): string[] {
   const payload = last?.response.payload;
   return payload?.case === "task" ? payload.value.artifacts.map(({ parts }) => textIn(parts)) : [];

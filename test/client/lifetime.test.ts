@@ -56,7 +56,7 @@ describe("a client that is closed", () => {
       const stream = client.stream("wait")[Symbol.asyncIterator]();
       await stream.next();
     }
-    // The server's ends of the connections are in this process as well.
+    // The server's ends of the connections are in this process too.
     expect(await leftOpen(before)).toEqual({});
   });
 
@@ -103,7 +103,7 @@ describe("a client that is closed", () => {
     for (const binding of allBindings) {
       await using client = await Client.connect(cardOf([interfaceAt(binding, agent.url)]));
       for await (const _ of client.stream("go", { signal }));
-      // What `fetch` in Node has put there goes away with its garbage.
+      // What Node's `fetch` adds disappears with garbage collection.
       if (binding !== "GRPC") continue;
       await client.send("say", { signal });
       await client.getTask({ id: "x" }, { signal }).catch(() => {});

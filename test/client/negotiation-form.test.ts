@@ -6,7 +6,7 @@ import { TaskState } from "../../src/protocol/model.js";
 import { lineOf } from "../support/say.js";
 import { type RpcRequest, rpcServer } from "./support/rpc-server.js";
 
-// Agents whose card leaves open which of the two oldest versions they speak, and who know methods of both.
+// Agents whose cards fit both of the two oldest versions and which know methods of both.
 
 const near = { allowPrivate: true, retry: false } as const;
 
@@ -18,7 +18,7 @@ const guessed = (url: string): JsonObject => ({
   skills: [{ id: "s", name: "S" }],
 });
 
-/** What an agent answers a method with: a result or an error, or the events of a stream. */
+/** An agent's answer to each method: a result, an error, or the events of a stream. */
 type Answers = Readonly<Record<string, (params: JsonObject) => JsonObject | readonly JsonValue[]>>;
 
 const error = (code: number) => (): JsonObject => ({ error: { code, message: "no", type: "SomeError" } });
@@ -58,7 +58,7 @@ const told = ({ id = null }: JsonObject): readonly JsonValue[] => [
   { id, status: { state: "completed" }, final: true },
 ];
 
-/** An agent in the field that speaks 0.1, and has given some methods the names of later drafts. */
+/** A real agent that speaks 0.1 but uses method names of later drafts. */
 const oldest: Answers = {
   "tasks/send": result(done),
   "message/send": result(done),

@@ -8,7 +8,7 @@ import { itemsOf } from "../support/items.js";
 import { cardOf, interfaceAt } from "./support/cards.js";
 import { countingAgent } from "./support/counting-agent.js";
 
-// Cards that spell a binding their own way, and cards whose agent has a binding in the form of another version.
+// Cards that spell a binding's name differently, and cards whose agent serves a binding in another version's form.
 
 const near = { allowPrivate: true, retry: false } as const;
 

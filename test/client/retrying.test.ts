@@ -38,7 +38,7 @@ describe("the pauses", () => {
 
   it("use up a budget that calls which get through fill again", () => {
     const retries = createRetries({ budget: 2 }, () => 1);
-    // A retry for which there is no time costs nothing.
+    // A retry without time left costs nothing.
     expect(retries.pauseBefore(2, broken, 0)).toBeUndefined();
     const pauses = () => [1, 2, 3].map(() => retries.pauseBefore(2, broken, forever));
     expect(pauses()).toEqual([200, 200, undefined]);

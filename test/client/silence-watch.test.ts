@@ -4,7 +4,7 @@ import { createVirtualClock } from "../support/virtual-clock.js";
 
 const secondMs = 1_000;
 
-/** The seconds at which the watch looks, until a given one. */
+/** The seconds at which the watch checks, up to a given one. */
 async function looks(untilS: number, at: Readonly<Record<number, (watch: SilenceWatch) => void>> = {}) {
   const clock = createVirtualClock(0);
   const seen: number[] = [];

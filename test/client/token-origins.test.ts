@@ -8,7 +8,7 @@ import { cardServer } from "./support/card-server.js";
 import { cardOf, interfaceAt } from "./support/cards.js";
 import { securedAgent } from "./support/secured-agent.js";
 
-// Which servers a client's secret goes to: a card may name any.
+// Which servers a client's secret is sent to. A card may name any.
 
 const wellKnown = "/.well-known/openid-configuration";
 const schemes = {
@@ -18,7 +18,7 @@ const schemes = {
     oauth2({ deviceCode: { deviceAuthorizationUrl: `${url}/device`, tokenUrl: `${url}/token`, scopes: {} } }),
 };
 
-/** A provider of everything, whose first token is stale at once. */
+/** A provider with all endpoints. Its first token expires at once. */
 async function provider(tokenEndpoint?: string): Promise<AuthorizationServer> {
   const server: AuthorizationServer = await authorizationServer(({ path }) => {
     if (path === wellKnown) {
@@ -32,7 +32,7 @@ async function provider(tokenEndpoint?: string): Promise<AuthorizationServer> {
   return server;
 }
 
-/** A server of the card of an agent, whose card names the scheme. */
+/** A server of an agent's card that names the scheme. */
 async function agentWith(scheme: object) {
   const agent = await securedAgent("authorization", (shown) => shown === "Bearer t");
   const card = cardOf([interfaceAt("JSONRPC", agent.url)], {

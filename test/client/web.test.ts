@@ -5,7 +5,7 @@ import { reply, serve } from "trivium";
 import { Client, type ConnectOptions } from "trivium/client";
 import { afterEach, expect, it } from "vitest";
 
-// What the client of browsers does by itself; `test/browser` runs it in one.
+// What the browser client does by itself; `test/browser` runs it in a browser.
 
 const servers: Server[] = [];
 
@@ -36,7 +36,7 @@ it("an agent whose gRPC is no gRPC-Web is reached at the next interface", async 
   expect(client.connection).toMatchObject({ binding: "HTTP+JSON", passedOver: [{ binding: "GRPC" }] });
 });
 
-/** Where a call lands that another origin redirects, and what it brings along. */
+/** Returns the requests that reach another origin after a redirect. */
 async function redirectedTo(options: ConnectOptions): Promise<readonly IncomingHttpHeaders[]> {
   const seen: IncomingHttpHeaders[] = [];
   const elsewhere = await listen(

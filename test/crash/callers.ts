@@ -5,7 +5,7 @@ import { A2AError } from "../../src/protocol/errors.js";
 import { bindings, type CrashBinding, type Ledger } from "./ledger.js";
 import type { MortalServer } from "./mortal-server.js";
 
-/** A client for each binding, which tries again for as long as a restart may take. */
+/** A client per binding that retries for as long as a restart may take. */
 export interface Callers extends AsyncDisposable {
   readonly of: Readonly<Record<CrashBinding, Client>>;
 }
@@ -36,13 +36,13 @@ function connect(card: JsonObject, binding: CrashBinding): Promise<Client> {
       retry: { maxAttempts: 1000, firstPauseMs: 50, budget: Number.MAX_SAFE_INTEGER },
       // What keeps silent is being started again.
       limits: { streamBreaksMax: 1000, snapshotTimeoutMs: Number.POSITIVE_INFINITY },
-      // Nothing takes so long: what is not answered by then never would be.
+      // No call takes this long: one without an answer by then would never get one.
       timeoutMs: 120_000,
     },
   );
 }
 
-// A server that was killed is there again soon.
+// A killed server is back soon.
 const impatient: Clock = {
   now: () => Date.now(),
   after(ms, run) {
@@ -51,10 +51,10 @@ const impatient: Clock = {
   },
 };
 
-/** Codes that a caller must expect while the server is killed. */
+/** Errors that a caller must expect while the server is killed. */
 export type Expected = A2AError["code"];
 
-/** What a call gives; `undefined` when it failed as it may. Another failure is a fault. */
+/** Returns the result of a call, or `undefined` if it failed in an expected way. Any other failure is a fault. */
 export async function attempt<T>(
   ledger: Ledger,
   what: string,
@@ -72,7 +72,7 @@ export async function attempt<T>(
   }
 }
 
-/** A failure, with its place when it is none of the protocol. */
+/** The text of a failure, with its stack if it is no protocol error. */
 export function failureText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = error instanceof A2AError ? `${error.code}: ` : "";

@@ -7,7 +7,7 @@ import { seed } from "./options.js";
 import type { Scene } from "./scene.js";
 import { send } from "./sends.js";
 
-// What the suite would find out, if it were so: stores and servers that break their word are made up here.
+// The suite's own checks, tried on stores and servers that break their promises.
 
 const forgetful: StoreUnderTest = { place: () => "memory" };
 const undisturbed = { store: forgetful, kills: 0, seed, restartable: false };
@@ -65,7 +65,7 @@ async function lie(scene: Scene): Promise<void> {
 
 const itemsOf = ({ seen }: KnownTask) => seen[0]?.items ?? [];
 
-// All runs are those of another process, and the last one of a message whose task was stored has begun once more.
+// Every run comes from another process, and a message whose task was stored has begun once more.
 async function runElsewhere(runs: string): Promise<void> {
   const text = (await readFile(runs, "utf8")).replaceAll(/"life":\d+/g, '"life":1');
   await writeFile(runs, text);

@@ -16,11 +16,11 @@ import type { Scene } from "./scene.js";
 import { settle } from "./settle.js";
 import { checkTask } from "./task-checks.js";
 
-/** The store that a run is about. */
+/** The store under test. */
 export interface StoreUnderTest {
-  /** Where it is: `memory`, a file, the URL of a database. `folder` is the run's own. */
+  /** Its location: `memory`, a file, or a database URL. `folder` belongs to the run alone. */
   place(folder: string): string;
-  /** Looked at while the server is down: what is wrong with it. */
+  /** Called while the server is down. Returns what is damaged. */
   damage?(place: string): Promise<readonly string[]> | readonly string[];
 }
 
@@ -28,9 +28,9 @@ export interface CrashOptions {
   readonly store: StoreUnderTest;
   readonly kills: number;
   readonly seed: number;
-  /** The agent's turns are run again when their process has gone. */
+  /** Whether the agent's turns run again after their process died. */
   readonly restartable: boolean;
-  /** Done when the load has stopped, before anything is checked. */
+  /** Called after the load has stopped, before the checks. */
   readonly meanwhile?: ((scene: Scene) => Promise<void>) | undefined;
   /** Default: 20 s. */
   readonly patienceMs?: number | undefined;
@@ -39,11 +39,11 @@ export interface CrashOptions {
 const killsPerRound = 8;
 const callersPerBinding = 2;
 const checksAtOnce = 6;
-/** Answers and events that a process gives at most before it is killed, and how long it may take for them. */
+/** The most answers and events a process gives before it is killed, and the most time it has for them. */
 const killAfter = 200;
 const killAfterMs = 3000;
 
-/** Kills a server under load again and again, and holds it to all that it has said. */
+/** Kills a server under load again and again and checks that every answer still holds. */
 export async function crashRun(options: CrashOptions): Promise<Ledger> {
   const { store, kills, seed, restartable, patienceMs = 20_000 } = options;
   const folder = await mkdtemp(join(tmpdir(), "trivium-crash-"));
@@ -97,13 +97,13 @@ async function killUnderLoad(scene: Scene, kills: number, examine: () => Promise
       await server.start();
     } else await started;
   }
-  // Without kills it is the checks that are tried.
+  // Without kills only the checks are tested.
   if (kills === 0) await ledger.pulse.reached(1000);
   stopped = true;
   await Promise.all(workers);
 }
 
-/** Holds the servers to all that they have said, once the load has stopped; `listed`: what was found so far. */
+/** Checks everything the servers have answered, once the load has stopped. `listed` holds what was found so far. */
 export async function checkRound(scene: Scene, listed: Map<string, Task>, from: number): Promise<void> {
   const { ledger } = scene;
   const stored = await settle(scene, from);

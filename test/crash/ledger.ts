@@ -3,7 +3,7 @@ import type { Message, Task } from "../../src/protocol/model.js";
 import type { StreamItem } from "../../src/protocol/operations.js";
 import { createPulse, type Pulse } from "./pulse.js";
 
-// What the driver was told, and so what must hold after any number of kills.
+// What callers were told, which must hold after any number of kills.
 
 export const bindings = ["JSONRPC", "HTTP+JSON", "GRPC"] as const;
 export type CrashBinding = (typeof bindings)[number];
@@ -12,39 +12,39 @@ export type CrashBinding = (typeof bindings)[number];
 export interface Seen {
   readonly binding: CrashBinding;
   readonly items: StreamItem[];
-  /** Processes that have shown some of it. */
+  /** The processes that sent parts of it. */
   readonly lives: Set<number>;
-  /** The stream came to its end. */
+  /** Whether the stream ended regularly. */
   ended: boolean;
 }
 
-/** A push configuration that was answered. */
+/** A push configuration whose creation was acknowledged. */
 export interface Configured {
-  /** The path that the webhook is called by. */
+  /** The path of its webhook. */
   readonly path: string;
-  /** It came with the first message, so all of the task is owed. */
+  /** Whether it came with the first message, so that the webhook must get the whole task. */
   readonly fromStart: boolean;
 }
 
-/** A task that the server has spoken of. */
+/** A task that the server has told a caller about. */
 export interface KnownTask {
   readonly id: string;
   readonly contextId: string;
-  /** Messages that were answered for. */
+  /** The ids of acknowledged messages. */
   readonly messageIds: Set<string>;
   readonly seen: Seen[];
   readonly configured: Configured[];
-  /** The task as an answer showed it at its end. */
+  /** The task as last answered, after its end. */
   last: Task | undefined;
   canceled: boolean;
 }
 
-/** A send, with what it takes to repeat it. */
+/** A send with everything needed to repeat it. */
 export interface Sent {
   readonly binding: CrashBinding;
   readonly text: string;
   readonly options: SendOptions & { readonly messageId: string };
-  /** It starts a task, or is answered with a message. */
+  /** Whether it starts a task or is answered by a message. */
   readonly starts: boolean;
   readonly streams: boolean;
   answer: { readonly taskId: string } | { readonly reply: Message } | undefined;
@@ -53,7 +53,7 @@ export interface Sent {
 interface Tally {
   kills: number;
   killsAtStart: number;
-  /** Calls that got no answer although the client tried again. */
+  /** The number of calls without an answer despite retries. */
   unanswered: number;
   resumed: number;
   replayed: number;
@@ -70,10 +70,10 @@ interface Tally {
 export interface Ledger {
   readonly tasks: Map<string, KnownTask>;
   readonly sent: Sent[];
-  /** What was found to be wrong. */
+  /** The faults found. */
   readonly faults: string[];
   readonly tally: Tally;
-  /** Beats with each answer and each event that is shown. */
+  /** Beats with every answer and every event. */
   readonly pulse: Pulse;
   task(task: Pick<Task, "id" | "contextId">): KnownTask;
 }

@@ -6,14 +6,14 @@ import { bindings, type CrashBinding } from "./ledger.js";
 import type { Scene } from "./scene.js";
 import { cancel, mayHaveEnded, send, stream, subscribe, whileSubscribed } from "./sends.js";
 
-/** One caller at work: begins one thing after another until told to stop, over the binding that it is given. */
+/** One caller: starts one action after another over its binding until told to stop. */
 export async function work(scene: Scene, binding: CrashBinding, random: Random, stopped: () => boolean): Promise<void> {
   while (!stopped()) await random.pick(deeds)(scene, { binding, other: random.pick(bindings), random });
 }
 
 interface Deed {
   readonly binding: CrashBinding;
-  /** Where somebody else follows the same task. */
+  /** The binding over which another caller follows the same task. */
   readonly other: CrashBinding;
   readonly random: Random;
 }
@@ -60,7 +60,7 @@ async function conversing(scene: Scene, deed: Deed): Promise<void> {
   if (task?.status?.state === TaskState.INPUT_REQUIRED) await answering(scene, deed, task, chunks(deed.random));
 }
 
-// The answer to a question, while another caller follows the task.
+// Answers a question while another caller follows the task.
 async function answering(scene: Scene, { binding, other, random }: Deed, task: Task, text: string): Promise<void> {
   const how = random.pick(["waits", "does not wait", "streams"] as const);
   const configuration = { returnImmediately: how === "does not wait" };
@@ -99,7 +99,7 @@ async function configure({ callers, ledger, webhook }: Scene, { binding, random 
   const config = { taskId: task.id, id: "later", url: new URL(path, webhook.url).href, token: "t" };
   const create = () => callers.of[binding].createTaskPushNotificationConfig(config);
   const made = await attempt(ledger, "a push configuration", create);
-  // One that was made for a task that had ended owes nothing.
+  // A configuration created after the task's end is owed nothing.
   const then = await attempt(ledger, "a task", () => callers.of[binding].getTask({ id: task.id }));
   if (made === undefined || then === undefined || isTerminal(then.status?.state ?? TaskState.UNSPECIFIED)) return;
   ledger.task(task).configured.push({ path, fromStart: false });

@@ -4,12 +4,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { fixedPort } from "../support/fixed-port.js";
 
-/** One run of the agent, as the server's process wrote it down: it began, or it knows that its task is stored. */
+/** One run of the agent, recorded by the server's process: `began`, or `stored` once its task is stored. */
 export interface Run {
   readonly kind: "begun" | "stored";
-  /** The process. */
+  /** The number of the process. */
   readonly life: number;
-  /** What the agent was told to do. */
+  /** The command in the message. */
   readonly verb: string;
   readonly messageId: string;
   readonly taskId: string;
@@ -18,35 +18,35 @@ export interface Run {
 }
 
 export interface MortalOptions {
-  /** `memory`, a file, or the URL of a database. */
+  /** `memory`, a file, or a database URL. */
   readonly store: string;
-  /** The file for the runs of the agent. */
+  /** The file that records the agent's runs. */
   readonly runs: string;
   readonly restartable: boolean;
-  /** SIGTERM closes the server before the process ends. */
+  /** Whether SIGTERM closes the server before the process ends. */
   readonly handleSignals?: boolean | undefined;
   /** Default: one second. */
   readonly instanceTtlMs?: number | undefined;
 }
 
-/** A server that is killed and started again, always on the same port. */
+/** A server that is killed and restarted on the same port. */
 export interface MortalServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** The process that runs now. */
+  /** The number of the running process. */
   readonly life: number;
-  /** Whether this process runs. */
+  /** Whether this process is running. */
   isAlive(life: number): boolean;
   /** How many processes have served so far. */
   readonly lives: number;
-  /** What the processes complained about, the last part of it. */
+  /** The last part of the processes' error output. */
   complaints(): string;
   runs(): readonly Run[];
-  /** Starts a process; resolves once it serves, or with false when it was killed before that. */
+  /** Starts a process. Resolves once it serves, or with false if it was killed first. */
   start(): Promise<boolean>;
-  /** Ends the process at once, as a power cut of it alone would. */
+  /** Kills the process at once with SIGKILL. */
   kill(): Promise<void>;
-  /** Asks the process to end, and gives what it ends with: its code, or the signal that ended it. */
+  /** Sends SIGTERM and returns the exit code, or the signal that ended the process. */
   terminate(): Promise<unknown>;
 }
 

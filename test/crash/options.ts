@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Ledger } from "./ledger.js";
 
-// `CRASH_KILLS` is for each store and kind of agent, `CRASH_SEED` repeats the choices of a run that failed.
+// `CRASH_KILLS` applies to each store and kind of agent. `CRASH_SEED` repeats the random choices of a failed run.
 
 const inCi = process.env["CI"] === "true";
 
@@ -9,7 +9,7 @@ const inCi = process.env["CI"] === "true";
 export const kills = Number(process.env["CRASH_KILLS"] ?? (inCi ? 52 : 8));
 export const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 
-/** Nothing was wrong, and enough has happened for that to mean something. */
+/** Expects no faults, and enough activity to make that meaningful. */
 export function expectWhole({ faults, tally, sent, tasks }: Ledger, restartable: boolean): void {
   const told = `CRASH_SEED=${seed} CRASH_KILLS=${kills}\n${JSON.stringify(tally)}`;
   expect(faults.map((fault) => fault.slice(0, 4000)).slice(0, 20), told).toEqual([]);

@@ -3,7 +3,7 @@ import { hasPostgres, type PostgresServer, startPostgres } from "../support/post
 import { crashRun, type StoreUnderTest } from "./crash-run.js";
 import { expectWhole, kills, seed } from "./options.js";
 
-/** Every so often the database is killed along with the server. */
+/** Every tenth kill also kills the database. */
 const databaseKillEvery = 10;
 
 describe.skipIf(!hasPostgres).each([

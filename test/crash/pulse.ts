@@ -1,4 +1,4 @@
-/** Counts what happens, for somebody who waits for a certain amount of it. */
+/** Counts events and lets a waiter wait for a count. */
 export interface Pulse {
   readonly count: number;
   beat(): void;

@@ -7,7 +7,7 @@ import { textIn } from "../support/say.js";
 import type { Configured, KnownTask } from "./ledger.js";
 import type { Scene } from "./scene.js";
 
-/** Every notification that is owed for a task is brought to its webhook, those of processes that were killed too. */
+/** Checks that every notification owed for a task reached its webhook, including those of killed processes. */
 export async function checkNotifications(scene: Scene, known: KnownTask): Promise<void> {
   if (known.configured.length === 0) return;
   const { ledger, patienceMs: timeout } = scene;
@@ -35,7 +35,7 @@ function replay({ callers }: Scene, id: string, { id: after }: StreamItem): Prom
   return itemsOf(callers.of.JSONRPC.subscribeToTask({ id }, { after }));
 }
 
-// A status by its time; an artifact when it is complete, by what it says.
+// Labels a status by its time, and a complete artifact by its content.
 function labelOf({ response: { payload } }: StreamItem): readonly string[] {
   if (payload.case === "statusUpdate") {
     const { state = TaskState.UNSPECIFIED, timestamp } = payload.value.status ?? {};

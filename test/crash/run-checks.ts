@@ -5,7 +5,10 @@ import type { Run } from "./mortal-server.js";
 import type { Scene } from "./scene.js";
 import { sendAgain } from "./sends.js";
 
-/** No message has had two agents at work on it, and a send that comes again gets what it got before and starts nothing. */
+/**
+ * Checks that no message had two agents at work on it, and that a repeated send gets the first result and starts
+ * nothing.
+ */
 export async function checkRuns(scene: Scene, stored: ReadonlyMap<string, Task>, from: number): Promise<void> {
   const { ledger, random, server } = scene;
   const repeated = ledger.sent.slice(from).filter(({ answer }) => answer !== undefined && random.chance(0.3));
@@ -26,7 +29,7 @@ function faultOf(runs: readonly Run[], stored: ReadonlyMap<string, Task>): strin
   const begun = runs.filter(({ kind }) => kind === "begun");
   const inLife = new Set(begun.map(({ life, attempt, cause }) => `${life} ${attempt} ${cause}`));
   if (inLife.size < begun.length) return "has started an agent twice in one process";
-  // From the moment in which its task is stored only a turn that runs again may begin, or one that was parked.
+  // After its task is stored, only a restarted or a woken turn may begin.
   const at = runs.findIndex(({ kind }) => kind === "stored");
   const behind = at < 0 ? [] : runs.slice(at).filter(({ kind, cause }) => kind === "begun" && cause === "message");
   return behind.length > 0 ? "has started an agent although its task was there" : undefined;
@@ -34,7 +37,7 @@ function faultOf(runs: readonly Run[], stored: ReadonlyMap<string, Task>): strin
 
 async function repeat(scene: Scene, sent: Sent): Promise<void> {
   const { ledger } = scene;
-  // The answer of a stream is the first thing that it says.
+  // The answer of a stream is its first event.
   const answer = await sendAgain(scene, sent).catch((error: unknown) => error);
   ledger.tally.repeats++;
   const known = sent.answer;

@@ -4,18 +4,18 @@ import type { Callers } from "./callers.js";
 import type { Ledger } from "./ledger.js";
 import type { MortalServer } from "./mortal-server.js";
 
-/** All that a crash run consists of. */
+/** The parts of a crash run. */
 export interface Scene {
   readonly server: MortalServer;
   readonly callers: Callers;
   readonly webhook: Receiver;
   readonly ledger: Ledger;
   readonly random: Random;
-  /** What the messages of this run are called. */
+  /** The prefix of this run's messages. */
   readonly name: string;
-  /** The file in which the agent notes its runs. */
+  /** The file in which the agent records its runs. */
   readonly runs: string;
   readonly restartable: boolean;
-  /** How long what is owed may take once nothing disturbs any more. */
+  /** How long outstanding work may take once the kills have stopped. */
   readonly patienceMs: number;
 }

@@ -6,12 +6,12 @@ import { attempt, type Expected } from "./callers.js";
 import type { CrashBinding, KnownTask, Ledger, Seen, Sent } from "./ledger.js";
 import type { Scene } from "./scene.js";
 
-// Calls that are noted in the ledger, with what they were answered.
+// Calls that are recorded in the ledger with their answers.
 
-/** What a task that was ended because its process had gone makes of whatever comes next. */
+/** The error of any later call on a task that ended because its process died. */
 export const mayHaveEnded: readonly Expected[] = ["unsupportedOperation"];
 
-/** Asks for the end of a task. */
+/** Cancels a task. */
 export async function cancel({ callers, ledger }: Scene, binding: CrashBinding, { id }: { id: string }): Promise<void> {
   const call = () => callers.of[binding].cancelTask({ id });
   const task = await attempt(ledger, `canceling ${id}`, call, "taskNotCancelable");
@@ -22,7 +22,7 @@ export async function cancel({ callers, ledger }: Scene, binding: CrashBinding, 
   ledger.tally.canceled++;
 }
 
-/** Sends a message, and notes what it was answered. Gives the task, unless the answer was a message. */
+/** Sends a message and records the answer. Returns the task unless the answer was a message. */
 export async function send(
   scene: Scene,
   binding: CrashBinding,
@@ -37,7 +37,7 @@ export async function send(
   return answer.$typeName === "lf.a2a.v1.Task" ? answer : undefined;
 }
 
-/** The same send once more. */
+/** Repeats a send. */
 export function sendAgain({ callers }: Scene, { binding, text, options }: Sent): Promise<Message | Task> {
   return callers.of[binding].send(text, options);
 }
@@ -73,7 +73,7 @@ function reached(ledger: Ledger, sent: Sent, known: KnownTask): void {
   if (!sent.starts) ledger.tally.followUps++;
 }
 
-/** Sends a message and reads what comes of it into the ledger. */
+/** Sends a message and records its stream in the ledger. */
 export async function stream(
   scene: Scene,
   binding: CrashBinding,
@@ -84,18 +84,18 @@ export async function stream(
   const sent = noted(scene, binding, text, { options, streams: true });
   const items = scene.callers.of[binding].stream(text, sent.options);
   const followed = await follow(scene, { binding, items, what: "a stream" }, expected);
-  // A further message may wait behind the turn that the stream shows, and be refused when the task ends first.
+  // A further message may wait behind the turn that the stream shows, and is refused if the task ends first.
   if (followed !== undefined && (sent.starts || followed.seen.ended)) reached(scene.ledger, sent, followed.known);
   return followed?.known;
 }
 
-/** Reads what becomes of a task into the ledger. */
+/** Records a task's subscription in the ledger. */
 export function subscribe(scene: Scene, binding: CrashBinding, { id }: Task, left?: AbortSignal): Promise<unknown> {
   const items = scene.callers.of[binding].subscribeToTask({ id }, { signal: left });
   return follow(scene, { binding, items, what: "a subscription", left }, mayHaveEnded);
 }
 
-/** Somebody follows a task while something is done with it; for nothing, when that comes to nothing. */
+/** Follows a task while an action runs on it. Stops if the action has no effect. */
 export async function whileSubscribed(
   scene: Scene,
   binding: CrashBinding,
@@ -108,7 +108,7 @@ export async function whileSubscribed(
   await followed;
 }
 
-// A turn that had its answer and runs again asks once more, and nobody answers.
+// A re-run turn that already had its answer asks again and gets no answer.
 async function asksAgain({ callers, ledger }: Scene, binding: CrashBinding, { id }: Task): Promise<boolean> {
   const resting = await attempt(ledger, `waiting for ${id}`, () => callers.of[binding].wait(id));
   return resting === undefined || !isTerminal(resting.status?.state ?? TaskState.UNSPECIFIED);
@@ -118,11 +118,11 @@ interface Followed {
   readonly binding: CrashBinding;
   readonly items: AsyncIterable<StreamItem>;
   readonly what: string;
-  /** Aborts when nobody wants to see the rest. */
+  /** Aborts when the rest is no longer needed. */
   readonly left?: AbortSignal | undefined;
 }
 
-// Reads a stream into the ledger, for as long as the client keeps it up.
+// Records a stream in the ledger while the client keeps it open.
 async function follow(
   { server, ledger }: Scene,
   { binding, items, what, left }: Followed,

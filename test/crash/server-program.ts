@@ -4,8 +4,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type * as Trivium from "../../src/index.js";
 
-// The server that is killed, in a process of its own, from the built package. Its agent does what the message says and
-// writes down each run in a file, by calls that a kill cannot take back.
+// The server that is killed, in its own process, from the built package. Its agent obeys the message and records each
+// run in a file with synchronous writes that a kill cannot undo.
 
 const elsewhere = process.env["TRIVIUM_DIST"];
 const dist = elsewhere === undefined ? new URL("../../dist/", import.meta.url) : pathToFileURL(`${elsewhere}/`);
@@ -13,7 +13,7 @@ const load = (path: string) => import(new URL(`src/${path}`, dist).href);
 
 const { artifact, completed, inputRequired, park, reply, serve, working }: typeof Trivium = await load("index.js");
 
-/** What the driver says by the environment. */
+/** The driver's settings, from the environment. */
 const setting = JSON.parse(process.env["CRASH_SERVER"] ?? "{}") as {
   readonly store: string;
   readonly port: number;
@@ -31,7 +31,7 @@ async function openStore(place: string): Promise<NonNullable<Trivium.ServeOption
 
 async function* agent(turn: Trivium.Turn): AsyncGenerator<Trivium.AgentEvent> {
   const { text, taskId, attempt, cause, signal } = turn;
-  // A turn that runs again, or goes on after a question, has another message by then.
+  // A turn that runs again or continues after a question has another message by then.
   const { messageId } = turn.message;
   const [verb = "", count = "0", everyMs = "0"] = text.split(" ");
   const note = (kind: "begun" | "stored"): void => {
@@ -73,7 +73,7 @@ const store = await openStore(setting.store);
 const server = await serve({
   card: { name: "Mortal", description: "Is killed again and again", version: "1" },
   port: setting.port,
-  // What is not served is not loaded at each start.
+  // Versions that are not served are not loaded, which shortens each start.
   versions: ["1.0"],
   limits: {
     heartbeatMs: 250,
@@ -89,5 +89,5 @@ const server = await serve({
   agent,
 });
 process.send?.({ url: server.url });
-// Whoever is killed leaves nothing for the next one: it starts sooner with what was compiled before.
+// A killed process would not flush its compile cache at exit.
 flushCompileCache();

@@ -6,7 +6,7 @@ import type { Run } from "./mortal-server.js";
 import type { Scene } from "./scene.js";
 import { answered, cancel, sendAgain } from "./sends.js";
 
-/** All tasks that the server lists, by id. */
+/** Returns all listed tasks by id. */
 async function listAll({ callers }: Scene): Promise<ReadonlyMap<string, Task>> {
   const tasks = new Map<string, Task>();
   for (let pageToken = ""; ; ) {
@@ -20,8 +20,8 @@ async function listAll({ callers }: Scene): Promise<ReadonlyMap<string, Task>> {
 export const stateOf = (task: Task): TaskState => task.status?.state ?? TaskState.UNSPECIFIED;
 
 /**
- * Brings everything to an end once the load has stopped: sends without an answer are repeated until they have one, every
- * task comes to rest by itself, and those that wait for their caller are canceled. Gives the tasks as they are then.
+ * Settles everything after the load has stopped: repeats sends without an answer until they have one, waits until every
+ * task comes to rest, and cancels those that wait for their caller. Returns the final tasks.
  */
 export async function settle(scene: Scene, from: number): Promise<ReadonlyMap<string, Task>> {
   const { ledger } = scene;
@@ -38,7 +38,7 @@ export async function settle(scene: Scene, from: number): Promise<ReadonlyMap<st
   return listAll(scene);
 }
 
-// Nobody is at work on a task any more but a turn of the process that runs now which was told to wait for its end.
+// Waits until the only running turns belong to the current process and wait to be canceled.
 async function atRest(scene: Scene): Promise<void> {
   const { ledger, server, patienceMs: timeout } = scene;
   let busy: readonly string[] = [];

@@ -17,7 +17,7 @@ describe.each([
   });
 });
 
-// A copy is looked at: whoever opens a database mends what was left half done, which is for the server to do.
+// Checks a copy: opening a database repairs unfinished writes, which the server itself must do.
 async function damageOf(path: string): Promise<readonly string[]> {
   const copies = await mkdtemp(join(tmpdir(), "trivium-look-"));
   try {

@@ -10,11 +10,11 @@ import { bindings, type CrashBinding, type KnownTask, type Seen } from "./ledger
 import type { Scene } from "./scene.js";
 import { stateOf } from "./settle.js";
 
-/** What a task says in the end whose process has gone: at once, or after as many tries as there are. */
+/** The final text of a task whose process died: at once, or after all attempts. */
 const goneOnce = /^the process that worked on the task has gone$/;
 const goneAgain = /^the task was tried 4 times, and each time the process has gone$/;
 
-/** Holds everything that was told of a task against what is stored of it. */
+/** Checks everything that was told about a task against what is stored. */
 export async function checkTask(scene: Scene, known: KnownTask): Promise<void> {
   const { callers, ledger, random } = scene;
   const fault = (text: string): void => void ledger.faults.push(`task ${known.id}: ${text}`);
@@ -54,7 +54,7 @@ const locationOf = (line: string): { readonly attempt: number; readonly index: n
   return { attempt: attempt ?? Number.NaN, index: index ?? Number.NaN };
 };
 
-// What a subscriber saw is how the log begins, and whoever comes with the id of any event gets the rest of it, once.
+// What a subscriber saw is a beginning of the log, and a resume after any event id gets the rest, each event once.
 async function checkSeen(scene: Scene, stored: Task, seen: Seen, fault: Fault): Promise<void> {
   const { binding, items, ended } = seen;
   const [first, ...shownItems] = items;
@@ -77,7 +77,7 @@ async function checkSeen(scene: Scene, stored: Task, seen: Seen, fault: Fault): 
   await checkSum(stored, [first, ...whole], fault);
 }
 
-// The first thing that was shown and all that came after it make up the task.
+// The first event shown and all later ones add up to the task.
 async function checkSum(stored: Task, items: readonly StreamItem[], fault: Fault): Promise<void> {
   const sum = await collect(streamOf(items));
   if (sum.$typeName !== "lf.a2a.v1.Task") return fault("is no task to a subscriber");

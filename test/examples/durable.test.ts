@@ -43,7 +43,7 @@ it("durable resumes a survey whose process was killed", async () => {
   const stored = await after.getTask({ id });
   expect(stateOf(stored)).toBe("WORKING");
   expect(soundings(stored).startsWith("Buoy 1: 11 m. Buoy 2: 10 m. ")).toBe(true);
-  // The dead process has to be known to be dead.
+  // The lease of the dead process must expire first.
   const rest: string[] = [];
   for await (const item of after.subscribeToTask({ id }, { after: seen.at(-1)?.id })) rest.push(lineOf(item));
   expect(rest.at(-1)).toBe("status COMPLETED");

@@ -112,7 +112,7 @@ describe("the card of a gateway", () => {
   });
 });
 
-/** A place that serves a card, which may be changed or taken away. */
+/** A server of a card that can be changed or removed. */
 async function cardPlace(first: AgentCard) {
   const place = { card: first as AgentCard | undefined, reads: 0 };
   let asked = Promise.withResolvers<void>();

@@ -13,7 +13,7 @@ import { bindings, type Scene, startScene } from "./scene.js";
 
 const listed = "urn:example:listed";
 
-/** The ends of bindings alone: they show what is on the wire. */
+/** The bare client transports, which show what is on the wire. */
 const bareEnds: readonly [name: string, open: (scene: Scene) => Transport][] = [
   ["JSONRPC", ({ gateway }) => createJsonRpcTransport({ url: `${gateway.url}/json-rpc`, adapter: rpcAdapter })],
   ["HTTP+JSON", ({ gateway }) => createHttpJsonTransport({ url: `${gateway.url}/http-json`, adapter: httpAdapter })],

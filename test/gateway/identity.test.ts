@@ -7,7 +7,7 @@ const names = ["authorization", "x-api-key", "cookie", "x-other"] as const;
 const secrets = { authorization: "Bearer ada", "x-api-key": "k", cookie: "c=1", "x-other": "o" };
 const anyTask = requestOf("getTask", { id: "nowhere" });
 
-/** An agent's door that notes what is shown to it, and takes the token for the name of its caller. */
+/** An `authenticate` that records the credentials and uses the token as the caller's name. */
 function doorman() {
   const shown: Record<string, string>[] = [];
   const authenticate = (caller: Caller): Principal => {
@@ -69,7 +69,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spok
       const { operations } = await scene.over(binding, { headers: { authorization: `Bearer ${token}` } });
       const error = await errorOf(operations.getTask(anyTask, {}));
       expect(error).toMatchObject({ code, message });
-      // gRPC has no place for it.
+      // gRPC cannot carry the challenge.
       if (spoken !== "GRPC" && binding !== "GRPC") expect(error.challenge).toBe(challenge);
     });
   });

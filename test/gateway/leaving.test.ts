@@ -15,7 +15,10 @@ afterEach(async () => {
   await behind?.[Symbol.asyncDispose]();
 });
 
-/** An agent whose subscriptions never end, and whose task `"slow"` is never found; it tells when one is begun, and when it is left. */
+/**
+ * An agent whose subscriptions never end and whose read of `"slow"` never returns. It reports when a call begins and
+ * when it is left.
+ */
 async function endless(binding: "JSONRPC" | "HTTP+JSON") {
   const begun = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();

@@ -13,7 +13,7 @@ afterEach(() => scene?.[Symbol.asyncDispose]());
 
 async function inFrontOf(version: VersionName): Promise<Scene> {
   scene = await startScene({ behind: { bindings: ["JSONRPC"], versions: [version] } });
-  // The two oldest look alike until the first message.
+  // The two oldest versions look alike until the first message.
   await call(scene, "tasks/send", { id: "first", message: told("echo first") });
   return scene;
 }

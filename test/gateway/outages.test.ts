@@ -40,7 +40,7 @@ describe("a gateway", () => {
     );
     const stream = await errorOf(operations.sendStreamingMessage(say("chunks"), {}));
     expect(stream).toMatchObject({ code: "unavailable", message: "the agent behind the gateway cannot be reached" });
-    // The card is served all the while.
+    // The card is served throughout.
     const read = await fetch(`${scene.gateway.url}/.well-known/agent-card.json`);
     expect([read.status, ((await read.json()) as { name: string }).name]).toEqual([200, "Behind"]);
     await using _ = await serve({ card, agent: scripted, port, drainMs: 0 });
@@ -52,7 +52,7 @@ describe("a gateway", () => {
     await using behind = await serve({ card, agent: scripted, port: 0, drainMs: 0, ...only });
     let cuts = 0;
     for (let after = 500; after < 2500; after += 200) {
-      // The first connection is for the card.
+      // The first connection reads the card.
       const schedule = [{ kind: "pass" }, cut("response", after, "reset"), { kind: "pass" }] as const;
       await using proxy = await createFaultProxy({ target: { port: behind.port }, schedule });
       await using scene = await startScene({ gateway: { upstream: proxy.url() } });

@@ -9,7 +9,7 @@ import { type Scene, startScene } from "./scene.js";
 const versions = versionTable.map(({ name }) => name);
 const pairs = versions.flatMap((behind) => versions.map((caller) => ({ behind, caller })));
 
-// 0.2 and 0.3 tell webhooks the same.
+// 0.2 and 0.3 send webhooks the same form.
 const dialectOf = (version: VersionName): string => (version === "0.2" ? "0.3" : version);
 
 let scene: Scene | undefined;
@@ -23,7 +23,7 @@ async function start(behind: VersionName, served: readonly VersionName[] = versi
   const bindings = ["JSONRPC"] as const;
   const push = { allow: "loopback" } as const;
   scene = await startScene({ behind: { bindings, versions: [behind], push }, gateway: { versions: served } });
-  // The two oldest look alike until the first message.
+  // The two oldest versions look alike until the first message.
   await (await scene.over("JSONRPC", { version: served[0] ?? behind })).send("echo hello");
   return scene;
 }

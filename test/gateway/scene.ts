@@ -22,10 +22,10 @@ import type { VersionName } from "../../src/version/versions.js";
 import { type LogLine, recordingLogger } from "../support/recording-logger.js";
 import { textIn } from "../support/say.js";
 
-/** The bindings that an agent can be mounted on. */
+/** The bindings on which an agent can be served. */
 export const bindings = ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"] as const satisfies readonly Binding[];
 
-/** What the agent behind the gateway is told by the first word of a message. */
+/** The actions of the agent behind the gateway, by the first word of a message. */
 const script: Readonly<Record<string, (turn: Turn) => ReturnType<Agent>>> = {
   async *echo({ text }) {
     yield artifact(text.slice(5));
@@ -66,18 +66,18 @@ export const scripted: Agent = (turn) => {
 
 export interface SceneOptions {
   readonly agent?: Agent;
-  /** How the agent behind is served. */
+  /** Options of the server behind the gateway. */
   readonly behind?: Partial<ServeOptions>;
   readonly gateway?: Partial<GatewayOptions>;
 }
 
-/** An agent, and a gateway in front of it. */
+/** An agent with a gateway in front of it. */
 export interface Scene {
   readonly behind: Server;
   readonly gateway: Gateway;
-  /** What the gateway has logged. */
+  /** The gateway's log. */
   readonly log: readonly LogLine[];
-  /** A client of the gateway over one binding in one version, which tries nothing twice. */
+  /** A client of the gateway over one binding in one version, without retries. */
   over(binding: Binding, options?: ClientOptions & { readonly version?: VersionName }): Promise<Client>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -127,7 +127,7 @@ async function clientOf(
   options: ClientOptions,
 ): Promise<Client> {
   const { wire } = bindingRow(binding);
-  // The oldest versions are not listed, and answer at the same place.
+  // The oldest versions are not listed and are served at the same URL.
   const listed = server.card.supportedInterfaces.find(({ protocolBinding }) => protocolBinding === wire);
   if (listed === undefined) throw new TypeError(`the gateway has no ${wire}`);
   const supportedInterfaces = [{ ...listed, protocolVersion: version }];

@@ -13,7 +13,7 @@ const ways = versionTable.flatMap(({ name: version, adapters }) =>
   bindings.filter(({ adapter }) => adapters.includes(adapter)).map(({ name: binding }) => ({ version, binding })),
 );
 
-// A card of an old version has to list one of the three bindings of the protocol.
+// A card of an old version must list one of the protocol's three bindings.
 const behinds = ways.filter(({ version, binding }) => binding !== "CONNECT" || version === newest);
 
 describe.each(behinds)("in front of an agent that speaks $binding $version alone", (behind) => {
@@ -24,7 +24,7 @@ describe.each(behinds)("in front of an agent that speaks $binding $version alone
   afterAll(() => scene?.[Symbol.asyncDispose]());
 
   it("the gateway reports how it calls the agent", async () => {
-    // The two oldest look alike until the first message.
+    // The two oldest versions look alike until the first message.
     await (await scene.over("HTTP+JSON")).send("echo hello");
     expect(scene.gateway.upstream?.version).toMatch(new RegExp(`^${behind.version}`));
   });
@@ -75,7 +75,7 @@ describe.each(behinds)("in front of an agent that speaks $binding $version alone
       expect(missing.code).toBe("taskNotFound");
       const canceled = await errorOf(operations.cancelTask(requestOf("cancelTask", { id: "nowhere" }), {}));
       expect(canceled.code).toBe("taskNotFound");
-      // In the oldest version a message makes its task before the agent has said anything.
+      // In the oldest version a message creates its task before the agent's first event.
       if (behind.version === namesTasks) {
         expect(stateOf(taskOf(await operations.sendMessage(say("refuse"), {})))).toBe("FAILED");
         return;

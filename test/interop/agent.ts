@@ -22,10 +22,10 @@ import {
   working,
 } from "trivium";
 
-// The agent that the official clients talk to: the first word of a message says what it does. What each client expects
-// of it stands in the cases of the clients.
+// The agent that the official clients call. The first word of a message selects its behavior, and the clients' cases
+// say what they expect.
 
-// The Python SDK gives up a stream that brings no byte for 5 s, unless its user says otherwise.
+// The Python SDK gives up a stream after 5 s without a byte by default.
 const silenceMs = 5500;
 
 async function* pong({ text }: Turn): AsyncIterable<AgentEvent> {
@@ -120,7 +120,7 @@ function identify(owner: string): Principal {
   return { owner };
 }
 
-/** Everything is on: push, an extended card, owners told apart by their `Authorization`. */
+/** Serves an agent with everything enabled: push, an extended card, and owners distinguished by `Authorization`. */
 export function serveFull(options: Pick<ServeOptions, "port" | "publicGrpc"> = {}): Promise<Server> {
   return serve({
     port: 0,
@@ -132,7 +132,7 @@ export function serveFull(options: Pick<ServeOptions, "port" | "publicGrpc"> = {
   });
 }
 
-/** The same agent with nothing that is optional. */
+/** Serves the same agent without any optional capability. */
 export function servePlain(): Promise<Server> {
   return serve({ port: 0, card, agent });
 }

@@ -1,4 +1,4 @@
-/** What every client has to show on every binding, by the name under which it reports it. */
+/** The cases that every client must pass on every binding, by the name in its report. */
 export const cases = {
   card: "reads the card and picks the interface of the binding",
   "extended-card": "is given the extended card",

@@ -6,7 +6,7 @@ import { Role, TaskState } from "../../src/protocol/model.js";
 import type { StreamItem } from "../../src/protocol/operations.js";
 import type { SdkAgent } from "./sdk-agents.js";
 
-/** An agent on an official SDK as our client reaches it over one binding. */
+/** An agent on an official SDK and our client's connection to it over one binding. */
 export interface Peer {
   readonly sdk: SdkAgent["name"];
   readonly client: Client;
@@ -15,21 +15,21 @@ export interface Peer {
 type SendRequest = Parameters<Client["sendMessage"]>[0];
 type Payload = StreamResponse["payload"];
 
-/** A request with one text; `message` is whatever else the message has. */
+/** A request with one text. `message` adds other members to the message. */
 export function send(text: string, message: object = {}, configuration?: object): SendRequest {
   const parts = [{ content: { case: "text" as const, value: text } }];
   const request: SendRequest = { message: { messageId: randomUUID(), role: Role.USER, parts, ...message } };
   return configuration === undefined ? request : { ...request, configuration };
 }
 
-/** Sends a text that is answered by a task. */
+/** Sends a text and returns the task of the answer. */
 export async function taskOf(client: Client, request: SendRequest): Promise<Task> {
   const { payload } = await client.sendMessage(request);
   if (payload.case !== "task") throw new Error(`a task was wanted, not ${payload.case}`);
   return payload.value;
 }
 
-/** Starts a task that works until it is canceled, and gives it back while it runs. */
+/** Starts a task that works until it is canceled and returns it while it runs. */
 export async function working(client: Client): Promise<Task> {
   const task = await taskOf(client, send("slow", {}, { returnImmediately: true }));
   expect([TaskState.SUBMITTED, TaskState.WORKING]).toContain(task.status?.state);
@@ -187,7 +187,7 @@ export const clientCases: Readonly<Record<string, Case>> = {
   },
 
   async "is told on a stream that it has to log in"({ client }) {
-    // Some agents end the stream here, and some keep it open for what comes after the login.
+    // Some agents end the stream here, others keep it open until the login.
     const payloads: Payload[] = [];
     for await (const { response } of client.sendStreamingMessage(send("auth"))) {
       if (lastState([...payloads, response.payload]) === "AUTH_REQUIRED") return;

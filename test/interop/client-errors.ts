@@ -3,7 +3,7 @@ import { collect, type Peer, send, taskOf, working } from "./client-cases.js";
 
 const nobody = "00000000-0000-7000-8000-000000000000";
 
-/** A call that has to fail, and the code by which our client has to tell it. */
+/** A call that must fail, and the error code that our client must report. */
 export interface ErrorCase {
   readonly name: string;
   readonly code: ErrorCode;

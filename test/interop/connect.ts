@@ -1,10 +1,10 @@
 import { Client } from "../../src/client/node.js";
 import type { BindingName } from "./cases.js";
 
-// Some agents say nothing to a subscriber before something happens: the tests need not wait as long as users do.
+// Some agents send a subscriber nothing until an event happens. Tests need not wait as long as users do.
 const limits = { snapshotTimeoutMs: 1_000 };
 
-/** Our client at an agent, over one binding and no other: what goes wrong there is not made good elsewhere. */
+/** Connects our client to an agent over exactly one binding, so that no other binding hides a fault. */
 export async function connect(url: string, binding: BindingName): Promise<Client> {
   await using reader = await Client.connect(url);
   const supportedInterfaces = reader.card.supportedInterfaces.filter(

@@ -6,13 +6,13 @@ import type { StreamItem } from "../../src/protocol/operations.js";
 import { stateOf } from "./client-cases.js";
 import { relayTo } from "./relay.js";
 
-// Streams whose connections break while the agent speaks: what comes to the reader has to add up to all that was said.
+// Streams whose connections break while the agent sends. The reader must still get all of the content.
 
 const count = 60;
 const everything = Array.from({ length: count }, (_, index) => `${index},`).join("");
 const timeoutMs = 30_000;
 
-/** What is done to an agent that is known by its card. */
+/** An action on an agent, given its card. */
 export const cutCases: Readonly<Record<string, (card: AgentCard) => Promise<void>>> = {
   "loses and doubles nothing of a stream that is cut": (card) =>
     withRelay(card, async (client, cut) => {
@@ -30,7 +30,7 @@ export const cutCases: Readonly<Record<string, (card: AgentCard) => Promise<void
       const step = await first.next();
       const payload = step.done === true ? undefined : step.value.response.payload;
       if (payload?.case !== "task") throw new Error(`a task was wanted, not ${payload?.case}`);
-      // Not every SDK goes on with a task whose first stream is left.
+      // Not every SDK continues a task whose first stream is left.
       const reading = drained(first);
       await expectAll(cutAt([3, 12], client.subscribeToTask({ id: payload.value.id }, { timeoutMs }), cut));
       await reading;
@@ -44,7 +44,7 @@ async function withRelay(card: AgentCard, run: (client: Client, cut: () => void)
   await run(client, relay.cut);
 }
 
-/** The items of a stream that is cut when so many chunks have come. */
+/** The items of a stream that is cut after `count` chunks. */
 async function* cutAt(
   places: readonly number[],
   items: AsyncIterable<StreamItem>,

@@ -1,21 +1,21 @@
 import type { ErrorCode } from "../../src/protocol/errors.js";
 import type { BindingName } from "./cases.js";
 
-/** Where an agent on an official SDK does something else than the specification says. Our client has to cope. */
+/** A place where an agent on an official SDK deviates from the specification. Our client must cope. */
 export interface Deviation {
-  /** As `titleOf` names it. */
+  /** The SDK as named by `titleOf`. */
   readonly sdk: string;
   /** Default: all. */
   readonly binding?: BindingName;
-  /** Title of the case. */
+  /** The title of the case. */
   readonly name: string;
   /**
-   * The error that comes, in place of a result or of another error; `undefined`: none comes; `"otherwise"`: what is wanted is
-   * not met, and the test fails as soon as it is.
+   * The error that comes instead of a result or of another error. `undefined`: no error. `"otherwise"`: the case fails;
+   * the test fails as soon as the case passes.
    */
   readonly code: ErrorCode | undefined | "otherwise";
   readonly because: string;
-  /** It is so a moment after what came before was answered, and is tried until it is. */
+  /** Whether the deviation appears only a moment after the previous answer, so that the case is retried. */
   readonly late?: true;
 }
 
@@ -163,7 +163,7 @@ function ofEveryGo(sdk: string): readonly Deviation[] {
   ];
 }
 
-/** What is still to be done on our side: the test fails as soon as it works, and then the row goes. */
+/** Open work of ours. The test fails as soon as the case passes, so that the row gets removed. */
 export interface Open {
   readonly sdk: string;
   readonly binding: BindingName;
@@ -177,7 +177,7 @@ export const openForOurAgent: readonly Open[] = [];
 /** Cases of our client at agents on the SDKs. */
 export const openForOurClient: readonly Open[] = [];
 
-/** Whether a case is among those that are open. */
+/** Whether a case is listed as open. */
 export function isOpen(rows: readonly Open[], sdk: string, binding: BindingName, name: string): boolean {
   return rows.some((row) => row.sdk === sdk && row.binding === binding && row.name === name);
 }

@@ -9,7 +9,7 @@ import { olderAgents } from "./sdk-agents.js";
 const read = (file: string): string => readFileSync(new URL(file, import.meta.url), "utf8");
 const page = read("../../docs/interop.md");
 
-/** Where each SDK is pinned. */
+/** The file that pins each SDK. */
 const releases = [
   { sdk: "a2a-sdk", release: /^a2a-sdk==(.+)$/m.exec(read("python/requirements.txt"))?.[1] },
   { sdk: "@a2a-js/sdk", release: /"@a2a-js\/sdk": "(.+)"/.exec(read("js/package.json"))?.[1] },

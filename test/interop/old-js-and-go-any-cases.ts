@@ -7,20 +7,20 @@ import { data, file, text } from "../../src/protocol/parts.js";
 import type { VersionName } from "../../src/version/versions.js";
 import { type Peer, stateOf } from "./client-cases.js";
 
-/** An agent on an older SDK as our client reaches it over one binding. */
+/** An agent on an older SDK and our client's connection to it over one binding. */
 export interface OldPeer extends Peer {
   readonly version: VersionName;
 }
 
 export interface OldClientCase {
   run(peer: OldPeer): Promise<unknown>;
-  /** The error by which the call has to fail. */
+  /** The error with which the call must fail. */
   readonly code?: ErrorCode | undefined;
 }
 
 const bytes = Uint8Array.of(0, 127, 128, 255);
 
-/** Sends a content that is answered by a task. */
+/** Sends content and returns the task of the answer. */
 export async function taskFor(client: Client, content: Parameters<Client["send"]>[0]): Promise<Task> {
   const answer = await client.send(content);
   if (!isTask(answer)) throw new Error("a task was wanted, not a message");
@@ -42,7 +42,7 @@ function contents(parts: readonly Part[] = []): unknown[] {
   });
 }
 
-/** Cases that agents of every older version have. */
+/** Cases for agents of every older version. */
 export const anyCases: Readonly<Record<string, OldClientCase>> = {
   "gets files and data back unchanged": {
     async run({ client }) {

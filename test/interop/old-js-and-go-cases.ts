@@ -1,6 +1,6 @@
 import type { VersionName } from "../../src/version/versions.js";
 
-/** What every client of 0.3 and 0.2 has to show, by the name under which it reports it. */
+/** The cases that every client of 0.3 and 0.2 must pass, by the name in its report. */
 const kindCases = {
   card: "reads the card and picks the interface of the binding",
   "extended-card": "is given the extended card",
@@ -48,7 +48,7 @@ const kindCases = {
   "error-extended-card": "ExtendedCardNotConfigured from an agent without an extended card",
 } as const satisfies Record<string, string>;
 
-/** What every client of 0.1 has to show. */
+/** The cases that every client of 0.1 must pass. */
 const oldestCases = {
   card: "reads the card",
   message: "is given a message as a finished task",
@@ -87,7 +87,7 @@ const oldestCases = {
 
 export type OldCaseName = keyof typeof kindCases | keyof typeof oldestCases;
 
-/** The cases of a version. */
+/** Returns the cases of a version. */
 export function casesOf(version: VersionName): Readonly<Record<string, string>> {
   return version === "0.1" ? oldestCases : kindCases;
 }

@@ -41,7 +41,7 @@ const kindOwn: Readonly<Record<string, OldClientCase>> = {
     async run({ client }) {
       const { id } = await working(client);
       const payloads = [];
-      // Some agents say nothing before something happens.
+      // Some agents send nothing until an event happens.
       for await (const { response } of client.subscribeToTask({ id }, { timeoutMs: silenceMs })) {
         payloads.push(response.payload);
         if (payloads.length === 1) await client.cancelTask({ id });
@@ -58,7 +58,7 @@ const kindOwn: Readonly<Record<string, OldClientCase>> = {
   },
 };
 
-// The version has none of these, or `kindOwn` says what it does instead.
+// The version lacks these, or `kindOwn` describes its own behavior.
 const otherwise = new Set([
   "lists tasks by context and state, page by page",
   "subscribes to a task that waits for an answer",
@@ -77,7 +77,7 @@ const kindCases: Readonly<Record<string, OldClientCase>> = Object.fromEntries(
   ].filter(([name]) => !otherwise.has(name)),
 );
 
-/** The cases of our client at an agent of a version. */
+/** Returns the cases of our client at an agent of a version. */
 export function oldClientCases(version: VersionName): Readonly<Record<string, OldClientCase>> {
   return version === "0.1" ? oldestCases : kindCases;
 }

@@ -2,7 +2,7 @@ import type { ErrorCode } from "../../src/protocol/errors.js";
 import type { BindingName } from "./cases.js";
 
 interface Row {
-  /** As `old-js-and-go.ts` names the SDK. */
+  /** The SDK as named in `old-js-and-go.ts`. */
   readonly sdk: string;
   /** Default: all. */
   readonly binding?: BindingName;
@@ -10,14 +10,14 @@ interface Row {
   readonly because: string;
 }
 
-/** A case in which an older SDK as a client cannot show what is wanted. The test fails as soon as it can. */
+/** A case that an older SDK's client cannot pass. The test fails as soon as it can. */
 export type ClientDeviation = Row;
 
-/** A case in which an agent on an older SDK does something else than is wanted. Our client has to cope. */
+/** A case in which an agent on an older SDK deviates. Our client must cope. */
 export interface AgentDeviation extends Row {
   /**
-   * The error that comes instead, `undefined` for none; `"otherwise"`: what is wanted is not met, and the test fails as
-   * soon as it is.
+   * The error that comes instead, `undefined` for none. `"otherwise"`: the case fails; the test fails as soon as it
+   * passes.
    */
   readonly code: ErrorCode | undefined | "otherwise";
 }

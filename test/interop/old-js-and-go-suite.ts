@@ -13,10 +13,13 @@ import { agentDeviation, clientDeviation } from "./old-js-and-go-deviations.js";
 import { type Report, runClient } from "./sdk.js";
 import { type RunningAgent, startAgent } from "./sdk-agents.js";
 
-// Where tests have to be complete, an SDK that is missing is a failure and not a reason to skip.
+// In CI a missing SDK is a failure instead of a skip.
 const complete = process.env["CI"] !== undefined;
 
-/** Tests older SDKs both ways round: as clients of our agent, which serves every version, and as agents for our client. */
+/**
+ * Tests older SDKs in both directions: as clients of our agent, which serves every version, and as agents for our
+ * client.
+ */
 export function testOldSdks(sdks: readonly OldSdk[], setup: string): void {
   describe.each(sdks)("$name", (sdk) => {
     if (!sdk.client.installed && !complete) {
@@ -65,7 +68,7 @@ function testTheirClient(sdk: OldSdk): void {
   });
 }
 
-/** The code of the error by which a call fails; what else came of it in words. */
+/** Returns the error code of a failed call, or a description of any other outcome. */
 async function failureOf(call: Promise<unknown>): Promise<string> {
   try {
     await call;
@@ -111,7 +114,7 @@ function testTheirAgent(sdk: OldSdk): void {
         };
         const title = code === undefined || code === "otherwise" ? name : `${name} and is told ${code}`;
         if (deviation === undefined) it(title, once);
-        // What an agent does its own way may depend on how far it has come: it is asked until it does.
+        // A deviation may depend on the agent's progress, so the case is retried until it shows.
         else it(`${title}: ${deviation.because}`, () => vi.waitFor(once, { timeout: 50_000 }));
       }
     });

@@ -4,7 +4,7 @@ import { casesOf } from "./old-js-and-go-cases.js";
 import { oldClientCases } from "./old-js-and-go-client-cases.js";
 import { agentDeviations, clientDeviations } from "./old-js-and-go-deviations.js";
 
-/** Who was tried, in which role, on which binding: the rows of a table, a cell for each binding. */
+/** The table of tested SDKs by role: one row each, with a cell per binding. */
 export function triedRows(): readonly string[] {
   return [...oldJs, ...oldGo].flatMap((sdk) => [
     row(sdk, "client", (binding) => {

@@ -5,7 +5,7 @@ import { Role } from "../../src/protocol/model.js";
 import { collect, send, stateOf, taskOf } from "./client-cases.js";
 import { anyCases, isTask, joined, type OldClientCase, taskFor } from "./old-js-and-go-any-cases.js";
 
-/** Streams a task up to the moment in which the agent is at work: 0.1 has no send that does not wait. */
+/** Streams a task until the agent is working, since every send of 0.1 waits. */
 async function atWork(client: Client): Promise<{ readonly id: string; readonly end: Promise<string> }> {
   const items = client.stream("slow")[Symbol.asyncIterator]();
   let id = "";

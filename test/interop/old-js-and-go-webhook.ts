@@ -8,7 +8,7 @@ export interface Hook extends AsyncDisposable {
   readonly first: Promise<{ readonly body: Record<string, unknown>; readonly token: string | undefined }>;
 }
 
-// Many times what a call takes; some agents never make it.
+// Many times the duration of a call. Some agents never make it.
 const callMs = 3000;
 
 /** A webhook that waits for one call. */

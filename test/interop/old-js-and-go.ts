@@ -8,16 +8,16 @@ import type { SdkAgent } from "./sdk-agents.js";
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-/** An older SDK: the program that runs the cases with it, and the program that serves an agent with it. */
+/** An older SDK: a program that runs its client cases, and one that serves an agent. */
 export interface OldSdk {
-  /** The package and its release, as `js-old/package.json` or a `go.mod` pins them. */
+  /** The package and its release, as pinned in `js-old/package.json` or a `go.mod`. */
   readonly name: string;
-  /** The version of the protocol that it speaks. */
+  /** The protocol version it speaks. */
   readonly version: VersionName;
   readonly bindings: readonly BindingName[];
   readonly client: Sdk;
   readonly agent: SdkAgent;
-  /** Cases that its client has no means for, and why. */
+  /** Cases that its client cannot express, with the reason. */
   readonly without?: Readonly<Partial<Record<OldCaseName, string>>>;
 }
 

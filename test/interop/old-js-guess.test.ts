@@ -6,7 +6,7 @@ import { oldJs } from "./old-js-and-go.js";
 import { type RunningAgent, startAgent } from "./sdk-agents.js";
 
 const sdk = oldJs.find(({ name }) => name.startsWith("a2a-js "));
-// Where tests have to be complete, an SDK that is missing is a failure and not a reason to skip.
+// In CI a missing SDK is a failure instead of a skip.
 const isReady = sdk?.agent.installed === true || process.env["CI"] !== undefined;
 
 describe.skipIf(!isReady)("an agent on a2a-js whose card leaves open which version it speaks", () => {

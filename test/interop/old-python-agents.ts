@@ -7,7 +7,7 @@ import { clientCases, collect, type Peer, send, stateOf, taskOf } from "./client
 import { errorCases } from "./client-errors.js";
 import { isTask, webhook } from "./old-python-webhook.js";
 
-/** Something that our client does at an agent, and the code by which it fails when it has to. */
+/** A call of our client to an agent, and the error code it must fail with, if any. */
 export interface OldCase {
   readonly name: string;
   readonly code?: ErrorCode | undefined;
@@ -17,10 +17,13 @@ export interface OldCase {
 export const nobody = "00000000-0000-7000-8000-000000000000";
 export const bytes = Uint8Array.of(0, 127, 128, 255);
 
-// A call that hangs must not hold the others: none of these takes a second.
+// A call that hangs must not delay the others. None of these takes a second.
 export const allowance = { timeoutMs: 5000 };
 
-/** Starts a task that works until it is canceled, by a stream that is left, since not every release can be asked not to wait. */
+/**
+ * Starts a task that works until it is canceled, by leaving a stream, since not every release has sends that do not
+ * wait.
+ */
 async function started(client: Client): Promise<string> {
   for await (const { response } of client.stream("slow", allowance)) {
     const { payload } = response;
@@ -34,7 +37,7 @@ async function drain(items: AsyncIterator<unknown>): Promise<void> {
   while ((await items.next()).done !== true);
 }
 
-/** Runs something with a task that works, and cancels it. */
+/** Runs `run` while a task works, then cancels the task. */
 async function withTask<T>(client: Client, run: (taskId: string) => Promise<T>): Promise<T> {
   const id = await started(client);
   try {
@@ -49,7 +52,7 @@ function partsIn(payload: Awaited<ReturnType<Client["sendMessage"]>>["payload"])
   return payload.value.parts.map(({ content }) => content);
 }
 
-/** In place of the cases of the same name that begin with an answer before the end. */
+/** Replace the cases of the same name that begin with an answer before the end. */
 const own: readonly OldCase[] = [
   {
     name: "cancels a task that runs",
@@ -62,7 +65,7 @@ const own: readonly OldCase[] = [
   {
     name: "subscribes to a task that runs and follows it to its end",
     async run({ client }) {
-      // Not every release goes on with a task whose first stream is left.
+      // Not every release continues a task whose first stream is left.
       const first = client.stream("tick", allowance)[Symbol.asyncIterator]();
       const opening = await first.next();
       const payload = opening.done === true ? undefined : opening.value.response.payload;
@@ -184,7 +187,7 @@ const own: readonly OldCase[] = [
   },
 ];
 
-/** Cases that newer agents alone can pass. */
+/** Cases that only newer agents can pass. */
 const replaced = new Set([
   "creates, gets, lists and deletes a push configuration",
   "lists tasks by context and state, page by page",
@@ -199,5 +202,5 @@ const shared: readonly OldCase[] = [
   ...errorCases,
 ].filter(({ name }) => !replaced.has(name));
 
-/** What our client does at agents on the official SDK. */
+/** The cases of our client at agents on the official SDK. */
 export const casesAtSdk: readonly OldCase[] = [...shared, ...own];

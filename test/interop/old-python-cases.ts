@@ -1,4 +1,4 @@
-/** What the clients on older releases of the official SDK have to show, by the name under which they report it. */
+/** The cases that clients on older releases of the official SDK must pass, by the name in their report. */
 export const sdkCases = {
   card: "reads the card and picks the interface of the binding",
   "extended-card": "is given the extended card",
@@ -53,7 +53,7 @@ export const sdkCases = {
   "error-extended-card": "is told that there is no extended card",
 } as const satisfies Record<string, string>;
 
-/** The same for FastA2A, which has two calls: to send a new task, and to get one. */
+/** The cases for FastA2A, which has two calls: sending a new task and reading one. */
 export const fastaCases = {
   message: "is given a message as the status of a finished task",
   echo: "gets text and data back unchanged",

@@ -2,15 +2,15 @@ import type { ErrorCode } from "../../src/protocol/errors.js";
 import type { BindingName } from "./cases.js";
 import type { OldPythonName } from "./old-python.js";
 
-// Where an old release cannot do what a case asks, or does something else than its version says. Each row is a test that
-// fails as soon as the row is no longer true.
+// Old releases that cannot run a case or deviate from their version. Each row is a test that fails as soon as the row
+// is no longer true.
 
 /** A case at a release. */
 export interface Place {
   readonly release: OldPythonName | readonly OldPythonName[];
   /** Default: all. */
   readonly binding?: BindingName | readonly BindingName[];
-  /** Of the case. */
+  /** The name of the case. */
   readonly name: string;
   readonly because: string;
 }
@@ -20,7 +20,7 @@ const noResubscribe = "it has no call to come back to a task";
 const fastaFiles = "it calls the bytes of a file its data and the uri its url, and knows files by nothing else";
 const noConfigId = "its push configurations have no id";
 
-/** Cases that a client on an old release does not pass at an agent of ours. */
+/** Cases that a client on an old release fails at our agent. */
 export const clientDeviations: readonly Place[] = [
   ...["resubscribe", "resubscribe-finished", "error-resubscribe-missing"].map(
     (name): Place => ({ release: ["a2a-sdk 0.2", "a2a-sdk 0.2.4"], name, because: noResubscribe }),
@@ -47,11 +47,11 @@ export const clientDeviations: readonly Place[] = [
   { release: "a2a-sdk 0.2.4", name: "push-config-unnamed", because: noConfigId },
 ];
 
-/** A case of our client that comes out in another way at an agent on an old release. */
+/** A case of our client with another outcome at an agent on an old release. */
 export interface AgentDeviation extends Place {
   /**
-   * `"result"`: none of the errors that the case wants. `"other"`: not what the case wants. `"break"`: the connection
-   * breaks instead.
+   * `"result"`: none of the errors that the case expects. `"other"`: not what the case expects. `"break"`: the
+   * connection breaks.
    */
   readonly comes: ErrorCode | "result" | "other" | "break";
 }
@@ -61,7 +61,7 @@ const sdks = ["a2a-sdk 0.3", "a2a-sdk 0.2"] as const;
 const hyphens = "over gRPC it reads the id of a task up to its first hyphen";
 const fewStates = "its gRPC knows six states";
 
-/** Its gRPC, an early form of that of 0.3. */
+/** The release's gRPC, an early form of 0.3's. */
 const grpcOf02: readonly AgentDeviation[] = [
   ...[
     "leaves a stream, and the task goes on without it",
@@ -221,7 +221,7 @@ export const agentDeviations: readonly AgentDeviation[] = [
   },
 ];
 
-/** The row that holds for a case, if any. */
+/** Returns the row for a case, if any. */
 export function deviationOf<D extends Place>(
   rows: readonly D[],
   { release, binding, name }: { readonly release: OldPythonName; readonly binding: BindingName; readonly name: string },

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { collect, send, stateOf, taskOf } from "./client-cases.js";
 import { allowance, bytes, nobody, type OldCase } from "./old-python-agents.js";
 
-/** What our client does at agents on FastA2A, which answers at once and has neither streams nor push. */
+/** The cases of our client at agents on FastA2A, which answers at once and has neither streams nor push. */
 export const casesAtFastA2A: readonly OldCase[] = [
   {
     name: "reads the card",

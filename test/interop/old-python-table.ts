@@ -5,17 +5,17 @@ import { fastaCases, sdkCases } from "./old-python-cases.js";
 import { agentDeviations, clientDeviations, deviationOf, type Place } from "./old-python-deviations.js";
 import { casesAtFastA2A } from "./old-python-fasta.js";
 
-/** What a client on a release has to show, by name. */
+/** Returns the cases of a release's client, by name. */
 export function casesAsClient({ version }: OldPython): Readonly<Record<string, string>> {
   return version === "0.1" ? fastaCases : sdkCases;
 }
 
-/** What our client does at an agent on a release. */
+/** Returns the cases of our client at an agent on a release. */
 export function casesAsAgent({ version }: OldPython): readonly OldCase[] {
   return version === "0.1" ? casesAtFastA2A : casesAtSdk;
 }
 
-/** Who was tried, in which role, on which binding: the rows of a table, a cell for each binding. */
+/** The table of tested releases by role: one row each, with a cell per binding. */
 export function triedRows(): readonly string[] {
   return oldPythons.flatMap((python) => {
     const names = casesAsAgent(python).map(({ name }) => name);

@@ -7,7 +7,7 @@ interface Call {
   readonly body: unknown;
 }
 
-/** A webhook on a port of its own; `until` waits for a call of which something holds. */
+/** A webhook on its own port. `until` waits for a call that meets a condition. */
 export async function webhook() {
   const calls: Call[] = [];
   const waiting = new Set<() => void>();
@@ -39,7 +39,7 @@ export async function webhook() {
   };
 }
 
-/** Whether a webhook of the older versions was shown a task in a state: its body is the task and nothing else. */
+/** Whether the body of an older version's webhook call is the task in this state. */
 export function isTask(body: unknown, id: string, state: string): boolean {
   const { kind, id: seen, status } = body as { kind?: string; id?: string; status?: { state?: string } };
   return kind === "task" && seen === id && status?.state === state;

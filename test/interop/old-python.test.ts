@@ -11,7 +11,7 @@ import { casesAsAgent, casesAsClient } from "./old-python-table.js";
 import { type Report, runClient } from "./sdk.js";
 import { type RunningAgent, startAgent } from "./sdk-agents.js";
 
-// Where tests have to be complete, a release that is missing is a failure and not a reason to skip.
+// In CI a missing release is a failure instead of a skip.
 const complete = process.env["CI"] !== undefined;
 
 const howToInstall = "is not installed: bash test/interop/python-old/setup.sh";
@@ -46,7 +46,7 @@ describe.each(oldPythons)("$name as a client of our agent", (python) => {
       test(`${name}: ${title}${because === undefined ? "" : `, but not here: ${because}`}`, () => {
         const report = reports.get(binding);
         const outcome = report?.outcomes.get(name);
-        // A client that never came to the case shows nothing either way.
+        // A client that never reached the case proves nothing.
         if (outcome === undefined && because !== undefined) return;
         expect(outcome?.ok, outcome?.detail ?? report?.end).toBe(true);
       });

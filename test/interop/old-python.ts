@@ -10,17 +10,17 @@ export type OldPythonName = "a2a-sdk 0.3" | "a2a-sdk 0.2" | "a2a-sdk 0.2.4" | "F
 /** A Python release that speaks an older version, as a client and as an agent. */
 export interface OldPython {
   readonly name: OldPythonName;
-  /** On PyPI. */
+  /** Its name on PyPI. */
   readonly distribution: string;
   readonly release: string;
-  /** The version of the protocol that it speaks. */
+  /** The protocol version it speaks. */
   readonly version: string;
-  /** Those of its client. */
+  /** The bindings of its client. */
   readonly bindings: readonly BindingName[];
   readonly agentBindings: readonly BindingName[];
   readonly command: string;
   readonly clientProgram: string;
-  /** `undefined`: it is tried as a client alone. */
+  /** `undefined` if it is tested only as a client. */
   readonly agent: SdkAgent | undefined;
   /** Whether `python-old/setup.sh` has installed it. */
   readonly installed: boolean;
@@ -33,9 +33,9 @@ interface Environment {
   readonly bindings: readonly BindingName[];
   /** Default: those of its client. */
   readonly agentBindings?: readonly BindingName[];
-  /** What the environment and its requirements are called after. */
+  /** The name of its environment and of its requirements file. */
   readonly key: string;
-  /** Folder of the programs. */
+  /** The folder of its programs. */
   readonly folder: string;
   readonly isAgent: boolean;
 }
@@ -64,7 +64,7 @@ export const oldPythons: readonly OldPython[] = [
     key: "02",
     isAgent: true,
   }),
-  // Its agent never answers with a message on a Python before 3.13.
+  // Its agent never answers with a message on Python before 3.13.
   oldPython({ ...sdk, name: "a2a-sdk 0.2.4", version: "0.2", bindings: ["JSONRPC"], key: "024", isAgent: false }),
   oldPython({
     name: "FastA2A",

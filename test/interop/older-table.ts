@@ -6,7 +6,7 @@ import { olderAgents, type SdkAgent, titleOf } from "./sdk-agents.js";
 
 const names = [...Object.keys(clientCases), ...errorCases.map(({ name }) => name)];
 
-/** How agents on older releases that speak 1.0 fared: the rows of a table, a cell for each binding. */
+/** The table of older releases that speak 1.0, tested as agents: one row each, with a cell per binding. */
 export function olderRows(): readonly string[] {
   return olderAgents.map((agent) => {
     const cells = bindings.map((binding) => counted(agent, binding));

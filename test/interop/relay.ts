@@ -2,15 +2,15 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { AgentCard } from "../../src/protocol/model.js";
 
-/** What stands between a client and the interfaces of an agent, and cuts their connections when it is told to. */
+/** A relay between a client and an agent's interfaces that can cut connections. */
 export interface Relay extends AsyncDisposable {
-  /** The card with addresses of the relay. */
+  /** The agent's card with the relay's addresses. */
   readonly card: AgentCard;
-  /** Breaks every connection that is open. */
+  /** Breaks every open connection. */
   cut(): void;
 }
 
-/** A relay to each interface of a card. */
+/** Starts a relay for each interface of a card. */
 export async function relayTo(card: AgentCard): Promise<Relay> {
   const sockets = new Set<Socket>();
   const servers: ReturnType<typeof createServer>[] = [];
@@ -31,7 +31,7 @@ export async function relayTo(card: AgentCard): Promise<Relay> {
     await once(server, "listening");
     return `127.0.0.1:${(server.address() as AddressInfo).port}`;
   };
-  // What is one place in the card stays one: the versions that an agent may speak there are told by that.
+  // Interfaces with the same URL keep sharing one: clients tell by that which versions an agent may speak there.
   const places = new Map<string, Promise<string>>();
   const relayed = async (url: string): Promise<string> => {
     const [authority = ""] = /[\w.]+:\d+/.exec(url) ?? [];

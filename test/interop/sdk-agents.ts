@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-/** A program that serves an agent with an official SDK on every binding that it has. */
+/** A program that serves an agent with an official SDK on every binding of the SDK. */
 export interface SdkAgent {
   readonly name: "JavaScript" | "Python" | "Go";
-  /** An older release of the SDK; default: the newest. */
+  /** An older release of the SDK. Default: the newest. */
   readonly release?: string | undefined;
   readonly command: string;
   readonly options: readonly string[];
@@ -33,7 +33,7 @@ export const sdkAgents: readonly SdkAgent[] = [
   { name: "Go", command: path("go/bin/agent"), options: [], installed: existsSync(path("go/bin/agent")) },
 ];
 
-/** Older releases that speak 1.0, on the same programs. */
+/** Older releases that speak 1.0, with the same programs. */
 export const olderAgents: readonly SdkAgent[] = [
   {
     name: "JavaScript",
@@ -48,14 +48,14 @@ export const olderAgents: readonly SdkAgent[] = [
   }),
 ];
 
-/** The SDK, and its release where that is an older one. */
+/** The SDK's name, with its release if it is an older one. */
 export function titleOf({ name, release }: Pick<SdkAgent, "name" | "release">): string {
   return release === undefined ? name : `${name} ${release}`;
 }
 
-/** An agent that runs. Disposing of it ends its process; so does the end of ours. */
+/** A running agent. Disposing of it, or ending this process, ends its process. */
 export interface RunningAgent extends AsyncDisposable {
-  /** Where its card is. */
+  /** The URL of its card. */
   readonly url: string;
 }
 
@@ -63,7 +63,7 @@ export interface RunningAgent extends AsyncDisposable {
 const startTimeoutMs = 60_000;
 const complaintsMaxLength = 10_000;
 
-/** Starts an agent and waits for its line. Fails with what it complained of when there is none. */
+/** Starts an agent and waits for its first line. Fails with its error output if none comes. */
 export async function startAgent({ name, command, options }: SdkAgent): Promise<RunningAgent> {
   const child = spawn(command, options, { stdio: ["pipe", "pipe", "pipe"] });
   let complaints = "";
@@ -74,7 +74,7 @@ export async function startAgent({ name, command, options }: SdkAgent): Promise<
   try {
     const line = await Promise.race([firstLine(child.stdout), endOf(child)]);
     const { card } = JSON.parse(line) as { readonly card: string };
-    // What else it prints must not fill the pipe.
+    // Keep its further output from filling the pipe.
     child.stdout.resume();
     return { url: card, [Symbol.asyncDispose]: () => stop(child) };
   } catch (cause) {

@@ -6,11 +6,11 @@ import type { BindingName } from "./cases.js";
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-/** An official SDK, and the program that runs the cases with it. */
+/** An official SDK and the program that runs the cases with it. */
 export interface Sdk {
   readonly name: string;
   readonly command: string;
-  /** What the command is given before the options. */
+  /** Arguments of the command before the options. */
   readonly program: readonly string[];
   /** Whether `setup.sh` has installed it. */
   readonly installed: boolean;
@@ -37,7 +37,7 @@ export const sdks: readonly Sdk[] = [
   },
 ];
 
-/** Older releases that speak 1.0, on the same programs. */
+/** Older releases that speak 1.0, with the same programs. */
 export const olderSdks: readonly Sdk[] = [
   {
     name: "JavaScript 1.0.1",
@@ -62,7 +62,7 @@ interface Outcome {
 
 export interface Report {
   readonly outcomes: ReadonlyMap<string, Outcome>;
-  /** How the program ended, for a case that it never came to. */
+  /** How the program ended, for cases it never reached. */
   readonly end: string;
 }
 
@@ -71,7 +71,7 @@ export interface Agents {
   readonly plain: string;
 }
 
-// Many times what a client needs: an agent that hangs must not keep it, or the tests, for ever.
+// Many times what a client needs, so that a hanging agent cannot block the tests for ever.
 const timeout = 60_000;
 
 /** Runs every case with an SDK over a binding. */

@@ -28,7 +28,7 @@ console.log(process.version, (await response.json()).result.message.parts[0].tex
 await server.close();
 `;
 
-// The client of browsers runs wherever there is `fetch`.
+// The browser client runs wherever there is `fetch`.
 const browserClient = `
 import { Client, collect } from "trivium/client";
 import { reply, serve } from "trivium";
@@ -73,7 +73,7 @@ describe("the packed package", () => {
   });
 });
 
-/** Starts `trivium demo` by its name in `node_modules/.bin`, sends it a table, and gives its answer. */
+/** Starts `trivium demo` by its name in `node_modules/.bin`, sends it a table and returns the answer. */
 async function demoReport(project: string): Promise<string> {
   const bin = join(project, "node_modules/.bin");
   const env = { ...process.env, PATH: `${bin}:${process.env["PATH"]}`, LOG_LEVEL: "error" };
@@ -97,7 +97,7 @@ async function demoReport(project: string): Promise<string> {
   return answer;
 }
 
-/** Runs `main.js` until it ends by itself: nothing of a closed server or client keeps the process. */
+/** Runs `main.js` until it exits by itself: a closed server or client must not keep the process alive. */
 async function runMain(project: string): Promise<{ readonly printed: string; readonly code: number | null }> {
   const child = spawn(join(project, "node_modules/.bin/node"), ["main.js"], { cwd: project });
   let printed = "";

@@ -6,7 +6,7 @@ import { createVirtualClock, settle } from "../support/virtual-clock.js";
 import { webhook } from "./receiver.js";
 import { chunk, scene, status } from "./scene.js";
 
-/** A push store that notes how its cursors are moved. */
+/** A push store that records the moves of its cursors. */
 function noting() {
   const store = memoryPushStore();
   const cursors: number[] = [];

@@ -10,7 +10,7 @@ import { settle } from "../support/virtual-clock.js";
 import { webhook } from "./receiver.js";
 import { chunk, replaceMember, scene, snapshotIn, status } from "./scene.js";
 
-/** A version that tells webhooks whole tasks, in a form of its own. */
+/** A version whose webhooks get whole tasks in its own form. */
 const old: Version = {
   ...v1,
   name: "0.0",
@@ -55,7 +55,7 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     expect(hook.calls.map(({ text }) => JSON.parse(text))).toEqual([
       { id, state: "WORKING", artifacts: [] },
       { id, state: "WORKING", artifacts: ["a=123"] },
-      // The artifact and the status behind it are due at once, and are one task.
+      // The artifact and the status after it are due together, and make one task.
       { id, state: "INPUT_REQUIRED", artifacts: ["a=123", "b=whole"] },
       { id, state: "COMPLETED", artifacts: ["a=123", "b=whole"] },
     ]);
@@ -87,7 +87,7 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     await task.register("p", { url: hook.url }, asOld);
     const gate = Promise.withResolvers<number>();
     hook.answer = (_, count) => (count === 1 ? gate.promise : 204);
-    // A snapshot that is not what the log adds up to shows where a task was taken from.
+    // A snapshot that differs from the folded log shows where a task was read from.
     await task.write([status("WORKING"), chunk("a=1!")], { snapshot: snapshotIn("AUTH_REQUIRED") });
     await hook.received(1);
     gate.resolve(204);
@@ -196,7 +196,7 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     await task.register("p", { url: hook.url }, asOld);
     await task.write([status("INPUT_REQUIRED")]);
     await hook.received(2);
-    // By another process: this one sees it when it next reads the configuration.
+    // Done by another process, so this one sees it when it next reads the configuration.
     await on.store.set({ ...made, cursor: 3 }, 10);
     await task.write([status("WORKING")]);
     await hook.received(3);

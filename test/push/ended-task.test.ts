@@ -23,7 +23,7 @@ beforeAll(async () => {
 }, startTimeoutMs);
 afterAll(() => postgres?.[Symbol.asyncDispose]());
 
-/** Makes what opens one place again and again; what is in there stays, but in memory. */
+/** Returns functions that open the same place repeatedly. Everything but the memory store keeps its content. */
 const places: Readonly<Record<string, () => Promise<() => Store>>> = {
   memory: async () => () => memoryTaskStore(),
   SQLite: async () => {

@@ -23,7 +23,7 @@ const busy: Agent = async function* () {
   await forEver;
 };
 
-/** A push store that takes no configuration while it is away. */
+/** A push store that refuses configurations while it is away. */
 function whileAway(store: PushStore, isAway: () => boolean): PushStore {
   return { ...store, set: (...given) => (isAway() ? Promise.reject(new Error("is away")) : store.set(...given)) };
 }
@@ -46,7 +46,7 @@ describe("the push configuration of a send that comes again", () => {
     const served = startHandler({ ...common, agent: busy, store, push: push.service });
     const config = create(TaskPushNotificationConfigSchema, { id, url: hook.url });
     const said = { messageId: "m", configuration: { returnImmediately: true, taskPushNotificationConfig: config } };
-    // The task is there, and its caller hears that not all is well.
+    // The task exists, and its caller gets an error.
     const first = served.send("go", said, once).then(
       () => "answered",
       ({ code }) => code,

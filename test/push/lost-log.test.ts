@@ -4,7 +4,7 @@ import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { webhook } from "./receiver.js";
 import { chunk, replaceMember, scene, snapshotIn, status } from "./scene.js";
 
-/** A store whose logs begin behind `base`, which may be moved. */
+/** A store whose logs begin after `base`, which can be moved. */
 function forgetful() {
   const store = memoryTaskStore();
   const forgets = { base: 0 };

@@ -31,7 +31,7 @@ interface Scene {
   readonly hook: Receiver;
   readonly served: TestHandler;
   readonly store: PushStore;
-  /** Versions and names of the registrations of a task. */
+  /** Versions and task names of a task's registrations. */
   registered(id: string): Promise<readonly (readonly [version: string, name: string | undefined])[]>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -63,7 +63,7 @@ async function idOf({ served }: Scene, name: string): Promise<string> {
   return (await served.store.taskNamed(alice, name)) ?? "";
 }
 
-/** The id of the task that each call of a webhook names. */
+/** The task id in each call of a webhook. */
 function idsTold(hook: Receiver): string[] {
   return hook.calls.map(({ text }) => {
     const { statusUpdate, artifactUpdate } = JSON.parse(text);

@@ -100,7 +100,7 @@ function fold(events: readonly StreamResponse[]): Task {
   return task;
 }
 
-// In which order artifacts stand is the order of their first appearance, and a growing one appears when it is done.
+// Artifacts are ordered by first appearance, and a growing artifact appears when it is complete.
 function plain({ artifacts, status }: Task) {
   const said = artifacts.map(
     ({ artifactId, parts }) => [artifactId, parts.map(({ content }) => content.value)] as const,

@@ -1,17 +1,17 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** One call that a webhook has got. */
+/** A call that a webhook received. */
 interface WebhookCall {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** What it says in a word or two, as `labelOf` spells it. */
+  /** Its content in a word or two, as `labelOf` writes it. */
   readonly label: string;
 }
 
-/** The status to answer with, headers if any; `undefined` never answers. */
+/** The status to answer with, with headers if any. `undefined`: never answers. */
 export type Answer = number | readonly [status: number, headers: Record<string, string>] | undefined;
 
 export interface Receiver {
@@ -21,14 +21,14 @@ export interface Receiver {
   readonly labels: readonly string[];
   /** How the next calls are answered. */
   answer: (call: WebhookCall, count: number) => Answer | Promise<Answer>;
-  /** Resolves when so many calls have come. */
+  /** Resolves when this many calls have arrived. */
   received(count: number): Promise<void>;
-  /** Calls that were broken off by their caller before they were answered. */
+  /** The number of calls that their caller aborted before the answer. */
   readonly brokenOff: () => number;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A webhook on a port of its own, which takes whatever comes unless it is told otherwise. */
+/** A webhook on its own port. It accepts every call unless `answer` is changed. */
 export async function webhook(port = 0): Promise<Receiver> {
   const calls: WebhookCall[] = [];
   const waiting = new Set<() => void>();
@@ -87,7 +87,7 @@ interface Body {
   };
 }
 
-/** `WORKING`; `a=text`, `a+text` when it appends, with `!` behind it when it is the last; `task WORKING`. */
+/** `WORKING`; `a=text`, `a+text` for an append, with `!` after the last chunk; `task WORKING`. */
 function labelOf(text: string): string {
   const { task, statusUpdate, artifactUpdate }: Body = JSON.parse(text);
   if (task !== undefined) return `task ${stateOf(task)}`;

@@ -140,7 +140,7 @@ describe("the address of a webhook", () => {
     const task = await on.task();
     await task.register("p", { url: `http://hooks.example:${hook.port}/hook` });
     await task.write([status("COMPLETED")]);
-    // Nobody listens at the first address, and the second is not allowed.
+    // The first address has no listener, and the second is forbidden.
     await on.timer(700);
     expect(asked).toHaveLength(1);
     await on.clock.advance(700);

@@ -24,17 +24,17 @@ type Config = Partial<Pick<PushRegistration["config"], "token" | "url">> & {
   readonly authentication?: { readonly scheme: string; readonly credentials: string };
 };
 
-/** Push notifications over stores in memory and a clock that stands still, with a log to write by hand. */
+/** Push notifications over memory stores and a stopped clock, with a log to write by hand. */
 export interface Scene {
   readonly push: Push;
   readonly clock: VirtualClock;
   readonly tasks: TaskStore;
   readonly store: PushStore;
   readonly signals: Signals;
-  /** What was logged, as JSON. */
+  /** The log lines as JSON. */
   readonly logs: string[];
   task(): Promise<LogOf>;
-  /** Another process on the same stores, which hears no hints. */
+  /** Another process on the same stores, without hints. */
   beside(own: Partial<PushDeliveryOptions>): Push;
   /** Resolves when a timer is due in `ms`. */
   timer(ms: number): Promise<void>;
@@ -45,9 +45,9 @@ export interface Scene {
 interface LogOf {
   readonly id: string;
   readonly key: number;
-  /** Writes events, all in one write, and says so; with `hint: false` it says nothing. */
+  /** Writes events in one write and publishes a hint unless `hint` is false. */
   write(events: readonly StreamResponse[], how?: { readonly hint?: boolean; readonly snapshot?: Task }): Promise<void>;
-  /** In version 1.0, unless `as` says another one. */
+  /** In version 1.0 unless `as` names another. */
   register(
     id: string,
     config: Config,
@@ -56,7 +56,7 @@ interface LogOf {
   delete(id: string): Promise<void>;
   /** Ids of the configurations that are not settled. */
   owed(): Promise<readonly string[]>;
-  /** Ids of all configurations, settled ones too. */
+  /** Ids of all configurations. */
   kept(): Promise<readonly string[]>;
 }
 
@@ -177,7 +177,7 @@ export function status(state: keyof typeof TaskState): StreamResponse {
   return create(StreamResponseSchema, { payload: { case: "statusUpdate", value } });
 }
 
-/** `a=text` begins an artifact, `a+text` appends to it; `!` at the end says that it is the last chunk. */
+/** `a=text` begins an artifact, `a+text` appends to it, and `!` at the end marks the last chunk. */
 export function chunk(label: string): StreamResponse {
   const [, artifactId = "", sign, text = "", last] = /^(\w+)([=+])([^!]*)(!?)$/.exec(label) ?? [];
   const artifact = { artifactId, parts: [{ content: { case: "text" as const, value: text } }] };
@@ -189,7 +189,7 @@ export function snapshotIn(state: keyof typeof TaskState): Task {
   return create(TaskSchema, { id: "t", contextId: "c", status: { state: TaskState[state] } });
 }
 
-/** A store with one member replaced; the others are its own. */
+/** A store with one member replaced. */
 export function replaceMember<K extends keyof TaskStore>(store: TaskStore, name: K, member: TaskStore[K]): TaskStore {
   return new Proxy(store, {
     get(target, asked) {

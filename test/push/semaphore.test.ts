@@ -7,7 +7,7 @@ interface Work {
   readonly end: () => void;
 }
 
-/** Notes what runs, and ends it when it is told to. */
+/** Records what runs and ends it on request. */
 function workshop(count: number) {
   const semaphore = createSemaphore(count);
   const running: Work[] = [];

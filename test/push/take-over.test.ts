@@ -8,7 +8,7 @@ import { chunk, type Scene, scene, status } from "./scene.js";
 
 const adoptMs = 3000;
 
-/** A store, and the end of it that a process has which can be killed: then nothing it asks for happens or is answered. */
+/** A store and one process's access to it, which can be killed: its calls then have no effect and no answer. */
 function mortal<S extends object>(own: S) {
   let dead = false;
   const end = new Proxy(own, {
@@ -27,7 +27,7 @@ function mortal<S extends object>(own: S) {
   };
 }
 
-/** A process that can be killed, on stores that go on. */
+/** A process that can be killed, on stores that stay. */
 function mortalScene() {
   const tasks = mortal(memoryTaskStore({ finishedLogMs: 1 }));
   const store = mortal(memoryPushStore());
@@ -37,7 +37,7 @@ function mortalScene() {
     kill: async (): Promise<void> => {
       tasks.kill();
       store.kill();
-      // What comes of its silence, when the instance has expired.
+      // The effect of its silence once its instance has expired.
       await store.own.release("a");
     },
     next: () => on.beside({ tasks: tasks.own, store: store.own, instance: "b", adoptMs }),
@@ -45,12 +45,12 @@ function mortalScene() {
   };
 }
 
-// Also one whose store does not answer any more.
+// Also a push whose store no longer answers.
 function closed({ clock }: Scene, push: { close(): Promise<void> }): Promise<void> {
   return turnUntil(clock, push.close());
 }
 
-// The cursor that is stored when another second has gone.
+// The stored cursor after one more second.
 async function storedAfter({ clock, store }: Scene, key: number): Promise<number | undefined> {
   await clock.advance(1000);
   return (await store.get(key, "p"))?.cursor;
@@ -108,7 +108,7 @@ describe("orphaned push deliveries", () => {
     const other = next();
     await hook.received(last + 5);
     await closed(on, other);
-    // Nothing of the cursor had come to the store.
+    // Nothing of the cursor had reached the store.
     expect(hook.labels).toEqual([...delivered.slice(0, last), ...delivered]);
   });
 

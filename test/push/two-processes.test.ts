@@ -16,7 +16,7 @@ import { webhook } from "./receiver.js";
 const alice = { agent: "", tenant: "", owner: "alice" };
 const immediately = { configuration: { returnImmediately: true } };
 
-/** Asks; or works, and goes on with each message that it is told. */
+/** Asks, or works and continues with each further message. */
 const clerk: Agent = async function* ({ text, task, receive }) {
   if (text === "ask") return yield inputRequired("which?");
   yield working();
@@ -25,7 +25,7 @@ const clerk: Agent = async function* ({ text, task, receive }) {
   yield completed();
 };
 
-/** One of several processes on the same stores, which hear no hints of each other. */
+/** One of several processes on the same stores, without hints between them. */
 interface Process extends TestHandler {
   readonly push: Push;
   register(taskId: string, id: string, url: string): Promise<unknown>;
@@ -55,7 +55,7 @@ function place(): Place {
     process(name) {
       let ids = 0;
       const signals = inProcessSignals();
-      // The first id that a handler makes is that of its instance.
+      // The first id that a handler creates is its instance's.
       const push = createPush({
         ...{ allow: "loopback", store, tasks, signals, clock, logger: silentLogger, versions: [v1] },
         instance: `${name}-1`,
@@ -83,7 +83,7 @@ function place(): Place {
   };
 }
 
-// Turns the clock on until a webhook has got so much.
+// Advances the clock until a webhook has received this much.
 async function received(on: Place, labels: () => readonly string[], count: number): Promise<void> {
   await expect
     .poll(async () => {
@@ -137,7 +137,7 @@ describe("push notifications of several processes on the same stores", () => {
     await received(on, () => hook.labels, 4);
     await answer;
     expect(hook.labels).toEqual(["INPUT_REQUIRED", "WORKING", "a=tea!", "COMPLETED"]);
-    // The call that was under way comes to nothing, and is not made again.
+    // The call in flight comes to nothing and is not repeated.
     await on.clock.advance(60_000);
     expect(silent.labels).toEqual(["INPUT_REQUIRED"]);
   });

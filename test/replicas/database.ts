@@ -3,12 +3,12 @@ import { inject } from "vitest";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The server that all files share; `undefined` where none is installed. */
+    /** The server that all files share, or `undefined` if none is installed. */
     readonly postgres: string | undefined;
   }
 }
 
-/** The URL of the server that the files of these suites share, for its superuser. */
+/** The superuser's URL of the server that the files of these suites share. */
 function sharedServer(): string {
   const url = inject("postgres");
   if (url === undefined) throw new Error("no PostgreSQL server is installed");
@@ -17,7 +17,7 @@ function sharedServer(): string {
 
 let made = 0;
 
-/** Makes an empty database on the server that all files share. */
+/** Creates an empty database on the shared server. */
 export async function newDatabase(): Promise<string> {
   const name = `replicas_${process.pid}_${made++}`;
   await query(sharedServer(), `create database ${name} template template0`);

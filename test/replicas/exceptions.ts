@@ -1,14 +1,14 @@
 import { basename } from "node:path";
 
 interface Exception {
-  /** The file below test/e2e. */
+  /** The file below `test/e2e`. */
   readonly file: string;
   /** Beginnings of case titles; omitted for a whole file. */
   readonly titles?: readonly string[] | undefined;
   readonly because: string;
 }
 
-/** Cases that need a single server behind the port, and why. Whole files are skipped. */
+/** Cases that need a single server behind the port, with the reason. Whole files are skipped. */
 const exceptions: readonly Exception[] = [
   {
     file: "agents-on-one-store.test.ts",
@@ -49,10 +49,10 @@ const exceptions: readonly Exception[] = [
   })),
 ];
 
-/** Files that are skipped whole. */
+/** Files that are skipped as a whole. */
 export const leftOut = exceptions.filter(({ titles }) => titles === undefined).map(({ file }) => file);
 
-/** Why a case has a single server; `undefined` when it has several. */
+/** Returns why a case uses a single server, or `undefined` if it uses several. */
 export function reasonAgainst(file: string, title: string): string | undefined {
   const found = exceptions.find(
     (each) => each.file === basename(file) && each.titles?.some((begin) => title.startsWith(begin)) === true,

@@ -13,7 +13,7 @@ import { replicaCount } from "./replicas.js";
 import { type RoundRobin, roundRobin } from "./round-robin.js";
 
 export interface FleetOptions {
-  /** The URL of the database. */
+  /** The database's URL. */
   readonly store: string;
   readonly restartable: boolean;
   /** Default: one second. */
@@ -24,9 +24,9 @@ export interface FleetOptions {
 export interface Fleet extends AsyncDisposable {
   readonly members: readonly MortalServer[];
   readonly proxy: RoundRobin;
-  /** The file in which the agents note their runs. */
+  /** The file in which the agents record their runs. */
   readonly runs: string;
-  /** What callers take for one server. */
+  /** The fleet as callers see it: one server. */
   readonly asOne: MortalServer;
 }
 
@@ -63,7 +63,7 @@ function asOne(members: readonly MortalServer[], { url, port }: RoundRobin): Mor
   return {
     url,
     port,
-    // Any of them: it changes when one was replaced.
+    // Any of them. It changes when one is replaced.
     get life() {
       return members.reduce((sum, { life }) => sum + life, 0);
     },
@@ -84,11 +84,11 @@ export interface LoadRun {
   readonly fleet: Fleet;
   readonly restartable: boolean;
   readonly seed: number;
-  /** What happens to the fleet while callers are at work. */
+  /** Disturbs the fleet while callers are at work. */
   disturb(scene: Scene): Promise<void>;
 }
 
-/** Lets callers work by way of the proxy while the fleet is disturbed, and holds it to all that it has said. */
+/** Runs callers through the proxy while the fleet is disturbed, and checks that every answer holds. */
 export async function runUnderLoad({ fleet, restartable, seed, disturb }: LoadRun): Promise<Ledger> {
   const random = createRandom(seed);
   const ledger = createLedger();
@@ -111,7 +111,7 @@ export async function runUnderLoad({ fleet, restartable, seed, disturb }: LoadRu
   return ledger;
 }
 
-/** What was sent to the tasks that are found faulty, and what agents did for them. */
+/** The messages sent to faulty tasks, and the agents' runs for them. */
 function runsOfFaulty({ ledger, server }: Scene): string[] {
   const isFaulty = (id: string | undefined): boolean =>
     id !== undefined && ledger.faults.some((fault) => fault.includes(id));
@@ -122,7 +122,7 @@ function runsOfFaulty({ ledger, server }: Scene): string[] {
   );
 }
 
-/** Resolves when so many answers and events more have been seen. */
+/** Resolves after this many more answers and events. */
 export function after({ ledger }: Scene, count: number): Promise<void> {
   return ledger.pulse.reached(ledger.pulse.count + count);
 }

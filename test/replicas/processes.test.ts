@@ -6,10 +6,10 @@ import { hasPostgres, startPostgres } from "../support/postgres.js";
 import { newDatabase } from "./database.js";
 import { after, type Fleet, type FleetOptions, runUnderLoad, startFleet } from "./fleet.js";
 
-// Processes that go and come while callers of all bindings are at work, by way of a proxy that knows nothing of it. What
-// a caller was told holds at whichever of them it is asked next: the checks are those of the crash suite.
+// Processes that stop and start while callers of all bindings work through a proxy that ignores this. Every answer must
+// hold at whichever process is asked next: the checks are those of the crash suite.
 
-/** Nothing was wrong, and enough has happened for that to mean something. */
+/** Expects no faults, and enough activity to make that meaningful. */
 function expectWhole({ faults, tally }: Ledger): void {
   const told = `CRASH_SEED=${seed}\n${JSON.stringify(tally)}`;
   expect(faults.map((fault) => fault.slice(0, 4000)).slice(0, 20), told).toEqual([]);
@@ -41,7 +41,7 @@ describe.skipIf(inject("postgres") === undefined)("three processes on one Postgr
         await after(scene, scene.random.int(20, 150));
         await member.kill();
         scene.ledger.tally.kills++;
-        // Meanwhile the others take its tasks over.
+        // The other processes take over its tasks meanwhile.
         await after(scene, 50);
         await member.start();
       }
@@ -54,7 +54,7 @@ describe.skipIf(inject("postgres") === undefined)("three processes on one Postgr
 
   it("lose no event and fail no task in a rolling restart, each exiting with code 0", async () => {
     const codes: unknown[] = [];
-    // Whoever leaves without giving its tasks back would have them stuck for as long as this suite waits.
+    // A process that stopped without releasing its tasks would leave them stuck for the whole suite.
     const options = { store: await newDatabase(), restartable: false, instanceTtlMs: 60_000 };
     const ledger = await run(options, async ({ members }, scene) => {
       for (const member of members) {
@@ -69,7 +69,7 @@ describe.skipIf(inject("postgres") === undefined)("three processes on one Postgr
     expect(codes).toEqual([0, 0, 0]);
     expect(ledger.tally.resumed).toBeGreaterThan(0);
     expect(ledger.tally.takenOver).toBe(0);
-    // A connection may be closed while a request is on its way, and what must not be repeated is not.
+    // A connection may close while a request is in flight, and a call that must not be repeated is not.
     expect(ledger.tally.unanswered).toBeLessThan(4);
   });
 });

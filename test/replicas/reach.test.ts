@@ -6,15 +6,15 @@ import { historyOf, opened, readUntil, requestOf, say, stateOf, taskOf, textIn }
 import { createVirtualClock } from "../support/virtual-clock.js";
 import { type Replicas, replicaCount, serveReplicas } from "./replicas.js";
 
-// A task is run by the server that got its first message. Whatever else is said of it may reach another one: every pair of
-// them is tried, each by the operations of a server without a proxy between.
+// A task runs on the server that got its first message, and later calls may reach another one. Every pair of servers is
+// tried, each through its own operations without a proxy.
 
 const card = { name: "Replicated", description: "Is served several times", version: "1" };
 const servers = Array.from({ length: replicaCount }, (_, at) => at);
 const pairs = servers.flatMap((holder) => servers.filter((at) => at !== holder).map((other) => ({ holder, other })));
 
 const ways = [
-  // A clock that stands still: no poll ever comes.
+  // A stopped clock, so that no poll ever comes.
   { by: "hints alone", hints: true, options: () => ({ clock: createVirtualClock() }) },
   { by: "the poll alone", hints: false, options: () => ({ limits: { pollMs: 50 } }) },
 ];
@@ -156,11 +156,11 @@ it("without hints, events of another server arrive at the next poll", async () =
   const lines: string[] = [];
   const before = reads;
   const reading = followed.rest().then((rest) => lines.push(...rest));
-  // Its reader has looked, and found nothing.
+  // Its reader has polled and found nothing.
   await expect.poll(() => reads).toBeGreaterThan(before);
   gate.resolve();
   await own.rest();
-  // The other server answers about the task as it is by now: what it is asked, not what it has heard.
+  // The other server answers from the store, not from the hints it received.
   expect(stateOf(await there.getTask(requestOf("getTask", { id }), {}))).toBe("COMPLETED");
   expect(lines).toEqual([]);
   await clock.advance(1000);

@@ -10,21 +10,21 @@ import { type RoundRobin, roundRobin } from "./round-robin.js";
 /** How many servers share a database. */
 export const replicaCount = 3;
 
-/** Several servers that share nothing but a database, behind one port. */
+/** Several servers that share only a database, behind one port. */
 export interface Replicas extends Server {
   readonly servers: readonly Server[];
   readonly proxy: RoundRobin;
 }
 
-/** Time that is turned by hand leaps ahead of a heartbeat that is on its way to the database. */
+/** A clock that tests advance would overtake a heartbeat on its way to the database. */
 const unhurried = { heartbeatMs: 3_600_000, instanceTtlMs: 36_000_000 };
 
 export interface ReplicaOptions extends ToServe {
-  /** Whether the servers tell each other what has happened. Default: true. */
+  /** Whether the servers publish hints to each other. Default: true. */
   readonly hints?: boolean | undefined;
 }
 
-/** Serves an agent several times, each with a store of its own on one database, behind a proxy. */
+/** Serves an agent several times, each with its own store on one database, behind a proxy. */
 export async function serveReplicas(toServe: ReplicaOptions): Promise<Replicas> {
   const { storeAround = (store: TaskStore) => store, hints = true, ...options } = toServe;
   if (options.store !== undefined) throw new TypeError("the case brings a store of its own");
@@ -32,7 +32,7 @@ export async function serveReplicas(toServe: ReplicaOptions): Promise<Replicas> 
   const limits = options.clock === undefined ? options.limits : { ...unhurried, ...options.limits };
   const servers: Server[] = [];
   for (const store of group.stores) {
-    // What servers of one process hear of each other by themselves is not heard by servers of several.
+    // Keeps servers in one process from hearing each other in memory, as separate processes would not.
     const signals = hints ? undefined : inProcessSignals();
     servers.push(await serve({ ...options, signals, limits, port: 0, store: storeAround(store) }));
   }
@@ -64,7 +64,7 @@ export async function serveReplicas(toServe: ReplicaOptions): Promise<Replicas> 
   };
 }
 
-// Who fetches the card hears of the host that was asked; a card in hand tells of the server alone.
+// A fetched card shows the host that was asked; the `card` member shows the server itself.
 function behind({ card, port }: Server, proxy: RoundRobin): Server["card"] {
   const supportedInterfaces = card.supportedInterfaces.map((each) => ({
     ...each,
@@ -73,7 +73,7 @@ function behind({ card, port }: Server, proxy: RoundRobin): Server["card"] {
   return { ...card, supportedInterfaces };
 }
 
-/** Stores on one database, which nobody else uses. */
+/** Stores on one database that nothing else uses. */
 interface StoreGroup {
   readonly stores: readonly Store[];
   giveBack(): Promise<void>;
@@ -86,7 +86,7 @@ interface StoresWanted {
 
 const free: { readonly url: string; readonly stores: readonly Store[] }[] = [];
 
-/** Databases are emptied and used again, since making them costs more than most cases. */
+/** Databases are emptied and reused, since creating them costs more than most cases. */
 async function takeStores(wanted: StoresWanted): Promise<StoreGroup> {
   const known = free.pop();
   const url = known?.url ?? (await newDatabase());
@@ -109,7 +109,7 @@ async function openStores(url: string, { clock, hints }: StoresWanted): Promise<
   return stores;
 }
 
-// A hint that is told before the others listen is lost, and a clock that stands still brings no poll.
+// A hint published before the others listen is lost, and a stopped clock triggers no poll.
 async function untilHeard(stores: readonly Store[]): Promise<void> {
   const all = Promise.withResolvers<void>();
   const heard = new Set<string>();
@@ -132,7 +132,7 @@ function closeAll(stores: readonly Store[]): Promise<unknown> {
   return Promise.all(stores.map((store) => store.close()));
 }
 
-/** Closes the stores of databases that wait to be used again. */
+/** Closes the stores of the databases kept for reuse. */
 export async function closeFree(): Promise<void> {
   await Promise.all(free.splice(0).map(({ stores }) => closeAll(stores)));
 }

@@ -2,16 +2,16 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { play } from "../support/fault-connection.js";
 
-/** A proxy that knows nothing of what it carries: each connection goes to the next port, for as long as it lasts. */
+/** A proxy for raw connections: each goes to the next port and stays there. */
 export interface RoundRobin extends AsyncDisposable {
   readonly port: number;
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
-  /** How many connections have gone to each port. */
+  /** How many connections each port has received. */
   taken(): ReadonlyMap<number, number>;
-  /** Where connections go from now on, in this order. */
+  /** Sets the ports of later connections, in this order. */
   lead(ports: readonly number[]): void;
-  /** Gives no connection to a port any more, and breaks those that it has. */
+  /** Sends no more connections to a port and breaks those it has. */
   drop(port: number): void;
 }
 
@@ -62,7 +62,7 @@ class PortsInTurn implements RoundRobin {
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = once(this.#server, "close");
     this.#server.close();
-    // What its servers said last may still be on its way to callers; the other end of a connection closes it.
+    // The server's last bytes may still be on their way to the caller, whose end closes the connection.
     const late = setTimeout(() => {
       for (const caller of this.#callers.keys()) caller.destroy();
     }, lastWordsMs);
@@ -80,7 +80,7 @@ class PortsInTurn implements RoundRobin {
     this.#taken.set(port, (this.#taken.get(port) ?? 0) + 1);
     this.#callers.set(caller, port);
     caller.on("close", () => this.#callers.delete(caller));
-    // One that does not listen is none of its business: the caller finds its connection broken.
+    // If the port does not listen, the caller finds its connection broken.
     play({ kind: "pass" }, { caller, target: { port }, moved: () => {} });
   }
 }

@@ -3,8 +3,8 @@ import { alone, serveBy } from "../support/serving.js";
 import { reasonAgainst } from "./exceptions.js";
 import { closeFree, serveReplicas } from "./replicas.js";
 
-// Each case is served three times over, but for those that have a reason against it. One wire of each kind is enough: what
-// differs between wires and between versions lies before the handler.
+// Every case is served by three servers, except those with a reason against it. One client per kind of wire is enough:
+// wires and versions differ only before the handler.
 
 const replicated = { clientsPerWire: 3, serve: serveReplicas };
 let how: Omit<typeof alone, "wires"> = replicated;

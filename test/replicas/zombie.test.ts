@@ -9,8 +9,7 @@ import { taskOf, textIn } from "../support/say.js";
 import { newDatabase } from "./database.js";
 import { startFleet } from "./fleet.js";
 
-// A process stands still for longer than its lease, and then goes on as if nothing had happened, with most of its chunks
-// still to write.
+// A process is stopped for longer than its lease and then continues with most of its chunks still to write.
 
 const scope = { agent: "", tenant: "", owner: anonymous.owner };
 const chunks = 600;
@@ -39,7 +38,7 @@ describe.skipIf(inject("postgres") === undefined)("a process that is stopped pas
 
     const store = postgresStore({ url, hints: false });
     const log = await storedLog(store, scope, id);
-    // It serves again, and while it does so it has the time for what it had still to write.
+    // It serves again, which gives it time for its remaining writes.
     for (let count = 0; count < 3; count++) {
       const answer = await here.send("chunks 100 5");
       expect("status" in answer && answer.status?.state).toBe(TaskState.COMPLETED);
@@ -91,13 +90,13 @@ class Follower {
   }
 }
 
-/** Whether another process has run the task again, or has ended it. */
+/** Whether another process has restarted or ended the task. */
 function isTakenOver({ response: { payload } }: StreamItem): boolean {
   if (payload.case === "statusUpdate") return payload.value.status?.state === TaskState.FAILED;
   return payload.case === "artifactUpdate" && locationOf(textIn(payload.value.artifact?.parts)).startsWith("2:");
 }
 
-/** `attempt:index` of a chunk. */
+/** The `attempt:index` of a chunk. */
 function locationOf(line: string): string {
   return line.split(" ", 1).join("");
 }

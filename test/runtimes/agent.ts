@@ -1,6 +1,6 @@
 import { A2AError, type Agent, artifact, reply } from "trivium";
 
-/** Shouts, says who calls, refuses, and counts: up to where it waits for something. */
+/** Shouts, names its caller, refuses, or counts up to where it waits. */
 export function answers(wait: (at: number, signal: AbortSignal) => Promise<void>): Agent {
   return async function* ({ text, signal, principal }) {
     if (text === "refuse") throw new A2AError("unsupportedOperation", "not this");

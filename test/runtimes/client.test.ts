@@ -29,7 +29,7 @@ describe.each(runtimes)("the client under $name", (runtime) => {
     { entry: "trivium/client", program: "web" },
     { entry: "trivium", program: "main" },
   ] as const)("of $entry", ({ program }) => {
-    /** What a scenario came to. The process has to end by itself, without a complaint. */
+    /** Runs a scenario and returns its result. The process must exit by itself without errors. */
     async function run(scenario: string): Promise<unknown> {
       const child = project.start(runtime, program, [scenario, JSON.stringify(stage.places)]);
       const { printed, complaints, code } = await child.end;
@@ -85,7 +85,7 @@ describe.each(runtimes)("the client under $name", (runtime) => {
       expect(led).not.toEqual([]);
     });
 
-    // A page has no say in these.
+    // A web page cannot control these.
     if (program === "web") return;
 
     it("shows and checks certificates over HTTP and gRPC", async () => {

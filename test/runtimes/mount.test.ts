@@ -64,7 +64,7 @@ describe.each(runtimes)("an agent mounted under $name", (runtime) => {
     });
 
     it("gives events as they come, and sees that their reader leaves", async () => {
-      // The agent has room for one stream; its task stays where it is until it is canceled.
+      // The agent allows one stream. Its task waits until it is canceled.
       let id = "";
       for await (const { response } of client.stream("count 4, wait at 3")) {
         if (response.payload.case === "task") id = response.payload.value.id;
@@ -80,7 +80,7 @@ describe.each(runtimes)("an agent mounted under $name", (runtime) => {
     program.leave();
     const { complaints, code } = await program.end;
     expect(code).toBe(0);
-    // Deno says once that a request's signal aborts after its answer too, which does no harm.
+    // Deno warns once that a request's signal also aborts after its response, which is harmless.
     expect(complaints.replace(/^Deno\.serve: request\.signal aborts on successful responses.*\n/, "")).toBe("");
   });
 });

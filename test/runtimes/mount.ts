@@ -2,11 +2,11 @@ import { stdin, stdout } from "node:process";
 import { createAgent } from "trivium";
 import { answers } from "./agent.js";
 
-// An agent in the runtime's own server. Prints where it is; leaves when its standard input ends.
+// An agent in the runtime's own server. Prints its URL and exits when its standard input ends.
 
 type Handle = (request: Request) => Response | Promise<Response>;
 
-/** The servers of the runtimes, as far as they are used here. */
+/** The parts of the runtimes' servers that are used here. */
 interface Runtimes {
   readonly Bun?: {
     serve(options: { readonly port: 0; readonly hostname: string; readonly fetch: Handle }): {
@@ -43,7 +43,7 @@ const agent = await createAgent({
   basePath: "/agent",
   limits: { streamsPerProcess: 1 },
   agent: answers(async (_, signal) => {
-    // Until somebody cancels the task.
+    // Waits until the task is canceled.
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   }),
 });

@@ -2,8 +2,8 @@ import { argv, stdout } from "node:process";
 import { scenarios } from "../browser/scenarios.js";
 import { type Locations, runtimeScenarios } from "./scenarios.js";
 
-// Runs the scenario that it is told in a runtime, prints what came of it, and leaves the end to the runtime: whatever is
-// still open keeps it.
+// Runs a scenario in a runtime, prints its result, and does not exit explicitly: anything still open keeps the process
+// alive.
 
 const all: Readonly<Record<string, (places: Locations) => Promise<unknown>>> = { ...scenarios, ...runtimeScenarios };
 const [name = "", places = "{}"] = argv.slice(2);

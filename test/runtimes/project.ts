@@ -13,23 +13,23 @@ const run = promisify(execFile);
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const root = here("../..");
 
-/** A project that has the package installed, as one of a user: runtimes treat what lies in `node_modules` in its own way. */
+/** A project with the package installed as a user would: runtimes treat files in `node_modules` differently. */
 export interface Project extends AsyncDisposable {
   /** Starts one of its programs. */
   start(runtime: Runtime, program: ProgramName, args?: readonly string[]): Program;
 }
 
-/** The scenarios by way of either entry of the package, and the agent mounted in the runtime's own server. */
+/** The scenarios through either entry point of the package, and the agent mounted in the runtime's own server. */
 const programs = { web: "trivium/client", main: "trivium", mount: "trivium" } as const;
 type ProgramName = keyof typeof programs;
 
-/** A program that runs. */
+/** A running program. */
 export interface Program {
-  /** The first line that it prints. Rejects when it ends before. */
+  /** The first line it prints. Rejects if it ends before. */
   readonly firstLine: Promise<string>;
-  /** What it has printed, and how it ended: by itself, unless somebody has killed it. */
+  /** What it printed and how it ended. It must end by itself unless a test kills it. */
   readonly end: Promise<{ readonly printed: string; readonly complaints: string; readonly code: number | null }>;
-  /** Ends its standard input, and so tells it to leave. */
+  /** Ends its standard input, which makes it exit. */
   leave(): void;
 }
 
@@ -45,7 +45,7 @@ export async function createProject(): Promise<Project> {
   };
 }
 
-/** The package with what it depends on, without a registry. */
+/** Installs the package and its dependencies without a registry. */
 async function install(folder: string): Promise<void> {
   const modules = join(folder, "node_modules");
   const own = join(modules, "trivium");
@@ -63,7 +63,7 @@ async function install(folder: string): Promise<void> {
   }
 }
 
-/** One file of JavaScript for each program; the package stays outside of it. */
+/** Bundles each program into one JavaScript file, without the package. */
 async function bundle(name: string, entry: string, folder: string): Promise<void> {
   await using bundled = await rolldown({
     input: here(name === "mount" ? "mount.ts" : "program.ts"),
@@ -84,7 +84,7 @@ function started(command: string, args: readonly string[], cwd: string): Program
   const child = spawn(command, args, {
     cwd,
     stdio: ["pipe", "pipe", "pipe"],
-    // Many times what a program needs: one that hangs must not keep the tests for ever.
+    // Many times what a program needs, so that a hanging one cannot block the tests for ever.
     timeout: 50_000,
     killSignal: "SIGKILL",
     env: { ...process.env, NO_COLOR: "1" },
@@ -98,7 +98,7 @@ function started(command: string, args: readonly string[], cwd: string): Program
     first.reject(new Error(`the program ended with ${code}: ${complaints()}`));
     return { printed: printed(), complaints: complaints(), code: code ?? null };
   });
-  // Whoever waits for the end alone does not ask for the first line.
+  // A caller that waits only for the end does not await the first line.
   first.promise.catch(() => {});
   return { firstLine: first.promise, end, leave: () => child.stdin.end() };
 }

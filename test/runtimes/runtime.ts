@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 
 const path = (name: string): string => fileURLToPath(new URL(`node_modules/.bin/${name}`, import.meta.url));
 
-/** A runtime beside Node, and how it is told to run a file. */
+/** A runtime other than Node, and how it runs a file. */
 export interface Runtime {
   readonly name: string;
   readonly command: string;
@@ -17,5 +17,5 @@ export const runtimes: readonly Runtime[] = [
   { name: "Deno", command: path("deno"), options: ["run", "--allow-all"], installed: existsSync(path("deno")) },
 ];
 
-/** Where tests have to be complete, a runtime that is missing is a failure and not a reason to skip. */
+/** In CI a missing runtime is a failure instead of a skip. */
 export const complete = process.env["CI"] !== undefined;

@@ -3,17 +3,17 @@ import { addressPolicy } from "../../src/binding/fetch/address-policy.js";
 import { createNodeFetch } from "../../src/binding/fetch/node-fetch.js";
 import type { Target } from "../browser/scenarios.js";
 
-// What a runtime other than a browser does with the client; the browser's scenarios run there too.
+// What runtimes other than browsers do with the client. The browser's scenarios run there too.
 
-/** Where things are. */
+/** The URLs that scenarios use. */
 export interface Locations extends Target {
-  /** An agent that has room for one stream at a time. */
+  /** An agent that allows one stream at a time. */
   readonly narrow: string;
-  /** An agent over TLS, which asks for a certificate. */
+  /** An agent over TLS that requests a client certificate. */
   readonly secure: string;
-  /** An agent with an API key in its card, whose answers lead to another origin. */
+  /** An agent with an API key in its card that redirects to another origin. */
   readonly leading: string;
-  /** PEM: the certificate of the agent over TLS, which may be shown to it too. */
+  /** PEM: the certificate of the TLS agent, which also serves as a client certificate. */
   readonly cert: string;
   readonly key: string;
 }
@@ -23,7 +23,7 @@ const numberOf = ({ response: { payload } }: StreamItem): string => {
   return content?.case === "text" ? content.value : "";
 };
 
-/** How a call is told of. What is bundled here has an error class of its own. */
+/** The name and code of an error. The bundled code has its own error class. */
 function namesOf(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error);
   return "code" in error && typeof error.code === "string" ? { code: error.code, message: error.message } : error.name;
@@ -39,8 +39,8 @@ async function failing(work: () => Promise<unknown>): Promise<unknown> {
 }
 
 /**
- * Reads a stream that has more to come up to the third number, ends it there, and says how that was heard. Another stream
- * has room when the connection of the first is gone, while the process lives.
+ * Reads a stream up to the third number, ends it there with `end`, and reports the effect. Another stream is admitted
+ * once the first connection is gone, while the process lives.
  */
 async function endedEarly(agent: string, client: Client, end: () => unknown, signal?: AbortSignal): Promise<unknown> {
   const heard = await failing(async () => {
@@ -85,7 +85,7 @@ export const runtimeScenarios = {
     return await endedEarly(narrow, client, () => client.close());
   },
 
-  /** A secret goes to the agent, and not to where it leads. */
+  /** A secret is sent to the agent but not to the target of its redirect. */
   async secrets({ leading }) {
     await using client = await Client.connect(leading, { retry: false, credentials: { key: "hush-hush" } });
     return { card: client.card.name, error: await failing(() => client.send("go")) };
@@ -101,7 +101,7 @@ export const runtimeScenarios = {
     };
   },
 
-  /** A card may not lead where it must not, and names are held against what they stand for. */
+  /** A card must not lead to forbidden addresses; host names are checked by the addresses they resolve to. */
   async addresses({ agent }) {
     const { port } = new URL(agent);
     const named = `http://made-up.example:${port}/.well-known/agent-card.json`;

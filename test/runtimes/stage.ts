@@ -9,14 +9,14 @@ import { localTls } from "../support/tls.js";
 import { answers } from "./agent.js";
 import type { Locations } from "./scenarios.js";
 
-/** All that the scenarios call. */
+/** All servers that the scenarios call. */
 export interface Stage extends AsyncDisposable {
   readonly places: Locations;
-  /** Requests that a redirect has led to another origin. */
+  /** Requests that a redirect led to another origin. */
   readonly ledAway: CardServer["asked"];
-  /** Secrets that came to the agent which leads away. */
+  /** Secrets received by the redirecting agent. */
   secrets(): readonly unknown[];
-  /** Before each scenario. */
+  /** Called before each scenario. */
   reset(): void;
 }
 
@@ -63,7 +63,7 @@ export async function startStage(): Promise<Stage> {
       agent: relay.url,
       ask: `${ask.url}/`,
       narrow: narrow.url,
-      // Bun and Deno let grpc-js call no address over TLS, but a name.
+      // In Bun and Deno grpc-js cannot connect to an IP address over TLS.
       secure: secure.url.replace("127.0.0.1", "localhost"),
       leading: leading.url,
       ...localTls,
@@ -77,7 +77,7 @@ export async function startStage(): Promise<Stage> {
   };
 }
 
-/** A server whose card lies with another, to which its answers lead too. */
+/** A server whose card and redirects lead to another origin. */
 async function leadingAway(
   stack: AsyncDisposableStack,
 ): Promise<Readonly<Record<"leading" | "elsewhere", CardServer>>> {

@@ -4,7 +4,7 @@ import { bindingNames } from "../../src/protocol/bindings.js";
 
 const card = { name: "Named", description: "Says over which binding it was called", version: "1" };
 
-/** Each caller is the binding that it came by. */
+/** The principal of a caller is the binding it used. */
 const options: AgentOptions = {
   card,
   authenticate: ({ binding }) => ({ owner: binding }),
@@ -13,7 +13,7 @@ const options: AgentOptions = {
   },
 };
 
-/** As JavaScript hands them over: nothing has checked the names. */
+/** Unchecked names, as JavaScript callers pass them. */
 const unchecked = (names: readonly string[]): Pick<AgentOptions, "bindings"> =>
   JSON.parse(JSON.stringify({ bindings: names }));
 

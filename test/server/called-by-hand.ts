@@ -4,7 +4,7 @@ import { frame } from "../support/grpc-raw.js";
 import { type HttpAnswer, httpLine, json } from "../support/raw-http.js";
 import { type ServedAgent, type ServedOptions, startAgent } from "../support/serve-agent.js";
 
-/** An agent that does what it is told to. */
+/** An agent that obeys its message. */
 export const agent: Agent = async function* ({ text, task }) {
   if (text === "reply") return yield reply("pong");
   yield working();
@@ -12,7 +12,7 @@ export const agent: Agent = async function* ({ text, task }) {
   if (text === "ask" && task === undefined) yield inputRequired("more?");
 };
 
-/** An agent that is called by hand over HTTP. */
+/** An agent that tests call with plain HTTP. */
 export interface Called extends AsyncDisposable {
   readonly served: ServedAgent;
   ask(target: string, body: JsonValue | undefined, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>;

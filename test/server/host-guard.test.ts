@@ -50,9 +50,9 @@ const streamed = frame(Buffer.from(JSON.stringify(params)));
 interface Row {
   readonly name: string;
   readonly ask: HttpAsk;
-  /** What an error has to look like. */
+  /** The expected form of an error. */
   readonly form: RegExp;
-  /** A protocol that says its errors in the body of a success. */
+  /** Whether the protocol reports errors in the body of a 200 response. */
   readonly saysInBody?: boolean;
 }
 
@@ -111,7 +111,7 @@ const ask = async (request: HttpAsk, headers: Readonly<Record<string, string>>, 
   return await line.ask({ ...request, headers: { ...request.headers, ...headers } });
 };
 
-/** The same over HTTP/2. */
+/** Sends the request over HTTP/2. */
 function ask2(request: HttpAsk, headers: OutgoingHttpHeaders): Promise<Pick<HttpAnswer, "status" | "text">> {
   const session = connect(server.url);
   const { method = "POST", target, body } = request;
@@ -153,7 +153,7 @@ describe.each(rows)("$name", ({ ask: request, form, saysInBody = false }) => {
 
   it("is refused to a host that is not of this machine, over HTTP/2", async () => {
     expectRefused(await ask2(request, { ":authority": foreign }), 421);
-    // A request that names two hosts is refused before anybody asks which of them is meant.
+    // A request that names two hosts is refused before either is checked.
     expect((await ask2(request, { ":authority": foreign, host: "localhost" })).status).toBe(400);
   });
 

@@ -79,7 +79,7 @@ it("says errors in the form of the binding", async () => {
   expect(JSON.parse(reply.text)).toMatchObject({ error: { code: 401 } });
 });
 
-/** A body parser of any kind: it reads everything and leaves what it is told to. */
+/** A body parser that reads everything and keeps what `keep` returns. */
 function parser(keep: (text: string) => object): Middleware {
   return async (ctx, next) => {
     let text = "";

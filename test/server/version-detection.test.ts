@@ -5,9 +5,10 @@ import type { HttpAnswer } from "../support/raw-http.js";
 import { requestOf } from "../support/say.js";
 import { called, contentMessage, fieldFrame, kindMessage, newMessage, typeMessage } from "./called-by-hand.js";
 
-// Which version a call is in, with every version at one agent: what the caller declares against the method, path or service.
+// Detection of a call's version, with every version at one agent: the declared version against the method, path or
+// service.
 
-/** Which version an answer is in, by its form alone; an error by its code. */
+/** Returns the version of a response by its form alone, or an error's code. */
 function formOf(answer: HttpAnswer): string {
   const body = JSON.parse(answer.text) as JsonObject;
   const { error, result = body } = body as { error?: JsonObject; result?: JsonObject };
@@ -86,17 +87,17 @@ describe.each([false, true])("over HTTP+JSON, strict: %s", (strict) => {
   const content = () => ({ message: contentMessage("reply") });
   const parts = () => ({ message: newMessage("reply") });
   it.each<[path: string, header: string | undefined, body: () => JsonValue, lenient: string, strictly: string]>([
-    // A refusal is said in the version whose paths begin like that: in 1.0 by the status, in 0.3 by the number.
+    // A refusal has the form of the version whose paths begin like that: a status in 1.0, a number in 0.3.
     ["/message:send", undefined, parts, "1.0", "400"],
     ["/message:send", "1.0", parts, "1.0", "1.0"],
     ["/message:send", "1.0.7", parts, "1.0", "1.0"],
-    // Who declares 0.3 here speaks the form of it that has no prefix, in which this is no message.
+    // A caller that declares 0.3 here uses its form without a prefix, in which this is no message.
     ["/message:send", "0.3", parts, "-32602", "-32602"],
     ["/message:send", "2.0", parts, "400", "400"],
     ["/v1/message:send", undefined, content, "0.3 by its schema", "0.3 by its schema"],
     ["/v1/message:send", "0.3", content, "0.3 by its schema", "0.3 by its schema"],
     ["/v1/message:send", "0.3.0", content, "0.3 by its schema", "0.3 by its schema"],
-    // 0.2 has no binding of its own but JSON-RPC.
+    // 0.2 has no binding of its own besides JSON-RPC.
     ["/v1/message:send", "0.2.6", content, "0.3 by its schema", "0.3 by its schema"],
     ["/v1/message:send", "0.4", content, "-32009", "-32009"],
   ])("%s with A2A-Version %s", async (path, header, body, lenient, strictly) => {

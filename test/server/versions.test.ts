@@ -12,7 +12,8 @@ import { startAgent } from "../support/serve-agent.js";
 import { type Wire, wires, wiresOf, wiresThat } from "../support/wires.js";
 import { agent, called, fieldFrame, kindMessage, typeMessage } from "./called-by-hand.js";
 
-// Versions side by side at one agent: which one a call is in, what all of them see, and what one that is off is.
+// Several versions at one agent: how a call's version is found, what all versions see, and how a disabled version
+// behaves.
 
 describe("callers of different versions see the same task", () => {
   const reading = wiresThat("take ids as they are given");
@@ -21,7 +22,7 @@ describe("callers of different versions see the same task", () => {
     await using served = await startAgent(wire, { agent });
     const made = taskOf(await served.client.sendMessage(say("ask"), {}));
     for (const other of wires.filter((each) => each !== "in-process")) {
-      // Callers of 0.1 know the tasks of others only when they say that they speak it.
+      // Callers of 0.1 see the tasks of others only if they declare their version.
       const options = other === "JSONRPC 0.1" ? { headers: { "A2A-Version": "0.1" } } : {};
       const seen = await served.over(other).getTask(requestOf("getTask", { id: made.id }), options);
       expect([other, seen.id, seen.contextId, stateOf(seen)]).toEqual([
@@ -128,7 +129,7 @@ describe("versions that are served", () => {
       const listed = new Set(served.server.card.supportedInterfaces.map(({ protocolVersion }) => protocolVersion));
       expect(listed).toEqual(new Set(shown));
       for (const wire of wiresOf("1.0", "0.3", "0.2", "0.1").filter((each) => each !== "in-process")) {
-        // What 0.2 says over JSON-RPC is 0.3's too, and its callers do not declare which of them they speak.
+        // 0.2 over JSON-RPC equals 0.3, and its callers do not declare which of them they speak.
         const answering: readonly VersionName[] =
           versions.includes("0.3") && !versions.includes("0.2") ? [...versions, "0.2"] : versions;
         const isServed = wiresOf(...answering).includes(wire);

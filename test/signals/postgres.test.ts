@@ -20,14 +20,14 @@ function signals(url = server.url): PostgresSignals {
   return made;
 }
 
-/** What an end hears, each hint once. */
+/** The hints that an end receives, each once. */
 function heardBy({ subscribe }: PostgresSignals): Set<string> {
   const heard = new Set<string>();
   subscribe(({ kind, taskId }) => heard.add(`${kind} ${taskId}`));
   return heard;
 }
 
-/** Publishes until it is heard: an end that has just been made may miss what is told. */
+/** Publishes until it is received: a new end may miss the first hints. */
 async function connect(here: PostgresSignals, heard: ReadonlySet<string>): Promise<void> {
   await expect
     .poll(() => {

@@ -2,7 +2,7 @@ import { setImmediate as tick } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createGroupCommit } from "../../src/store/group-commit.js";
 
-/** A group commit that gathers, whose flights come back when they are told to. */
+/** A gathering group commit whose flushes end on request. */
 function gathered() {
   const flights: { readonly writes: readonly string[]; land(fault?: Error): void }[] = [];
   const flush = (writes: readonly string[]) => {

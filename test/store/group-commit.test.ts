@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createGroupCommit } from "../../src/store/group-commit.js";
 
-/** A flush whose flights land when they are told to. */
+/** A flush whose calls end on request. */
 function airport() {
   const flights: { readonly writes: readonly number[]; land: () => void; crash: (error: Error) => void }[] = [];
   const flush = (writes: readonly number[]) =>

@@ -9,7 +9,7 @@ import { createVirtualClock } from "../support/virtual-clock.js";
 const kibibyte = 1024;
 const { COMPLETED, INPUT_REQUIRED } = TaskState;
 
-/** A task with one record that is finished by a second. */
+/** Creates a task with one record and finishes it with a second. */
 async function finish(store: TaskStore, bytes: number, name?: string): Promise<Head> {
   const head = await store.create(newTask({ bytes: 0, name }));
   const { snapshot: _, ...done } = status(COMPLETED, 2_000, 2);
@@ -147,7 +147,7 @@ describe("a memory task store that is full", () => {
       await finish(store, 100);
       if (index % 500 === 499) totals.add((await store.list(alice, { limit: 1 })).total);
     }
-    // A task of these takes its head and 110 bytes.
+    // Each of these tasks takes its head and 110 bytes.
     expect([...totals]).toEqual([90]);
     expect(clock.pending().length).toBe(1);
     await store.close();

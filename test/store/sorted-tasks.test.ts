@@ -11,7 +11,7 @@ const newestFirst = (a: Item, b: Item) => b.statusTime - a.statusTime || b.key -
 
 describe("sorted tasks", () => {
   it("say what a list that is sorted anew says, whatever is added and deleted", () => {
-    // Adds and deletes come in bursts, so that blocks fill up, split, run empty and are joined.
+    // Adds and deletes come in bursts, so that blocks fill, split, empty and merge.
     const burst = fc.record({
       add: fc.boolean(),
       count: fc.integer({ min: 1, max: 1_500 }),

@@ -21,7 +21,7 @@ const code = {
 
 const pending = errorAnswer("authorization_pending");
 
-/** A server that gives a code, and then to each poll the next of the answers; the last one again and again. */
+/** A server that issues a device code and answers each poll with the next of `polls`, repeating the last. */
 function deviceServer(polls: readonly Answer[], start: Answer = { json: code }): Promise<AuthorizationServer> {
   let polled = 0;
   return authorizationServer(({ path }) => {
@@ -37,7 +37,7 @@ function device(server: AuthorizationServer, secret: Partial<OAuthSecret> = {}) 
   const flow = { deviceAuthorizationUrl: `${server.url}/device`, tokenUrl: `${server.url}/token`, scopes: {} };
   const card = cardWith({ login: oauth2({ deviceCode: flow }) }, { login: ["port"] });
   const login = { clientId: "berth", deviceCode: (prompt: DeviceCodePrompt) => void prompts.push(prompt), ...secret };
-  // Longer than an interval gets, so that the timer of a pause is told from that of a request.
+  // Longer than any polling interval, so that a pause's timer differs from a request's.
   const source = credentialSource(card, { login }, { fetch, cardUrl: server.url, clock, timeoutMs: 400_000 });
   const pass = async (ms: number): Promise<void> => {
     await timerOf(clock, ms);

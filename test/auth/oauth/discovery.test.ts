@@ -13,7 +13,7 @@ function source(url: string, secret: Partial<OAuthSecret> = {}, more: Partial<Cr
   return credentialSource(card, { id }, { fetch, cardUrl: url, ...more });
 }
 
-/** A provider whose document is made of its own URL. */
+/** A provider whose document is computed from its own URL. */
 async function provider(document: (url: string) => unknown, token: Answer = tokenAnswer("t")) {
   let url = "";
   const server = await authorizationServer(({ path }) => {

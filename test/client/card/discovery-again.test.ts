@@ -12,7 +12,7 @@ const named = (name: string) => cardOf([interfaceAt("JSONRPC", "http://127.0.0.1
 const uncached = { cardCache: false } as const;
 
 describe("a previously fetched card", () => {
-  /** A server whose card has an entity tag, as long as its name is the same. */
+  /** A server whose card keeps its entity tag while its name stays the same. */
   async function tagged() {
     let name = "first";
     const statuses: number[] = [];

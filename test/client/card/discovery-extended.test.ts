@@ -5,7 +5,7 @@ import { cardServer } from "../support/card-server.js";
 import { cardOf, interfaceAt } from "../support/cards.js";
 import { countingAgent } from "../support/counting-agent.js";
 
-/** An agent whose extended card only known callers see. */
+/** An agent whose extended card only authenticated callers see. */
 const extending = () =>
   countingAgent({
     card: {

@@ -16,7 +16,7 @@ import { ruled, rules } from "../support/stand-ins.js";
 
 const near = { allowPrivate: true };
 
-/** A binding of a user's own that answers every read with a task of the tenant that it was asked for. */
+/** A custom binding that answers every read with a task of the requested tenant. */
 function ownTransport(binding: string, versions?: readonly string[]) {
   const asked: string[] = [];
   let closed = 0;
@@ -205,7 +205,7 @@ describe("when no interface answers", () => {
     const entry = interfaceAt("JSONRPC", "http://10.0.0.7");
     const path = "/card.json";
     await using cards = await cardServer({ [path]: cardOf([entry, interfaceAt("GRPC", "http://10.0.0.7:50051")]) });
-    // A clock that nobody turns: a pause would never end.
+    // Nobody advances this clock, so a pause would never end.
     await using client = await Client.connect(cards.url + path, { clock: createVirtualClock(), cardCache: false });
     await expect(client.getTask({ id: "x" })).rejects.toMatchObject({
       written: false,

@@ -7,12 +7,12 @@ import { itemsOf } from "../../support/items.js";
 import { countingAgent } from "../support/counting-agent.js";
 import { type RpcAnswer, type RpcRequest, rpcServer } from "../support/rpc-server.js";
 
-// Agents whose card leaves open which of the two oldest versions they speak.
+// Agents whose cards fit both of the two oldest versions.
 
 const near = { allowPrivate: true, retry: false } as const;
 const send = ["message/send", "tasks/send"] as const;
 
-/** A card without a version, and without anything that only one version has. */
+/** A card without a version and without any member that only one version has. */
 const guessed = (url: string): JsonObject => ({
   name: "Guessed",
   url,
@@ -27,7 +27,7 @@ const tasks = {
   "tasks/send": { id: "t", sessionId: "c", status: { state: "completed" } },
 } as const;
 
-/** How agents of the field say that they do not know a method. */
+/** How real agents answer an unknown method. */
 const refusals: Readonly<Record<string, (response: ServerResponse) => void>> = {
   "an error": (response) => rpc(response, 200, { error: { code: -32601, message: "no such method" } }),
   "an error and HTTP 404": (response) => rpc(response, 404, { error: { code: -32601, message: "no such method" } }),
@@ -40,12 +40,12 @@ function rpc(response: ServerResponse, status: number, member: JsonObject): void
   response.writeHead(status, { "content-type": "application/json" }).end(body);
 }
 
-/** An agent that knows some methods, and refuses the others. */
+/** An agent that knows some methods and refuses the others. */
 async function agentOf(known: Readonly<Record<string, JsonObject>>, refuse: (response: ServerResponse) => void) {
   const answer: RpcAnswer = (response, { method, params }: RpcRequest) => {
     const member = known[method];
     if (member === undefined) return refuse(response);
-    // The oldest version leaves the id of a task to its callers.
+    // In the oldest version callers choose the id of a task.
     const result = method === "tasks/send" ? { ...member, id: String(params["id"]) } : member;
     rpc(response, 200, "code" in member ? { error: member } : { result });
   };

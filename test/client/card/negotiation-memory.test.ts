@@ -13,7 +13,7 @@ import { ruled, rules } from "../support/stand-ins.js";
 const refuse = [{ kind: "refuse" }] as const;
 const pass = [{ kind: "pass" }] as const;
 
-/** A client whose first interface goes through a proxy, and whose second is an agent of its own. */
+/** A client whose first interface goes through a proxy and whose second is another agent. */
 async function pair() {
   const first = await countingAgent();
   const second = await countingAgent();
@@ -166,7 +166,7 @@ describe("a call abandoned while the first interface hangs", () => {
     while (first.connections === 0) await setImmediate();
     await stream.return?.();
     expect(await next).toEqual({ done: true, value: undefined });
-    // Asked later and for as long, so that by now the first interface was given up for the stream as well.
+    // By the time of this call the first interface has also been given up for the stream.
     await expect(client.getTask({ id: "x" })).rejects.toMatchObject({ code: "taskNotFound" });
     expect(agent.runs).toBe(0);
   });

@@ -17,7 +17,7 @@ const names = ["1.0", "0.3", "0.2", "0.1"] as const satisfies readonly VersionNa
 const uncached = { cardCache: false } as const;
 const near = { allowPrivate: true };
 
-/** The states of a stream's task, in their order. */
+/** The states of a stream's task, in order. */
 const statesOf = (items: readonly StreamItem[]) =>
   items.flatMap(({ response: { payload } }) =>
     payload.case === "task" || payload.case === "statusUpdate" ? (payload.value.status?.state ?? []) : [],
@@ -46,7 +46,7 @@ describe.each(names)("an agent that serves only %s", (version) => {
     await using agent = await countingAgent({ versions: [version] });
     const versions = names.filter((name) => name !== version);
     await using client = await Client.connect(agent.url, { ...uncached, versions });
-    // A card of the oldest leaves open whether it is one of the next, and then the agent is asked.
+    // A card of the oldest version fits the next one too, so the client asks the agent.
     const told = version === "0.1" ? 'no method "message/stream"' : "this client was told not to speak the version";
     await expect(client.send("go")).rejects.toThrow(told);
     expect(agent.runs).toBe(0);

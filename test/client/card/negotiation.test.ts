@@ -6,7 +6,7 @@ import { allBindings, type BindingName, cardOf, interfaceAt } from "../support/c
 import { countingAgent } from "../support/counting-agent.js";
 import { ofAnotherVersion, ruled, rules, type StandIn, untrusted } from "../support/stand-ins.js";
 
-/** The first call of a client; a read is answered with an A2A error, which is an answer. */
+/** The first call of a client. A read is answered with an A2A error, which counts as an answer. */
 const firstCalls = {
   read: (client: Client) => expect(client.getTask({ id: "nobody" })).rejects.toMatchObject({ code: "taskNotFound" }),
   send: (client: Client) => client.send("go"),
@@ -15,13 +15,13 @@ const firstCalls = {
 const calls = ["read", "send", "stream"] as const;
 const runsOf = { read: 0, send: 1, stream: 1 } as const;
 
-/** The binding of the working interface in a row: any other one. */
+/** The binding of the working interface: any other one. */
 const otherThan = (binding: BindingName): BindingName => (binding === "JSONRPC" ? "HTTP+JSON" : "JSONRPC");
 
 const limitsFor = (what: string) => ({ probeTimeoutMs: what === "hangs" ? 150 : 5_000, connectTimeoutMs: 1_000 });
 const unreachable = "cannot reach|broke|within|socket|closed";
 
-// What stands at the first interface, and what the report says of it.
+// What the first interface does, and what the report says about it.
 const leading: Readonly<
   Record<string, { readonly at: (binding: BindingName) => Promise<StandIn>; readonly says: string }>
 > = {
@@ -46,7 +46,7 @@ const leading: Readonly<
 
 describe.each(allBindings)("a card whose first interface, of %s,", (binding) => {
   const rows = Object.entries(leading)
-    // grpc-js takes a page for a message of half a gigabyte and says so in the words of an agent.
+    // grpc-js takes an HTML page for a message of half a gigabyte and reports it as the agent's error.
     .filter(([what]) => binding !== "GRPC" || what !== "answers with a page")
     .flatMap(([what, row]) => calls.map((call) => [what, call, row] as const));
   it.each(rows)("%s leads to the next: first a %s", async (what, call, { at, says }) => {

@@ -53,7 +53,7 @@ function foldAll(from: Task, events: readonly StreamResponse[]): Task {
 
 const fresh = emptyTask("t", "c");
 
-// Few values, so that the same ones meet often.
+// Few distinct values, so that equal ones are frequent.
 const arbitraryMetadata = fc.option(
   fc.dictionary(fc.constantFrom("k", "l"), fc.oneof(fc.nat(2), fc.constant<JsonObject>({ deep: [1] })), {
     minKeys: 1,
@@ -89,7 +89,7 @@ const arbitraryEvents = fc.array(fc.oneof({ weight: 3, arbitrary: arbitraryArtif
   maxLength: 8,
 });
 
-/** Parts as they came, in place of the joined ones: some agents keep them so. */
+/** Splits joined parts again, as some agents keep them. */
 function inPieces(task: Task, at: number): Task {
   const split = (part: Part): Part[] => {
     const { content } = part;
@@ -109,21 +109,21 @@ function addUpAlike(a: Task, b: Task): boolean {
   return equals(TaskSchema, head(a), head(b));
 }
 
-// An artifact is put together by its pieces.
+// The events that build an artifact piece by piece.
 function piecesOf({ parts, ...head }: Artifact): StreamResponse[] {
   const chunk = (artifact: Artifact, append: boolean): StreamResponse =>
     create(StreamResponseSchema, { payload: { case: "artifactUpdate", value: { ...ids, artifact, append } } });
   return [chunk({ ...head, parts: [] }, false), ...parts.map((part) => chunk({ ...head, parts: [part] }, true))];
 }
 
-/** Whether some event of a later time can be told by nothing but itself. */
+/** Whether a later event equals an earlier one, so that the difference cannot contain both. */
 function losesSomething(known: Task, events: readonly StreamResponse[]): boolean {
   let task = copyTask(known);
   for (const event of events) {
     const { payload } = event;
     const { status } = task;
     if (payload.case === "statusUpdate") {
-      // What is said in between, and not by the reader's last status, is in the history alone.
+      // A message that was not the reader's last status appears only in the history.
       const wasHeard = known.status?.message === status?.message;
       if (status?.message !== undefined && !wasHeard) return true;
     }

@@ -18,7 +18,7 @@ import { allBindings, ended, type FaultyServer, faultyServer, sixLines } from ".
 import { type ForeignAgent, foreignAgent, hasty, jsonBindings } from "./lasting-agent.js";
 import { chunk, status, taskEvent } from "./lasting-events.js";
 
-// Schedules of faults that end: what the caller gets is whole, or one clear error.
+// Random fault schedules that end: the caller gets everything, or one clear error.
 
 const arbitraryCut = fc
   .record({
@@ -26,7 +26,7 @@ const arbitraryCut = fc
     after: fc.nat(2500),
     how: fc.constantFrom("end" as const, "reset" as const, "half" as const),
   })
-  // Half a request is answered as what it is.
+  // A server answers half a request with an error.
   .map(({ direction, after, how }) => cut(direction, after, direction === "request" && how === "half" ? "end" : how));
 const arbitraryRule = fc.oneof(
   { weight: 8, arbitrary: arbitraryCut },
@@ -101,7 +101,7 @@ const arbitraryHabits = fc.record({
   refusesAll: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, fc.constant(true)),
 });
 
-/** Plays a script once the agent was sent a message. */
+/** Plays a script once the agent has received a message. */
 async function play(agent: ForeignAgent, script: readonly StreamResponse[]): Promise<void> {
   await agent.until(() => agent.calls.length > 0);
   agent.emit(taskEvent(copyTask(agent.task)));

@@ -10,7 +10,7 @@ import { turns } from "../../support/turns.js";
 import { hasty } from "./lasting-agent.js";
 import { toldLine } from "./lasting-events.js";
 
-// A server of ours behind a proxy that spoils connections.
+// A Trivium server behind a proxy that damages connections.
 
 export const allBindings = bindingNames;
 type AnyBinding = (typeof allBindings)[number];
@@ -22,16 +22,16 @@ interface FaultyWay extends AsyncDisposable {
 
 export interface FaultyServer extends AsyncDisposable {
   readonly server: Server;
-  /** Turns that were begun. */
+  /** The number of turns begun. */
   readonly runs: number;
-  /** Starts a task that goes no further than WORKING before `release`. */
+  /** Starts a task that stays WORKING until `release`. */
   hold(): Promise<string>;
   release(): void;
   /** A client whose connections go through a proxy. */
   way(binding: AnyBinding, schedule: Schedule, options?: ClientOptions): Promise<FaultyWay>;
 }
 
-/** What the agent says to "go", line by line. */
+/** The agent's output for "go", line by line. */
 export const sixLines = [
   "task SUBMITTED",
   "status WORKING",
@@ -41,10 +41,10 @@ export const sixLines = [
   "status COMPLETED",
 ];
 
-/** What a stream of its answer to a question gives. */
+/** The stream of its reply to an answered question. */
 export const answerLines = ["task INPUT_REQUIRED", "status WORKING", 'artifact y "so"', "status COMPLETED"];
 
-/** Serves an agent that says `sixLines`; told to "ask", it asks a question first, told to "hold" it waits for its release. */
+/** Serves an agent that emits `sixLines`. For "ask" it asks a question first; for "hold" it waits for its release. */
 export async function faultyServer(): Promise<FaultyServer> {
   let runs = 0;
   let gate = Promise.withResolvers<void>();
@@ -115,7 +115,7 @@ function cardAt(card: string, binding: AnyBinding, own: number, other: number): 
   return { ...json, supportedInterfaces: [only] };
 }
 
-/** How a stream ended. */
+/** The outcome of a stream. */
 export interface Ended {
   readonly lines: readonly string[];
   readonly error: unknown;

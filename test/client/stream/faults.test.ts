@@ -8,7 +8,7 @@ import { leftOpen, openHandles } from "../../support/leaks.js";
 import { tries } from "../../support/tries.js";
 import { allBindings, answerLines, ended, type FaultyServer, faultyServer, sixLines } from "./faults-server.js";
 
-// Streams from our own server, over connections that break.
+// Streams of a Trivium server over connections that break.
 
 const cuts = (["request", "response"] as const).flatMap((direction) =>
   (["end", "reset", "half"] as const).map((how) => [direction, how] as const),
@@ -24,9 +24,9 @@ function positionsIn(size: number): number[] {
 
 interface Streaming {
   readonly lines: readonly string[];
-  /** Turns that a call may begin. */
+  /** How many turns a call may start. */
   readonly runs: number;
-  /** How the stream fails in the end. Default: it does not. */
+  /** The final error of the stream. Default: none. */
   readonly error?: unknown;
   open(client: Client): AsyncIterable<StreamItem> | Promise<AsyncIterable<StreamItem>>;
 }
@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(() => served[Symbol.asyncDispose]());
 
 describe.each(allBindings)("over %s, wherever the connection is cut,", (binding) => {
-  /** Lets the task go on when the stream has begun. */
+  /** Releases the task when the stream has begun. */
   async function* releasing(stream: AsyncIterable<StreamItem>): AsyncGenerator<StreamItem> {
     for await (const item of stream) {
       served.release();
@@ -46,7 +46,7 @@ describe.each(allBindings)("over %s, wherever the connection is cut,", (binding)
     }
   }
 
-  // The task has to be at work before anybody subscribes to it.
+  // The task must be running before a subscription.
   async function held(): Promise<string> {
     const id = await served.hold();
     await using way = await served.way("JSONRPC", []);

@@ -18,37 +18,37 @@ import { serviceOf } from "../../support/echo-service.js";
 import { type HttpAgent, httpAgent } from "../../support/http-agent.js";
 import { taskEvent } from "./lasting-events.js";
 
-// An agent of another make: its events have no ids, or such that mean nothing, and its subscriptions are what they are.
+// A foreign agent: its events have no ids or meaningless ones, and its subscriptions vary.
 
 export const jsonBindings = ["JSONRPC", "HTTP+JSON"] as const;
 export type JsonBinding = (typeof jsonBindings)[number];
 
-/** What an agent does that the protocol or its implementers leave open. */
+/** Behavior that the protocol or its implementers leave open. */
 export interface Habits {
   /** Default: true. */
   readonly streams?: boolean | undefined;
   /** What a subscription begins with. Default: the task. */
   readonly subscription?: "task" | "nothing" | undefined;
-  /** How a subscription to a task that has ended is refused. Default: `unsupportedOperation`. */
+  /** How the agent refuses a subscription to an ended task. Default: `unsupportedOperation`. */
   readonly refusal?: A2AError["code"] | undefined;
-  /** Subscriptions are always refused. */
+  /** Whether all subscriptions are refused. */
   readonly refusesAll?: boolean | undefined;
-  /** Ids of its events, which it does not go on behind. */
+  /** The ids of its events. The agent cannot resume after them. */
   readonly ids?: (() => string | undefined) | undefined;
-  /** The task as it is before a message comes. */
+  /** The task before the first message. */
   readonly task?: Task | undefined;
 }
 
-/** A queue of a stream that is open. */
+/** The queue of an open stream. */
 interface Reader {
   readonly items: StreamItem[];
   ended: boolean;
   wake: () => void;
 }
 
-/** An agent that does what its test says, when it says it. */
+/** An agent whose events are emitted by the test. */
 export class ForeignAgent implements AsyncDisposable {
-  /** The operations that were called. */
+  /** The operations called so far. */
   readonly calls: string[] = [];
   task: Task;
   readonly #habits: Habits;
@@ -104,7 +104,7 @@ export class ForeignAgent implements AsyncDisposable {
     return this;
   }
 
-  /** A message, in place of a task. */
+  /** A message to send instead of a task. */
   reply: Message | undefined;
 
   get state(): TaskState {
@@ -115,12 +115,12 @@ export class ForeignAgent implements AsyncDisposable {
     return this.#served?.port ?? 0;
   }
 
-  /** Streams that are open. */
+  /** The number of open streams. */
   get open(): number {
     return this.#readers.size;
   }
 
-  /** Does something to the task and tells every stream. */
+  /** Applies events to the task and sends them to every stream. */
   emit(...events: StreamResponse[]): void {
     for (const event of events) {
       this.keep(event);
@@ -128,7 +128,7 @@ export class ForeignAgent implements AsyncDisposable {
     }
   }
 
-  /** Does something to the task and tells nobody. */
+  /** Applies events to the task without sending them. */
   keep(...events: StreamResponse[]): void {
     for (const event of events) {
       if (event.payload.case === "task") this.task = copyTask(event.payload.value);
@@ -136,7 +136,7 @@ export class ForeignAgent implements AsyncDisposable {
     }
   }
 
-  /** Tells every stream of something that is not done now. */
+  /** Sends events to every stream without applying them. */
   tell(...events: StreamResponse[]): void {
     for (const item of events.map((event) => this.#numbered(event))) {
       for (const reader of this.#readers) {
@@ -146,7 +146,7 @@ export class ForeignAgent implements AsyncDisposable {
     }
   }
 
-  /** Ends all streams as an agent does that has no more to say. */
+  /** Ends all streams in the regular way. */
   endStreams(): void {
     for (const reader of this.#readers) {
       reader.ended = true;
@@ -159,12 +159,12 @@ export class ForeignAgent implements AsyncDisposable {
     this.#served?.server.closeAllConnections();
   }
 
-  /** Resolves when so many streams are open. */
+  /** Resolves when this many streams are open. */
   opened(count: number): Promise<void> {
     return this.until(() => this.open === count);
   }
 
-  /** Resolves when something that calls and streams change is so. */
+  /** Resolves when the condition holds. Calls and streams re-check it. */
   until(isOver: () => boolean): Promise<void> {
     if (isOver()) return Promise.resolve();
     return new Promise((resolve) => this.#waiters.push({ isOver, resolve }));
@@ -183,7 +183,7 @@ export class ForeignAgent implements AsyncDisposable {
   }
 
   connect(binding: JsonBinding, options: ClientOptions = {}): Promise<Client> {
-    // With a clock like that nobody would be waited for.
+    // With such a clock the snapshot timeout would expire at once.
     const limits = { snapshotTimeoutMs: Number.POSITIVE_INFINITY, ...options.limits };
     return Client.connect(this.card(binding), { clock: hasty, ...options, limits });
   }
@@ -238,7 +238,7 @@ export function foreignAgent(habits: Habits = {}): Promise<ForeignAgent> {
   return new ForeignAgent(habits).listen();
 }
 
-/** A clock whose pauses are over at once. */
+/** A clock whose pauses end at once. */
 export const hasty: Clock = {
   now: () => Date.now(),
   after(_, run) {

@@ -43,7 +43,7 @@ async function begun(options: SendOptions = {}, limits: Partial<ClientLimits> = 
   };
 }
 
-/** Turns the clock on until a promise is settled. */
+/** Advances the clock until a promise settles. */
 async function inTurns<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
   await turnUntil(clock, promise.then(ignore, ignore));
   return promise;
@@ -89,7 +89,7 @@ it("a permanent agent outage is one error by the call's deadline", async () => {
   expect(clock.now() - start).toBeLessThanOrEqual(3000);
 });
 
-/** Breaks the connection as often as this, each time when the stream waits on it. */
+/** Breaks the connection this many times, each time while the stream waits on it. */
 async function breakTimes({ agent, clock }: Scene, times: number, quietMs: number): Promise<void> {
   for (let count = 0; count < times; count++) {
     await clock.advance(quietMs);
@@ -97,7 +97,7 @@ async function breakTimes({ agent, clock }: Scene, times: number, quietMs: numbe
     agent.cut();
     while (agent.calls.length === calls) await clock.advance(100);
     await agent.opened(1);
-    // The snapshot has to get there.
+    // Let the snapshot arrive.
     await clock.advance(0);
   }
 }
@@ -150,7 +150,7 @@ it("a connection that breaks at once behind every event is made with growing pau
     }
   };
   await expect(breaking()).rejects.toBeInstanceOf(ConnectionError);
-  // The first break is forgiven, and the last one fails.
+  // The first break needs no pause, and the last one fails.
   expect(pauses.map(({ length }) => length)).toEqual([0, ...Array.from({ length: 16 }, () => 1), 0]);
   const waited = pauses.flat();
   expect(waited.toSorted((one, other) => one - other)).toEqual(waited);

@@ -12,7 +12,7 @@ import type { StreamItem } from "../../../src/protocol/operations.js";
 import { partsOf } from "../../../src/protocol/parts.js";
 import { lineOf } from "../../support/say.js";
 
-// What an agent says, and what a reader hears of it.
+// An agent's events and a reader's view of them.
 
 const ids = { taskId: "t", contextId: "c" };
 
@@ -41,19 +41,19 @@ function agentMessage(text: string): Message {
   return create(MessageSchema, { messageId: `m-${text}`, role: Role.AGENT, parts: partsOf(text) });
 }
 
-/** An item in a line, with how it was come by. */
+/** Formats an item as a line, including how it was recovered. */
 export function toldLine(item: StreamItem): string {
   return item.recovered === undefined ? lineOf(item) : `${item.recovered}: ${lineOf(item)}`;
 }
 
 /** A stream that is read one item at a time. */
 export interface Told {
-  /** The next item in a line; `end` behind the last one. */
+  /** The next item as a line, or `end` after the last one. */
   next(): Promise<string>;
-  /** All that is left. */
+  /** All remaining lines. */
   rest(): Promise<string[]>;
   leave(): Promise<unknown>;
-  /** The last item that was told. */
+  /** The last item read. */
   readonly last: StreamItem | undefined;
 }
 

@@ -9,7 +9,7 @@ import { say } from "../../support/say.js";
 import { type ForeignAgent, foreignAgent, hasty } from "./lasting-agent.js";
 import { chunk, status, type Told, taskEvent, told } from "./lasting-events.js";
 
-/** A stream without retries, from an agent that numbers its events. */
+/** A stream without retries, from an agent that may number its events. */
 function streamOf({ port }: ForeignAgent, numbers: boolean): Told {
   const transport = createJsonRpcTransport({ url: `http://127.0.0.1:${port}/json-rpc`, adapter: rpcAdapter });
   const attempt: Attempt = {

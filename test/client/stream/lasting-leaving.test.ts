@@ -36,7 +36,7 @@ async function begin({ agent, items }: Scene): Promise<void> {
   await first;
 }
 
-/** Waits until something waits for the clock. */
+/** Waits until a timer is set on the clock. */
 async function paused({ clock }: Scene): Promise<void> {
   while (clock.pending().length === 0) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -136,7 +136,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
 
     it("a stream past its deadline fails", () =>
       inScene(binding, { streams, timed: true }, async (scene) => {
-        // On a slow machine it may be over before.
+        // On a slow machine the stage may already be over.
         const { step } = await reach(scene).catch((error: unknown) => ({ step: Promise.reject(error) }));
         const failure = expect(step).rejects.toSatisfy(
           (error) => error instanceof A2AError && ["deadlineExceeded", "unavailable"].includes(error.code),

@@ -5,7 +5,7 @@ import { foreignAgent, jsonBindings } from "./lasting-agent.js";
 import { chunk, status, taskEvent, told } from "./lasting-events.js";
 import { sceneOf } from "./lasting-scene.js";
 
-// Agents that tell subscribers of what comes next and not of what is, as most did before 1.0.
+// Agents that send subscribers only later events and not the current task, as most did before 1.0.
 
 describe.each(jsonBindings)("over %s, a subscription that does not begin with the task", (binding) => {
   it("is given the task all the same, and each of its pieces once", async () => {

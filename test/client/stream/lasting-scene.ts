@@ -5,7 +5,7 @@ import { type Task, TaskState } from "../../../src/protocol/model.js";
 import { type ForeignAgent, foreignAgent, type Habits, type JsonBinding } from "./lasting-agent.js";
 import { chunk, status, type Told, taskEvent, told } from "./lasting-events.js";
 
-/** An agent, and a stream of it. */
+/** An agent and a stream from it. */
 export interface Scene extends AsyncDisposable {
   readonly agent: ForeignAgent;
   readonly client: Client;
@@ -30,7 +30,7 @@ export async function sceneOf(
   };
 }
 
-/** A stream of a send that has told the task and half of an artifact. */
+/** A stream of a send that has delivered the task and half of an artifact. */
 export async function begunScene(binding: JsonBinding, habits: Habits = {}): Promise<Scene> {
   const made = await sceneOf(binding, habits, (client) => client.stream("go"));
   const { agent, stream } = made;

@@ -4,7 +4,7 @@ import { type Habits, jsonBindings } from "./lasting-agent.js";
 import { chunk, messageEvent, status } from "./lasting-events.js";
 import { begunScene, sceneOf } from "./lasting-scene.js";
 
-// Streams from agents that do not go on behind an event.
+// Streams from agents that cannot resume after an event.
 
 describe.each(jsonBindings)("over %s", (binding) => {
   const scene = (habits: Habits, open: Parameters<typeof sceneOf>[2]) => sceneOf(binding, habits, open);
@@ -45,7 +45,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
       await agent.opened(0);
       agent.emit(chunk("two"), status("COMPLETED"));
       expect(await stream.rest()).toEqual(['difference: artifact a "two" append', "difference: status COMPLETED"]);
-      // Over HTTP+JSON a task that is none may be the wrong verb.
+      // Over HTTP+JSON, 404 may also mean the wrong verb, so the client asks twice.
       const isAskedTwice = binding === "HTTP+JSON" && refusal === "taskNotFound";
       const asked = isAskedTwice ? ["subscribeToTask", "subscribeToTask"] : ["subscribeToTask"];
       expect(agent.calls).toEqual(["sendStreamingMessage", ...asked, "getTask"]);

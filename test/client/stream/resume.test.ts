@@ -6,7 +6,7 @@ import { itemsOf } from "../../support/items.js";
 import { lineOf } from "../../support/say.js";
 import { allBindings, ended, type FaultyServer, faultyServer, sixLines } from "./faults-server.js";
 
-// A caller that comes back itself, with the id of the last event that it has seen.
+// A caller that resumes with the id of the last event it saw.
 
 let served: FaultyServer;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ function idOf({ response: { payload } }: StreamItem): string {
 }
 
 describe.each(allBindings)("over %s", (binding) => {
-  // Where events have no place for their ids, they come in their metadata.
+  // Bindings without a place for event ids carry them in the events' metadata.
   const options = binding === "JSONRPC" || binding === "HTTP+JSON" ? {} : { extensions: [resumeExtension] };
 
   async function finished(): Promise<StreamItem[]> {

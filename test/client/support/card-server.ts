@@ -1,18 +1,18 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { serveHttp } from "../../support/http-agent.js";
 
-/** What a server of cards says at a path: JSON, or a function that writes the answer. */
+/** The answer at a path: JSON, or a function that writes the response. */
 export type CardAnswer = object | ((request: IncomingMessage, response: ServerResponse) => void);
 
 export interface CardServer extends AsyncDisposable {
   readonly url: string;
-  /** Requests so far, in their order. */
+  /** Requests so far, in order. */
   readonly asked: readonly IncomingMessage[];
   /** Their paths. */
   readonly paths: readonly (string | undefined)[];
 }
 
-/** A server that answers some paths, and others with 404. */
+/** A server that answers the given paths, and others with 404. */
 export async function cardServer(answers: Readonly<Record<string, CardAnswer>>): Promise<CardServer> {
   const asked: IncomingMessage[] = [];
   const server = createServer((request, response) => {
@@ -33,7 +33,7 @@ export async function cardServer(answers: Readonly<Record<string, CardAnswer>>):
   };
 }
 
-/** An answer of a status, with headers and a body. */
+/** A response with a status, headers and a body. */
 export function answered(status: number, headers: Readonly<Record<string, string>> = {}, body = ""): CardAnswer {
   return (_, response) => response.writeHead(status, headers).end(body);
 }

@@ -1,11 +1,11 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type Binding, bindingNames, bindingRow } from "../../../src/protocol/bindings.js";
 
-/** The bindings that a client of Node has. */
+/** The bindings of the Node client. */
 export const allBindings = bindingNames;
 export type BindingName = Binding;
 
-/** The entry of a card for an interface of a Trivium server at an origin. */
+/** A card's entry for an interface of a Trivium server at an origin. */
 export function interfaceAt(binding: BindingName, origin: string, more: JsonObject = {}): JsonObject {
   const { wire, path } = bindingRow(binding);
   return { protocolBinding: wire, url: origin + path, protocolVersion: "1.0", ...more };

@@ -1,20 +1,20 @@
 import { artifact, completed, inputRequired, reply, type ServeOptions, type Server, serve, working } from "trivium";
 import { A2AError } from "../../../src/protocol/errors.js";
 
-/** An agent that counts how often it was really run. */
+/** An agent that counts its runs. */
 export interface CountingAgent extends AsyncDisposable {
   readonly server: Server;
   readonly url: string;
   readonly port: number;
-  /** Turns that were begun. */
+  /** The number of turns begun. */
   readonly runs: number;
 }
 
 const card = { name: "Counting", description: "Counts its turns", version: "1.0.0" };
 
 /**
- * Serves an agent over all bindings. It completes a task, unless it is told to `say` something, to `ask` or to `refuse`;
- * with `wait` it goes on working until the turn is aborted.
+ * Serves an agent over all bindings. It completes a task unless the message says `say`, `ask` or `refuse`; with `wait`
+ * it works until the turn is aborted.
  */
 export async function countingAgent(options: Partial<ServeOptions> = {}): Promise<CountingAgent> {
   let runs = 0;

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { VirtualClock } from "../../support/virtual-clock.js";
 
-/** Waits until somebody pauses by a clock that stands still; gives the time in milliseconds. */
+/** Waits until a pause begins on a stopped clock. Returns its length in milliseconds. */
 export async function nextPause(clock: VirtualClock): Promise<number> {
   for (;;) {
     const [due] = clock.pending();
@@ -10,7 +10,7 @@ export async function nextPause(clock: VirtualClock): Promise<number> {
   }
 }
 
-/** Turns a clock from pause to pause until something is over; gives the pauses. */
+/** Advances a clock from pause to pause until the promise settles. Returns the pauses. */
 export async function throughPauses(clock: VirtualClock, over: Promise<unknown>): Promise<readonly number[]> {
   const pauses: number[] = [];
   const ended = over.then(

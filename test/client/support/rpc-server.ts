@@ -4,7 +4,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { serveHttp } from "../../support/http-agent.js";
 import { cardOf, interfaceAt } from "./cards.js";
 
-/** A JSON-RPC request as a server got it. */
+/** A JSON-RPC request that the server received. */
 export interface RpcRequest {
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
@@ -16,12 +16,12 @@ export type RpcAnswer = (response: ServerResponse, request: RpcRequest) => void;
 
 export interface RpcServer extends AsyncDisposable {
   readonly url: string;
-  /** A card that lists the server alone. */
+  /** A card that lists only this server. */
   readonly card: JsonObject;
   readonly requests: readonly RpcRequest[];
 }
 
-/** A JSON-RPC server that gives each request its answer in turn; the last one repeats. */
+/** A JSON-RPC server that gives the answers in turn and repeats the last one. */
 export async function rpcServer(...answers: readonly RpcAnswer[]): Promise<RpcServer> {
   const requests: RpcRequest[] = [];
   const server = createServer(async (incoming, response) => {
@@ -39,10 +39,10 @@ export async function rpcServer(...answers: readonly RpcAnswer[]): Promise<RpcSe
   };
 }
 
-/** A result. */
+/** A response with a result. */
 export const result = (value: JsonObject): RpcAnswer => json({ result: value });
 
-/** An error of an agent. */
+/** A response with an agent's error. */
 export const rpcError = (code: number): RpcAnswer => json({ error: { code, message: "the agent says no" } });
 
 function json(member: JsonObject): RpcAnswer {
@@ -50,11 +50,11 @@ function json(member: JsonObject): RpcAnswer {
   return (response) => response.writeHead(200, { "content-type": "application/json" }).end(body);
 }
 
-/** An HTTP status with headers. */
+/** A response with an HTTP status and headers. */
 export const status =
   (code: number, headers: Readonly<Record<string, string>> = {}): RpcAnswer =>
   (response) =>
     response.writeHead(code, headers).end();
 
-/** No answer. */
+/** No response. */
 export const silence: RpcAnswer = () => {};

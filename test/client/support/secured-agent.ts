@@ -1,13 +1,13 @@
 import { A2AError } from "../../../src/protocol/errors.js";
 import { type CountingAgent, countingAgent } from "./counting-agent.js";
 
-/** An agent that lets in whoever shows the right header. */
+/** An agent that admits callers with the right header. */
 export interface SecuredAgent extends CountingAgent {
-  /** What callers have shown, in their order. */
+  /** The header values received, in order. */
   readonly shown: readonly (string | undefined)[];
 }
 
-/** Serves an agent that asks for a header with a value; `challenge` is what others are told. */
+/** Serves an agent that requires a header with a value. Other callers get `challenge`. */
 export async function securedAgent(
   name: string,
   isRight: (value: string) => boolean,

@@ -12,16 +12,16 @@ import { httpAgent } from "../../support/http-agent.js";
 import { localTls } from "../../support/tls.js";
 import type { BindingName } from "./cards.js";
 
-/** What stands at the address of an interface. */
+/** A server at the address of an interface. */
 export interface StandIn extends AsyncDisposable {
   readonly origin: string;
-  /** Connections that it has seen. */
+  /** The number of connections accepted. */
   readonly connections: number;
 }
 
 const answer = (given: HttpAnswer): Rule => ({ kind: "answer", answer: given });
 
-/** Servers that give no call to an agent. */
+/** Servers that pass no call to an agent. */
 export const rules = {
   "refuses connections": { kind: "refuse" },
   "closes the socket": { kind: "close" },
@@ -40,7 +40,7 @@ export const rules = {
   "answers 429": answer(httpAnswers.tooManyRequests),
 } as const satisfies Record<string, Rule>;
 
-/** Something that treats every connection by one rule. */
+/** A server that treats every connection by one rule. */
 export async function ruled(rule: Rule): Promise<StandIn> {
   const proxy = await createFaultProxy({ target: { port: 9 }, schedule: [rule] });
   return {
@@ -52,7 +52,7 @@ export async function ruled(rule: Rule): Promise<StandIn> {
   };
 }
 
-/** A server whose certificate nobody has signed. */
+/** A server with an unsigned certificate. */
 export async function untrusted(): Promise<StandIn> {
   const server = createServer(localTls);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -68,7 +68,7 @@ const starters: Readonly<
   Record<BindingName, (service: Service) => Promise<AsyncDisposable & { readonly port: number }>>
 > = { JSONRPC: httpAgent, "HTTP+JSON": httpAgent, GRPC: grpcAgent, CONNECT: connectAgent };
 
-/** An agent of another version of the protocol. */
+/** An agent of another protocol version. */
 export async function ofAnotherVersion(binding: BindingName): Promise<StandIn> {
   const agent = await starters[binding](
     serviceOf(

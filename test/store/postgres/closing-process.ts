@@ -1,7 +1,7 @@
 import { postgresStore } from "../../../src/store/postgres/index.js";
 import { appendTo, newTask } from "../../../src/testing/contract/fixtures.js";
 
-// A process of its own that does nothing but open, use and close a store. It says when each is done.
+// A process that opens, uses and closes a store, and prints when each is done.
 
 const [url = "", use = "used", hints = "true"] = process.argv.slice(2);
 const say = (word: string): void => void process.stdout.write(`${word}\n`);

@@ -17,7 +17,7 @@ async function emptied(): Promise<string> {
 
 describe.skipIf(!hasPostgres)("on PostgreSQL", () => {
   beforeAll(async () => {
-    // Nothing here crashes.
+    // Nothing crashes here, so fsync is off.
     databases = await startStoreServer({ settings: { fsync: "off" } });
   }, startTimeoutMs);
   afterAll(() => databases[Symbol.asyncDispose]());

@@ -54,7 +54,7 @@ describe.skipIf(!hasPostgres)("when PostgreSQL goes away", () => {
     await databases[Symbol.asyncDispose]();
   });
 
-  /** Appends as a turn does: what became of a write that failed is found out by the head. */
+  /** Appends as a turn does: after a failed write, the head shows whether it was stored. */
   async function appendAnyway(id: string): Promise<void> {
     await expect
       .poll(async () => {
@@ -92,7 +92,7 @@ describe.skipIf(!hasPostgres)("when PostgreSQL goes away", () => {
       await appendAnyway(id);
       const stored = await headOf(store, { id, scope });
       await databases.server[end]();
-      // The processes of a server that was killed need a moment to notice.
+      // The backends of a killed server need a moment to notice.
       await expect
         .poll(() => store.head(scope, id).then(String, (error: StoreError) => error.failure))
         .toBe("unreachable");

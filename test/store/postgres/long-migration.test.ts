@@ -20,7 +20,7 @@ beforeAll(async () => {
 }, startTimeoutMs);
 afterAll(() => server?.[Symbol.asyncDispose]());
 
-/** The release before this one has made the database. */
+/** Creates the database with the previous release's schema. */
 async function makeOld(): Promise<void> {
   url = await server.createDatabase();
   const { db, dialect, backend } = openPostgres({ url });
@@ -30,19 +30,19 @@ async function makeOld(): Promise<void> {
   await other.connect();
 }
 
-/** Limits of a role, or of an operator. */
+/** Limits set by a role or an operator. */
 const limited = (): string => `${url}?options=${encodeURIComponent("-c statement_timeout=200 -c lock_timeout=200")}`;
 
-/** Longer than 100 ms, and than what a client waits beyond that for a server that does not answer. */
+/** Longer than 100 ms and than a client's extra wait for a server that does not answer. */
 const longSeconds = 5.5;
 
-/** What a migration waits for, as if it had many tasks to read. */
+/** What a migration waits for, in place of many tasks to read. */
 const obstacles = {
   "its own statements": "lock table trivium_tasks in access exclusive mode",
   "another process that migrates": `select pg_advisory_xact_lock(${migrationLock})`,
 };
 
-/** Stands in the way of a migration; the promise that it gives resolves when it has gone. */
+/** Blocks a migration. The returned promise resolves when the obstacle is gone. */
 async function obstruct(what: string, seconds: number): Promise<{ readonly gone: Promise<unknown> }> {
   await other.query(`begin; ${what}`);
   return { gone: other.query(`select pg_sleep(${seconds}); commit`) };

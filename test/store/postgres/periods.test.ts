@@ -16,7 +16,7 @@ describe.skipIf(!hasPostgres)("processes on one PostgreSQL that count by time", 
   beforeAll(async () => {
     databases = await startStoreServer({ settings: { fsync: "off" } });
     const url = `${databases.url}?application_name=counting`;
-    // All that they write lies far back, so that it is folded while it is written.
+    // All writes are far in the past, so that counters are folded while they are written.
     opened = Array.from({ length: processes }, () => openPostgres({ url, pool: { max: 4 } }, () => 100 * periodMs));
   }, startTimeoutMs);
   afterAll(() => databases[Symbol.asyncDispose]());
@@ -48,13 +48,13 @@ describe.skipIf(!hasPostgres)("processes on one PostgreSQL that count by time", 
     const loose = "select 1 from trivium_periods where shard <> '' or count = 0";
     expect(await server.query(loose, [], url)).toEqual([]);
     await Promise.all(opened.map(({ backend }) => backend.close()));
-    // What a connection has seen is counted when it has gone.
+    // PostgreSQL counts a connection's statistics once it has closed.
     const open = "select 1 from pg_stat_activity where application_name = 'counting'";
     await expect.poll(async () => (await server.query(open)).length).toBe(0);
     expect(await server.query("select sum(deadlocks)::int as n from pg_stat_database")).toEqual([{ n: 0 }]);
   });
 
-  /** Tasks that go through three states, in as many periods, some at the same time. */
+  /** Moves tasks through three states in as many periods, some concurrently. */
   async function write(backend: Backend, process: number): Promise<void> {
     await Promise.all(
       Array.from({ length: tasksEach }, async (_, index) => {

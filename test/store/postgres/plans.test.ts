@@ -19,7 +19,7 @@ describe.skipIf(!hasPostgres)("statements of a connection to PostgreSQL", () => 
   }, startTimeoutMs);
   afterAll(() => databases[Symbol.asyncDispose]());
 
-  /** Writes one thing at a time, and reads it, on one connection. Gives what the connection has prepared. */
+  /** Writes and reads on one connection, one operation at a time. Returns the connection's prepared statements. */
   async function use(sessions: boolean): Promise<readonly Prepared[]> {
     const { db, backend } = openPostgres({ url: databases.url, sessions, pool: { max: 1 } });
     for (let index = 0; index < 10; index += 1) {

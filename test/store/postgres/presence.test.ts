@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createPresence } from "../../../src/store/postgres/presence.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
 
-/** Longer than a process that is alone needs to find it out. */
+/** Longer than a lone process needs to notice that it is alone. */
 const longMs = 30_000;
 
 function process() {

@@ -7,7 +7,7 @@ import { alice, appendRow, completion, taskRow } from "../sql-queries/rows.js";
 
 type Opened = ReturnType<typeof openPostgres>;
 
-/** Tables as they are a while after the start: 3,000 tasks of 300 owners, most of them finished. */
+/** The tables of a store in use: 3,000 tasks of 300 owners, most of them finished. */
 const filling = `
   insert into trivium_tasks (id, tenant, owner, context_id, incarnation, version, holder, seq, epoch, turn, state,
     status_time, wake_at, finished_at, logged_at)
@@ -29,7 +29,7 @@ const filling = `
   select key, 1, 0, 'p', id, tenant, owner, '1.0', case when key % 10 = 0 then 'gone' else '-' end, 1,
     repeat('a', 100)::bytea from trivium_tasks`;
 
-/** Uses all that is asked again and again, on the one connection of the database. */
+/** Runs every repeated statement on the database's one connection. */
 async function useAll({ backend }: Opened, round: string): Promise<void> {
   const { key, id } = await backend.create(taskRow(round));
   const entry = { id: "m", kind: "message", format: 1, bytes: new Uint8Array([1]) } as const;
@@ -63,7 +63,7 @@ async function listAll({ backend }: Pick<Opened, "backend">): Promise<void> {
 /** A sum over all owners reads all counters. */
 const sumOfAll = /^select .* from "trivium_counts" where "state" in /;
 
-/** What the kept plans of the connection read as a whole: each table with the statement that does. */
+/** The full scans in the connection's cached plans: each table with its statement. */
 async function readWhole({ db }: Opened): Promise<string[]> {
   const { rows: prepared } = await sql<{ name: string; statement: string; given: number }>`
     select name, statement, coalesce(array_length(parameter_types, 1), 0) as given from pg_prepared_statements
@@ -76,7 +76,7 @@ async function readWhole({ db }: Opened): Promise<string[]> {
     const lines = rows.map((row) => row["QUERY PLAN"]);
     for (const line of lines) {
       const [, table] = /Seq Scan on (\w+)/.exec(line) ?? (/JIT/.test(line) ? ["", "JIT"] : []);
-      // Of processes there are few.
+      // There are few processes.
       if (table !== undefined && table !== "trivium_instances") found.push(`${table}: ${statement}`);
     }
   }
@@ -87,7 +87,7 @@ async function readWhole({ db }: Opened): Promise<string[]> {
 describe.skipIf(!hasPostgres)("plans of PostgreSQL", () => {
   let server: PostgresServer;
   beforeAll(async () => {
-    // Statistics are gathered when a test says so.
+    // Statistics are gathered only when a test does so.
     server = await startPostgres({ settings: { fsync: "off", autovacuum: "off" } });
   }, startTimeoutMs);
   afterAll(() => server[Symbol.asyncDispose]());

@@ -56,7 +56,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
     const heads = await Promise.all(Array.from({ length: 60 }, () => stores[0].create(newTask())));
     const orders = [heads, heads.toReversed()];
     await Promise.all(movers.flatMap((store, index) => (orders[index] ?? []).map((head) => finish(store, head))));
-    // Where both were refused by turns, one finishes what is left.
+    // Where both stores were refused in turn, one finishes the rest.
     for (const head of heads) await finish(stores[0], head);
     const { total } = await stores[1].list(alice, { limit: 1, state: COMPLETED });
     expect(total - before).toBe(60);
@@ -65,7 +65,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
     const [row] = await server.query(sums, [], url);
     expect(row?.["counted"]).toBe(row?.["tasks"]);
     await Promise.all(movers.map((store) => store.close()));
-    // What a connection has seen is counted when it has gone.
+    // PostgreSQL counts a connection's statistics once it has closed.
     const open = "select 1 from pg_stat_activity where application_name = 'mover'";
     await expect.poll(async () => (await server.query(open)).length).toBe(0);
     const deadlocks = "select sum(deadlocks)::int as n from pg_stat_database";
@@ -118,7 +118,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
   });
 });
 
-/** Brings a task to its end, unless somebody else is quicker. */
+/** Ends a task unless another process is quicker. */
 async function finish(store: Store, { id, scope }: Head): Promise<void> {
   for (const state of [WORKING, COMPLETED]) {
     const head = await headOf(store, { id, scope });

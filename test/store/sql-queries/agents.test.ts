@@ -6,7 +6,7 @@ import { alice, appendRow, completion, taskRow } from "./rows.js";
 const sibling = { ...alice, agent: "sibling" };
 const page = { limit: 5 };
 
-/** What the release without agents has left: a held task, a parked one, and what lies beside them. */
+/** Rows of the release without agents: a held task, a parked one, and related rows. */
 function before(bytes: string): readonly string[] {
   return [
     `insert into trivium_tasks

@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => opened.backend.close());
 
-/** A statement over the instances, and how often it has been built. */
+/** A statement over the instances that counts how often it was built. */
 function countedStatement() {
   const counted = { builds: 0 };
   const statement = compiled(({ db, dialect }: DbContext, { name }: Params<{ readonly name: string }>) => {

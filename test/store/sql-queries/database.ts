@@ -7,7 +7,7 @@ import { sqliteDialect } from "../../../src/store/sqlite/dialect.js";
 import { createSqliteConnection, kyselyDialect } from "../../../src/store/sqlite/driver.js";
 import { createHotPath } from "../../../src/store/sqlite/flush.js";
 
-/** A database without tables, in this thread. */
+/** An empty database in this thread. */
 export function openDatabase(path = ":memory:", now: () => number = Date.now) {
   const database = new DatabaseSync(path);
   database.exec("pragma busy_timeout = 10000");
@@ -17,7 +17,7 @@ export function openDatabase(path = ":memory:", now: () => number = Date.now) {
   return { database, connection, db, context };
 }
 
-/** The same, as a backend that has not been opened. */
+/** An unopened backend on such a database. */
 export function openUnopened(path = ":memory:", now: () => number = Date.now) {
   const opened = openDatabase(path, now);
   const { connection, db, context } = opened;
@@ -25,7 +25,7 @@ export function openUnopened(path = ":memory:", now: () => number = Date.now) {
   return { ...opened, backend };
 }
 
-/** The same, as a backend that is open. */
+/** An open backend on such a database. */
 export async function openBackend(path = ":memory:", now: () => number = Date.now) {
   const opened = openUnopened(path, now);
   await opened.backend.open();

@@ -6,13 +6,13 @@ import type { Backend } from "../../../src/store/sql/rows.js";
 import { hasPostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
 import { openUnopened } from "./database.js";
 
-/** A database of one of the two kinds, with a backend that has not been opened. */
+/** A database of one of the two kinds, with an unopened backend. */
 export interface TestDatabase {
   readonly context: DbContext;
   readonly backend: Backend;
 }
 
-/** A kind of database. `start` and `stop` frame all that is made of it. */
+/** A kind of database. Call `start` before using it and `stop` afterwards. */
 export interface DatabaseKind {
   readonly name: string;
   readonly skipped: boolean;
@@ -49,7 +49,7 @@ export function databaseKinds(): readonly DatabaseKind[] {
   ];
 }
 
-/** The tables as a release has left them that knew no more than so many steps. */
+/** Creates the tables of a release that knew only the first `version` migrations. */
 export async function migrateUpTo({ db, dialect }: DbContext, version: number): Promise<void> {
   await schemaTable(db, dialect).execute();
   for (const step of migrations.slice(0, version)) {
@@ -58,7 +58,7 @@ export async function migrateUpTo({ db, dialect }: DbContext, version: number): 
   }
 }
 
-/** All rows that the text gives. */
+/** Returns all rows of a query. */
 export async function rowsOf<T>({ db }: DbContext, text: string): Promise<readonly T[]> {
   return (await sql.raw<T>(text).execute(db)).rows;
 }

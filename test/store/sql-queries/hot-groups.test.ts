@@ -16,7 +16,7 @@ async function openHot() {
 
 type Opened = Awaited<ReturnType<typeof openHot>>;
 
-/** All that the two writes touch; the mark of who made a task is its maker's own. */
+/** Everything the two writes touch, except the mark of the task's creator. */
 function contents({ database }: Opened) {
   const tasks = database.prepare("select * from trivium_tasks order by key").all();
   const all = (table: string, order: string) => database.prepare(`select * from ${table} order by ${order}`).all();
@@ -39,7 +39,7 @@ const step = fc.record({
   stale: fc.boolean(),
 });
 
-/** The writes of some turns: the keys of new tasks are those that an empty database gives. */
+/** The writes of some turns. The keys of new tasks are those of an empty database. */
 function writesOf(steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[]): HotWrite[] {
   const places = new Map<number, { key: number; epoch: number; seq: number }>();
   return steps.map(({ task, owner, state, time, end, snapshot, stale }): HotWrite => {

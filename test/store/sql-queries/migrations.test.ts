@@ -17,12 +17,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Everything that the database knows of its tables and indexes. */
+/** The database's whole catalog of tables and indexes. */
 function schemaOf(database: DatabaseSync) {
   return database.prepare("select type, name, tbl_name, sql from sqlite_schema order by name").all();
 }
 
-/** Another process that migrates, and holds its transaction open for a while after it has said so. */
+/** Another process that migrates and holds its transaction open for a while after reporting it. */
 async function migratingProcess(sql: string) {
   const [first, ...rest] = sql.split(";\n").filter((statement) => statement !== "");
   const program = `

@@ -56,7 +56,7 @@ for (const { name, skipped, start, stop, make } of databaseKinds()) {
       expect(await backend.prune(keep, 100)).toMatchObject({ more: false });
       expect(await rowsOf(context, text)).toEqual(before);
       now = began + 2 * periodMs + hour;
-      // A row at a time.
+      // One row at a time.
       while ((await backend.prune(keep, 1)).more);
       expect(await rowsOf(context, text)).toEqual([
         { period: 1_000, state: completed, shard: "", count: 3 },
@@ -115,7 +115,7 @@ const step = fc.record({
   task: fc.nat(4),
   owner: fc.constantFrom("alice", "alice", "bob"),
   state: fc.integer({ min: 1, max: 8 }),
-  /** How long before the step its status was made: it may be older than the one that the task has. */
+  /** How much older than the step its status is. It may be older than the task's current status. */
   behind: fc.constantFrom(0, 1, periodMs, 2 * hour),
   withStatus: fc.boolean(),
   besides: fc.constantFrom("", "", "prune", "fold"),
@@ -125,7 +125,7 @@ const step = fc.record({
 
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-/** A database, and the tasks that were made in it. */
+/** A database and its tasks. */
 class Counted {
   static #made = 0;
   readonly #database: TestDatabase;

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => opened.backend.close());
 
-/** A task that is finished now, with so many records. */
+/** Creates a finished task with this many records. */
 async function finished(id: string, records = 3): Promise<number> {
   const { backend } = opened;
   const { key } = await backend.create(taskRow(id));

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => opened.backend.close());
 
-/** The steps of the plan, in the words of SQLite. */
+/** The steps of SQLite's query plan, as text. */
 function planOf(statement: { textFor(context: DbContext): string }): string[] {
   const rows = opened.database.prepare(`explain query plan ${statement.textFor(opened.context)}`).all();
   return rows.map(({ detail }) => String(detail));
@@ -82,7 +82,7 @@ describe("what is asked again and again", () => {
   };
   for (const [what, statement] of Object.entries(asked)) {
     it(`${what} are found without going through a table`, () => {
-      // Those of a holder are put in order when they are found: they are seldom many.
+      // The few tasks of a holder are sorted when they are read.
       const sorted = statement === heldBy ? ["USE TEMP B-TREE FOR ORDER BY"] : [];
       const plan = planOf(statement).filter((step) => !sorted.includes(step));
       expect(plan.filter((step) => /TEMP B-TREE|SCAN (?:t|p|i|trivium\w*)\b/.test(step))).toEqual([]);

@@ -7,14 +7,14 @@ export function logRow(seq: number, count = 1): LogRow {
   return { seq, count, format: 1, bytes };
 }
 
-/** A task with one record, SUBMITTED, held by `here`. */
+/** A SUBMITTED task with one record, held by `here`. */
 export function taskRow(id: string, changes: Partial<NewTaskRow> = {}): NewTaskRow {
   const birth = { id, contextId: "c", scope: alice, holder: "here", version: "1.0", name: undefined };
   const body = { log: logRow(1), status: { state: 1, time: 1_000 }, snapshot: undefined, end: undefined };
   return { ...birth, ...body, takes: [], turnSeq: 1, ...changes };
 }
 
-/** One record behind a place. */
+/** Appends one record after a position. */
 export function appendRow(
   context: Pick<AppendRow, "key" | "epoch" | "seq">,
   changes: Partial<AppendRow> = {},
@@ -24,7 +24,7 @@ export function appendRow(
   return { key, epoch, seq, ...body, takes: [], turnSeq: 0, ...changes };
 }
 
-/** The members of a write that completes a task with record `seq`, and leaves it with nobody. */
+/** The members of a write that completes a task with record `seq` and releases it. */
 export function completion(seq: number, time: number): Pick<AppendRow, "status" | "snapshot" | "end"> {
   return { status: { state: 3, time }, snapshot: { seq, format: 1, bytes }, end: { inboxPut: 0 } };
 }

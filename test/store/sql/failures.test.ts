@@ -25,12 +25,12 @@ function integrityOf(path: string): unknown {
   }
 }
 
-/** A record that takes about 50 kB. */
+/** A record of about 50 kB. */
 function large(seq: number): LogRecord {
   return event(seq, "x".repeat(50_000));
 }
 
-/** Appends until the store refuses; gives the head that was acknowledged last, and why no more was written. */
+/** Appends until the store refuses. Returns the last acknowledged head and the error. */
 async function fill(store: Store, inserted: Head): Promise<{ readonly head: Head; readonly error: unknown }> {
   let head = inserted;
   for (;;) {

@@ -25,7 +25,7 @@ import {
 } from "../../../src/store/sql/payload.js";
 import { arbitraryJson, arbitraryMessage, arbitraryText } from "../../support/arbitrary-message.js";
 
-// What binary protobuf cannot say comes back as what it is: -0 is 0, half a character is none.
+// Binary protobuf cannot represent these, so they come back changed: -0 becomes 0, and lone surrogates are replaced.
 const text = arbitraryText.map((any) => any.toWellFormed());
 const json = arbitraryJson.map((any) => JSON.parse(JSON.stringify(any).toWellFormed()));
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
@@ -80,7 +80,7 @@ describe("what a store keeps in its rows", () => {
         expect(row).toMatchObject({ seq: after + records.length, count: records.length, format: 1 });
         if (row === undefined) return;
         const read = logFromRow(row);
-        // Written again it is the same, byte by byte: nothing was lost, and nothing came in.
+        // Writing it again gives the same bytes: nothing was lost or added.
         expect(logToRow(read)).toEqual(row);
         expect(read).toEqual(records);
       }),

@@ -18,7 +18,7 @@ beforeAll(async () => {
 }, startTimeoutMs);
 afterAll(() => databases?.[Symbol.asyncDispose]());
 
-/** A store whose database refuses tasks in the context `refused`, and log rows of five records. */
+/** A store whose database refuses tasks in the context `refused` and batches of five log rows. */
 const refusing: Readonly<Record<string, () => Promise<Store>>> = {
   async SQLite() {
     const path = `${await temporaryFolder()}/tasks.db`;

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-/** Sources import each other under the names of the build; those lie beside them. */
+/** Resolves the build's `.js` imports to the sources beside them. */
 const hooks = `import { registerHooks } from "node:module";
 registerHooks({
   resolve: (specifier, context, next) =>
@@ -13,16 +13,16 @@ registerHooks({
 });`;
 
 export interface SourceProcess {
-  /** The next line that it writes; `undefined` at its end. */
+  /** The next line of its output, or `undefined` at the end. */
   line(): Promise<string | undefined>;
-  /** All lines from now on. */
+  /** All further lines. */
   rest(): Promise<readonly string[]>;
   kill(): void;
   /** Its exit code, or the signal that ended it. */
   readonly end: Promise<number | NodeJS.Signals>;
 }
 
-/** Options with which Node runs a source. */
+/** The options with which Node runs a source file. */
 export const sourceFlags: readonly string[] = [
   "--experimental-transform-types",
   "--no-warnings",
@@ -30,7 +30,7 @@ export const sourceFlags: readonly string[] = [
   `data:text/javascript,${encodeURIComponent(hooks)}`,
 ];
 
-/** Runs a file of this folder as a process of its own. It is ended with the test. */
+/** Runs a file of this folder in its own process, which ends with the test. */
 export function runSource(name: string, ...args: readonly string[]): SourceProcess {
   const file = fileURLToPath(new URL(name, import.meta.url));
   const child = spawn(process.execPath, [...sourceFlags, file, ...args], { stdio: ["ignore", "pipe", "inherit"] });

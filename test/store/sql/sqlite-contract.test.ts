@@ -8,7 +8,7 @@ import { createTestClock } from "../../../src/testing/test-clock.js";
 import { tries } from "../../support/tries.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
-/** A store in a file of the test, in the thread of the database or in this one, which starts quicker. */
+/** A store in a file of the test, in the database's own thread or in this one, which starts faster. */
 function sqliteIn(context: "worker" | "here") {
   return async () => {
     const clock = createTestClock();
@@ -24,8 +24,8 @@ describe("the task store in a file of SQLite", () => {
   for (const { name, run } of taskStoreContract(sqliteIn("here"), { histories: tries(10, 30) })) it(name, run);
 });
 
-// A thread takes long to start, so this is what may go wrong on the way there: errors, writes of one moment, bytes, and in
-// the histories each method.
+// Starting a thread is slow, so this covers only what the thread adds: errors, concurrent writes, bytes, and every
+// method within the histories.
 describe("the task store in a file of SQLite with a thread of its own", () => {
   const onTheWay = /creating|at the same time|a name that is taken|the outcome of a send|does what the model does/;
   const tests = taskStoreContract(sqliteIn("worker"), { histories: tries(4, 10) }).filter(({ name }) =>

@@ -13,7 +13,7 @@ import { temporaryFolder } from "./temporary-folder.js";
 
 const hour = 3_600_000;
 
-/** A store in this thread, in a file whose other connections may lock it. */
+/** A store in this thread, in a file that other connections may lock. */
 async function localStore(options: SqlStoreOptions = {}) {
   const path = `${await temporaryFolder()}/tasks.db`;
   const clock = createTestClock();
@@ -21,7 +21,7 @@ async function localStore(options: SqlStoreOptions = {}) {
   return { path, clock, backend, store: createSqlStore(backend, { clock, ...options }) };
 }
 
-/** A task that has come to its end. */
+/** A finished task. */
 async function finished(store: Store): Promise<Head> {
   const head = await store.create(newTask());
   await store.append(appendTo(head, { ...status(TaskState.COMPLETED, 2_000, 2), end: { inboxPut: 0 } }));

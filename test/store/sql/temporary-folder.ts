@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A folder for the test that runs; it goes with the test. */
+/** A folder that is removed after the current test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "trivium-store-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

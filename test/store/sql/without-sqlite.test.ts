@@ -6,7 +6,7 @@ import { sourceFlags } from "./source-process.js";
 const run = promisify(execFile);
 const sentence = `trivium/sqlite needs node:sqlite, which Node has from 22.13 on: this is Node ${process.versions.node}`;
 
-/** What a program says in a Node that has no SQLite. */
+/** Returns the output of a program on a Node without SQLite. */
 async function said(program: string): Promise<unknown> {
   const flags = [...sourceFlags, "--no-experimental-sqlite", "--input-type=module", "--eval", program];
   const { stdout } = await run(process.execPath, flags);

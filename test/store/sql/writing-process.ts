@@ -1,7 +1,7 @@
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { appendTo, newTask } from "../../../src/testing/contract/fixtures.js";
 
-// A process of its own that writes to the file it is given, and says what was acknowledged. `count` appends, or no end.
+// A process that writes to the given file and prints what was acknowledged: `count` appends, or without end.
 
 const [path = "", id = "", count = "0"] = process.argv.slice(2);
 const store = sqliteStore({ path });
