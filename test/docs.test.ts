@@ -19,7 +19,7 @@ describe("the documents", () => {
     expect(row?.[2]).not.toBe("");
   });
 
-  it.each(errorCodes)("docs/errors.md has the error %s as the table says it", (code) => {
+  it.each(errorCodes)("docs/errors.md describes the error %s as the table does", (code) => {
     const { reason, jsonRpc, grpc, http } = errorTable[code];
     expect(read("docs/errors.md")).toContain(`| \`${code}\` | \`${reason}\` | ${jsonRpc} | ${grpc} | ${http} |`);
   });

@@ -28,10 +28,10 @@ V03-CARD-1 MUST: an agent serves a card
   shown version/v0.3/required-card: every place in the card answers
   shown card/endpoint: serves the card at %s
 V03-CARD-2 MUST: the card has version of the protocol, name, description, URL, version, capabilities, modes and skills
-  shown version/v0.3/required-card: the card has all that 0.3 wants in it
-  shown version/v0.3/card: has its required members also when there is nothing to say
+  shown version/v0.3/required-card: the card has every member that 0.3 requires, whatever its author has left out
+  shown version/v0.3/card: has its required members even when they are empty
 V03-CARD-3 MUST: the preferred transport is named
-  shown version/v0.3/required-card: the card has all that 0.3 wants in it
+  shown version/v0.3/required-card: the card has every member that 0.3 requires, whatever its author has left out
 V03-CARD-4 MUST: the main URL answers in the preferred transport
   shown version/v0.3/required-card: every place in the card answers
 V03-CARD-5 MUST: each further interface names the transport that its URL answers in
@@ -51,11 +51,11 @@ V03-CARD-10 MUST: every transport that there is is named
 V03-CARD-11 SHOULD: transports have their three known names
   shown version/v0.3/required-card: every place in the card answers
 V03-CARD-12 MUST: a skill has id, name, description and tags
-  shown version/v0.3/required-card: the card has all that 0.3 wants in it
+  shown version/v0.3/required-card: the card has every member that 0.3 requires, whatever its author has left out
   shown card/check: finds %s
 V03-CARD-13 MUST: a security scheme has its type, and what that needs
   shown version/v0.3/security: %j is read and written
-  shown version/v0.3/security: is written without what 0.3 does not know of flows
+  shown version/v0.3/security: is written without what 0.3 does not know of flows, and with what it requires
 V03-CARD-14 MUST: a card with sensitive content is protected
   shown e2e/card: an anonymous caller cannot see the extended card
   because the public card is for everybody: what is not goes into the extended one
@@ -85,7 +85,7 @@ V03-TRANS-3 MUST: the same operations, results, errors and authentication over e
   shown server/versions: made over %s, seen over every other
 V03-TRANS-4 MUST: methods and paths are those of the specification
   shown version/v0.3/wire-examples: $id $method is read and written back
-  shown version/v0.3/http-json: are those of the schema, but for the misspelt one
+  shown version/v0.3/http-json: are those of the schema, except for the misspelt one
   shown version/v0.3/grpc: has every RPC of the service
 V03-TRANS-5 MUST: methods of extensions have names of their own
   because there are none: an agent has the methods of the protocol alone
@@ -96,11 +96,11 @@ V03-TRANS-7 SHOULD: clients verify the server's certificate
   shown binding/grpc/connecting: at a server %s
 
 V03-RPC-1 MUST: JSON-RPC 2.0, and it says so
-  shown version/v0.3/required-client: has an id that is a whole number
+  shown version/v0.3/required-client: has an integer id, its method, and is sent as JSON in its own POST
   shown e2e/bad-input/older-versions: refuses a body of %s
 V03-RPC-2 MUST: POST of JSON, answered in JSON
-  shown version/v0.3/required-client: has an id that is a whole number
-  shown e2e/bad-input/bodies: does not execute a body of type %s
+  shown version/v0.3/required-client: has an integer id, its method, and is sent as JSON in its own POST
+  shown e2e/bad-input/bodies: does not execute a body of type %s from any origin
 V03-RPC-3 MUST: the answer has the id of the request; null where that cannot be read
   shown e2e/bad-input/older-versions: answers a text id with the same id, also in an error
   shown e2e/bad-input/older-versions: refuses a batch as a whole
@@ -108,7 +108,7 @@ V03-RPC-4 MUST: exactly one of result and error
   shown e2e/bad-input/older-versions: refuses %s, and names it
 V03-RPC-5 MUST: sending, reading and canceling are there
   shown version/v0.3/json-rpc: answers a send with the task or the message, bare
-  shown version/v0.3/json-rpc: cancels, and says what cannot be canceled
+  shown version/v0.3/json-rpc: cancels, and reports what cannot be canceled
 V03-RPC-6 MUST: a method that is none is -32601
   shown e2e/bad-input/older-versions: knows no method %j
 V03-RPC-7 MUST: broken JSON is -32700, what is no request -32600, wrong params -32602
@@ -116,7 +116,7 @@ V03-RPC-7 MUST: broken JSON is -32700, what is no request -32600, wrong params -
   shown version/v0.3/json-rpc-errors: %s is answered with %i, without data
   shown e2e/bad-input/older-versions: refuses a body of %s
 V03-RPC-8 SHOULD: a client's ids are text or whole numbers
-  shown version/v0.3/required-client: has an id that is a whole number
+  shown version/v0.3/required-client: has an integer id, its method, and is sent as JSON in its own POST
 V03-RPC-9 WISE: the body of an answer is read whatever its HTTP status
   shown version/v0.3/required-client: is read from its body, with HTTP status %i
 V03-RPC-10 WISE: a batch is -32600
@@ -139,7 +139,7 @@ V03-MSG-4 MUST: data is an object
   shown e2e/bad-input/older-versions: refuses %s, and names it
 V03-MSG-5 WISE: messages without kind, and parts that call it type, are read
   shown version/v0.3/json/requests: a message without kind
-  shown version/v0.3/json/requests: parts that say their kind as type
+  shown version/v0.3/json/requests: parts that name their kind as type
 
 V03-SEND-1 MUST: the result is a task or a message
   shown version/v0.3/json-rpc: answers a send with the task or the message, bare
@@ -155,13 +155,13 @@ V03-SEND-5 WISE: a send waits unless it says not to
   shown version/v0.3/json-rpc: waits unless blocking is off
   shown version/v0.3/http-json: waits for the task or not: %s
 V03-SEND-6 SHOULD: historyLength gives the last messages alone
-  shown version/v0.3/json-rpc: cuts the history to what was asked for
+  shown version/v0.3/json-rpc: cuts the history to the requested length
 V03-SEND-7 SHOULD: output modes that cannot be met are -32005
   shown e2e/sending: parts that every version can carry reach the agent and the caller unchanged
   because the agent's author decides: it reads turn.configuration.acceptedOutputModes, and may throw the error
 V03-SEND-8 WISE: a client always says whether to wait
-  shown version/v0.3/required-client: says whether to wait, whatever its caller has said
-  shown version/v0.3/http-json-client: says its version, and whether to wait
+  shown version/v0.3/required-client: sends whether to wait, whatever its caller has set: %j
+  shown version/v0.3/http-json-client: sends its version, whether to wait, and only what 0.3 knows
 
 V03-TASK-1 MUST: a task has kind, id, context and status
   shown version/v0.3/json-rpc: answers a send with the task or the message, bare
@@ -173,54 +173,54 @@ V03-TASK-3 MUST: reading a task that there is not is -32001
   shown version/v0.3/required-card: every place in the card answers
   shown e2e/streaming: a subscription to a finished task returns only that task, and to an unknown one not found
 V03-TASK-4 MUST: canceling a task that has ended is -32002
-  shown version/v0.3/json-rpc: cancels, and says what cannot be canceled
+  shown version/v0.3/json-rpc: cancels, and reports what cannot be canceled
   shown e2e/canceling: an ended or canceled task is not cancelable, and an unknown task is not found
 V03-TASK-5 SHOULD: canceling answers with the task as it is then
-  shown version/v0.3/json-rpc: cancels, and says what cannot be canceled
+  shown version/v0.3/json-rpc: cancels, and reports what cannot be canceled
 V03-TASK-6 MUST: an artifact has its id and parts
-  shown version/v0.3/json/codec: comes back as it was: tasks
+  shown version/v0.3/json/codec: survives the round trip: tasks
   shown e2e/streaming: the stream of a task begins with the task
 V03-TASK-7 SHOULD: what the work has made is in artifacts
   shown e2e/sending: any other event makes a task, which is returned whole when it ends
   because the agent's author decides what it says as an artifact
 
 V03-SSE-1 MUST: a stream is 200 and text/event-stream, each event a JSON-RPC response
-  shown version/v0.3/json-rpc: streams the task first, and says once that it is over
+  shown version/v0.3/json-rpc: streams the task first, and marks its end once
 V03-SSE-2 MUST: each event has the id of the request
-  shown version/v0.3/json-rpc: streams the task first, and says once that it is over
+  shown version/v0.3/json-rpc: streams the task first, and marks its end once
 V03-SSE-3 MUST: an event is a message, a task, a status update or an artifact update
-  shown version/v0.3/json-rpc: streams the task first, and says once that it is over
+  shown version/v0.3/json-rpc: streams the task first, and marks its end once
   shown version/v0.3/json-rpc: streams a direct answer as one message
 V03-SSE-4 MUST: a status update has final, which is true for the last event
   shown version/v0.3/json/stream: with the terminal state %i
   shown version/v0.3/json/stream: by one more status with the last one known
 V03-SSE-5 SHOULD: the connection ends behind it
-  shown version/v0.3/json-rpc: ends the stream of a send with its question
+  shown version/v0.3/json-rpc: ends the stream of a send with its question, and continues with the answer
 V03-SSE-6 MUST: chunks of an artifact share its id, and say append and lastChunk
   shown e2e/streaming: the stream of a task begins with the task
 V03-SSE-7 MUST: streams that are not declared are -32004
   shown version/v0.3/json-rpc-errors: streams that are switched off are -32004
 V03-SSE-8 WISE: a stream of a task begins with it
-  shown version/v0.3/json-rpc: streams the task first, and says once that it is over
+  shown version/v0.3/json-rpc: streams the task first, and marks its end once
 V03-SSE-9 WISE: data stands on one line
   shown binding/http/streams: is written line by line as every known reader wants it
 V03-SSE-10 WISE: a client reads data on many lines, comments, other fields and any line ends
   shown version/v0.3/required-client: a stream may have lines of any kind
 V03-SSE-11 WISE: a client ends at final, or at the end of the stream
-  shown version/v0.3/grpc-client: tells an error by its name, ends a stream that is left open
-  shown version/v0.3/json/stream: behind %s: over is %j
+  shown version/v0.3/grpc-client: reads an error by its name, ends a stream that is left open, and writes files as the server does
+  shown version/v0.3/json/stream: after %s: over is %j
 V03-SSE-12 WISE: a client takes a plain JSON error for an answer to a streaming request
   shown version/v0.3/required-client: that is one JSON object is the failure of a stream as well
 V03-SSE-13 MAY: a subscription gives what was missed again
-  shown version/v0.3/json-rpc: goes on behind an event for those who name it
+  shown version/v0.3/json-rpc: resumes after an event that the caller names
   shown e2e/resuming: a subscription with an event id gets exactly the later events, even after the task ended
 V03-SSE-14 WISE: a subscription begins with the task; one to a task that has ended gives it and ends
-  shown version/v0.3/json-rpc: gives the task that has ended to those who come back for it
+  shown version/v0.3/json-rpc: gives an ended task to callers that resume it, and marks the end
   shown e2e/streaming: a subscription to a finished task returns only that task, and to an unknown one not found
 
 V03-REST-1 MUST: verbs and paths are those of the specification
-  shown version/v0.3/http-json: are those of the schema, but for the misspelt one
-  shown version/v0.3/http-json: have the subscription by POST besides
+  shown version/v0.3/http-json: are those of the schema, except for the misspelt one
+  shown version/v0.3/http-json: also have the subscription by POST, as in the specification, and new webhooks where all peers have them
 V03-REST-2 MUST: bodies are application/json
   shown version/v0.3/http-json-errors: has the body of E22, which all clients read
   shown e2e/bad-input/older-versions: GET %s is answered as the caller's error
@@ -230,7 +230,7 @@ V03-REST-4 MUST: streams are server-sent events of the schema's response
   shown version/v0.3/http-json: streams events as E20 shows them
 V03-REST-5 WISE: bodies are the JSON of the 0.3.0 schema
   shown version/v0.3/http-json: answers a message with a task as E18 shows it
-  shown version/v0.3/proto/messages: is what it was behind the JSON of 0.3
+  shown version/v0.3/proto/messages: survives the JSON of 0.3, with files in %s
 V03-REST-6 WISE: both names of the message, both cases, both verbs of a subscription and empty bodies are read
   shown version/v0.3/http-json: takes %s
   shown version/v0.3/http-json: subscribes by %s with body %j
@@ -254,9 +254,9 @@ V03-GRPC-4 MUST: names in JSON are those that the schema gives
   shown version/v0.3/grpc: lists and describes the service by reflection, with the names that its schema gives
 V03-GRPC-5 MUST: tasks and configurations are named by their resource names
   shown version/v0.3/grpc: keeps webhooks as E25 asks for them
-  shown version/v0.3/grpc: answers a message, reads its task
+  shown version/v0.3/grpc: answers a message, reads its task and refuses to cancel an ended one
 V03-GRPC-6 WISE: the text of a status begins with the name of the error, and its details say the reason
-  shown version/v0.3/grpc: tells a missing task by name and by reason
+  shown version/v0.3/grpc: identifies a missing task by name and by reason
 
 V03-PUSH-1 MUST: the four methods work where push is declared, and are -32003 where it is not
   shown e2e/push-config: a configuration gets an id, is listed, and is returned without its credentials
@@ -283,13 +283,13 @@ V03-PUSH-9 WISE: a configuration without an id has that of its task; one that th
   shown version/v0.3/json-rpc-push: that are missing are -32001: %j
 
 V03-CARDX-1 MUST: a client authenticates for the extended card
-  shown client/card/discovery-versions: lets a caller in who has the secret
+  shown client/card/discovery-versions: admits a caller with the secret
   shown client/card/discovery-extended: replaces the public card for an authorized caller, also after a refetch
 V03-CARDX-2 SHOULD: 401 carries the challenge
   shown e2e/who-is-asking: 401 comes with the challenge
 V03-CARDX-3 MUST: one that is declared and not there is -32007
   shown e2e/card: an agent that declares none answers
-  shown version/v0.3/grpc: reads the card for callers who are known, and says when there is none
+  shown version/v0.3/grpc: reads the card for authenticated callers, and reports when there is none
 V03-CARDX-4 SHOULD: it takes the place of the public card
   shown client/card/discovery-extended: replaces the public card for an authorized caller, also after a refetch
 
@@ -335,7 +335,7 @@ V03-CLI-3 SHOULD: it prefers the main one, and falls back to others
   shown client/card/negotiation-versions: leads to the next older one: first a %s
   shown client/card/negotiation: %s leads to the next: first a %s
 V03-CLI-4 MUST: it builds requests to send and to read
-  shown version/v0.3/required-client: has an id that is a whole number
+  shown version/v0.3/required-client: has an integer id, its method, and is sent as JSON in its own POST
 
 IOP-1 WISE: the version of a JSON-RPC call is told by its method
   shown version/detect: %s with A2A-Version %s: %s, in strict mode %s
@@ -345,20 +345,20 @@ IOP-2 MUST: no A2A-Version, or an empty one, means 0.3
   because outside of strict mode a caller of a method, path or service of 1.0 who declares nothing is answered in 1.0
 IOP-3 WISE: that of an HTTP call is told by the header, else by its path below the mount
   shown server/version-detection: %s with A2A-Version %s
-  shown server/version-detection: a tenant that is called v1
+  shown server/version-detection: a tenant named v1 is reached by callers that declare 1.0
 IOP-4 WISE: that of a gRPC call is told by its service
   shown server/version-detection: the service of %s with a2a-version %s
 IOP-5 WISE: the members of 0.3 in the card list interfaces of 0.3 alone
-  shown card/union: says the interfaces of 0.3 alone to readers of 0.3
+  shown card/union: lists the interfaces of 0.3 only for readers of 0.3, and all of them for readers of 1.0
 IOP-6 WISE: interfaces of 1.0 count before the members of 0.3, an empty list of them does not
   shown version/detect-card: a card that %s is read as such
   shown client/card/discovery-versions: is read in both forms, and the newer one wins
 IOP-7 WISE: a webhook is told in the version in which it was registered
   shown push/dialect: is called in the version of the latest configuration, whichever caller replaced it
 IOP-8 WISE: from 1.0 to 0.3 and back nothing changes but what 0.3 cannot say
-  shown version/v0.3/json/codec: comes back as it was: tasks
-  shown version/v0.3/proto/messages: is what it was behind the model: %s
-  shown version/v0.3/card-property: a card goes to 0.3 and back without a loss
+  shown version/v0.3/json/codec: survives the round trip: tasks
+  shown version/v0.3/proto/messages: survives the model: %s
+  shown version/v0.3/card-property: a card survives 0.3 and back, except for what 0.3 cannot express
 IOP-9 WISE: final is true once, also when the stream just ends
   shown version/v0.3/json/stream: once only
   shown version/v0.3/json/stream: by one more status with the last one known
@@ -370,5 +370,5 @@ IOP-11 WISE: data that is no object travels wrapped under a flag
   shown version/v0.3/proto/messages: is wrapped and marked: %j
 IOP-12 WISE: bytes of files are read in both forms, and written in the one that is set
   shown version/v0.3/proto/bytes: are read as $form: $said
-  shown version/v0.3/http-json: writes files as $fileBytes to callers who have sent none
+  shown version/v0.3/http-json: writes files as $fileBytes to callers that have sent none, when configured so
 `;

@@ -148,7 +148,7 @@ V1-LIST-4 MUST: artifacts absent from every task unless includeArtifacts is true
   shown e2e/wire-forms: required members of a list are present when empty; artifacts and history are absent
 V1-LIST-5 should: includeArtifacts true: artifacts present with real content, maybe empty
   shown e2e/listing: tasks come newest status first
-  shown version/v1.0/json: say that a task has no artifacts
+  shown version/v1.0/json: show that a task has no artifacts when artifacts were requested
 V1-LIST-6 MUST: nextPageToken always present
   shown e2e/wire-forms: required members of a list are present when empty; artifacts and history are absent
 V1-LIST-7 MUST: nextPageToken is "" on the last page
@@ -265,7 +265,7 @@ V1-EXTCARD-11 SHOULD: versioned; cache invalidation honoured; levels documented
 
 V1-SP-1 must: parameter names case-insensitive, values case-sensitive
   shown e2e/parameters: %s takes the version from the query
-  shown e2e/parameters: %s says in its answer which extensions
+  shown e2e/parameters: %s names the activated extensions in its response
 V1-SP-2 MUST: JSON-RPC: sent as HTTP headers
   shown e2e/parameters: %s takes the version from the query
 V1-SP-3 MUST: HTTP+JSON: sent as HTTP headers
@@ -274,21 +274,21 @@ V1-SP-4 MUST: gRPC: sent as metadata
   shown e2e/parameters: gRPC returns it in its metadata
   shown binding/grpc/client: sends its version, headers and binary metadata
 V1-SP-5 SHOULD: several values comma-joined in one header/entry
-  shown e2e/parameters: %s says in its answer which extensions
+  shown e2e/parameters: %s names the activated extensions in its response
   shown e2e/parameters: gRPC returns it in its metadata
 V1-SP-6 MUST: gRPC servers read parameters from metadata
-  shown e2e/parameters: version %s is refused
+  shown e2e/parameters: version %s is refused, and the error lists the served versions
   shown e2e/parameters: gRPC returns it in its metadata
 V1-SP-7 SHOULD: gRPC servers validate needed parameters
-  shown e2e/parameters: version %s is refused
+  shown e2e/parameters: version %s is refused, and the error lists the served versions
 V1-SP-8 must: parameters defined by the specification start with a2a-
   shown e2e/parameters: %s takes the version from the query
-  shown e2e/parameters: %s says in its answer which extensions
+  shown e2e/parameters: %s names the activated extensions in its response
 
 V1-VER-3 MUST: semantics of the requested version applied
   shown e2e/parameters: version %s is served
 V1-VER-4 MUST: unsupported version → VersionNotSupportedError
-  shown e2e/parameters: version %s is refused
+  shown e2e/parameters: version %s is refused, and the error lists the served versions
 V1-VER-5 MUST: empty value means 0.3
   shown e2e/parameters: a call without a version is served, and refused by a strict server
   because later issue: 0.3 is served with its own issue; until then a missing version takes what knows the method
@@ -340,11 +340,11 @@ V1-ERR-16 SHOULD: google.rpc detail types used
   shown e2e/wire-forms: an error is one object with code
 V1-ERR-17 MUST: bindings map code, message, details without loss of meaning
   shown e2e/task-after: %s thrown before the first event is the answer
-  shown binding/transports: %s goes there and back
+  shown binding/transports: %s survives the round trip
   shown binding/grpc/errors: %s thrown by an operation
 V1-ERR-18 MUST: A2A errors mapped as in 5.1
-  shown binding/http/http-json-server: says %s with its HTTP status
-  shown binding/grpc/errors: %s goes out as a status
+  shown binding/http/http-json-server: reports %s with its HTTP status and its reason
+  shown binding/grpc/errors: %s is sent as a status and arrives complete
   shown version/v1.0/errors: $id $code is written back
 V1-ERR-19 MUST: gRPC: ErrorInfo with reason, domain for A2A errors
   shown binding/grpc/errors: encodes a missing task byte for byte
@@ -464,7 +464,7 @@ V1-EXT-5 MUST NOT: automatic fallback to another version
   shown e2e/parameters: a required extension that is not activated
   shown e2e/parameters: an extension is active only for a call that requests it, and unknown ones are ignored
 V1-EXT-6 SHOULD: reply lists activated extensions in A2A-Extensions
-  shown e2e/parameters: %s says in its answer which extensions
+  shown e2e/parameters: %s names the activated extensions in its response
   shown e2e/parameters: gRPC returns it in its metadata
   shown e2e/parameters: an event stream returns it too
 V1-EXT-7 must: extensions inactive unless requested
@@ -515,7 +515,7 @@ V1-GRPC-3 must: streams as server-streaming StreamResponse
 
 V1-HTTP-1 SHOULD: application/a2a+json for requests and replies
   shown e2e/wire-forms: an answer is the bare object, with the A2A media type
-  shown binding/http/http-json-server: answers Accept $accept
+  shown binding/http/http-json-server: answers Accept $accept and Content-Type $type with $reply, errors in plain JSON unless Accept demands otherwise
 V1-HTTP-7 must: SSE data = bare StreamResponse
   shown e2e/wire-forms: a stream is made of bare events
 V1-HTTP-8 SHOULD: events not reordered (3.5.2 makes it MUST)
@@ -544,7 +544,7 @@ V1-CARD-7 SHOULD NOT: secrets or internals in the card
 V1-CARD-8 SHOULD: card served over HTTPS
   shown e2e/card: calls work over TLS, and the card lists https URLs
 V1-CARD-9 SHOULD: each agent on a shared domain has its own card
-  shown card/urls: puts the base path behind the host
+  shown card/urls: puts the base path after the host
 V1-CARD-10 must: HTTP interface URLs absolute, HTTPS in production; gRPC host:port
   shown e2e/card: the card lists every active binding at its real URL, in order of preference
   shown e2e/card: calls work over TLS, and the card lists https URLs
@@ -623,7 +623,7 @@ V1-SEC-1 MUST: encryption in production
   shown e2e/card: calls work over TLS, and the card lists https URLs
   because whoever runs the server decides: TLS here or before the server; docs/deployment.md
 V1-SEC-2 SHOULD: modern TLS (1.3+), strong suites
-  shown binding/listen/listener: prefers HTTP/2 in TLS
+  shown binding/listen/listener: prefers HTTP/2 in TLS and serves HTTP/1.1 to clients that request it or nothing
   because whoever runs the server decides: ciphers by the tls option; Node's defaults prefer TLS 1.3
 V1-SEC-4 SHOULD: HSTS
   because whoever runs the server decides: HSTS is a promise for the whole host, made by whoever owns it
@@ -705,7 +705,7 @@ V1-BIND-7 SHOULD: mapping table given
 V1-BIND-8 MUST: missing streaming support declared in the card
   because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card
 V1-BIND-9 MUST: authentication integrated and documented
-  shown binding/connect/endpoint: asks who calls before it reads the body
+  shown binding/connect/endpoint: authenticates before it reads the body
   because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card
 V1-BIND-10 MUST: declared in the card with URI and URL
   because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card

@@ -29,7 +29,7 @@ it.each<[unknown, string]>([
   [{ ...oauth, parameters: ["a"] }, ".parameters must be an object"],
   [{ ...oauth, parameters: { grant_type: "password" } }, ".parameters.grant_type cannot be given"],
   [{ ...oauth, trustedOrigins: ["https://login.example/"] }, ".trustedOrigins must be a list of origins"],
-])("refuses %j and says which member is at fault", (secret, problem) => {
+])("refuses %j and names the invalid member", (secret, problem) => {
   const options = JSON.parse(JSON.stringify({ login: secret }));
   expect(() => checkOptions(options)).toThrow(`credentials["login"]${problem}`);
   expect(() => checkOptions(options)).not.toThrow("hush");

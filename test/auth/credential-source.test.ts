@@ -85,7 +85,7 @@ describe("a scheme", () => {
     ],
     ["mTLS without a certificate", { mtlsSecurityScheme: {} }, "t", "needs a client certificate"],
     ["one of no kind", {}, "t", "is not a security scheme of the card"],
-  ])("is not met, which only a refusal tells: %s", async (_, scheme, secret, reason) => {
+  ])("is not met, which only the agent's refusal shows: %s", async (_, scheme, secret, reason) => {
     const source = credentialSource(cardWith({ s: scheme }, { s: [] }), { s: secret }, offline);
     expect(await source.get(undefined)).toBeUndefined();
     const refused = refusal('Basic realm="port"');
@@ -195,12 +195,12 @@ describe("a refusal", () => {
     expect(await source.renew(await source.get(undefined), refusal(), undefined)).toBeUndefined();
   });
 
-  it("gives a call that went without what there is", async () => {
+  it("gives a call that was sent without a credential what is available", async () => {
     const source = credentialSource(card, { s: "t" }, offline);
     expect((await source.renew(undefined, refusal(), undefined))?.headers).toEqual({ authorization: "Bearer t" });
   });
 
-  it("asks a function again, and takes what is new", async () => {
+  it("calls a credential function again and uses its new value", async () => {
     let token = "old";
     const source = credentialSource(card, { s: () => token }, offline);
     const refused = await source.get(undefined);

@@ -47,7 +47,7 @@ describe("an error", () => {
       "the secret as broken JSON",
       (response) => response.writeHead(200, { "content-type": "application/json" }).end("s3cret-of-berth tok-1"),
     ],
-  ])("shows nothing of what was sent or answered: %s", async (_, answer) => {
+  ])("reveals nothing of the request or the answer: %s", async (_, answer) => {
     await using server = await authorizationServer(() => answer);
     const error = await errorOf(clientSource(server.url).get(undefined));
     expect(error.message).toContain(server.url);

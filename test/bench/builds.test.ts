@@ -38,7 +38,7 @@ function rowWith(program: string): Row {
 const effort = { rounds: 1, quick: true };
 
 describe("a build beside the current one", () => {
-  it("is run by the programs of its own revision, which load its own dist", async () => {
+  it("is measured by its own revision's programs, which load its own dist", async () => {
     write("bench/servers/old.js", oldServer);
     const build = buildAt(join(folder, "dist"));
     const { before, noBefore } = await runRow(besideBuild(rowWith("old.js"), build), ["before"], effort);

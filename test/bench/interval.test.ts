@@ -43,7 +43,7 @@ describe("the ratio of two builds", () => {
     expect(high).toBeLessThan(1.08);
   });
 
-  it("lies in its interval in about 95 of 100 series, though single rounds are far off", () => {
+  it("is inside its interval in about 95 of 100 series, though single rounds are far off", () => {
     const random = randomFrom(7);
     let held = 0;
     for (let series = 0; series < 1_000; series++) {

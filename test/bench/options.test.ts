@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { optionsOf } from "../../bench/options.ts";
 
 describe("the options of a run of the benchmarks", () => {
-  it("measure floor, ours and peer when nothing is said", () => {
+  it("measure floor, ours and peer by default", () => {
     expect(optionsOf([])).toMatchObject({ wanted: ["floor", "ours", "peer"], effort: { rounds: 5, quick: false } });
     expect(optionsOf(["--quick"]).effort).toEqual({ rounds: 2, quick: true });
   });

@@ -6,7 +6,7 @@ import { rowOf } from "./figures.js";
 const rounds = (count: number) => ({ rounds: count, quick: true });
 
 describe("the rounds of a row", () => {
-  it("start both builds anew and measure them in alternation, each first in every other round", async () => {
+  it("restart both builds and measure them alternately, each first in every other round", async () => {
     const { row, steps } = rowOf({ ours: [1, 1], before: [1, 1] });
     await runRow(row, subjects, rounds(2));
     expect(steps).toEqual([

@@ -105,7 +105,7 @@ describe("an answer over http-json", () => {
     await expect(served.clients["HTTP+JSON"].getTask(getTask, {})).rejects.toMatchObject({ code });
   });
 
-  it("is limited also where it does not say its length", async () => {
+  it("is limited even without a declared length", async () => {
     await using served = await agent((_, res) => {
       for (let piece = 0; piece < 20; piece++) res.write(" ".repeat(1_000));
       res.end("{}");
@@ -219,7 +219,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     await expect(read(served)).rejects.toMatchObject({ code });
   });
 
-  it("that is cut off says so behind its last event", async () => {
+  it("that is cut off is reported as broken after its last event", async () => {
     await using served = await agent((_, res) => {
       res.writeHead(200, { "Content-Type": "text/event-stream" });
       res.write(`data: ${one}\n\ndata: {"half`, () => res.destroy());

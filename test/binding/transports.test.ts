@@ -58,7 +58,7 @@ describe.each(httpBindings)("over %s", (binding) => {
     expect(seen).toEqual([request]);
   });
 
-  it.each(errorCodes)("%s goes there and back", async (code) => {
+  it.each(errorCodes)("%s survives the round trip", async (code) => {
     const error = new A2AError(code, "just so", {
       violations: [{ field: "message.parts[0]", description: "is odd" }],
       metadata: { taskId: "t" },
@@ -72,7 +72,7 @@ describe.each(httpBindings)("over %s", (binding) => {
     expect(got).toMatchObject({ ...arriving(binding, code), violations, metadata, retryAfterMs, challenge });
   });
 
-  it.each(errorCodes)("%s before the first event is an answer of its own, after it an event", async (code) => {
+  it.each(errorCodes)("%s before the first event is a unary error, after it an event", async (code) => {
     await using served = await httpAgent(
       serviceOf({
         async *sendStreamingMessage({ metadata }) {
@@ -92,7 +92,7 @@ describe.each(httpBindings)("over %s", (binding) => {
     }
   });
 
-  it("the context of a call says what its options said", async () => {
+  it("the context of a call has the values of its options", async () => {
     const seen: object[] = [];
     await using served = await httpAgent(
       serviceOf(
@@ -111,13 +111,13 @@ describe.each(httpBindings)("over %s", (binding) => {
     expect(seen).toEqual([{ came: binding, version: "1.0", extensions: ["urn:known:1"], after: "7", principal }]);
   });
 
-  it("a deadline that passes is an error that says so", async () => {
+  it("a deadline that passes is reported as such", async () => {
     await using served = await httpAgent(serviceOf({ sendMessage: () => new Promise(() => {}) }));
     const call = served.clients[binding].sendMessage(send, { timeoutMs: 20 });
     await expect(call).rejects.toMatchObject({ code: "deadlineExceeded" });
   });
 
-  it("the reason of an abort is passed on, and the operation is told", async () => {
+  it("the reason of an abort is passed on, and the operation's signal aborts", async () => {
     const controller = new AbortController();
     const told = Promise.withResolvers<void>();
     await using served = await httpAgent(
@@ -133,7 +133,7 @@ describe.each(httpBindings)("over %s", (binding) => {
     await told.promise;
   });
 
-  it("an agent that nobody serves is unavailable", async () => {
+  it("an agent without a server is unavailable", async () => {
     const served = await httpAgent(serviceOf({}));
     await served[Symbol.asyncDispose]();
     await expect(served.clients[binding].sendMessage(send, {})).rejects.toMatchObject({ code: "unavailable" });

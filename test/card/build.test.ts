@@ -39,7 +39,7 @@ it("gives a name without letters a skill all the same", () => {
   expect(build({ name: "!!" }).skills[0]).toMatchObject({ id: "agent", tags: ["agent"] });
 });
 
-it("hands on everything that the author said", () => {
+it("keeps everything that the author set", () => {
   const said = {
     provider: { organization: "Port Authority", url: "https://port.example" },
     documentationUrl: "https://port.example/docs",

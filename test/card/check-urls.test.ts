@@ -11,7 +11,7 @@ it("finds nothing wrong with places that each have their transport, with another
   expect(addressProblems("0.3", { ...main, additionalInterfaces: [rpc, rest, grpc, own, rpc] })).toEqual([]);
 });
 
-it("has nothing to say of a card that lists no places", () => {
+it("accepts a card without interfaces", () => {
   expect(addressProblems("1.0", { supportedInterfaces: [] })).toEqual([]);
 });
 

@@ -9,7 +9,7 @@ it("finds nothing wrong with a name, a description and a version", () => {
   expect(cardProblems(card)).toEqual([]);
 });
 
-it("finds nothing wrong with a card that says everything", () => {
+it("finds no problem in a complete card", () => {
   const full = {
     ...card,
     provider: { organization: "Port Authority", url: "https://port.example" },
@@ -143,7 +143,7 @@ it("checks a hostile media type in no time", () => {
   expect(cardProblems({ ...card, defaultInputModes: [mode] })).toHaveLength(1);
 });
 
-it("asks an extended card for nothing that the public one has said", () => {
+it("asks an extended card for nothing that is in the public one", () => {
   expect(additionProblems({})).toEqual([]);
   expect(additionProblems({ capabilities: {} })).toHaveLength(1);
 });
@@ -174,7 +174,7 @@ it("takes one address for two versions, and one interface for two tenants", () =
   expect(interfaceProblems([rpc, { ...rpc, version: "0.3" }, { ...rpc, tenant: "north" }])).toEqual([]);
 });
 
-it("says one problem in one line, and several in a list", () => {
+it("writes one problem on one line, and several as a list", () => {
   expect(new CardError(["a"]).message).toBe("a");
   expect(new CardError(["a", "b"]).message).toBe("2 problems:\n- a\n- b");
 });

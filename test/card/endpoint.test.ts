@@ -72,7 +72,7 @@ it("answers HEAD with the headers of GET and nothing else", async () => {
   expect(body).toBe("");
 });
 
-it.each(["GET", "HEAD"])("answers %s with 304 to who has the card already", async (method) => {
+it.each(["GET", "HEAD"])("answers %s with 304 if the caller has the current card", async (method) => {
   await using server = await listen(serve().endpoint);
   const { headers } = await server.ask();
   const { etag = "" } = headers;
@@ -88,7 +88,7 @@ it.each(["GET", "HEAD"])("answers %s with 304 to who has the card already", asyn
   expect((await server.ask({ method, headers: since })).status).toBe(304);
 });
 
-it.each(["POST", "PUT", "DELETE", "PATCH"])("refuses %s and says what is allowed", async (method) => {
+it.each(["POST", "PUT", "DELETE", "PATCH"])("refuses %s and names what is allowed", async (method) => {
   await using server = await listen(serve().endpoint);
   const { status, headers } = await server.ask({ method });
   expect(status).toBe(405);
@@ -103,7 +103,7 @@ it.each(["/", "/.well-known/agent-card.json/", "/.well-known/agent-card", "/x/.w
   },
 );
 
-it("names each caller the host that it has asked for, under a tag of its own", async () => {
+it("gives each caller the host it asked for, with an entity tag per host", async () => {
   await using server = await listen(serve().endpoint);
   const one = await server.ask({ headers: { Host: "one.example" } });
   const two = await server.ask({ headers: { Host: "two.example:81" } });
@@ -119,7 +119,7 @@ it("refuses a host that cannot be one, unless the public URL is known", async ()
   expect(urlIn((await known.ask({ headers })).body)).toBe("https://port.example/json-rpc");
 });
 
-it("tells caches which headers of a trusted proxy its answer depends on", async () => {
+it("names the headers of a trusted proxy in Vary", async () => {
   await using server = await listen(serve({ urls: { trustProxy: ["127.0.0.1"] } }).endpoint);
   const { headers, body } = await server.ask({
     headers: { "X-Forwarded-Proto": "https", "X-Forwarded-Host": "port.example" },
@@ -150,7 +150,7 @@ describe("of an agent that serves two versions", () => {
     ["0.3", undefined, "old"],
     ["0.3", "1.0", "new"],
     ["0.3", "7.1", "old"],
-  ])("a card for %s is, to a caller who says version %s, one for %s", async (audience, version, readers) => {
+  ])("a card for %s is, for a caller that declares version %s, one for %s", async (audience, version, readers) => {
     const served = serve({ versions: [newest, older], ...(audience === undefined ? {} : { audience }) });
     await using server = await listen(served.endpoint);
     const headers: Record<string, string> = version === undefined ? {} : { "A2A-Version": version };
@@ -161,7 +161,7 @@ describe("of an agent that serves two versions", () => {
     expect(answers.map((answer) => answer.headers.vary)).toEqual(["A2A-Version", "A2A-Version"]);
   });
 
-  it("each form of the card has a tag of its own", async () => {
+  it("each form of the card has its own entity tag", async () => {
     await using server = await listen(serve({ versions: [newest, older] }).endpoint);
     const ask = (headers: Record<string, string>) => server.ask({ headers });
     const tags = [await ask({}), await ask({ "A2A-Version": "1.0" }), await ask({ "A2A-Version": "0.3" })].map(

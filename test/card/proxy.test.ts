@@ -57,7 +57,7 @@ it.each([
   expect(read(["10.0.0.0/8"], { forwarded })).toEqual(expected);
 });
 
-it("asks `Forwarded` only when no X-Forwarded header says the same", () => {
+it("uses `Forwarded` only when no X-Forwarded header says the same", () => {
   const headers = { forwarded: "host=evil.example", "x-forwarded-host": "port.example" };
   expect(read(true, headers)?.host).toBe("port.example");
 });

@@ -87,7 +87,7 @@ it.each([
   expect(() => publish({ audience: audience as "0.2" }, { versions })).toThrow(problem);
 });
 
-it("refuses to be for readers who find nothing that they can call", () => {
+it("refuses readers that could call none of its interfaces", () => {
   const published = publish({ audience: "0.3" }, { versions: [v1, older] });
   expect(() => published.mount([rpc])).toThrow(
     "card.audience is 0.3, but nothing is mounted that its readers can call",
@@ -116,7 +116,7 @@ it("shows a known caller more, at the address that it asked", async () => {
   expect(card?.supportedInterfaces[0]?.url).toBe("https://port.example/json-rpc");
 });
 
-it("shows each caller what the author's function says", async () => {
+it("shows each caller the result of the author's function", async () => {
   const { extended } = publish({
     extended: async ({ owner }) => (owner === "ann" ? { description: `For ${owner}` } : undefined),
   });

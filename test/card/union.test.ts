@@ -69,7 +69,7 @@ it.each([
   expect(union).toMatchObject({ url: said(version.writeCard(everything))["url"] });
 });
 
-it("says the interfaces of 0.3 alone to readers of 0.3, and all of them to readers of 1.0", () => {
+it("lists the interfaces of 0.3 only for readers of 0.3, and all of them for readers of 1.0", () => {
   expect(union).toMatchObject({
     protocolVersion: "0.3.0",
     url: "https://quay.example/json-rpc",
@@ -120,7 +120,7 @@ it("is a document of two versions as agents write it", () => {
   });
 });
 
-it("merges a skill with that of its id, wherever it stands, and nothing else of a list", () => {
+it("merges a skill with the one of the same id, wherever it is, and no other list entries", () => {
   expect(
     unionCard([
       { list: [{ id: "b", x: 1 }, { y: 1 }, "z"], one: { a: null } },

@@ -46,11 +46,11 @@ it.each([
   expect(at({}, { headers: { host } })).toBeUndefined();
 });
 
-it("puts the base path behind the host", () => {
+it("puts the base path after the host", () => {
   expect(at({ basePath: "/agent" }, { headers: { host: "port.example" } })?.base).toBe("http://port.example/agent");
 });
 
-it("believes the public URL alone, whatever the request says", () => {
+it("uses only the public URL, whatever the request says", () => {
   const options = { publicUrl: "https://port.example/agents/a/", basePath: "/a", trustProxy: true };
   const headers = { host: "evil.example/", "x-forwarded-host": "evil.example" };
   expect(at(options, { headers })).toEqual({ base: "https://port.example/agents/a", grpc: "port.example:443" });
@@ -92,7 +92,7 @@ it.each([
   });
 });
 
-it("says which headers its answer depends on", () => {
+it("names the headers that its answer depends on", () => {
   expect(createLocations({ trustProxy: true }, listening).varyBy).toContain("X-Forwarded-Host");
   expect(createLocations({}, listening).varyBy).toEqual([]);
 });
@@ -122,7 +122,7 @@ it.each([
   [{ trustProxy: ["10.0.0.0/33"] }, 'trustProxy: "10.0.0.0/33" is no address and no range'],
   [{ trustProxy: ["10.1"] }, 'trustProxy: "10.1" is no address'],
   [{ trustProxy: ["proxy.example"] }, 'trustProxy: "proxy.example" is no address'],
-])("says what is wrong with %j", (options, problem) => {
+])("names the problem of %j", (options, problem) => {
   expect(urlProblems(options)).toContainEqual(expect.stringContaining(problem));
 });
 

@@ -16,7 +16,7 @@ describe("trivium call --protocol-version", () => {
     expect(code).toBe(0);
   });
 
-  it("says in what an interface is spoken to whose address is given", async () => {
+  it("sets the version of an interface given by its address", async () => {
     await using server = await serve({ card, agent, port: 0, drainMs: 0, versions: ["0.3"] });
     for (const [path, binding] of [
       ["/json-rpc", "JSONRPC"],
@@ -29,7 +29,7 @@ describe("trivium call --protocol-version", () => {
     }
   });
 
-  it("speaks no other, and calls nobody who does not speak it", async () => {
+  it("speaks no other version, and calls no agent without it", async () => {
     await using server = await serve({ card, agent, port: 0, drainMs: 0, versions: ["0.3"] });
     const result = await trivium(["call", server.url, "SendMessage", request, "--protocol-version", "1.0"]);
     expect(result).toMatchObject({ code: 1, stdout: "" });

@@ -93,7 +93,7 @@ describe.each(bindings.filter(({ isCore }) => isCore).map(({ name }) => name))("
 });
 
 describe("trivium call", () => {
-  it("reads the request from standard input, and an empty one when there is none", async () => {
+  it("reads the request from standard input, and an empty one if there is no input", async () => {
     const sent = await trivium(["call", server.url, "send-message", "-"], { stdin: sendOf("who") });
     expect(JSON.parse(sent.stdout)).toHaveProperty("message");
     const listed = await trivium(["call", server.url, "listTasks"]);
@@ -114,7 +114,7 @@ describe("trivium call", () => {
     }
   });
 
-  it.each(["JSONRPC", "HTTP+JSON"])("goes on behind an event over %s", async (binding) => {
+  it.each(["JSONRPC", "HTTP+JSON"])("resumes after an event over %s", async (binding) => {
     const { stdout } = await trivium(["call", places[binding] ?? "", "SendStreamingMessage", sendOf("hello"), "--ids"]);
     const lines = stdout.trimEnd().split("\n");
     const [first, second] = lines.map((line) => JSON.parse(line) as { id: string; event: { task: { id: string } } });
@@ -144,7 +144,7 @@ describe("trivium call", () => {
     expect(stderr).toMatch(told);
   });
 
-  it("reads the card of a base URL, and says which interface it uses", async () => {
+  it("reads the card of a base URL, and prints which interface it uses", async () => {
     const { code, stdout, stderr } = await trivium(["call", server.url, "ListTasks", "--verbose"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: `using JSONRPC 1.0 at ${server.url}/json-rpc\n` });
     expect(JSON.parse(stdout)).toHaveProperty("tasks");
@@ -184,7 +184,7 @@ describe("trivium call", () => {
     expect(stderr).toContain(`'${written}' is invalid. The bindings are JSONRPC, GRPC, HTTP+JSON, CONNECT.`);
   });
 
-  it("says so when the card does not list the binding that is asked for", async () => {
+  it("reports that the card does not list the requested binding", async () => {
     const card = { name: "Plain", description: "HTTP alone", version: "1" };
     await using plain = await serve({ card, agent, port: 0, bindings: ["JSONRPC"], drainMs: 0 });
     expect(await trivium(["call", plain.url, "ListTasks", "--binding", "GRPC"])).toEqual({

@@ -45,7 +45,7 @@ describe("trivium card", () => {
     expect((await trivium(["card", server.url, "--bearer", "t0"])).stdout).toContain('"Carded for Bearer t0"');
   });
 
-  it("says what it asked when there is no card", async () => {
+  it("prints the URLs it tried when there is no card", async () => {
     const { code, stdout, stderr } = await trivium(["card", "http://127.0.0.1:1"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^unavailable: cannot reach http:\/\/127\.0\.0\.1:1\/\.well-known\/agent-card\.json\n/);

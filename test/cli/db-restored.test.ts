@@ -52,7 +52,7 @@ async function firstOf({ subscribe }: TestHandler, taskId: string, after?: strin
 }
 
 describe("an id of an event that a restore has undone", () => {
-  it("leads into another history, unless the database was told so: then to the task as it stands", async () => {
+  it("resumes in another history unless the database was marked restored, then with the current task", async () => {
     const path = join(home, "tasks.db");
     const copy = join(home, "copy.db");
     const { taskId, id } = await over(path, async (served) => {

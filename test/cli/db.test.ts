@@ -72,7 +72,7 @@ const databases = [
 
 for (const { name, skipped, make } of databases) {
   describe.skipIf(skipped)(`trivium db on ${name}`, () => {
-    it("migrates an empty database, and says before and after what is pending", async () => {
+    it("migrates an empty database, and prints the pending migrations before and after", async () => {
       const store = await make();
       if (name === "SQLite") new DatabaseSync(store).close();
       const before = await db<Status>("status", "--store", store);
@@ -93,7 +93,7 @@ for (const { name, skipped, make } of databases) {
       expect({ version, pending }).toEqual({ version: latest, pending: [] });
     });
 
-    it("prunes what is finished and old, and nothing else, while a server runs", async () => {
+    it("prunes only old finished tasks, while a server runs", async () => {
       const store = await make();
       await using demo = await startDemo(["--port", "0", "--store", store]);
       await using client = await Client.connect(demo.url);

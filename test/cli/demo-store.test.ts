@@ -39,7 +39,7 @@ const getTask = (client: Client, id: string): Promise<Task> => client.getTask(re
 const reportOf = (task: Task): string => textIn(task.artifacts.find((each) => each.name === "report.md")?.parts);
 
 describe("the store of trivium demo", () => {
-  it("is a file below the folder, and what was shown is there after SIGKILL, with every event", async () => {
+  it("is a file in the folder, and everything shown survives SIGKILL, with every event", async () => {
     const folder = newFolder();
     await using first = await startIn(folder);
     expect(first.greeting).toContain("\nTasks are kept in .trivium/tasks.db and are there again after a restart.\n");
@@ -75,7 +75,7 @@ describe("the store of trivium demo", () => {
     file.close();
   });
 
-  it("is memory when told, by the environment too", async () => {
+  it("is memory when requested, also by the environment", async () => {
     const folder = newFolder();
     await using demo = await startDemo(["--port", "0"], { TRIVIUM_STORE: "memory" }, folder);
     expect(demo.greeting).toContain("\nTasks are kept in memory and end with this process.\n");
@@ -157,7 +157,7 @@ for (const { name, skipped, make, holders } of shared) {
   });
 }
 
-describe("a store that cannot be used is said in one sentence", () => {
+describe("an unusable store is reported in one sentence", () => {
   async function refusal(folder: string, store: string): Promise<string> {
     const args = ["demo", "--port", "0", "--log-level", "silent", "--store", store];
     const { code, stdout, stderr } = await trivium(args, { cwd: folder });

@@ -13,7 +13,7 @@ interface Listed {
 }
 
 describe("trivium demo", () => {
-  it("prints where its card and its interfaces are, as the card says", async () => {
+  it("prints the URLs of its card and its interfaces, as in the card", async () => {
     await using demo = await startDemo();
     const response = await fetch(`${demo.url}/.well-known/agent-card.json`);
     const card = (await response.json()) as { supportedInterfaces: Listed[] };
@@ -73,7 +73,7 @@ describe("trivium demo", () => {
     expect(demo.log()).toBe("");
   });
 
-  it("says in one sentence that the port is taken", async () => {
+  it("reports in one sentence that the port is taken", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => taken.once("listening", resolve));
     const { port } = taken.address() as { readonly port: number };
@@ -104,7 +104,7 @@ describe("trivium demo", () => {
     expect(await Promise.all(statuses)).toEqual([421, 200]);
   });
 
-  it("says in one sentence that a host cannot be listened on", async () => {
+  it("reports in one sentence that it cannot listen on a host", async () => {
     const { code, stderr } = await trivium(["demo", "--host", "127.0.0.1.invalid", "--anonymous", "--port", "0"], {
       env: { LOG_LEVEL: "silent" },
     });

@@ -56,7 +56,7 @@ const message = '{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text"
 
 describe("trivium gateway", () => {
   it.each(["SIGTERM", "SIGINT"] as const)(
-    "says where it is and whom it speaks to, passes calls on, and ends with %s",
+    "prints its own URL and the agent's, forwards calls, and ends with %s",
     async (signal) => {
       await using started = await startGateway();
       expect(started.greeting).toBe(
@@ -69,7 +69,7 @@ describe("trivium gateway", () => {
     },
   );
 
-  it("shows the agent its own token, or those of its callers when they are to be passed on", async () => {
+  it("sends the agent its own token, or its callers' if they are to be forwarded", async () => {
     const missing = ["GetTask", '{"id":"nowhere"}'];
     await using own = await startGateway(["--bearer", "mine"]);
     tokens.length = 0;
@@ -135,7 +135,7 @@ describe("trivium gateway", () => {
     { args: ["http://127.0.0.1", "--allowed-host", "a.example:80"], told: "It takes a host name without a port" },
     { args: ["http://127.0.0.1", "--header", "no"], told: "It takes name:value." },
     { args: ["http://127.0.0.1", "--forward-header", "host"], told: "host belongs to the call of the gateway itself" },
-  ])("answers what it does not understand with its usage on stderr: $args", async ({ args, told }) => {
+  ])("prints its usage on stderr for an invalid command line: $args", async ({ args, told }) => {
     const { code, stdout, stderr } = await trivium(["gateway", ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(told);

@@ -74,7 +74,7 @@ describe("the log of the command line", () => {
     expect(record).toMatchObject({ level: 40, fields: expect.stringContaining("Error: round"), msg: "circular" });
   });
 
-  it("does not end the process when its reader is gone", async () => {
+  it("does not end the process when its reader has gone", async () => {
     const child = startProgram(`
       const log = stderrLogger("info");
       log.info({}, "first");

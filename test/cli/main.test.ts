@@ -5,7 +5,7 @@ import { root, trivium, triviumAlone } from "../support/command.js";
 const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { readonly version: string };
 
 describe("trivium", () => {
-  it("says its version", async () => {
+  it("prints its version", async () => {
     expect(await triviumAlone(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
   });
 
@@ -68,7 +68,7 @@ describe("trivium", () => {
     { args: ["card", "http://127.0.0.1", "--credential", "s3cret"], told: "takes the form scheme=secret" },
     { args: ["call", "http://127.0.0.1/x", "GetTask", "--credential", "a=s3cret"], told: "need the card of the agent" },
     { args: ["call", "http://127.0.0.1", "GetTask", "--timeout", "0"], told: "whole number of milliseconds" },
-  ])("answers what it does not understand with its usage on stderr: $args", async ({ args, told }) => {
+  ])("prints its usage on stderr for an invalid command line: $args", async ({ args, told }) => {
     const { code, stdout, stderr } = await trivium(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(told);

@@ -15,7 +15,7 @@ describe("the place of a store", () => {
   });
 
   it.each(["", "mysql://root:s3cret@db/agent", "http://db", "postgres://u:s3cret@[db/agent"])(
-    "is not %j, and no password is told",
+    "is not %j, and the error shows no password",
     (text) => {
       const read = (): unknown => storeLocation(text);
       expect(read).toThrow(TypeError);

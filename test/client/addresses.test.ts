@@ -15,7 +15,7 @@ const newPath = "/.well-known/agent-card.json";
 const internetAlone = /may not be called, only addresses of the internet \(allowPrivate\)$/;
 
 describe("a card", () => {
-  it("at a private address is not fetched when the policy forbids those", async () => {
+  it("at a private address is not fetched when the policy forbids it", async () => {
     await using server = await cardServer({ [newPath]: cardOf([]) });
     const connecting = Client.connect(server.url, { allowPrivate: false });
     await expect(connecting).rejects.toBeInstanceOf(ForbiddenAddressError);

@@ -74,7 +74,7 @@ describe("the time of a call", () => {
     expect([tries[0], tries[4], tries[8]].map((options) => options?.timeoutMs)).toEqual([700_000, 700_000, 500_000]);
   });
 
-  it.each(["read", "send", "stream"] as const)("ends a %s that nobody answers", async (call) => {
+  it.each(["read", "send", "stream"] as const)("ends a %s that is never answered", async (call) => {
     await using server = await rpcServer(silence);
     await using client = await Client.connect(server.card, { allowPrivate: true, timeoutMs: 60 });
     const calls = {

@@ -20,7 +20,7 @@ function noting(asked: (string | null)[]): typeof globalThis.fetch {
 
 describe("an interface that the card does not list", () => {
   it.each(["1.0", "0.3", "0.2", "0.1"])(
-    "is not listed to those who ask in %s, nor to those who name no version",
+    "is not listed for callers that declare %s, nor for callers without a version",
     async (version) => {
       await using agent = await countingAgent();
       for (const headers of [{}, { "A2A-Version": version }]) {

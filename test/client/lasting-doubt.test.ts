@@ -38,7 +38,7 @@ describe.each(jsonBindings)("over %s, a stream that was put together by comparin
     expect(textsOf(stream)).toEqual(["one two three four"]);
   });
 
-  it("ends with a question for the task, and no more when that is what was told", async () => {
+  it("ends with one read of the task, and emits no more if that equals what was emitted", async () => {
     await using made = await begunScene(binding);
     const { agent, stream } = made;
     agent.cut();
@@ -50,7 +50,7 @@ describe.each(jsonBindings)("over %s, a stream that was put together by comparin
     expect(agent.calls).toEqual(["sendStreamingMessage", "subscribeToTask", "getTask"]);
   });
 
-  it("believes what it was told of a task that the agent has not put away yet", async () => {
+  it("keeps what it has emitted of a task that the agent has not stored yet", async () => {
     await using made = await begunScene(binding);
     const { agent, stream } = made;
     agent.cut();
@@ -153,7 +153,7 @@ describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
     await agent.opened(0);
   });
 
-  it("is left behind the end of its task where the agent never ends it", async () => {
+  it("is left after the end of its task if the agent never ends it", async () => {
     await using made = await silentScene(binding, sent);
     const { agent, stream, turned } = made;
     const first = stream.next();

@@ -60,7 +60,7 @@ describe("a client that is closed", () => {
     expect(await leftOpen(before)).toEqual({});
   });
 
-  it.each(["read", "send", "stream"] as const)("calls nobody any more: %s", async (call) => {
+  it.each(["read", "send", "stream"] as const)("makes no more calls: %s", async (call) => {
     await using agent = await countingAgent();
     await using proxy = await createFaultProxy({ target: { port: agent.port } });
     const client = await Client.connect(cardOf(allBindings.map((binding) => interfaceAt(binding, proxy.url()))));

@@ -78,7 +78,7 @@ async function linesOf(stream: ReturnType<Client["stream"]>): Promise<string[]> 
   return lines;
 }
 
-describe("an agent of 0.1 that refuses the question of 0.2 as one that has no push does", () => {
+describe("an agent of 0.1 that refuses the probe of 0.2 as an agent without push does", () => {
   it("is sent each message once, as a task", async () => {
     await using server = await agentOf(oldest);
     await using client = await Client.connect(guessed(server.url), near);
@@ -113,7 +113,7 @@ describe("an agent of 0.1 that answers the question of 0.2", () => {
     });
   });
 
-  it("is known by the form of the first event that it tells, and followed again", async () => {
+  it("is detected by the form of its first event, and subscribed to again", async () => {
     await using server = await agentOf(misleading);
     await using client = await Client.connect(guessed(server.url), near);
     const lines = await linesOf(client.subscribeToTask({ id: "t" }));

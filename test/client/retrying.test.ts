@@ -48,7 +48,7 @@ describe("the pauses", () => {
     expect(pauses()).toEqual([200, 200, undefined]);
   });
 
-  it("are as long as the agent says, and a little longer; not when it says too long", () => {
+  it("are slightly longer than the agent asks, and give up if it asks too much", () => {
     const named = (retryAfterMs: number) => new A2AError("unavailable", "later", { retryAfterMs });
     const retries = createRetries({}, () => 0.5);
     expect(retries.pauseBefore(2, named(3000), forever)).toBe(3100);

@@ -26,12 +26,12 @@ it("looks at most ten times less often", async () => {
   expect((seen.at(-1) ?? 0) - (seen.at(-2) ?? 0)).toBe(40);
 });
 
-it("does not look while events come, and begins anew behind them", async () => {
+it("does not check while events arrive, and starts again after them", async () => {
   const { seen } = await looks(30, { 2: (watch) => watch.heard(), 13: (watch) => watch.heard() });
   expect(seen).toEqual([8, 18, 24]);
 });
 
-it("is started anew by another connection, and ends when it is stopped", async () => {
+it("restarts with a new connection, and ends when it is stopped", async () => {
   const { seen, pending } = await looks(30, { 3: (watch) => watch.start(), 8: (watch) => watch.stop() });
   expect([seen, pending]).toEqual([[7], 0]);
 });

@@ -61,7 +61,7 @@ it("the card lists the mounted bindings, in mount order", async () => {
 const memberOf = { "1.0": "supportedInterfaces", "0.3": "additionalInterfaces", "0.2": "url", "0.1": "url" } as const;
 
 it.each(Object.entries(memberOf))(
-  "a reader that says version %s gets its own card, at both paths",
+  "a reader that declares version %s gets its own card, at both paths",
   async (version, member) => {
     await using served = await startAgent("JSONRPC", { card, agent });
     const headers = { "A2A-Version": version };

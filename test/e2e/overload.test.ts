@@ -22,7 +22,7 @@ const waiting = async function* ({ signal }: { readonly signal: AbortSignal }) {
 it.each([
   ["turnsPerOwner", 429, "RESOURCE_EXHAUSTED"],
   ["turnsPerProcess", 503, "UNAVAILABLE"],
-] as const)("%s is told as overload in each binding's own form", async (limit, status, reason) => {
+] as const)("%s is reported as overload in each binding's own form", async (limit, status, reason) => {
   const server = await serve({
     card,
     port: 0,

@@ -25,7 +25,7 @@ overEach(wiresOf("1.0"), (start) => {
   });
 
   it.each(["2.0", "1.1", "0.5", "1", "one", "v1.0"])(
-    "version %s is refused, with those that are served",
+    "version %s is refused, and the error lists the served versions",
     async (value) => {
       let turns = 0;
       await using served = await start({
@@ -140,7 +140,7 @@ describe("on the wire", () => {
   it.each([
     ["JSONRPC", "/json-rpc", rpc],
     ["HTTP+JSON", "/http-json/message:send", sent],
-  ] as const)("%s says in its answer which extensions were activated", async (wire, path, body) => {
+  ] as const)("%s names the activated extensions in its response", async (wire, path, body) => {
     await using served = await startAgent(wire, { agent, card: cardWith([{ uri }, { uri: other }]) });
     const post = (headers = {}) => postJson(served.server.url + path, body, headers);
     const { headers } = await post({ "a2a-extensions": `urn:none, ${other},${uri}` });

@@ -52,7 +52,7 @@ it("durable resumes a survey whose process was killed", async () => {
   expect(done.history.map(({ parts }) => textIn(parts))).toContain("Surveying the fairway to Emden, attempt 1");
 });
 
-it("durable lets a survey end when it is told to stop, refuses others meanwhile, and exits with 0", async () => {
+it("durable lets a survey end on SIGTERM, refuses new ones meanwhile, and exits with 0", async () => {
   const first = await start(300);
   await using client = await Client.connect(first.url);
   const stream = await opened(client.stream("the fairway to Emden"));

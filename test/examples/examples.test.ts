@@ -35,7 +35,7 @@ async function send(url: string, text: string, taskId?: string): Promise<Sent> {
 const textOf = ({ task }: Sent): string | undefined => task.artifacts?.[0]?.parts[0]?.text;
 
 describe("the examples", () => {
-  it("hello repeats what it is sent", async () => {
+  it("hello repeats the message", async () => {
     const sent = await send(await start("hello"), "good morning");
     expect(sent.task.status.state).toBe("TASK_STATE_COMPLETED");
     expect(textOf(sent)).toBe("good morning");

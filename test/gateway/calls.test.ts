@@ -75,7 +75,7 @@ describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) =>
       ["a subscription to nothing", "subscribeToTask", { id: "nowhere" }, "taskNotFound"],
       ["an extended card where there is none", "getExtendedAgentCard", {}, "unsupportedOperation"],
       ["a tenant of the caller's choice", "getTask", { id: "nowhere", tenant: "acme" }, "invalidParams"],
-    ] as const)("hears the error of %s", async (_, name, fields, code) => {
+    ] as const)("gets the error of %s", async (_, name, fields, code) => {
       const { operations } = await client();
       const error = await errorOf(operations[name](requestOf(name, fields) as never, {}));
       expect(error.code).toBe(code);

@@ -38,20 +38,17 @@ describe("a gateway that closes", () => {
     await closing;
   });
 
-  it.each(bindings)(
-    "ends the streams over %s that do not end, and says that it is not their agent's end",
-    async (binding) => {
-      await using scene = await startScene();
-      const { operations } = await scene.over(binding);
-      const stream = await opened(operations.sendStreamingMessage(say("wait"), {}));
-      const rest = errorOf(stream.rest());
-      await scene.gateway.close();
-      expect((await rest).code).toBe("unavailable");
-      const { id } = taskOf(stream.first.response);
-      await using beside = await Client.connect(scene.behind.url);
-      expect(stateOf(await beside.getTask({ id }))).toMatch(/SUBMITTED|WORKING/);
-    },
-  );
+  it.each(bindings)("ends endless streams over %s, and reports that not their agent ended them", async (binding) => {
+    await using scene = await startScene();
+    const { operations } = await scene.over(binding);
+    const stream = await opened(operations.sendStreamingMessage(say("wait"), {}));
+    const rest = errorOf(stream.rest());
+    await scene.gateway.close();
+    expect((await rest).code).toBe("unavailable");
+    const { id } = taskOf(stream.first.response);
+    await using beside = await Client.connect(scene.behind.url);
+    expect(stateOf(await beside.getTask({ id }))).toMatch(/SUBMITTED|WORKING/);
+  });
 
   it("frees its port, and leaves the agent behind it unchanged", async () => {
     await using scene = await startScene();

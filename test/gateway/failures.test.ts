@@ -54,7 +54,7 @@ describe("a failure of a call of the gateway", () => {
           `the agent behind the gateway answered with HTTP status ${status}`,
         ] as const,
     ),
-  ] as const)("tells of %s, and not where the agent is", (_, error, code, message) => {
+  ] as const)("reports %s without the agent's address", (_, error, code, message) => {
     const shown = publicFailure(error) as A2AError;
     expect([shown.constructor, shown.code, shown.message]).toEqual([A2AError, code, message]);
     expect([shown.metadata, shown.violations]).toEqual([{}, []]);

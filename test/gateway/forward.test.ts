@@ -8,7 +8,7 @@ describe("headers to pass on", () => {
   });
 
   it.each(["host", "Content-Length", "a2a-version", "A2A-Extensions", "Last-Event-ID", "grpc-timeout", "trace-bin"])(
-    "cannot be what a call says of itself: %s",
+    "cannot come from the call itself: %s",
     (name) => {
       expect(() => forwardedNames([name])).toThrow(`forward: ${name.toLowerCase()} belongs to the call`);
     },

@@ -42,7 +42,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spok
       expect(shown).toEqual(shown.map(() => ({})));
     });
 
-    it("sends the agent the configured headers, beside those of the gateway", async () => {
+    it("sends the agent the configured headers, beside the gateway's", async () => {
       const { shown, authenticate } = doorman();
       await using scene = await startScene({
         behind: { bindings: [spoken], authenticate },
@@ -86,7 +86,7 @@ describe("a gateway", () => {
     expect((await errorOf(bob.operations.getTask(requestOf("getTask", { id }), {}))).code).toBe("taskNotFound");
   });
 
-  it("is one caller to the agent, with credentials of its own", async () => {
+  it("is one caller to the agent, with its own credentials", async () => {
     const { shown, authenticate } = doorman();
     const credentials = () => ({ headers: { authorization: "Bearer gateway" } });
     await using scene = await startScene({ behind: { authenticate }, gateway: { client: { credentials } } });

@@ -61,7 +61,7 @@ describe("the card of a gateway", () => {
   };
 
   it.each(versions)(
-    "offers push notifications to callers who understand the calls of an agent in version %s, and to no others",
+    "offers push notifications to callers whose version can read the calls of an agent in version %s, and to no others",
     async (behind) => {
       const { gateway } = await start(behind);
       const offered = await Promise.all(versions.map((version) => pushesOf(gateway.url, version)));

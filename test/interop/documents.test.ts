@@ -24,11 +24,11 @@ describe("docs/interop.md", () => {
     expect(page).toContain(`\`${sdk}\` | ${release} |`);
   });
 
-  it("says who of the older versions was tried, in which role, on which binding", () => {
+  it("lists the tested peers of older versions, by role and binding", () => {
     for (const row of [...triedRows(), ...triedPythons()]) expect(page).toContain(row);
   });
 
-  it("says how agents on older releases of 1.0 fared, and names the releases that the tests run", () => {
+  it("lists the results of agents on older releases of 1.0, and names the releases that the tests run", () => {
     for (const row of olderRows()) expect(page).toContain(row);
     for (const { name, release } of olderAgents) {
       const pins = name === "Go" ? read(`go/older/v${release}.mod`) : read("js/package.json");

@@ -29,7 +29,7 @@ function runOverGrpc(sdk: Sdk): Promise<Report> {
 }
 
 describe.runIf(python?.installed === true || complete)("a URL of gRPC in the card of 0.3", () => {
-  it("can be called by Python, whose caller makes the channel: every case comes out as at host:port", async () => {
+  it("can be called from Python, whose caller makes the channel: every case has the same result as with host:port", async () => {
     if (python === undefined) throw new TypeError("there is no Python of 0.3");
     const { name: release, command, clientProgram, installed } = python;
     const report = await runOverGrpc({ name: release, command, program: [clientProgram], installed });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { base64FromBytes, bytesFromBase64 } from "../../src/protocol/base64.js";
 
-it("reads what it writes, in either alphabet and without padding too", () => {
+it("reads what it writes, in either alphabet and also without padding", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
       const text = base64FromBytes(bytes);
@@ -13,7 +13,7 @@ it("reads what it writes, in either alphabet and without padding too", () => {
   );
 });
 
-it("writes the bytes of a view, not of what lies behind it", () => {
+it("writes the bytes of a view, not of the buffer around it", () => {
   expect(base64FromBytes(new Uint8Array([9, 104, 105, 9]).subarray(1, 3))).toBe("aGk=");
 });
 

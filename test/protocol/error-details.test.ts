@@ -13,7 +13,7 @@ const info = (more: object = {}): JsonValue => ({
 });
 
 describe("the details of an error", () => {
-  it.each(errorCodes)("%s survives the trip by its reason, whatever was guessed", (code) => {
+  it.each(errorCodes)("%s survives the round trip by its reason, whatever the fallback", (code) => {
     const details = detailsFromError(new A2AError(code, "so"));
     expect(details).toHaveLength(1);
     expect(errorFromDetails(details, "so", "internalError")).toMatchObject({ code, message: "so" });
@@ -40,7 +40,7 @@ describe("the details of an error", () => {
   });
 });
 
-describe("what a peer says of an error", () => {
+describe("a peer's error details", () => {
   it.each<[string, JsonValue | undefined, object]>([
     ["nothing", undefined, { code: "internalError" }],
     ["no list", "oh no", { code: "internalError" }],
@@ -56,11 +56,11 @@ describe("what a peer says of an error", () => {
     ],
     ["violations that are no list", [{ "@type": "x/BadRequest", fieldViolations: {} }], { violations: [] }],
     ["a time that is none", [{ "@type": "x/RetryInfo", retryDelay: "soon" }], { retryAfterMs: undefined }],
-  ])("is taken for what it is worth: %s", (_, details, expected) => {
+  ])("are read as far as they are valid: %s", (_, details, expected) => {
     expect(errorFromDetails(details, "so", "internalError")).toMatchObject({ message: "so", ...expected });
   });
 
-  it("is read without throwing, whatever it is", () => {
+  it("are read without throwing, whatever they are", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (details) => {
         const value = details as JsonValue;

@@ -28,7 +28,7 @@ describe("the table of errors", () => {
 });
 
 describe("an A2AError", () => {
-  it("is an Error with a code, and empty where nothing more was said", () => {
+  it("is an Error with a code, and its other members are empty by default", () => {
     const error = new A2AError("parseError", "no JSON");
     expect(error).toBeInstanceOf(Error);
     expect(error).toMatchObject({ name: "A2AError", code: "parseError", message: "no JSON" });
@@ -61,7 +61,7 @@ describe("an A2AError", () => {
     expect(invalidParams().message).toBe("invalid parameters");
   });
 
-  it("about a task that is not found says no more of it than the caller did", () => {
+  it("about a missing task reveals no more than the caller sent", () => {
     expect(taskNotFound("t")).toMatchObject({ message: "Task not found", metadata: { taskId: "t" } });
   });
 });

@@ -26,11 +26,11 @@ describe.each([
   ["TASK_STATE_INPUT_REQUIRED", inputRequired],
   ["TASK_STATE_AUTH_REQUIRED", authRequired],
 ] as const)("a status event of %s", (state, make) => {
-  it("has no message, no time and no ids of its own: the turn fills them in", () => {
+  it("has no message, time or ids: the turn fills them in", () => {
     expect(toJson(TaskStatusUpdateEventSchema, make())).toEqual({ status: { state } });
   });
 
-  it("may say something, and carry metadata", () => {
+  it("may have a text and metadata", () => {
     const event = make("so", { metadata: { a: 1 } });
     expect(toJson(TaskStatusUpdateEventSchema, event)).toEqual({
       status: { state, message: said },
@@ -44,7 +44,7 @@ describe("an artifact event", () => {
     expect(toJson(TaskArtifactUpdateEventSchema, artifact("x"))).toEqual({ artifact: { parts: [{ text: "x" }] } });
   });
 
-  it("takes every member of an artifact, and where it stands in a row of chunks", () => {
+  it("takes every member of an artifact, and its position in a sequence of chunks", () => {
     const members = { name: "n", description: "d", artifactId: "a", extensions: ["urn:e"], metadata: { m: [1] } };
     const event = artifact([text("x"), data(1)], { ...members, append: true, lastChunk: true });
     const parts = [{ text: "x" }, { data: 1, mediaType: "application/json" }];
@@ -55,7 +55,7 @@ describe("an artifact event", () => {
     });
   });
 
-  it("that adds to an artifact has to say to which", () => {
+  it("that appends to an artifact must name its id", () => {
     expect(() => artifact("x", { append: true })).toThrow("append needs the artifactId");
     expect(() => artifact("x", { append: false, lastChunk: true })).not.toThrow();
   });

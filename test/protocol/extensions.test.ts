@@ -16,7 +16,7 @@ function event(name: keyof typeof payloads, metadata?: Record<string, string>): 
 }
 
 describe.each(["task", "statusUpdate", "artifactUpdate"] as const)("the id of a %s", (name) => {
-  it("goes into its metadata and out again, which leaves the event and its metadata as they were", () => {
+  it("is added to the metadata and removed again, which leaves the event and its metadata unchanged", () => {
     for (const before of [event(name), event(name, { a: "b" })]) {
       const copy = structuredClone(before);
       const marked = withEventId(before, "t.i.1");
@@ -26,7 +26,7 @@ describe.each(["task", "statusUpdate", "artifactUpdate"] as const)("the id of a 
     }
   });
 
-  it("is none where there is none, or where something else stands in its place", () => {
+  it("is undefined if there is none, or if its place holds something else", () => {
     const bare = event(name, { a: "b" });
     expect(eventIdOf(bare)).toBeUndefined();
     expect(withoutEventId(bare)).toBe(bare);

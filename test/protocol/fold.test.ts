@@ -21,7 +21,7 @@ describe("the place of an artifact", () => {
     );
   });
 
-  it("is found at the same cost behind any number of artifacts", () => {
+  it("is found at the same cost among any number of artifacts", () => {
     let reads = 0;
     const task = emptyTask("t", "c");
     const count = 5_000;

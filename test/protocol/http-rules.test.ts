@@ -24,7 +24,7 @@ it("knows the routes of the service", () => {
   ]);
 });
 
-it("has each route with a tenant too, behind all without", () => {
+it("has each route with a tenant too, after all routes without", () => {
   const isTenanted = served.map((route) => shown(route).includes("{tenant}"));
   expect(isTenanted).toEqual([...isTenanted].sort());
   expect(isTenanted.filter(Boolean)).toHaveLength(isTenanted.length / 2);

@@ -20,7 +20,7 @@ describe("a part", () => {
     ["at a URL", file(new URL("https://x.example/a b")), { url: "https://x.example/a%20b" }],
     ["at a URL as it was written", file("gs://bucket/a b"), { url: "gs://bucket/a b" }],
     ["with metadata", text("x", { metadata: { a: { b: 1 } } }), { text: "x", metadata: { a: { b: 1 } } }],
-  ])("%s says what it was given, and nothing else", (_, part, json) => {
+  ])("%s has exactly the given members", (_, part, json) => {
     expect(toJson(PartSchema, part)).toEqual(json);
   });
 
@@ -63,6 +63,6 @@ it.each<[string, readonly Part[], string]>([
   expect(textOf(parts)).toBe(expected);
 });
 
-it("data that JSON cannot say is refused", () => {
+it("data that JSON cannot represent is refused", () => {
   expect(() => data({ a: [1, Number.NaN] })).toThrow(new TypeError("data: a[1] must be a finite number"));
 });

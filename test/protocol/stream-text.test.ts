@@ -16,7 +16,7 @@ async function* slowly(...pieces: readonly string[]): AsyncGenerator<string> {
 }
 
 describe("streamed text", () => {
-  it("is a first chunk, chunks that are appended, and an empty one that closes it", async () => {
+  it("is a first chunk, appended chunks, and an empty one that closes it", async () => {
     expect((await itemsOf(streamText(slowly("a", "b", "c")))).map(short)).toEqual(["a", "+b", "+c", "+."]);
   });
 
@@ -35,7 +35,7 @@ describe("streamed text", () => {
     expect((await itemsOf(streamText(pieces))).map(short)).toEqual(chunks);
   });
 
-  it("joins to what went in, and cuts no character, wherever the strings were cut", async () => {
+  it("joins to the original text, and splits no character, however the strings are split", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "grapheme" }), fc.array(fc.nat(20)), async (whole, cuts) => {
         const pieces: string[] = [];

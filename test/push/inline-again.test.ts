@@ -28,7 +28,7 @@ function whileAway(store: PushStore, isAway: () => boolean): PushStore {
   return { ...store, set: (...given) => (isAway() ? Promise.reject(new Error("is away")) : store.set(...given)) };
 }
 
-describe("the push configuration of a send that comes again", () => {
+describe("the push configuration of a repeated send", () => {
   it.each(["", "mine"])('is kept then, once, when the first one could not be (id: "%s")', async (id) => {
     await using hook = await webhook();
     const clock = createVirtualClock();

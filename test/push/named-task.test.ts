@@ -122,7 +122,7 @@ describe("a push configuration of a task named by its caller", () => {
   it.each([
     ["a send", []],
     ["a send that shall be done once", [idempotentSendExtension]],
-  ])("that comes with %s is made in its version, for a new and a continued task", async (_, extensions) => {
+  ])("of a send in %s is made in its version, for a new and a continued task", async (_, extensions) => {
     await using on = await serveClerk();
     const caller = { ...named, extensions };
     const configuration = { taskPushNotificationConfig: { id: "p", url: on.hook.url } };

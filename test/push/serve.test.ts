@@ -119,7 +119,7 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
     expect(hook.calls[0]?.headers).toMatchObject({ authorization: "Bearer s-1", "x-a2a-notification-token": "n-1" });
   });
 
-  it("come with a send, for a new and a continued task", async () => {
+  it("may be part of a send, for a new and a continued task", async () => {
     await using hook = await webhook();
     await using agent = await agentOver(binding);
     await agent.client.sendMessage(say("go", { url: hook.url, immediately: true }), {});

@@ -19,7 +19,7 @@ describe.skipIf(inject("postgres") === undefined)("a process that is stopped pas
   it.each([
     { agent: "that another process runs again", restartable: true },
     { agent: "that cannot be run again, so that its task is ended", restartable: false },
-  ])("writes nothing when it goes on, with an agent $agent", async ({ restartable }) => {
+  ])("writes nothing when it continues, with an agent $agent", async ({ restartable }) => {
     const url = await newDatabase();
     await using fleet = await startFleet({ store: url, restartable });
     const [here, there] = await Promise.all(fleet.members.map((member) => Client.connect(member.url)));

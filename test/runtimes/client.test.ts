@@ -97,7 +97,7 @@ describe.each(runtimes)("the client under $name", (runtime) => {
       });
     });
 
-    it("connects to no address that it must not, whatever name it has", async () => {
+    it("connects to no forbidden address, whatever its name", async () => {
       expect(await run("addresses")).toEqual({
         card: { code: "unavailable", message: expect.stringContaining("may not be called") },
         interface: { code: "unavailable", message: expect.stringContaining("may not be called") },

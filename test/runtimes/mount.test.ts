@@ -25,7 +25,7 @@ describe.each(runtimes)("an agent mounted under $name", (runtime) => {
     url = await program.firstLine;
   });
 
-  it("serves its card with a tag, and not again to who has it", async () => {
+  it("serves its card with an entity tag, and not again to a caller that has it", async () => {
     const place = `${url}/.well-known/agent-card.json`;
     const first = await fetch(place);
     expect(await first.json()).toMatchObject({ name: "Mounted", supportedInterfaces: expect.anything() });
@@ -56,14 +56,14 @@ describe.each(runtimes)("an agent mounted under $name", (runtime) => {
       expect(task).toMatchObject({ artifacts: expect.objectContaining({ length: 300 }) });
     });
 
-    it("says what is wrong", async () => {
+    it("reports errors", async () => {
       await expect(client.getTask({ id: "nobody-has-it" })).rejects.toMatchObject({ code: "taskNotFound" });
       await expect(client.send("refuse")).rejects.toMatchObject({ code: "unsupportedOperation" });
       const sent = client.send("x".repeat(7 << 20));
       await expect(sent).rejects.toMatchObject({ code: "contentTooLarge" });
     });
 
-    it("gives events as they come, and sees that their reader leaves", async () => {
+    it("sends events as they come, and notices when their reader leaves", async () => {
       // The agent allows one stream. Its task waits until it is canceled.
       let id = "";
       for await (const { response } of client.stream("count 4, wait at 3")) {

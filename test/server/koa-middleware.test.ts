@@ -69,7 +69,7 @@ it("streams events as they arrive, and aborts the operation when the peer discon
   await left.promise;
 });
 
-it("says errors in the form of the binding", async () => {
+it("reports errors in the binding's form", async () => {
   const authenticate = (): never => {
     throw new A2AError("unauthenticated", "who are you");
   };
@@ -97,7 +97,7 @@ it.each([
   expect((await rawCall(served.url, { body: '{ "a" : "é" }'.replace("é", "e") })).text).toBe(String(size));
 });
 
-it("keeps its limit behind a body parser that has none", async () => {
+it("keeps its limit after a body parser without one", async () => {
   await using served = await koa(
     parser((rawBody) => ({ rawBody })),
     koaMiddleware(measure),
@@ -105,7 +105,7 @@ it("keeps its limit behind a body parser that has none", async () => {
   expect((await rawCall(served.url, { body: "x".repeat(maxBytes + 1) })).status).toBe(413);
 });
 
-it("fails aloud behind a body parser that kept nothing", async () => {
+it("throws after a body parser that kept nothing", async () => {
   await using served = await koa(
     parser(() => ({})),
     koaMiddleware(measure),

@@ -54,7 +54,7 @@ describe.each([false, true])("over JSON-RPC, strict: %s", (strict) => {
     expect(formOf(answer)).toBe(strict ? strictly : lenient);
   });
 
-  it("a query parameter says it as well, and the header counts before it", async () => {
+  it("a query parameter declares it too, and the header takes precedence", async () => {
     await using running = await called({ versions: { strict } });
     const body = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message: newMessage("reply") } };
     expect(formOf(await running.ask("/json-rpc?A2A-Version=1.0", body))).toBe("1.0");
@@ -64,7 +64,7 @@ describe.each([false, true])("over JSON-RPC, strict: %s", (strict) => {
 });
 
 describe("a method that versions share", () => {
-  it("goes by the header, else by who has named the task, else it is 0.3's", async () => {
+  it("goes by the header, then by who named the task, else it is 0.3's", async () => {
     await using running = await called();
     const rpc = async (method: string, params: JsonValue, headers = {}) =>
       running.ask("/json-rpc", { jsonrpc: "2.0", id: 1, method, params }, headers);
@@ -110,7 +110,7 @@ describe.each([false, true])("over HTTP+JSON, strict: %s", (strict) => {
     expect(formOf(answer)).toBe(strict ? strictly : lenient);
   });
 
-  it("a tenant that is called v1 is reached by those who declare 1.0", async () => {
+  it("a tenant named v1 is reached by callers that declare 1.0", async () => {
     await using running = await called({ versions: { strict }, tenants: ["v1"] });
     const answer = await running.ask("/http-json/v1/message:send", parts(), { "A2A-Version": "1.0" });
     expect(formOf(answer)).toBe("1.0");

@@ -80,15 +80,12 @@ describe("callers of different versions see the same task", () => {
 describe("versions that are served", () => {
   const card = { name: "Chosen", description: "Serves what it was told to", version: "1" };
 
-  it.each([["0.4"], ["1.0.0"], ["v1.0"], [""]])(
-    "%j is none of them, which is told when the server starts",
-    async (name) => {
-      const options = { card, agent, port: 0, versions: [name as VersionName] };
-      await expect(serve(options)).rejects.toThrow(
-        new TypeError(`versions: ${JSON.stringify(name)} is none of 1.0, 0.3, 0.2, 0.1`),
-      );
-    },
-  );
+  it.each([["0.4"], ["1.0.0"], ["v1.0"], [""]])("%j is no valid choice, which fails at startup", async (name) => {
+    const options = { card, agent, port: 0, versions: [name as VersionName] };
+    await expect(serve(options)).rejects.toThrow(
+      new TypeError(`versions: ${JSON.stringify(name)} is none of 1.0, 0.3, 0.2, 0.1`),
+    );
+  });
 
   it("are at least one", async () => {
     await expect(serve({ card, agent, port: 0, versions: [] })).rejects.toThrow("versions: name at least one");
@@ -123,7 +120,7 @@ describe("versions that are served", () => {
     [["0.1", "0.3"], ["0.3"]],
     [["1.0", "0.2", "0.1"], ["1.0"]],
   ])(
-    "%j are those that answer, and no other; the oldest are not listed beside others",
+    "%j are the only ones that answer; the oldest are not listed beside others",
     async (versions, shown = versions) => {
       await using served = await startAgent("JSONRPC", { agent, versions });
       const listed = new Set(served.server.card.supportedInterfaces.map(({ protocolVersion }) => protocolVersion));

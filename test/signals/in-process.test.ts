@@ -17,7 +17,7 @@ describe("the signals that all handlers share", () => {
 });
 
 describe("hints within a process", () => {
-  it("come while they are published", () => {
+  it("are delivered during the publish call", () => {
     const signals = inProcessSignals();
     const heard: string[] = [];
     signals.subscribe(({ taskId }) => heard.push(taskId));
@@ -25,7 +25,7 @@ describe("hints within a process", () => {
     expect(heard).toEqual(["t"]);
   });
 
-  it("do not reach a listener that an earlier one has ended, nor one that it has just added", () => {
+  it("do not reach a listener that an earlier listener removed or has just added", () => {
     const signals = inProcessSignals();
     const heard: string[] = [];
     signals.subscribe(() => {
@@ -37,7 +37,7 @@ describe("hints within a process", () => {
     expect(heard).toEqual([]);
   });
 
-  it("say to the log what a listener threw", () => {
+  it("log what a listener threw", () => {
     const said: object[] = [];
     const logger: Logger = { ...silentLogger, error: (fields) => said.push(fields) };
     const signals = inProcessSignals({ logger });

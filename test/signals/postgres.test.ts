@@ -49,7 +49,7 @@ describe.skipIf(!hasPostgres)("signals on PostgreSQL", () => {
   const make = async () => ({ here: signals(), there: signals() });
   for (const { name, run } of signalsContract(make)) it(name, run);
 
-  it("tell whoever listens here while they are published, once, and without the database", async () => {
+  it("reach listeners in the same process during the publish call, once, and without the database", async () => {
     const nowhere = signals("postgres://postgres@127.0.0.1:1/none");
     const heard: Hint[] = [];
     nowhere.subscribe((hint) => heard.push(hint));
@@ -68,7 +68,7 @@ describe.skipIf(!hasPostgres)("signals on PostgreSQL", () => {
     expect(own).toEqual(["once"]);
   });
 
-  it("tell what is published at once in as few notifications as hold it, whatever is in the ids", async () => {
+  it("combine what is published together into as few notifications as possible, whatever is in the ids", async () => {
     const here = signals();
     const there = heardBy(signals());
     await connect(here, there);
@@ -97,7 +97,7 @@ describe.skipIf(!hasPostgres)("signals on PostgreSQL", () => {
     await expect.poll(sockets).toBeLessThanOrEqual(before);
   });
 
-  it("mind nothing that somebody else tells on the channel", async () => {
+  it("ignore foreign notifications on the channel", async () => {
     const here = signals();
     const there = heardBy(signals());
     await connect(here, there);

@@ -17,7 +17,7 @@ function gathered() {
 }
 
 describe("writes of a group commit that gathers", () => {
-  it("of one tick leave together, those of later ones when that flight is back", async () => {
+  it("of one tick are flushed together, those of later ticks when that flush has ended", async () => {
     const { gather, flights } = gathered();
     const first = ["a", "b", "c"].map((write) => gather.write(write));
     expect(flights).toHaveLength(0);
@@ -34,7 +34,7 @@ describe("writes of a group commit that gathers", () => {
     expect(await Promise.all(later)).toEqual(["D", "E"]);
   });
 
-  it("of those who have heard of a flight go along with what has waited for it", async () => {
+  it("of callers that a flush has answered join the next flush", async () => {
     const { gather, flights } = gathered();
     const chain = gather.write("a").then(() => gather.write("a2"));
     await tick();
@@ -74,7 +74,7 @@ describe("writes of a group commit that gathers", () => {
     expect(flights.map((flight) => flight.writes.length)).toEqual([1_000, 1_000, 500]);
   });
 
-  it("are all waited for by a drain, those that have not left as well", async () => {
+  it("are all awaited by a drain, including those not flushed yet", async () => {
     const { gather, flights } = gathered();
     const results: string[] = [];
     const first = gather.write("a").then((result) => results.push(result));

@@ -24,7 +24,7 @@ describe("a memory push store that is full", () => {
     await store.close();
   });
 
-  it("drops what is settled, the oldest first, and never what still owes something", async () => {
+  it("drops settled configurations, the oldest first, and never one that still owes something", async () => {
     const store = memoryPushStore({ maxBytes: 2_500 });
     const set = (key: number, settled: boolean) => {
       const config = create(TaskPushNotificationConfigSchema, { id: "p", url: "x".repeat(480) });

@@ -155,7 +155,7 @@ describe("a memory task store that is full", () => {
 });
 
 describe("the log of a finished task", () => {
-  it("goes after its time, and the snapshot stays", async () => {
+  it("is dropped after its time, and the snapshot stays", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock, finishedLogMs: 1_000 });
     const first = await finish(store, 100);
@@ -175,7 +175,7 @@ describe("the log of a finished task", () => {
     await store.close();
   });
 
-  it("goes before its time when all such logs take too much, the oldest first", async () => {
+  it("is dropped earlier when all such logs take too much, the oldest first", async () => {
     const store = memoryTaskStore({ finishedLogMaxBytes: 25 * kibibyte });
     const heads = [];
     for (let index = 0; index < 4; index += 1) heads.push(await finish(store, 10 * kibibyte));
@@ -184,7 +184,7 @@ describe("the log of a finished task", () => {
     await store.close();
   });
 
-  it("makes room when it goes", async () => {
+  it("frees its room when it is dropped", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock, maxBytes: 50 * kibibyte, finishedLogMs: 1_000 });
     const heads = [];

@@ -19,7 +19,7 @@ describe("a memory task store", () => {
     await store.close();
   });
 
-  it("gives what it has read away: later writes do not show in it", async () => {
+  it("returns copies: later writes do not change them", async () => {
     const store = memoryTaskStore();
     const head = await store.create(newTask());
     await store.put(head.key, entry("m1"), 16);
@@ -30,7 +30,7 @@ describe("a memory task store", () => {
     await store.close();
   });
 
-  it("holds writes back while a flight is delayed, then applies them together, each by itself", async () => {
+  it("holds writes back while a flush is delayed, then applies them together, each by itself", async () => {
     const gates: { open: () => void; crash: (error: Error) => void; writes: number }[] = [];
     const beforeFlush = (writes: number) =>
       new Promise<void>((open, crash) => {
@@ -53,7 +53,7 @@ describe("a memory task store", () => {
     await store.close();
   });
 
-  it("finishes what is in flight when it is closed, and refuses everything after", async () => {
+  it("finishes the writes in flight when it is closed, and refuses later ones", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock, beforeFlush: () => Promise.resolve() });
     await store.create(newTask({ status: { state: TaskState.COMPLETED, time: 1 }, end: { inboxPut: 0 } }));

@@ -92,7 +92,7 @@ describe("a fault proxy", () => {
       expect(await ask(proxy.port)).toMatchObject({ text: answer });
     }));
 
-  it("refuses until it is told otherwise, at the same port", () => {
+  it("refuses until its rule is changed, at the same port", () => {
     const gate = Promise.withResolvers<void>();
     const schedule: Schedule = [{ kind: "refuse", until: () => gate.promise }, cut("response", 1, "end")];
     return through(schedule, async (proxy) => {
@@ -117,7 +117,7 @@ describe("a fault proxy", () => {
     }),
   );
 
-  it("can hang: it hears and says nothing", () =>
+  it("can hang: it receives and sends nothing", () =>
     through([{ kind: "hang" }], async (proxy, { heard }) => {
       const socket = connect(proxy.port, "127.0.0.1", () => socket.write(question));
       socket.on("data", () => expect.unreachable());
@@ -142,7 +142,7 @@ describe("a fault proxy", () => {
   it.each<[Ending, Asked["how"]]>([
     ["end", "end"],
     ["reset", "reset"],
-  ])("cuts a request: the target hears a part, and the caller sees the %s", (how, seen) =>
+  ])("cuts a request: the target receives a part, and the caller sees the %s", (how, seen) =>
     through([cut("request", 4, how)], async (proxy, { heard, ends }) => {
       expect(await ask(proxy.port)).toMatchObject({ text: "", how: seen });
       await expect.poll(() => ends).toEqual([seen]);
@@ -174,7 +174,7 @@ describe("a fault proxy", () => {
     });
   });
 
-  it("passes bytes one at a time, or in pieces that end where it is told", async () => {
+  it("passes bytes one at a time, or in pieces that end at given offsets", async () => {
     await through(
       [{ kind: "flow", request: { pieces: { every: 1 } }, response: { pieces: { every: 1 } } }],
       async (proxy) => expect(await ask(proxy.port)).toMatchObject({ text: answer, pieces: 10 }),
@@ -184,7 +184,7 @@ describe("a fault proxy", () => {
     );
   });
 
-  it("answers with bytes of its own", () =>
+  it("answers with its own bytes", () =>
     through([{ kind: "raw", bytes: garbage(20) }], async (proxy, { heard }) => {
       expect(await ask(proxy.port)).toMatchObject({ text: Buffer.from(garbage(20)).toString("latin1"), how: "end" });
       await proxy.setSchedule([{ kind: "raw", bytes: http1Bytes, ending: "reset" }]);
@@ -203,7 +203,7 @@ describe("a fault proxy", () => {
   );
 });
 
-describe("the count of what is open", () => {
+describe("the count of open connections", () => {
   it("sees a socket, a server, a timer and a listener that were left", async () => {
     const before = openHandles();
     const target = await answering();

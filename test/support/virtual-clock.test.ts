@@ -10,7 +10,7 @@ describe("a virtual clock", () => {
     expect(clock.now()).toBe(150);
   });
 
-  it("runs timers in the order in which they come due, each at its time", async () => {
+  it("runs timers in the order in which they are due, each at its time", async () => {
     const clock = createVirtualClock(0);
     const ran: string[] = [];
     for (const [name, ms] of [
@@ -41,7 +41,7 @@ describe("a virtual clock", () => {
     expect(ran).toEqual([0, 10, 20, 30]);
   });
 
-  it("does not run what was taken back", async () => {
+  it("does not run a canceled timer", async () => {
     const clock = createVirtualClock();
     let ran = false;
     clock.after(10, () => {

@@ -7,7 +7,7 @@ import { errorOf, messageOf, say, textIn } from "../support/say.js";
 const card = { name: "Mounted", description: "Has its own card", version: "1" };
 
 describe("a client of an agent without a port", () => {
-  it("calls the agent, and says by which interface", async () => {
+  it("calls the agent, and names the interface used", async () => {
     await using client = await connectTo(async ({ text }) => reply(`heard ${text}`));
     const { parts } = messageOf(await client.sendMessage(say("this")));
     expect(textIn(parts)).toBe("heard this");
@@ -27,7 +27,7 @@ describe("a client of an agent without a port", () => {
     expect(seen).toEqual(["in-process Bearer s3cret test"]);
   });
 
-  it("stays in the process when it goes by the extended card", async () => {
+  it("stays in the process when it uses the extended card", async () => {
     await using client = await connectTo(async () => reply("pong"), {
       authenticate: () => ({ owner: "somebody" }),
       card: { ...card, extended: () => ({ name: "Extended" }) },

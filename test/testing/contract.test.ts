@@ -87,7 +87,7 @@ describe("the contract of a task store, on names", () => {
 });
 
 describe("the contract of a push store", () => {
-  it("finds one that lets a cursor go back", async () => {
+  it("detects one that lets a cursor go back", async () => {
     const make = async () => {
       const store = memoryPushStore();
       const set = store.set.bind(store);
@@ -107,7 +107,7 @@ describe("the contract of a push store", () => {
 });
 
 describe("the contract of signals", () => {
-  it("finds ones that go on telling those who have ended their subscription", async () => {
+  it("detects ones that notify a listener after it has unsubscribed", async () => {
     const make = async () => {
       const listeners: ((hint: { kind: "moved" | "inbox"; taskId: string }) => void)[] = [];
       const signals = {

@@ -19,7 +19,7 @@ function steps() {
 
 const immediately = say("go", { configuration: { returnImmediately: true } });
 
-it("gives the task when it comes to a state, and at once when it is there", async () => {
+it("returns the task when it reaches a state, and at once if it is there", async () => {
   const { agent, go } = steps();
   await using client = await connectTo(agent);
   const { id } = taskOf(await client.sendMessage(immediately));
@@ -30,7 +30,7 @@ it("gives the task when it comes to a state, and at once when it is there", asyn
   expect((await waitFor(client, id, INPUT_REQUIRED)).id).toBe(id);
 });
 
-it("gives the task when a predicate says so, with what its events add up to", async () => {
+it("returns the task when a predicate accepts it, folded from its events", async () => {
   const { agent, go } = steps();
   await using client = await connectTo(agent);
   const { id } = taskOf(await client.sendMessage(immediately));
@@ -39,7 +39,7 @@ it("gives the task when a predicate says so, with what its events add up to", as
   expect((await waiting).artifacts).toMatchObject([{ artifactId: "a" }]);
 });
 
-it("says how the task has ended when that is not what was waited for", async () => {
+it("reports how the task has ended if that is not what was awaited", async () => {
   await using client = await connectTo(async () => completed());
   const { id } = taskOf(await client.sendMessage(say("go")));
   await expect(waitFor(client, id, INPUT_REQUIRED)).rejects.toThrow(
@@ -47,7 +47,7 @@ it("says how the task has ended when that is not what was waited for", async () 
   );
 });
 
-it("says how the task is when the time is over", async () => {
+it("reports the task's state when the time is over", async () => {
   const { agent, go } = steps();
   await using client = await connectTo(agent);
   const { id } = taskOf(await client.sendMessage(immediately));

@@ -28,7 +28,7 @@ it.each<[string, JsonObject, string]>([
   expect(cardReaders(json)).toEqual({ first: version, further: undefined });
 });
 
-it.each([[undefined], [null], ["card"], [[]]])("what is no card goes to the newest version: %j", (json) => {
+it.each([[undefined], [null], ["card"], [[]]])("anything but a card goes to the newest version: %j", (json) => {
   expect(cardReaders(json).first).toBe("1.0");
 });
 
@@ -38,6 +38,6 @@ it.each<[string, JsonObject]>([
   ["requirements", { security: [{ key: [] }] }],
   ["schemes", { securitySchemes: { key: { type: "apiKey" } } }],
   ["that there is an extended card", { supportsAuthenticatedExtendedCard: true }],
-])("a card of 1.0 that says %s in the older form alone is read in both", (_, members) => {
+])("a card of 1.0 with %s in the older form only is read in both", (_, members) => {
   expect(cardReaders({ ...named, ...members })).toEqual({ first: "1.0", further: "0.3" });
 });

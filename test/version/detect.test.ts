@@ -35,7 +35,7 @@ describe("a declared version", () => {
   });
 
   it.each(["0.5", "2.0", "0.4.0", "1", "v1.0", "one", "1.0.0.0", "-1.0", "9".repeat(500)])(
-    "%s is refused with what was asked for and what is served",
+    "%s is refused with the requested and the served versions",
     (value) => {
       expect(() => declaredVersion(value, all)).toThrow(
         expect.objectContaining({
@@ -104,7 +104,7 @@ describe("of faces that know a call", () => {
   const versions = (declared: string | undefined, strict: boolean, knows: (version: string) => boolean = () => true) =>
     versionsOf(adaptersFor({ adapters, strict }, declared, ({ version }) => knows(version)));
 
-  it("the newest comes first for callers who declare nothing, and not at all where they must", () => {
+  it("the newest comes first for callers without a version, and not at all if they must declare one", () => {
     expect(versions(undefined, false)).toEqual(["1.0", "0.3"]);
     expect(versions(undefined, true)).toEqual(["0.3"]);
   });
@@ -114,7 +114,7 @@ describe("of faces that know a call", () => {
     expect(versions("1.0", strict)).toEqual(["1.0"]);
   });
 
-  it("none takes what it does not know", () => {
+  it("none accepts an unknown one", () => {
     expect(versions("0.3", false, () => false)).toEqual([]);
     expect(versions("0.3", true, () => false)).toEqual([]);
   });
@@ -141,16 +141,13 @@ describe("the table of versions", () => {
     expect(() => versionEntries([])).toThrow(TypeError);
   });
 
-  it.each(versionTable)(
-    "loads $name, which has the adapters that it says and no other",
-    async ({ name, load, adapters }) => {
-      const version = await load();
-      expect(version.name).toBe(name);
-      for (const { adapter: kind } of bindings) {
-        const adapter = version[kind];
-        expect([kind, adapter !== undefined]).toEqual([kind, adapters.includes(kind)]);
-        if (adapter !== undefined) expect(adapter.version).toBe(name);
-      }
-    },
-  );
+  it.each(versionTable)("loads $name, which has exactly its listed adapters", async ({ name, load, adapters }) => {
+    const version = await load();
+    expect(version.name).toBe(name);
+    for (const { adapter: kind } of bindings) {
+      const adapter = version[kind];
+      expect([kind, adapter !== undefined]).toEqual([kind, adapters.includes(kind)]);
+      if (adapter !== undefined) expect(adapter.version).toBe(name);
+    }
+  });
 });

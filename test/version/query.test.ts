@@ -9,7 +9,7 @@ import { v1 } from "../../src/version/v1.0/v1.js";
 const read = (query: string) =>
   readJson(ListTasksRequestSchema, queryToJson(ListTasksRequestSchema, new URLSearchParams(query)));
 
-it("reads every kind of parameter, and leaves out what is no field", () => {
+it("reads every kind of parameter, and ignores unknown ones", () => {
   const { message, violations } = read(
     "contextId=c%20%2B1&status=TASK_STATE_WORKING&pageSize=2&includeArtifacts=true&historyLength=0&statusTimestampAfter=2026-05-01T00%3A00%3A00.000Z&A2A-Version=1.0&x=1",
   );

@@ -38,14 +38,14 @@ describe("the token request", () => {
     });
   });
 
-  it("of a client without a secret says its id alone", async () => {
+  it("of a client without a secret sends only its id", async () => {
     await using server = await counted();
     await clientSource(server.url, { clientSecret: undefined }).get(undefined);
     expect(server.requests[0]?.form).toEqual({ grant_type: "client_credentials", client_id: "berth" });
     expect(server.requests[0]?.headers.authorization).toBeUndefined();
   });
 
-  it("goes to trusted origins only, where they are given", async () => {
+  it("goes only to trusted origins, if any are configured", async () => {
     await using server = await counted();
     const elsewhere = clientSource(server.url, { trustedOrigins: ["https://login.example"] });
     const error = await errorOf(elsewhere.get(undefined));
@@ -81,7 +81,7 @@ describe("the token request", () => {
     expect(error.message).toBe(`the token endpoint ${server.url}/ refused: invalid_client`);
   });
 
-  it("is sent anew after one that failed", async () => {
+  it("is sent again after one that failed", async () => {
     await using server = await authorizationServer((_, place) =>
       place === 1 ? errorAnswer("server_error", 500) : tokenAnswer("t"),
     );
@@ -115,7 +115,7 @@ describe("a token", () => {
     expect(await source.get(undefined)).toEqual(bearer("t2"));
   });
 
-  it("that says no expiry is kept until it is refused, one that says a far one for a day", async () => {
+  it("without an expiry is kept until it is refused, one with a distant expiry for a day", async () => {
     await using server = await authorizationServer((_, place) =>
       tokenAnswer(`t${place}`, { expires_in: place === 1 ? undefined : 1e300 }),
     );
@@ -211,7 +211,7 @@ describe("a refusal", () => {
 describe("a refresh token", () => {
   const refresh = { grant_type: "refresh_token", refresh_token: "r1" };
 
-  it("is used for the next token, at its own endpoint, and kept unless a new one comes", async () => {
+  it("is used for the next token at its own endpoint, and kept until replaced", async () => {
     await using server = await authorizationServer((_, place) =>
       tokenAnswer(`t${place}`, { expires_in: 10, refresh_token: ["r1", undefined, "r2"][place - 1] }),
     );

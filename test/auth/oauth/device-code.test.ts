@@ -70,7 +70,7 @@ it("shows the user where to agree, and asks until they have", async () => {
   expect(polls).toEqual([1, 2, 3].map(() => ["/token", grant]));
 });
 
-it("waits as long as the server says, and longer when it is told to slow down or cannot ask", async () => {
+it("polls at the server's interval, and slower when told to slow down or after a failed poll", async () => {
   const unwell: Answer = { status: 503, json: {} };
   await using server = await deviceServer([errorAnswer("slow_down"), pending, unwell, tokenAnswer("t")], {
     json: { ...code, interval: 2 },
@@ -81,7 +81,7 @@ it("waits as long as the server says, and longer when it is told to slow down or
   expect(await waiting).toEqual(bearer("t"));
 });
 
-it("lets go of an answer that it does not read", async () => {
+it("cancels the body of an answer that it does not read", async () => {
   const page: Answer = (response) => response.writeHead(503, { "content-type": "text/html" }).write("<p>");
   await using server = await deviceServer([page, tokenAnswer("t")]);
   const { source, pass } = device(server);
@@ -104,7 +104,7 @@ it.each([
   expect(await waiting).toEqual(bearer("t"));
 });
 
-it.each(["access_denied", "expired_token", "invalid_grant"])("ends when the server says %s", async (error) => {
+it.each(["access_denied", "expired_token", "invalid_grant"])("ends when the server answers %s", async (error) => {
   await using server = await deviceServer([pending, errorAnswer(error)]);
   const { source, prompts, pass } = device(server);
   const refused = errorOf(source.get(undefined));
@@ -117,7 +117,7 @@ it.each(["access_denied", "expired_token", "invalid_grant"])("ends when the serv
   expect(prompts).toHaveLength(2);
 });
 
-it("ends when the code has expired, whatever the server says", async () => {
+it("ends when the code has expired, whatever the server answers", async () => {
   await using server = await deviceServer([pending], { json: { ...code, expires_in: 12 } });
   const { source, pass } = device(server);
   const refused = errorOf(source.get(undefined));
@@ -135,7 +135,7 @@ it("asks the user once for all calls that wait", async () => {
   expect(prompts).toHaveLength(1);
 });
 
-it("goes on with the code that the user has seen when a call comes after one that was aborted", async () => {
+it("keeps the code that the user has seen when a call follows an aborted one", async () => {
   await using server = await deviceServer([pending, tokenAnswer("t")]);
   const { source, prompts, clock, pass } = device(server);
   const leaving = new AbortController();

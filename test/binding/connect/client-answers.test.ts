@@ -75,14 +75,14 @@ describe("an answer that is no answer", () => {
   });
 });
 
-describe("an error that says little", () => {
+describe("an error without details", () => {
   it.each([
     [404, "methodNotFound"],
     [405, "methodNotAllowed"],
     [415, "unsupportedMediaType"],
     [501, "methodNotFound"],
     [502, "unavailable"],
-  ] as const)("HTTP status %i alone is %s, and tells that it is the status alone", async (status, code) => {
+  ] as const)("HTTP status %i alone is %s, and the message names the status", async (status, code) => {
     await using agent = await whole(status, { "content-type": "text/plain" }, "no");
     const expected = { code, metadata: { httpStatus: String(status) } };
     for (const protocol of ["connect", "grpc-web"] as const) {
@@ -91,7 +91,7 @@ describe("an error that says little", () => {
     }
   });
 
-  it("keeps the challenge and the pause that only headers tell of", async () => {
+  it("keeps the challenge and the pause that only headers carry", async () => {
     await using agent = await whole(401, { "www-authenticate": "Basic", "retry-after": "3" }, "");
     const expected = { code: "unauthenticated", challenge: "Basic", retryAfterMs: 3000 };
     await expect(sendTo(agent.url, "connect")).rejects.toMatchObject(expected);
@@ -141,21 +141,18 @@ describe("an error that says little", () => {
     await expect(streamOf(agent.url, "grpc-web")).rejects.toMatchObject({ code, message });
   });
 
-  it.each([200, 400])(
-    "reads trailers of gRPC-Web that stand in the headers of an answer with status %i",
-    async (status) => {
-      const error = new A2AError("taskNotCancelable", "done", { metadata: { taskId: "t" } });
-      const details = base64FromBytes(encodeStatus(error));
-      const headers = { ...grpcWeb, "grpc-status": "9", "grpc-message": "done", "grpc-status-details-bin": details };
-      await using agent = await whole(status, headers, "");
-      const expected = { code: "taskNotCancelable", message: "done", metadata: { taskId: "t" } };
-      await expect(sendTo(agent.url, "grpc-web")).rejects.toMatchObject(expected);
-      await expect(streamOf(agent.url, "grpc-web")).rejects.toMatchObject(expected);
-    },
-  );
+  it.each([200, 400])("reads gRPC-Web trailers from the headers of an answer with status %i", async (status) => {
+    const error = new A2AError("taskNotCancelable", "done", { metadata: { taskId: "t" } });
+    const details = base64FromBytes(encodeStatus(error));
+    const headers = { ...grpcWeb, "grpc-status": "9", "grpc-message": "done", "grpc-status-details-bin": details };
+    await using agent = await whole(status, headers, "");
+    const expected = { code: "taskNotCancelable", message: "done", metadata: { taskId: "t" } };
+    await expect(sendTo(agent.url, "grpc-web")).rejects.toMatchObject(expected);
+    await expect(streamOf(agent.url, "grpc-web")).rejects.toMatchObject(expected);
+  });
 });
 
-it("takes a stream without events whose trailers stand in the headers", async () => {
+it("accepts a stream without events whose trailers are in the headers", async () => {
   await using agent = await whole(200, { "content-type": "application/grpc-web", "grpc-status": "0" }, "");
   expect(await streamOf(agent.url, "grpc-web")).toEqual([]);
 });
@@ -184,7 +181,7 @@ describe("a connection that breaks", () => {
   });
 
   it.each(heads)(
-    "loses no event over %s that came before, and an end that nobody announced is none",
+    "loses no event over %s before a break, and a missing end is an error",
     async (protocol, _, headers) => {
       await using agent = await whole(200, headers, envelope(0, event));
       const events = clientOf(agent.url, protocol).sendStreamingMessage(hello, {})[Symbol.asyncIterator]();

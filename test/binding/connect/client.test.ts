@@ -71,7 +71,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(agent.faults).toEqual([]);
   });
 
-  it.each(errorCodes)("%s comes back whole, as an answer and at the end of a stream", async (code) => {
+  it.each(errorCodes)("%s arrives complete, as an answer and at the end of a stream", async (code) => {
     const challenge = code === "unauthenticated" || code === "permissionDenied" ? 'Bearer realm="x"' : undefined;
     const error = new A2AError(code, "näh: 100 %\n no", {
       violations: [{ field: "message.parts[0]", description: "is odd" }],
@@ -100,7 +100,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(withoutIds(seen)).toEqual(withoutIds([statusItem(1)]));
   });
 
-  it("tells the agent what its options say", async () => {
+  it("sends the agent what its options set", async () => {
     const seen: object[] = [];
     await using agent = await connectAgent(
       serviceOf(
@@ -136,7 +136,7 @@ describe.each(protocols)("over %s", (protocol) => {
     [20, "20"],
     [99_999_999, "99999999"],
     [100_000_000, null],
-  ])("tells the agent that it waits %i ms, unless that is no limit", async (timeoutMs, told) => {
+  ])("sends the agent its timeout of %i ms, unless it is no limit", async (timeoutMs, told) => {
     let limit: string | null | undefined;
     const client = clientOf("http://agent.example", {
       fetch: async (_, init) => {
@@ -149,7 +149,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(limit).toBe(protocol === "grpc-web" && told !== null ? `${told}m` : told);
   });
 
-  it("keeps its time limit against an agent that says nothing", async () => {
+  it("keeps its time limit against an agent that never answers", async () => {
     await using agent = await connectAgent(
       serviceOf({ getTask: () => new Promise(() => {}), sendStreamingMessage: waiting().stream }),
     );
@@ -245,7 +245,7 @@ describe.each(protocols)("over %s", (protocol) => {
   });
 });
 
-it("speaks Connect unless told otherwise, and has every operation of the table", async () => {
+it("speaks Connect by default, and has every operation of the table", async () => {
   await using agent = await connectAgent(serviceOf({ sendMessage: async (request) => echo(request) }));
   const client = createConnectTransport({ url: agent.url, adapter });
   expect(await client.sendMessage(hello, {})).toEqual(echo(hello));

@@ -95,7 +95,7 @@ it.each(errorCodes)("%s keeps its code and details, in an answer and at the end 
   }
 });
 
-it("says nothing of what agent code threw", async () => {
+it("reveals nothing of what agent code threw", async () => {
   await using agent = await connectAgent(serviceOf({ sendMessage: () => Promise.reject(new Error("secret")) }));
   for (const protocol of webProtocols) {
     const thrown = await connectErrorOf(agent.client(protocol).sendMessage(hello));
@@ -143,7 +143,7 @@ it("leaves paths that are not its own to others", async () => {
   expect((await fetch(`${agent.url}${path}/SendMessage`)).status).toBe(405);
 });
 
-it("asks who calls before it reads the body", async () => {
+it("authenticates before it reads the body", async () => {
   const { contexts, service } = noting();
   await using agent = await connectAgent({
     ...service,

@@ -63,7 +63,7 @@ const statusCodes: Readonly<Record<keyof typeof httpAnswers, ErrorCode>> = {
 };
 
 describe.each(bareWires)("over %s, when something else answers,", (wire) => {
-  it("a call that is refused says that nothing was written", async () => {
+  it("a refused call reports that nothing was written", async () => {
     await using agent = await spoilableAgent(wire);
     for (const outcome of await outcomes(agent, { kind: "refuse" })) {
       expect(outcome).toMatchObject({ ...nothing, error: { code: "unavailable", written: false } });
@@ -87,19 +87,22 @@ describe.each(bareWires)("over %s, when something else answers,", (wire) => {
     }
   });
 
-  it.each(Object.entries(httpAnswers))("an answer of HTTP is told from an agent's: %s", async (name, answer) => {
-    await using agent = await spoilableAgent(wire);
-    for (const outcome of await outcomes(agent, { kind: "answer", answer })) {
-      expect(outcome).toMatchObject({ ...nothing, error: expect.any(Error) });
-      const { error } = outcome;
-      if (answer.status !== 200) expect(error?.metadata).toEqual({ httpStatus: String(answer.status) });
-      if (!isHttp(wire)) continue;
-      expect(error?.code).toBe(statusCodes[name as keyof typeof httpAnswers]);
-      expect(error?.retryAfterMs).toBe(name === "tooManyRequests" ? 7000 : undefined);
-    }
-  });
+  it.each(Object.entries(httpAnswers))(
+    "an HTTP error is distinguished from an agent's error: %s",
+    async (name, answer) => {
+      await using agent = await spoilableAgent(wire);
+      for (const outcome of await outcomes(agent, { kind: "answer", answer })) {
+        expect(outcome).toMatchObject({ ...nothing, error: expect.any(Error) });
+        const { error } = outcome;
+        if (answer.status !== 200) expect(error?.metadata).toEqual({ httpStatus: String(answer.status) });
+        if (!isHttp(wire)) continue;
+        expect(error?.code).toBe(statusCodes[name as keyof typeof httpAnswers]);
+        expect(error?.retryAfterMs).toBe(name === "tooManyRequests" ? 7000 : undefined);
+      }
+    },
+  );
 
-  it("a peer that says nothing is left when the caller gives up or its time is over", async () => {
+  it("a call to a silent peer ends when the caller aborts or its time is over", async () => {
     await using agent = await spoilableAgent(wire);
     const { call } = await reading(agent);
     const before = openHandles();

@@ -63,7 +63,7 @@ describe.each(bareWires)("over %s, when a stream falls silent,", (wire) => {
     });
   });
 
-  it("its caller can abort, and hears the reason", async () => {
+  it("its caller can abort, and gets the reason", async () => {
     await using agent = await spoilableAgent(wire);
     await held(agent, async ({ stream, caller }) => {
       const reason = new Error("enough");

@@ -6,7 +6,7 @@ import { bareWires, spoilableAgent } from "./through-proxy.js";
 
 const directions: readonly Direction[] = ["request", "response"];
 
-describe.each(bareWires)("over %s, however the bytes come apart,", (wire) => {
+describe.each(bareWires)("over %s, however the bytes are split,", (wire) => {
   it.each(directions)("a call and a stream are read whole: %s in two pieces", async (direction) => {
     await using agent = await spoilableAgent(wire);
     await sweepPieces(agent, await reading(agent), direction);

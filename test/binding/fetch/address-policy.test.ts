@@ -28,7 +28,7 @@ describe("the policy of a client", () => {
     expect(places.filter((place) => policies[name].host(place) !== "forbidden")).toEqual(allowed);
   });
 
-  it("judges what names stand for", () => {
+  it("checks the addresses that names resolve to", () => {
     const addresses = ["127.0.0.1", "::ffff:127.0.0.1", "10.0.0.7", "8.8.8.8", "nonsense"];
     const judged = Object.values(policies).map(({ address }) => addresses.map(address));
     expect(judged).toEqual([
@@ -57,7 +57,7 @@ describe("the addresses to connect to", () => {
     );
   });
 
-  it("are those of the system when nothing else is said", async () => {
+  it("are the system's by default", async () => {
     const addresses = await allowedAddresses("localhost", addressPolicy("loopback", "test"));
     expect(addresses.every((address) => isLoopback(address))).toBe(true);
   });

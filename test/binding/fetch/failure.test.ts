@@ -24,7 +24,7 @@ describe("a failure of fetch", () => {
   });
 
   it.each(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "ERR_SSL_WRONG_VERSION_NUMBER", "ETIMEDOUT", undefined])(
-    "with %s may have come after it, unless it is known not to have begun",
+    "with %s may have been written, unless the request is known not to have begun",
     (code) => {
       expect(failureOf({ code })).toMatchObject({ written: true });
       expect(failureOf({ code }, false)).toMatchObject({ written: false });
@@ -34,7 +34,7 @@ describe("a failure of fetch", () => {
   it.each([
     [0, false],
     [1, true],
-  ])("of a socket through which %i bytes went says so", (bytesWritten, written) => {
+  ])("of a socket that has sent %i bytes is reported as such", (bytesWritten, written) => {
     expect(failureOf({ code: "UND_ERR_SOCKET", socket: { bytesWritten } })).toMatchObject({ written });
   });
 

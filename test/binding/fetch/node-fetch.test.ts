@@ -29,7 +29,7 @@ function expectUnwritten(failure: unknown, code: unknown): void {
   expect(failure).toMatchObject({ code: "unavailable", written: false, cause: expect.objectContaining({ code }) });
 }
 
-describe("a request that was not sent is told from one that was", () => {
+describe("a request that was not sent is distinguished from one that was", () => {
   it.each([
     ["http://127.0.0.1:2/rpc?key=secret", "nobody listens", "ECONNREFUSED"],
     ["http://nowhere.invalid/", "nobody has the name", "ENOTFOUND"],
@@ -75,7 +75,7 @@ describe("a request that was not sent is told from one that was", () => {
     expect(await failureOf(peer.url, { tls: { ...trusted, key, cert } })).toBe(200);
   });
 
-  it("and one that was: the connection went before an answer, in the second call", async () => {
+  it("and one that was: the connection broke before an answer, in the second call", async () => {
     await using peer = await httpPeer((request, response) => {
       if (peer.requests.length === 2) request.socket.destroy();
       else response.end("ok");
@@ -103,7 +103,7 @@ describe("the policy of addresses", () => {
     ["http://localhost:2/", ["193.0.6.139"]],
     ["http://agent.example:2/", ["10.0.0.7"]],
     ["https://agent.example:2/", ["193.0.6.139", "::ffff:192.168.0.7"]],
-  ])("keeps away from %s at %j, and says no address that it has looked up", async (url, addresses) => {
+  ])("does not connect to %s at %j, and names no resolved address", async (url, addresses) => {
     const failure = await failureOf(url, { policy, lookup: async () => addresses });
     expect(failure).toBeInstanceOf(ForbiddenAddressError);
     const { hostname } = new URL(url);
@@ -112,7 +112,7 @@ describe("the policy of addresses", () => {
     expect(failure).toMatchObject({ written: false, message });
   });
 
-  it("judges a name with each connection, and connects to what it has judged", async () => {
+  it("resolves and checks a name for each connection, and connects to the checked address", async () => {
     await using peer = await httpPeer((_, response) => response.write("begun"));
     const answers = [["127.0.0.1"], ["10.0.0.7"]];
     const lookup = async () => answers.shift() ?? [];
@@ -135,7 +135,7 @@ describe("the policy of addresses", () => {
 });
 
 describe("closing", () => {
-  it("frees connections that rest and breaks off what is under way", async () => {
+  it("closes idle connections and aborts requests in flight", async () => {
     await using peer = await httpPeer((request, response) => {
       response.writeHead(200).write("first");
       if (request.url === "/whole") response.end();
@@ -173,7 +173,7 @@ describe("closing", () => {
   });
 });
 
-it("opens no other connection for one that is broken off", async () => {
+it("opens no new connection for an aborted request", async () => {
   await using peer = await httpPeer((_, response) => response.write("begun"));
   const fetch = createNodeFetch();
   for (let count = 1; count <= 3; count++) {
@@ -184,7 +184,7 @@ it("opens no other connection for one that is broken off", async () => {
   await fetch.close();
 });
 
-it("sends forms and bytes, and reads what was compressed", async () => {
+it("sends forms and bytes, and reads compressed bodies", async () => {
   const json = Buffer.from(JSON.stringify({ text: "x".repeat(1000) }));
   const encodings = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
   await using peer = await httpPeer((request, response) => {

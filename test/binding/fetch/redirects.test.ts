@@ -76,7 +76,7 @@ describe("a redirect", () => {
     expect([on.first.requests.length, on.other.requests.length]).toEqual([1, 0]);
   });
 
-  it("is the answer when the caller says so", async () => {
+  it("is returned to a caller that asks for it", async () => {
     await using on = await origins(302, "/end");
     expect(await textOf(on.fetch, on.first, { redirect: "manual" })).toBe("status 302");
     await expect(textOf(on.fetch, on.first, { redirect: "error" })).rejects.toThrow(

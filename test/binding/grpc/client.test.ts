@@ -56,7 +56,7 @@ it("answers unavailable when no server listens", async () => {
   client.close();
 });
 
-it("keeps its time limit against a server that says nothing", async () => {
+it("keeps its time limit against a silent server", async () => {
   await using agent = await grpcAgent(serviceOf({ getTask: () => new Promise(() => {}) }));
   const call = agent.client.getTask(getTask, { timeoutMs: 50 });
   await expect(call).rejects.toMatchObject({ code: "deadlineExceeded" });

@@ -35,7 +35,7 @@ function expectUnwritten(failures: readonly unknown[], message: RegExp): void {
   }
 }
 
-describe("a call that comes to no connection says so", () => {
+describe("a call without a connection reports that", () => {
   it.each([
     ["127.0.0.1:1", /^cannot reach 127\.0\.0\.1:1: connect ECONNREFUSED 127\.0\.0\.1:1$/],
     ["nowhere.invalid:80", /^cannot reach nowhere\.invalid:80: Name resolution failed/],
@@ -59,7 +59,7 @@ describe("a call that comes to no connection says so", () => {
     await expect.poll(bare.open).toBe(0);
   });
 
-  it("at a server that says nothing, when its time is over, and frees the socket", async () => {
+  it("at a silent server, when its time is over, and frees the socket", async () => {
     await using bare = await bareServer(() => {});
     const address = `127.0.0.1:${bare.port}`;
     expectUnwritten(await failuresOf({ address, connectTimeoutMs: 60 }), /no connection within 60 ms$/);
@@ -177,7 +177,7 @@ describe("a policy of addresses", () => {
     // Nobody listens at the first.
     [["::1", "127.0.0.1"]],
     [["127.0.0.9", "127.0.0.1"]],
-  ])("lets a call through to what it allows among %j", async (addresses) => {
+  ])("lets a call through to allowed addresses among %j", async (addresses) => {
     await using agent = await grpcAgent(service);
     const lookup = async () => addresses;
     const address = `agent.example:${agent.port}`;
@@ -223,12 +223,12 @@ describe("a policy of addresses", () => {
       /a\.example:1: getaddrinfo ENOTFOUND/,
     ],
     ["takes too long", () => new Promise(() => {}), /no connection within 30 ms$/],
-  ])("says that there was no connection when the lookup %s", async (_, lookup, message) => {
+  ])("reports that there was no connection when the lookup %s", async (_, lookup, message) => {
     const options = { address: "a.example:1", policy: loopback, lookup, connectTimeoutMs: 30 };
     expectUnwritten(await failuresOf(options), message);
   });
 
-  it("judges a name anew for each connection", async () => {
+  it("checks a name again for each connection", async () => {
     await using first = await grpcAgent(service);
     const answers = [["127.0.0.1"]];
     const lookup = async () => answers.shift() ?? ["10.0.0.7"];

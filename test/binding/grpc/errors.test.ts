@@ -8,7 +8,7 @@ import { grpcAgent } from "../../support/grpc-agent.js";
 import { itemsOf } from "../../support/items.js";
 import { getTask, hello } from "../../support/requests.js";
 
-it.each(errorCodes)("%s goes out as a status and comes back whole", (code) => {
+it.each(errorCodes)("%s is sent as a status and arrives complete", (code) => {
   const error = new A2AError(code, "näh: 100 % \n no", {
     metadata: { taskId: "t", more: "ä" },
     violations: [{ field: "message.parts[0]", description: "is no part" }],
@@ -87,7 +87,7 @@ it("keeps a status within what peers take as metadata, however much is wrong", a
   expect(message.startsWith("\ufffdtoo long")).toBe(true);
 });
 
-it("says nothing of what agent code threw", async () => {
+it("reveals nothing of what agent code threw", async () => {
   await using agent = await grpcAgent(serviceOf({ sendMessage: () => Promise.reject(new Error("secret")) }));
   await expect(agent.client.sendMessage(hello, {})).rejects.toMatchObject({
     code: "internalError",

@@ -74,7 +74,7 @@ it("serves all of them in TLS, by ALPN", async () => {
   client.close();
 });
 
-it("keeps gRPC to itself on a port of its own", async () => {
+it("serves only gRPC on its own port", async () => {
   await using agent = await grpcAgent(service);
   expect(await agent.client.sendMessage(hello, {})).toEqual(echo(hello));
   expect((await getOverHttp1(agent.port, "/")).status).toBe(505);
@@ -83,7 +83,7 @@ it("keeps gRPC to itself on a port of its own", async () => {
   session.close();
 });
 
-it("serves gRPC alone over HTTP/2, and says so, when grpc-js cannot be shared", async () => {
+it("serves only gRPC over HTTP/2, and logs it, when grpc-js cannot share the port", async () => {
   const grpc = createGrpcServer({ adapters: [adapter], service });
   const setup: unknown = Reflect.get(grpc.server, "_setupHandlers");
   Object.defineProperty(grpc.server, "_setupHandlers", { value: setup, writable: false });

@@ -29,7 +29,7 @@ function noting() {
   return { contexts, service };
 }
 
-it("hands the operation who calls, how, and what the caller asked for", async () => {
+it("gives the operation the caller, the transport's facts and the request", async () => {
   const { contexts, service } = noting();
   await using agent = await grpcAgent({
     ...service,
@@ -69,7 +69,7 @@ it.each([
   expect((await raw.call("SendMessage", helloFrame, { "a2a-version": version })).status).toBe(status);
 });
 
-it("asks who calls before the message is there, and reads none of it when it is refused", async () => {
+it("authenticates before the message arrives, and reads none of it after a refusal", async () => {
   const heads: CallHead[] = [];
   const { contexts, service } = noting();
   await using agent = await grpcAgent({
@@ -98,7 +98,7 @@ it.each([
   ["two messages", Buffer.concat([helloFrame, helloFrame]), 3, /more than one/],
   ["a frame over the limit", Buffer.from([0, 0x00, 0x50, 0, 0]), 8, /4194304/],
   ["a compressed frame that is not", Buffer.concat([Buffer.from([1]), helloFrame.subarray(1)]), 3, /./],
-])("%s is an error that says so", async (_, body, status, message) => {
+])("%s is an error that names the cause", async (_, body, status, message) => {
   const { contexts, service } = noting();
   await using agent = await grpcAgent(service);
   using raw = rawSession(agent.port);
@@ -111,7 +111,7 @@ it.each([
   expect((await raw.call("SendMessage", helloFrame)).status).toBe(0);
 });
 
-it("reads a compressed message, and refuses one that grows over the limit", async () => {
+it("reads a compressed message, and refuses one that exceeds the limit when decompressed", async () => {
   await using agent = await grpcAgent(noting().service);
   using raw = rawSession(agent.port);
   const compressed = (bytes: Uint8Array): Buffer => {

@@ -113,13 +113,13 @@ describe("a body", () => {
     expect([response.status, await response.text()]).toEqual([status, text]);
   });
 
-  it("that says it is over the limit is not read", async () => {
+  it("that declares more than the limit is not read", async () => {
     const response = await post(new ReadableStream(), { "Content-Length": String(maxBytes + 1) });
     expect(response.status).toBe(413);
   });
 });
 
-it("says what it knows of the request", async () => {
+it("passes on what it knows about the request", async () => {
   const handle = fetchHandler(
     (request) => ({
       status: 200,

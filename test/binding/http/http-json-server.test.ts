@@ -18,7 +18,7 @@ describe("media types", () => {
     { accept: "application/json;q=0, application/a2a+json", type: "application/json", reply: "application/a2a+json" },
     { accept: "text/html", type: "application/a2a+json", reply: "application/a2a+json", error: "application/json" },
   ])(
-    "answers Accept $accept and Content-Type $type with $reply, errors in plain JSON unless Accept says otherwise",
+    "answers Accept $accept and Content-Type $type with $reply, errors in plain JSON unless Accept demands otherwise",
     async ({ accept, type, reply, error = reply }) => {
       await using served = await agent();
       const headers = { "Content-Type": type, ...(accept === undefined ? {} : { Accept: accept }) };
@@ -56,7 +56,7 @@ describe("media types", () => {
 });
 
 describe("errors", () => {
-  it.each(errorCodes)("says %s with its HTTP status and its reason", async (code) => {
+  it.each(errorCodes)("reports %s with its HTTP status and its reason", async (code) => {
     await using served = await agent({
       authenticate: () => {
         throw new A2AError(code, "no", { retryAfterMs: 1000 });

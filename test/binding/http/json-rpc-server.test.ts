@@ -113,7 +113,7 @@ describe("the door", () => {
     expect(status).toBe(415);
   });
 
-  it("answers an unknown caller before a byte of the body has come", async () => {
+  it("answers an unauthenticated caller before any byte of the body arrives", async () => {
     await using served = await agent({
       authenticate: () => {
         throw new A2AError("unauthenticated", "who are you", { challenge: 'Bearer realm="x"\r\nEvil: 1' });
@@ -137,7 +137,7 @@ describe("the door", () => {
     { code: "resourceExhausted", status: 429 },
     { code: "taskNotFound", status: 200 },
     { code: "internalError", status: 200 },
-  ] as const)("says $code with HTTP status $status", async ({ code, status }) => {
+  ] as const)("reports $code with HTTP status $status", async ({ code, status }) => {
     await using served = await agent({
       enter: () => {
         throw new A2AError(code, "no", { retryAfterMs: 1500 });
@@ -151,7 +151,7 @@ describe("the door", () => {
     { method: "GET", status: 405 },
     { method: "DELETE", status: 405 },
     { method: "OPTIONS", status: 204 },
-  ])("answers $method with $status and what it takes", async ({ method, status }) => {
+  ])("answers $method with $status and the allowed methods", async ({ method, status }) => {
     await using served = await agent();
     const reply = await rawCall(`${served.url}/json-rpc`, { method });
     expect({ status: reply.status, allow: reply.headers.allow }).toEqual({ status, allow: "POST, OPTIONS" });
@@ -197,7 +197,7 @@ describe("versions and extensions", () => {
     expect(JSON.parse(text)).toMatchObject(wanted);
   });
 
-  it("wants a version when it is told to be strict", async () => {
+  it("requires a version in strict mode", async () => {
     await using served = await agent({ strictVersions: true });
     expect(JSON.parse((await postJson(`${served.url}/json-rpc`, call(8))).text)).toMatchObject({
       error: { code: -32009 },
@@ -211,7 +211,7 @@ describe("versions and extensions", () => {
     expect((await postJson(`${served.url}/json-rpc`, call(8))).headers).not.toHaveProperty("a2a-extensions");
   });
 
-  it("says which required extension is missing, to the request that missed it", async () => {
+  it("names the required extension that a request lacks, in the response to that request", async () => {
     await using served = await agent({
       extensions: () => {
         throw new A2AError("extensionSupportRequired", "urn:needed is required");

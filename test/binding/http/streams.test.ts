@@ -53,7 +53,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     expect(reply.text).toBe(`id: 1\ndata: ${event(1)}\n\ndata: ${event(2)}\n\n`);
   });
 
-  it("says that it is alive when it has nothing else to say", async () => {
+  it("sends comments while it has no events", async () => {
     const source = fedSubscription();
     const limits = { contentMaxBytes: 1e6, jsonBodyMaxBytes: 1e6, keepAliveMs: 20 };
     await using served = await httpAgent(serviceOf(source, { limits }));

@@ -33,7 +33,7 @@ const itemOf = (task: Task): StreamItem => ({
   id: "1",
 });
 
-it("gives the handler what the call says of itself", async () => {
+it("gives the handler the call's own facts", async () => {
   const contexts: ServerContext[] = [];
   const transport = over(
     {
@@ -147,7 +147,7 @@ it("leaves the handler's stream when its reader leaves, also while it waits, and
   expect(await leave("abort")).toBe(true);
 });
 
-it("leaves the handler's stream at the abort of a reader who is at work with an event", async () => {
+it("leaves the handler's stream at the abort of a reader that is handling an event", async () => {
   const ended = Promise.withResolvers<boolean>();
   const transport = over({
     async *subscribeToTask(_, { signal }) {
@@ -190,7 +190,7 @@ it("counts an ended stream as closed, even when its reader stops reading", async
   expect(await items.next()).toEqual({ done: true, value: undefined });
 });
 
-it("tells an error of the handler as an answer, masks what is none, and keeps what another agent did not answer apart", async () => {
+it("passes on the handler's error as an answer, masks any other, and marks what another agent did not answer", async () => {
   const failWith = (error: Error) => errorOf(over({ getTask: () => Promise.reject(error) }).getTask(getTask, {}));
   expect(await failWith(new A2AError("taskNotFound", "no such task", { metadata: { taskId: "t" } }))).toMatchObject({
     code: "taskNotFound",

@@ -47,7 +47,7 @@ it.each([
   await stillServes();
 });
 
-it("closes a connection that ends before it has said anything", async () => {
+it("closes a connection that ends before it has sent anything", async () => {
   const wire = wireTo(listener.port);
   wire.socket.end();
   expect(await wire.closed).toBe("");
@@ -68,7 +68,7 @@ it.each([
   ["garbage", "\xff".repeat(100)],
   ["data on a stream that was never opened", `${settings}\0\0\x01\0\0\0\0\0\x01x`],
   ["a frame that is too long", `${settings}\xff\xff\xff\0\0\0\0\0\x01`],
-])("closes an HTTP/2 connection that sends %s behind the preface", async (_, bytes) => {
+])("closes an HTTP/2 connection that sends %s after the preface", async (_, bytes) => {
   const wire = wireTo(listener.port);
   wire.socket.write(Buffer.from(preface + bytes, "latin1"));
   await wire.closed;
@@ -111,7 +111,7 @@ it("ends an HTTP/1.1 connection that idles", async () => {
   agent.destroy();
 });
 
-it("tells a silent HTTP/2 connection to go", async () => {
+it("sends GOAWAY to a silent HTTP/2 connection", async () => {
   const session = await http2Session(listener.port);
   const code = await new Promise<number>((resolve) => session.on("goaway", resolve));
   expect(code).toBe(constants.NGHTTP2_NO_ERROR);

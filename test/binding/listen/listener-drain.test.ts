@@ -59,7 +59,7 @@ it("ends idle connections at once", async () => {
   agent.destroy();
 });
 
-it("destroys what has not ended in time", async () => {
+it("destroys connections that do not end in time", async () => {
   const { listener, arrival } = await waiting();
   const session = await http2Session(listener.port);
   const both = Promise.all([arrival(), arrival()]);

@@ -27,12 +27,12 @@ it("serves HTTP/1.1 and HTTP/2 on one port", async () => {
   session.close();
 });
 
-it("says that a port is taken", async () => {
+it("reports that a port is taken", async () => {
   await using first = await listen();
   await expect(listen({}, { port: first.port })).rejects.toMatchObject({ code: "EADDRINUSE" });
 });
 
-it.each(["one byte at a time", "in two halves"])("recognises a protocol that comes %s", async (how) => {
+it.each(["one byte at a time", "in two halves"])("detects a protocol whose bytes arrive %s", async (how) => {
   await using listener = await listen();
   const pieces = (text: string): string[] => (how === "in two halves" ? [text.slice(0, 9), text.slice(9)] : [...text]);
   const request = "GET /slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
@@ -53,14 +53,14 @@ it("still answers an HTTP/1.1 client that has ended its side", async () => {
   expect(await wire.closed).toMatch(/1\.1 \/half$/);
 });
 
-it("lets go of an HTTP/2 connection whose client has ended", async () => {
+it("closes an HTTP/2 connection whose client has ended", async () => {
   await using listener = await listen();
   const wire = wireTo(listener.port);
   wire.socket.end(`${preface}\0\0\0\x04\0\0\0\0\0`);
   await wire.closed;
 });
 
-it("prefers HTTP/2 in TLS and serves HTTP/1.1 to those who ask for it or for nothing", async () => {
+it("prefers HTTP/2 in TLS and serves HTTP/1.1 to clients that request it or nothing", async () => {
   await using listener = await listen({}, { tls: localTls });
   const url = `https://localhost:${listener.port}`;
   const session = http2Connect(url, { ca: localTls.cert });

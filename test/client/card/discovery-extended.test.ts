@@ -37,7 +37,7 @@ describe("the extended card", () => {
     ["is not wanted", { ...as("ada"), extendedCard: false }],
     ["has no credentials", { cardCache: false }],
     ["is not known", { extendedCard: true, cardCache: false }],
-  ] as const)("leaves the public one to a caller who %s", async (_, options) => {
+  ] as const)("keeps the public card for a caller that %s", async (_, options) => {
     await using agent = await extending();
     await using client = await Client.connect(agent.url, options);
     expect(client.card.name).toBe("Public");

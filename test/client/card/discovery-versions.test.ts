@@ -67,7 +67,7 @@ describe("a 1.0 card with security only in the older form", () => {
     ]);
   });
 
-  it("lets a caller in who has the secret", async () => {
+  it("admits a caller with the secret", async () => {
     const seen: (string | undefined)[] = [];
     await using agent = await countingAgent({
       authenticate: ({ header }) => {

@@ -137,7 +137,7 @@ function losesSomething(known: Task, events: readonly StreamResponse[]): boolean
   return false;
 }
 
-it("leads from what was known to what the task has become, whatever happened in between", () => {
+it("leads from the known task to the current one, whatever happened in between", () => {
   const runs = tries(1000, 3000);
   let found = 0;
   fc.assert(
@@ -231,7 +231,7 @@ it.each(replaced)("knows no way to %s", (_, now) => {
   expect(differenceOf(base, { ...copyTask(base), ...now })).toBeUndefined();
 });
 
-it("compares artifacts by their ids, wherever they stand", () => {
+it("compares artifacts by their ids, wherever they are in the list", () => {
   const known = foldAll(fresh, [
     artifactEvent({ parts: [text("one ")] }),
     artifactEvent({ artifactId: "b", parts: [text("b")] }),

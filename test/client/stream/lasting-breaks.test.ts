@@ -102,7 +102,7 @@ async function breakTimes({ agent, clock }: Scene, times: number, quietMs: numbe
   }
 }
 
-it("a connection that breaks again and again without an event in between is given up", async () => {
+it("a connection that keeps breaking without an event in between is given up", async () => {
   await using scene = await begun();
   const next = scene.stream.next();
   const failed = expect(next).rejects.toBeInstanceOf(ConnectionError);
@@ -111,7 +111,7 @@ it("a connection that breaks again and again without an event in between is give
   await failed;
 });
 
-it("a connection that breaks now and then, with nothing to tell in between, is kept up", async () => {
+it("a connection that breaks now and then without new events is re-opened", async () => {
   await using scene = await begun();
   const next = scene.stream.next();
   await breakTimes(scene, 20, 60_000);
@@ -119,7 +119,7 @@ it("a connection that breaks now and then, with nothing to tell in between, is k
   expect(await next).toBe("status COMPLETED");
 });
 
-it("a connection that breaks behind every event is kept up while it stands for some time", async () => {
+it("a connection that breaks after every event is re-opened while it lasts for some time", async () => {
   await using scene = await begun();
   const { agent, clock, stream } = scene;
   agent.emit(chunk("0"));
@@ -133,7 +133,7 @@ it("a connection that breaks behind every event is kept up while it stands for s
   }
 });
 
-it("a connection that breaks at once behind every event is made with growing pauses, and given up", async () => {
+it("a connection that breaks at once after every event is re-opened with growing pauses, then given up", async () => {
   await using scene = await begun({}, { snapshotTimeoutMs: Number.POSITIVE_INFINITY });
   const { clock, agent, stream } = scene;
   agent.emit(chunk("0"));

@@ -34,7 +34,7 @@ async function begin(agent: ForeignAgent, stream: Told): Promise<void> {
 let number = 0;
 const ids = () => String(++number);
 
-it("goes by the ids of no agent that does not promise to go on behind them", async () => {
+it("does not resume by the ids of an agent that does not promise to resume", async () => {
   await using agent = await foreignAgent({ ids });
   const stream = streamOf(agent, false);
   await begin(agent, stream);

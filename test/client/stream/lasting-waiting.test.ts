@@ -32,7 +32,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
     expect([await next, ...(await stream.rest())]).toEqual(["status WORKING", "status COMPLETED"]);
   });
 
-  it("a send that breaks behind its question is over", async () => {
+  it("a send that breaks after its question is over", async () => {
     await using scene = await begun();
     const { agent, stream } = scene;
     agent.emit(status("INPUT_REQUIRED"));

@@ -52,7 +52,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
     },
   );
 
-  it("a task is asked for again and again, where every subscription is refused", async () => {
+  it("a task is polled if every subscription is refused", async () => {
     await using scene = await begun({ refusesAll: true });
     const { agent, stream } = scene;
     agent.cut();
@@ -84,7 +84,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
     await agent.opened(0);
   });
 
-  it("an agent that ends the stream before the task is asked how that goes on", async () => {
+  it("an agent that ends the stream before the task is asked for the rest", async () => {
     await using scene = await begun();
     const { agent, stream } = scene;
     agent.endStreams();
@@ -112,7 +112,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
     expect((await stream.rest()).at(-1)).toMatch(/status COMPLETED$/);
   });
 
-  it("a subscription that says nothing at all is followed by a question for the task", async () => {
+  it("a subscription without any event is followed by a read of the task", async () => {
     await using made = await scene({ subscription: "nothing" }, (client) => client.subscribeToTask({ id: "t" }));
     const { agent, stream } = made;
     const first = stream.next();
@@ -144,20 +144,23 @@ describe.each(jsonBindings)("over %s", (binding) => {
     expect(await stream.rest()).toEqual([]);
   });
 
-  it.each([true, false])("a message is all there is, also when the connection breaks behind it: %s", async (breaks) => {
-    await using made = await scene({}, (client) => client.stream("go"));
-    const { agent, stream } = made;
-    const first = stream.next();
-    await agent.opened(1);
-    agent.emit(messageEvent("hi"));
-    expect(await first).toBe('message "hi"');
-    if (breaks) agent.cut();
-    else agent.endStreams();
-    expect(await stream.rest()).toEqual([]);
-    expect(agent.calls).toEqual(["sendStreamingMessage"]);
-  });
+  it.each([true, false])(
+    "a message is the whole result, even if the connection breaks after it: %s",
+    async (breaks) => {
+      await using made = await scene({}, (client) => client.stream("go"));
+      const { agent, stream } = made;
+      const first = stream.next();
+      await agent.opened(1);
+      agent.emit(messageEvent("hi"));
+      expect(await first).toBe('message "hi"');
+      if (breaks) agent.cut();
+      else agent.endStreams();
+      expect(await stream.rest()).toEqual([]);
+      expect(agent.calls).toEqual(["sendStreamingMessage"]);
+    },
+  );
 
-  it("events are told on when the agent ends them with a broken connection", async () => {
+  it("events reach the caller even if the agent ends them by breaking the connection", async () => {
     await using scene = await begun();
     const { agent, stream } = scene;
     agent.emit(status("COMPLETED"));

@@ -45,7 +45,7 @@ describe.each(allBindings)("over %s", (binding) => {
     }
   });
 
-  it("gets what came behind it, from every place", async () => {
+  it("gets everything after the event, from every position", async () => {
     const items = await finished();
     expect(items.map(lineOf)).toEqual(sixLines);
     await using way = await served.way(binding, [], options);

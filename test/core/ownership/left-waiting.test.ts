@@ -54,7 +54,7 @@ function onlyUntil(store: TaskStore, isOver: () => boolean): TaskStore {
 }
 
 describe("a task that waits for input when its process stops", () => {
-  it("stays waiting without an owner, and continues with the next message", async () => {
+  it("stays waiting without a holder, and continues with the next message", async () => {
     const { clock, store, turns, taskId, second } = await left();
     await clock.advance(20_000);
     expect(await store.head({ agent: "", tenant: "", owner: "alice" }, taskId)).toMatchObject({ holder: "", turn: 1 });
@@ -65,7 +65,7 @@ describe("a task that waits for input when its process stops", () => {
     await turnUntil(clock, second.handler.close());
   });
 
-  it("continues with a message sent before the process was known to be gone", async () => {
+  it("continues with a message sent before the process was known to be dead", async () => {
     const { clock, turns, taskId, second } = await left();
     const answer = second.send("this one", { taskId });
     await settle();
@@ -82,7 +82,7 @@ describe("a task that waits for input when its process stops", () => {
     await turnUntil(clock, second.handler.close());
   });
 
-  it("is canceled by a cancel sent before the process was known to be gone", async () => {
+  it("is canceled by a cancel sent before the process was known to be dead", async () => {
     const { clock, taskId, second } = await left();
     await done(clock, second.cancel(taskId));
     await clock.advance(20_000);

@@ -89,7 +89,7 @@ describe("an orphaned restartable turn", () => {
     expect(await store.head(alice, taskId)).toMatchObject({ turn: 1, epoch: 2, holder: "" });
   });
 
-  it("stays with its live owner, however many processes start", async () => {
+  it("stays with its live holder, however many processes start", async () => {
     const { clock, store, start } = place();
     const { agent, turns } = halting(() => true);
     await using first = start(agent);

@@ -57,7 +57,7 @@ describe("the memory store", () => {
     expect(await kept(served)).toBeLessThan(4);
   });
 
-  it("counts what waits in inboxes, refuses a message that has no room, and takes more when one has gone", async () => {
+  it("counts waiting inbox messages, refuses one without room, and accepts more after one is taken", async () => {
     const served = serve(async function* ({ signal }) {
       yield working();
       await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
@@ -78,7 +78,7 @@ describe("the memory store", () => {
 });
 
 describe("a task", () => {
-  it("refuses a message beyond what it may hold", async () => {
+  it("refuses a message beyond its limit", async () => {
     const ask: Agent = async function* () {
       yield inputRequired("more?");
     };
@@ -91,7 +91,7 @@ describe("a task", () => {
     });
   });
 
-  it("keeps its log behind the last snapshot as short as the task, however often an artifact is replaced", async () => {
+  it("keeps its log after the last snapshot as short as the task, however often an artifact is replaced", async () => {
     let logged = 0;
     const served = serve(async function* ({ taskId }) {
       for (let made = 0; made < 400; made++) {

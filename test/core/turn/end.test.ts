@@ -56,7 +56,7 @@ describe("a message that arrives while its turn ends", () => {
     expect(historyOf(await served.get(taskId))).toEqual(["user: go"]);
   });
 
-  it("queues behind an earlier wake, which starts a turn of its own", async () => {
+  it("queues after an earlier wake, which starts its own turn", async () => {
     const gate = Promise.withResolvers<void>();
     const turns: string[] = [];
     await using served = await beginTask({

@@ -29,7 +29,7 @@ async function parked(options: TestHandlerOptions): Promise<TestHandler & { read
 }
 
 describe("a parked task", () => {
-  it("is WORKING without an owner, and stays untouched until a message or wake arrives", async () => {
+  it("is WORKING without a holder, and stays untouched until a message or wake arrives", async () => {
     const { agent, turns } = parking();
     await using served = await parked({ agent });
     const { clock, store, taskId } = served;
@@ -88,7 +88,7 @@ describe("a parked task", () => {
     expect(stateOf(await served.get(served.taskId))).toBe("COMPLETED");
   });
 
-  it("is woken on time by another process when the one that parked it is gone", async () => {
+  it("is woken on time by another process when the one that parked it is dead", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const turns: string[] = [];

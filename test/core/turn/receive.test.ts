@@ -185,7 +185,7 @@ describe("an agent that took a message and then throws an A2AError", () => {
     expect(await served.opening.rest()).toEqual(["status FAILED"]);
   });
 
-  it("before the first event of a continued turn fails the task instead of leaving it WORKING without an owner", async () => {
+  it("before the first event of a continued turn fails the task instead of leaving it WORKING without a holder", async () => {
     await using served = await beginTask({ agent: failing });
     const { taskId } = served;
     const continued = served.send("one", { taskId });

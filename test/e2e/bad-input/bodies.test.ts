@@ -69,7 +69,7 @@ describe.each(httpEnds)("$name", ({ target, body, errorOf, wrongType }) => {
     ["none", {}],
     ["JSON in gzip", { ...json, "Content-Encoding": "gzip" }],
     ["JSON in an unknown encoding", { ...json, "Content-Encoding": "br, zstd" }],
-  ] as const)("does not execute a body of type %s, whoever sends it", async (_, headers) => {
+  ] as const)("does not execute a body of type %s from any origin", async (_, headers) => {
     for (const origin of [undefined, "https://evil.example", "null"]) {
       const answer = await ask({ headers: { ...headers, ...(origin && { Origin: origin }) } });
       // Requests from foreign pages are refused before their bodies are read.
@@ -104,7 +104,7 @@ describe.each(httpEnds)("$name", ({ target, body, errorOf, wrongType }) => {
     expect(errorOf(await ask({ body: padded(maxBytes + 1) }))?.code).toBe("contentTooLarge");
   });
 
-  it.each(["GET", "PUT", "PATCH", "DELETE", "PROPFIND"])("does not take %s, and says what it takes", async (method) => {
+  it.each(["GET", "PUT", "PATCH", "DELETE", "PROPFIND"])("refuses %s, and names what it accepts", async (method) => {
     const headers = { ...json, "Content-Length": String(body.length) };
     const answer = await ask({ method, headers });
     expect(errorOf(answer)?.code).toBe("methodNotAllowed");

@@ -99,7 +99,7 @@ describe.each(leaks)("an agent that %s", (how, agent) => {
 });
 
 it.each(leaks.slice(0, 6))(
-  "the log tells why an agent that %s failed, with the reference that the caller got",
+  "the log says why an agent that %s failed, with the reference that the caller got",
   async (_, agent) => {
     await using served = await startAgent("JSONRPC", { agent });
     using wire = rawJsonRpc(served.server.port);

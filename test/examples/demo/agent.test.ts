@@ -119,7 +119,7 @@ describe("the text analyst", () => {
     expect(figures?.parts[0]?.data?.documents[0]?.sections.map(({ title }) => title)).toEqual(sections);
   });
 
-  it("takes all text of a message as one document, and each file as one of its own", async () => {
+  it("reads all text of a message as one document, and each file as its own", async () => {
     const parts = [
       { text: "One." },
       fileOf("a\n1", { filename: "a.csv" }),
@@ -248,7 +248,7 @@ describe("the text analyst", () => {
     expect(documentsOf([part])).toMatchObject([{ mediaType: "application/json", content: "[null]" }]);
   });
 
-  it("takes as much as its limit says", async () => {
+  it("reads as much as its limit allows", async () => {
     const { status } = await send([{ text: "word ".repeat(Math.floor(maxBytes / 5)) }]);
     expect(status.state).toBe("TASK_STATE_COMPLETED");
   });

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/protocol/async/system-clock.js";
 
 describe("the machine's clock", () => {
-  it("says the time", () => {
+  it("returns the current time", () => {
     const before = Date.now();
     const now = systemClock.now();
     expect(now).toBeGreaterThanOrEqual(before);
     expect(now).toBeLessThanOrEqual(Date.now());
   });
 
-  it("calls once after the time has passed, and not what was taken back", async () => {
+  it("calls once after the time has passed, and not if it was canceled", async () => {
     const called: string[] = [];
     await new Promise<void>((resolve) => {
       const takeBack = systemClock.after(1, () => called.push("taken back"));

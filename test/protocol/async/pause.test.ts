@@ -30,7 +30,7 @@ describe("a pause", () => {
 });
 
 describe("a wait", () => {
-  it("within a time ends with what it waits for, or with the time", async () => {
+  it("with a time limit ends with what it waits for, or at the limit", async () => {
     const clock = createTestClock();
     await within(clock, 10, Promise.resolve());
     expect(clock.pending()).toEqual([]);

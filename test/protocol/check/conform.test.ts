@@ -36,7 +36,7 @@ const faultOf = (run: () => unknown): string => {
   return "";
 };
 
-it.each([ArtifactSchema, MessageSchema])("what is a $typeName is given back as it is, not copied", (desc) => {
+it.each([ArtifactSchema, MessageSchema])("returns a valid $typeName itself, without a copy", (desc) => {
   fc.assert(
     fc.property(arbitraryMessage(desc), (message) => {
       // The texts of the generator are well-formed, and a part without a content is none.
@@ -46,7 +46,7 @@ it.each([ArtifactSchema, MessageSchema])("what is a $typeName is given back as i
   );
 });
 
-describe("whatever an agent makes up", () => {
+describe("arbitrary values from an agent", () => {
   const anything = fc.anything({
     withBigInt: true,
     withDate: true,
@@ -79,7 +79,7 @@ describe("whatever an agent makes up", () => {
     );
   });
 
-  it("of JSON says what JSON.stringify would say", () => {
+  it("of JSON gives the same value as JSON.stringify", () => {
     const json = fc.dictionary(
       fc.string().filter((key) => key !== "__proto__"),
       fc.oneof(fc.jsonValue(), fc.date({ noInvalidDate: true }), fc.constant(undefined)),
@@ -120,6 +120,6 @@ it.each([
   ["artifact.metadata.a[1].b must be JSON, not of type function", { metadata: { a: [1, { b: () => 1 }] } }],
   ["artifact.name must be a string, not null", { name: null }],
   ["artifact must be an object, not of type string", "text"],
-])("says where it is wrong: %s", (message, made) => {
+])("names the path of what is wrong: %s", (message, made) => {
   expect(faultOf(() => conform(ArtifactSchema, made, "artifact", depth))).toContain(message);
 });

@@ -7,7 +7,7 @@ import { data, file, text } from "../../../src/protocol/parts.js";
 const artifact = (metadata: { [key: string]: string }, ...parts: ReturnType<typeof text>[]) =>
   create(ArtifactSchema, { artifactId: "a", metadata, parts });
 
-describe("messages that say the same", () => {
+describe("messages with equal content", () => {
   it.each([
     [
       "with parts of every kind",

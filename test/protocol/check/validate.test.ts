@@ -75,7 +75,7 @@ it("a page of no size is refused in JSON, and in protobuf is a size that was not
   expect(v1.grpc?.readRequest(operation, wire)).toEqual(create(input));
 });
 
-describe("what is at a limit is taken", () => {
+describe("a value at a limit is accepted", () => {
   it.each<[OperationName, JsonObject]>([
     ["sendMessage", { message: { ...message, messageId: long(idMaxLength), parts: Array(partsMax).fill({ text: "" }) } }],
     ["sendMessage", { message: { ...message, parts: [{ url: `data:,${long(100_000)}` }] } }],

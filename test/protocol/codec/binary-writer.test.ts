@@ -290,7 +290,7 @@ describe("writing binary messages", () => {
   });
 
   it.each([100, 127, 128, 16_381, 16_384, 70_000, 2 ** 21, 2 ** 21 + 3, 3 * 2 ** 20])(
-    "tells the length of %i characters, alone and in messages that lie in each other",
+    "writes the length of %i characters, alone and in nested messages",
     (times) => {
       for (const text of ["x".repeat(times), "é".repeat(times), `${"x".repeat(times - 1)}\ud800`]) {
         const part = create(PartSchema, {
@@ -307,7 +307,7 @@ describe("writing binary messages", () => {
     },
   );
 
-  it("fails as toBinary does for what is no such message, and writes the next one", () => {
+  it("fails as toBinary does for an invalid message, and writes the next one", () => {
     const part = create(PartSchema, { content: { case: "text", value: "good" } });
     const good = create(MessageSchema, { messageId: "m", parts: [part] });
     const wrong: readonly object[] = [

@@ -70,7 +70,7 @@ describe("a bad member", () => {
   it.each<[JsonValue, string]>([
     ["yesterday", "must be an ISO 8601 time such as 2026-03-04T05:06:07.000Z"],
     [1777709730, "must be an ISO 8601 time, not a number"],
-  ])("of time %j says what a time looks like", (statusTimestampAfter, description) => {
+  ])("of time %j describes the expected format", (statusTimestampAfter, description) => {
     const { violations } = readJson(ListTasksRequestSchema, { statusTimestampAfter });
     expect(violations).toEqual([{ field: "statusTimestampAfter", description }]);
   });
@@ -99,7 +99,7 @@ describe("a bad member", () => {
   });
 });
 
-describe("what is good is read", () => {
+describe("valid input is read", () => {
   it.each<[JsonValue, JsonValue]>([
     [
       { page_size: 3, context_id: "c" },
@@ -179,7 +179,7 @@ it("never touches a prototype", () => {
   expect(Reflect.get({}, "polluted")).toBeUndefined();
 });
 
-it("reads what peers say leniently: unknown words are unspecified, broken text is mended", () => {
+it("reads peers' replies leniently: unknown enum words are unspecified, broken text is repaired", () => {
   const json = { state: "TASK_STATE_PAUSED", message: { messageId: "a\ud800", metadata: { k: "\ud800" } } };
   const { message, violations } = readJson(TaskStatusSchema, json, { lenient: true });
   expect(violations).toEqual([]);

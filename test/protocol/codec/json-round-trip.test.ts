@@ -50,7 +50,7 @@ describe.each(types)("%s", (_, desc) => {
 describe.each(operations.map((operation) => [operation.method, operation] as const))("%s", (_, operation) => {
   const codec = v1.jsonRpc?.codec(operation);
 
-  it("refuses whatever is not its request with an A2AError, and nothing else", () => {
+  it("refuses anything but its request with an A2AError", () => {
     fc.assert(
       fc.property(spoiltJson(operation.input), (json) => {
         try {
@@ -77,7 +77,7 @@ describe.each(operations.map((operation) => [operation.method, operation] as con
     );
   });
 
-  it("reads a reply, or says that it cannot, whatever a peer sends", () => {
+  it("reads a reply, or reports that it cannot, whatever a peer sends", () => {
     fc.assert(
       fc.property(spoiltJson(operation.output), (json) => {
         try {

@@ -50,12 +50,12 @@ function saidOf(file: DescFile): object {
 }
 
 describe.each(schemas)("descriptors made of the outline of $name", ({ outlined, whole, required: count }) => {
-  it("say of the service and its messages what the whole schema says", () => {
+  it("describe the service and its messages exactly as the whole schema does", () => {
     expect(outlined.messages.length).toBeGreaterThan(40);
     expect(saidOf(outlined)).toEqual(saidOf(whole));
   });
 
-  it("say of the types of protobuf what the whole schema says", () => {
+  it("describe the types of protobuf exactly as the whole schema does", () => {
     const own = outlined.dependencies;
     const known = whole.dependencies.filter(({ name }) => own.some((file) => file.name === name));
     expect(own.map(({ name }) => name)).toEqual(known.map(({ name }) => name));

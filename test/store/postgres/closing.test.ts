@@ -20,7 +20,7 @@ describe.skipIf(!hasPostgres)("a process in which nothing else runs", () => {
     expect(await process.end).toBe(0);
   });
 
-  it("leaves no connection behind", async () => {
+  it("leaves no connection open", async () => {
     const process = runSource("../postgres/closing-process.ts", databases.url, "used", "true");
     expect(await process.end).toBe(0);
     const others = "select count(*)::int as count from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()";

@@ -7,7 +7,7 @@ import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
 import { type StoreServer, startStoreServer } from "../../support/postgres-databases.js";
 
 describe("without a database", () => {
-  it("says what to install when the driver is missing", async () => {
+  it("names the package to install when the driver is missing", async () => {
     const missing = "pg-that-nobody-has-installed";
     await expect(loadPg(() => import(/* @vite-ignore */ missing))).rejects.toThrow(
       'trivium/postgres needs the package "pg": npm install pg',
@@ -18,7 +18,7 @@ describe("without a database", () => {
     ["localhost:5432/db", 'the url of the database begins with "localhost", wanted postgres://'],
     ["mysql://u:secret@h/db", 'the url of the database begins with "mysql", wanted postgres://'],
     ["", 'the url of the database begins with "", wanted postgres://'],
-  ])("refuses the url %j without showing what is secret in it", (url, sentence) => {
+  ])("refuses the url %j without showing its secrets", (url, sentence) => {
     expect(() => postgresStore({ url })).toThrow(sentence);
   });
 
@@ -41,7 +41,7 @@ describe("without a database", () => {
 
 let databases: StoreServer;
 
-describe.skipIf(!hasPostgres)("when PostgreSQL goes away", () => {
+describe.skipIf(!hasPostgres)("when PostgreSQL is stopped", () => {
   let store: Store;
 
   beforeAll(async () => {

@@ -53,7 +53,7 @@ describe.skipIf(!hasPostgres)("a migration that takes long", () => {
   afterEach(() => other.end());
 
   it.each(Object.entries(obstacles))(
-    "is not cut off while it waits for %s, and says how far it is",
+    "is not canceled while it waits for %s, and logs its progress",
     async (_, what) => {
       const { log, logger } = recordingLogger();
       const store = postgresStore({ url: limited(), statementTimeoutMs: 100, logger });

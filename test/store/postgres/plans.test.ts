@@ -44,7 +44,7 @@ describe.skipIf(!hasPostgres)("statements of a connection to PostgreSQL", () => 
     expect(new Set(prepared.map(({ statement }) => statement)).size).toBe(prepared.length);
   });
 
-  it("are prepared for nobody behind a pooler that gives each transaction another connection", async () => {
+  it("are not prepared behind a pooler that gives each transaction another connection", async () => {
     expect(await use(false)).toEqual([]);
   });
 });

@@ -46,7 +46,7 @@ describe("a process on PostgreSQL", () => {
     expect(said).toEqual(["here"]);
   });
 
-  it("takes others to be there again when its connection is another, and says nothing once it is closed", async () => {
+  it("assumes other processes after it has reconnected, and reports nothing once it is closed", async () => {
     const { clock, said, presence } = process();
     presence.connected();
     await clock.advance(longMs);

@@ -34,7 +34,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
     expect(read.records.map(({ seq }) => seq)).toEqual(Array.from({ length: 41 }, (_, index) => index + 1));
   });
 
-  it("flush many tasks at once, and what is stale is refused alone", async () => {
+  it("flush many tasks at once, and a stale write is refused alone", async () => {
     const heads = await Promise.all(Array.from({ length: 100 }, () => stores[0].create(newTask())));
     const stale = [3, 50, 99];
     await Promise.all(stale.map((index) => stores[1].append(appendTo(at(heads, index)))));
@@ -49,7 +49,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
     expect(heads.map(({ key }) => seqs.get(key))).toEqual(heads.map((_, index) => (stale.includes(index) ? 2 : 4)));
   });
 
-  it("move the same owner's tasks in any order without a deadlock, and the counts come out right", async () => {
+  it("move the same owner's tasks in any order without a deadlock, and the counts are right", async () => {
     const { server, url } = databases;
     const movers = [0, 1].map(() => postgresStore({ url: `${url}?application_name=mover`, hints: false }));
     const before = (await stores[0].list(alice, { limit: 1, state: COMPLETED })).total;
@@ -83,7 +83,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
     }
   });
 
-  it("keep a write that waits for a task from missing what is put meanwhile", async () => {
+  it("keep a write that waits for a task from missing one inserted meanwhile", async () => {
     const { server, url } = databases;
     const head = await stores[0].create(newTask());
     const { default: pg } = await import("pg");

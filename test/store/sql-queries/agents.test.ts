@@ -68,7 +68,7 @@ for (const { name, skipped, start, stop, make } of databaseKinds()) {
       ]);
     });
 
-    it("counts on from what it had", async () => {
+    it("continues its counters", async () => {
       const { backend } = database;
       await backend.open();
       const head = await backend.head(alice, "held");

@@ -58,7 +58,7 @@ describe("a compiled statement", () => {
     await backend.close();
   });
 
-  it("says how many rows it has written", async () => {
+  it("returns how many rows it has written", async () => {
     const free = compiled(({ db }, { holder }: Params<{ readonly holder: string }>) =>
       db.updateTable("trivium_tasks").set({ holder: "" }).where("holder", "=", holder),
     );
@@ -134,7 +134,7 @@ describe("statements with a few forms", () => {
     expect([forms("a"), forms("b"), forms("a")]).toEqual([1, 2, 1]);
   });
 
-  it("are the same for pages that have the same filters, whatever their values", () => {
+  it("are the same for pages with the same filters, whatever their values", () => {
     const first = pageFor({ state: 3, after: { statusTime: 1, key: 1 } });
     expect(pageFor({ after: { statusTime: 9, key: 2 }, state: 1 })).toBe(first);
     expect(pageFor({ state: 3 })).not.toBe(first);
@@ -142,7 +142,7 @@ describe("statements with a few forms", () => {
   });
 });
 
-describe("rows behind one task's snapshot and behind those of many", () => {
+describe("rows after one task's snapshot and after those of many", () => {
   it("are the same", async () => {
     const { backend } = opened;
     for (const id of ["a", "b", "c"]) {

@@ -6,7 +6,7 @@ import { createTestClock } from "../../../src/testing/test-clock.js";
 import { tries } from "../../support/tries.js";
 import { openBackend } from "./database.js";
 
-describe("the queries over SQLite, in one thread, each write by itself", () => {
+describe("the queries over SQLite, in one thread, with each write alone", () => {
   const make = async () => {
     const clock = createTestClock();
     const { backend } = await openBackend(":memory:", () => clock.now());

@@ -22,7 +22,7 @@ function rowOf(key: number) {
 }
 
 describe("the hot path of SQLite", () => {
-  it("marks a task as finished once, when it is terminal and has no owner", async () => {
+  it("marks a task as finished once, when it is terminal and has no holder", async () => {
     const { backend } = opened;
     const { key } = await backend.create(taskRow("t"));
     const { status, snapshot } = completion(2, 2_000);
@@ -62,7 +62,7 @@ describe("the hot path of SQLite", () => {
     expect((await backend.list(alice, { limit: 5 })).total).toBe(2);
   });
 
-  it("is a part of the transaction that it is called in, and goes with it", async () => {
+  it("is part of the surrounding transaction, and is rolled back with it", async () => {
     const { backend, db, context, connection } = opened;
     const { key } = await backend.create(taskRow("t"));
     const undone = db.transaction().execute(async (transaction) => {
@@ -90,7 +90,7 @@ describe("the counters", () => {
     prune: fc.boolean(),
   });
 
-  it("say what there is, whatever was written, refused and dropped", async () => {
+  it("equal the stored tasks, whatever was written, refused and dropped", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         const { backend, database } = await openBackend(":memory:", () => now);

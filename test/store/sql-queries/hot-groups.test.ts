@@ -58,7 +58,7 @@ function writesOf(steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S
 }
 
 describe("writes of a group", () => {
-  it("leave and give what each by itself does", async () => {
+  it("leave and return the same as each write alone", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(step, { minLength: 1, maxLength: 12 }), { maxLength: 6 }), async (groups) => {
         const together = await openHot();

@@ -41,7 +41,7 @@ async function migratingProcess(sql: string) {
 }
 
 describe("migrations", () => {
-  it("make the tables in an empty database, and nothing in one that has them", async () => {
+  it("create the tables in an empty database, and do nothing if they exist", async () => {
     const { context, database } = openDatabase(path);
     expect(await schemaStatus(context)).toMatchObject({
       version: 0,
@@ -78,7 +78,7 @@ describe("migrations", () => {
     await context.db.destroy();
   });
 
-  it("leave nothing behind when a step fails", async () => {
+  it("leave nothing when a step fails", async () => {
     const { context, database } = openDatabase(path);
     database.exec("create table trivium_periods (mine text)");
     const before = schemaOf(database);

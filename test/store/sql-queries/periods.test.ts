@@ -41,7 +41,7 @@ for (const { name, skipped, start, stop, make } of databaseKinds()) {
       }
     });
 
-    it("are one row for each period, owner and state once a period is an hour old, and none that is zero", async () => {
+    it("are one row for each period, owner and state once a period is an hour old, without zeros", async () => {
       const { context, backend } = database;
       await backend.open();
       const began = now;
@@ -65,7 +65,7 @@ for (const { name, skipped, start, stop, make } of databaseKinds()) {
       ]);
     });
 
-    it("go when the tasks of an old period are dropped, and come again when one returns to its state", async () => {
+    it("disappear when the tasks of an old period are dropped, and reappear when one returns to its state", async () => {
       const { context, backend } = database;
       await backend.open();
       const { key } = await backend.create(taskRow("stays", { status: { state: working, time: now } }));
@@ -85,7 +85,7 @@ for (const { name, skipped, start, stop, make } of databaseKinds()) {
       expect(await rowsOf(context, "select period from trivium_periods where period = 1000")).toEqual([]);
     });
 
-    it("say with every list what there is, whatever was written, refused, dropped and folded", async () => {
+    it("equal the stored tasks with every list, whatever was written, refused, dropped and folded", async () => {
       const { context, backend } = database;
       await backend.open();
       await fc.assert(

@@ -33,7 +33,7 @@ async function ids(): Promise<string[]> {
 }
 
 describe("pruning", () => {
-  it("drops finished tasks when their time has come, with all that lies beside them", async () => {
+  it("drops finished tasks after their retention, with all their rows", async () => {
     const { backend } = opened;
     const old = await finished("old");
     const config = { key: old, id: "p", taskId: "old", scope: alice, cursor: 0, version: "1.0", taskName: undefined };
@@ -47,7 +47,7 @@ describe("pruning", () => {
     expect((await backend.list(alice, { limit: 1, state: 3 })).total).toBe(1);
   });
 
-  it("drops what is too many, the oldest first, and never what is not finished", async () => {
+  it("drops the excess, the oldest first, and never an unfinished task", async () => {
     await opened.backend.create(taskRow("running"));
     for (const id of ["a", "b", "c", "d"]) {
       now += 1;
@@ -58,7 +58,7 @@ describe("pruning", () => {
     expect(await opened.backend.prune({ ...keep, tasksMax: 2 }, 100)).toMatchObject({ tasks: 0 });
   });
 
-  it("keeps a finished task readable when its log goes, and says that the log is gone", async () => {
+  it("keeps a finished task readable when its log is dropped, and reports the log as dropped", async () => {
     const { backend } = opened;
     const key = await finished("done", 4);
     now += 500;
@@ -70,7 +70,7 @@ describe("pruning", () => {
     expect(await backend.prune({ ...keep, logsMs: 0 }, 100)).toEqual({ tasks: 0, logs: 0, more: false });
   });
 
-  it("goes through a long log in small steps, and each leaves the task whole", async () => {
+  it("drops a long log in small steps, each of which leaves the task whole", async () => {
     const { backend } = opened;
     const key = await finished("long", 25);
     const steps = [];
@@ -88,7 +88,7 @@ describe("pruning", () => {
     expect(await backend.read(alice, "long")).toBeUndefined();
   });
 
-  it("forgets sends whose time has come", async () => {
+  it("drops sends after their retention", async () => {
     const { backend } = opened;
     const send = { scope: alice, entry: "e", digest: "d", taskId: "t", seq: 0, instance: "here" };
     await backend.beginSend({ ...send, messageId: "old" });

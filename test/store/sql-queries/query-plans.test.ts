@@ -74,7 +74,7 @@ describe("a page of tasks", () => {
   }
 });
 
-describe("what is asked again and again", () => {
+describe("repeated queries", () => {
   const asked = {
     "tasks of an expired holder": heldBy,
     "tasks to be woken": due,

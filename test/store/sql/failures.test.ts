@@ -44,7 +44,7 @@ async function fill(store: Store, inserted: Head): Promise<{ readonly head: Head
 }
 
 describe("a file that has no room left", () => {
-  it("refuses writes with a sentence, keeps what it has, and takes writes again once tasks were dropped", async () => {
+  it("refuses writes with an explanation, keeps its content, and accepts writes again once tasks were dropped", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const clock = createTestClock();
     const retention = { tasksMs: 1_000 };
@@ -117,7 +117,7 @@ describe("a file that another connection has locked", () => {
     return { store, head, other };
   }
 
-  it("fails writes when the time is over, still gives what it has, and takes writes again when it is free", async () => {
+  it("fails writes after the time limit, still serves reads, and accepts writes again when it is unlocked", async () => {
     const { store, head, other } = await locked(20);
     const failed = { failure: "locked", message: expect.stringMatching(/^the database is locked/) };
     await expect(store.append(appendTo(head))).rejects.toMatchObject(failed);
@@ -163,7 +163,7 @@ describe("the thread of a database", () => {
     expect(integrityOf(path)).toBe("ok");
   });
 
-  it("says of a database in memory that it has gone, and starts no empty one in its place", async () => {
+  it("reports that a database in memory is gone, and starts no empty one in its place", async () => {
     const thread = threadOf({ path: ":memory:" });
     const store = createSqlStore(createRemoteBackend(thread));
     const head = await store.create(newTask());
@@ -175,7 +175,7 @@ describe("the thread of a database", () => {
 });
 
 describe("writes of a moment", () => {
-  it("travel together, and one that is refused fails alone", async () => {
+  it("are flushed together, and a refused one fails alone", async () => {
     const thread = threadOf({ path: `${await temporaryFolder()}/tasks.db` });
     const requests: ThreadRequest[] = [];
     const ask = (request: ThreadRequest): Promise<unknown> => {

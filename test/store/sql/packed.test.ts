@@ -48,7 +48,7 @@ const write: fc.Arbitrary<GroupWrite> = fc.oneof(
 );
 
 describe("packed writes", () => {
-  it("come out of the other thread's end as they went in", () => {
+  it("arrive unchanged at the other thread", () => {
     fc.assert(
       fc.property(fc.array(write, { maxLength: 8 }), (writes) => {
         const sent = structuredClone(packWrites(writes));

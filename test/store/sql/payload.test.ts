@@ -146,7 +146,7 @@ describe("what a store keeps in its rows", () => {
     );
   });
 
-  it("says of a row of another format that a newer release has written it", () => {
+  it("reports that a row of an unknown format was written by a newer release", () => {
     const row = logToRow([{ kind: "turnEnded", seq: 1 }]);
     expect(row).toBeDefined();
     if (row === undefined) return;
@@ -156,7 +156,7 @@ describe("what a store keeps in its rows", () => {
     expect(() => logFromRow({ ...row, bytes: new Uint8Array([10, 0]) })).toThrow(/newer release/);
   });
 
-  it("says of a row that is cut short that it is damaged", () => {
+  it("reports that a truncated row is damaged", () => {
     const row = logToRow([{ kind: "event", seq: 1, event: create(StreamResponseSchema, {}) }]);
     expect(row).toBeDefined();
     if (row === undefined) return;

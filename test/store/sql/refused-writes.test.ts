@@ -48,7 +48,7 @@ const refusing: Readonly<Record<string, () => Promise<Store>>> = {
 describe.each(Object.entries(refusing))("on %s", (name, make) => {
   const test = it.skipIf(name === "PostgreSQL" && !hasPostgres);
 
-  test("a write that the database refuses fails alone among those of its moment", async () => {
+  test("a write that the database refuses fails alone in its batch", async () => {
     const store = await make();
     const known = await Promise.all(Array.from({ length: 6 }, () => store.create(newTask())));
     const [first, ...others] = known;
@@ -70,7 +70,7 @@ describe.each(Object.entries(refusing))("on %s", (name, make) => {
     await store.close();
   });
 
-  test("writes of one task that wait behind one that is refused keep their order", async () => {
+  test("writes of one task that wait after a refused one keep their order", async () => {
     const store = await make();
     const head = await store.create(newTask());
     const results = await Promise.allSettled([

@@ -26,7 +26,7 @@ describe("the task store in a file of SQLite", () => {
 
 // Starting a thread is slow, so this covers only what the thread adds: errors, concurrent writes, bytes, and every
 // method within the histories.
-describe("the task store in a file of SQLite with a thread of its own", () => {
+describe("the task store in an SQLite file with its own thread", () => {
   const onTheWay = /creating|at the same time|a name that is taken|the outcome of a send|does what the model does/;
   const tests = taskStoreContract(sqliteIn("worker"), { histories: tries(4, 10) }).filter(({ name }) =>
     onTheWay.test(name),

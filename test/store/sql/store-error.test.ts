@@ -13,7 +13,7 @@ function thrownBy(run: () => unknown): unknown {
 }
 
 describe("an error of a database", () => {
-  it("says of a file that is none of SQLite that it is damaged, and keeps what the driver said", () => {
+  it("reports that a file without a SQLite database is damaged, and keeps the driver's error", () => {
     const database = new DatabaseSync(":memory:");
     const cause = thrownBy(() => database.exec(`attach '${import.meta.filename}' as text; select * from text.a`));
     const error = storeErrorFrom(cause);
@@ -22,7 +22,7 @@ describe("an error of a database", () => {
     database.close();
   });
 
-  it("says when there is no room, and when a name is missing that it is nothing known", () => {
+  it("explains a full disk, and a missing name as unknown", () => {
     const database = new DatabaseSync(":memory:");
     database.exec("pragma max_page_count = 2; create table a(x)");
     const full = thrownBy(() => database.prepare("insert into a values(?)").run(new Uint8Array(100_000)));
@@ -57,7 +57,7 @@ describe("an error of a database", () => {
     expect(storeErrorFrom("a text")).toMatchObject({ failure: "other", message: "the database failed: a text" });
   });
 
-  it("stays what it is when it says already what is wrong", () => {
+  it("leaves an error that already explains itself unchanged", () => {
     for (const error of [new StoreError("full", "full"), new A2AError("internalError", "a task exists")]) {
       expect(storeErrorFrom(error)).toBe(error);
     }

@@ -81,7 +81,7 @@ describe("a SQL store", () => {
     await expect(store.head(alice, "none")).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("refuses options that cannot be meant", () => {
+  it("refuses invalid options", () => {
     expect(() => resolveSettings({ path: "" })).toThrow('wanted a file or ":memory:"');
     expect(() => resolveSettings({ path: "x", busyTimeoutMs: -1 })).toThrow("busyTimeoutMs is -1");
     expect(() => resolveSettings({ path: "x", maxBytes: 0 })).toThrow("maxBytes is 0");
@@ -91,8 +91,8 @@ describe("a SQL store", () => {
   });
 });
 
-describe("what is finished", () => {
-  it("loses its log after a day and goes after 30, unless the options say otherwise", async () => {
+describe("a finished task", () => {
+  it("loses its log after a day and is dropped after 30, unless the options say otherwise", async () => {
     const { clock, store } = await localStore({ pruneEveryMs: hour });
     const head = await finished(store);
     const running = await store.create(newTask());
@@ -107,7 +107,7 @@ describe("what is finished", () => {
     await store.close();
   });
 
-  it("is dropped at another time, too, when one round has failed, of which the log hears", async () => {
+  it("is dropped later if one round has failed, which is logged", async () => {
     const { log, logger } = recordingLogger();
     const { path, clock, store } = await localStore({ logger, retention: { tasksMs: 0 }, pruneEveryMs: 1_000 });
     const { id } = await finished(store);
@@ -125,7 +125,7 @@ describe("what is finished", () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  it("goes in batches, between which others have their turn", async () => {
+  it("is dropped in batches, between which other work runs", async () => {
     const { clock, backend, store } = await localStore();
     for (let index = 0; index < 20; index += 1) await finished(store);
     const order: string[] = [];

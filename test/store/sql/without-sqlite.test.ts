@@ -16,7 +16,7 @@ async function said(program: string): Promise<unknown> {
 const sourceOf = (file: string): string => new URL(`../../../src/store/sqlite/${file}`, import.meta.url).href;
 
 describe("a Node without SQLite", () => {
-  it("imports the store, and hears in one sentence what it needs when it makes one", async () => {
+  it("imports the store, and gets one sentence that names the requirement when it opens one", async () => {
     const program = `
       const { sqliteStore, StoreError } = await import("${sourceOf("index.ts")}");
       try {
@@ -27,7 +27,7 @@ describe("a Node without SQLite", () => {
     expect(await said(program)).toEqual([true, "unusable", sentence]);
   });
 
-  it("hears the same when a tool opens a file", async () => {
+  it("gets the same sentence when a tool opens a file", async () => {
     const program = `
       const { openSqlite, resolveSettings } = await import("${sourceOf("database.ts")}");
       try {

@@ -24,7 +24,7 @@ describe("methods of 0.1", () => {
     expect(adapter.methodOf(operationOf(name))).toBe(method);
   });
 
-  it.each(["listTasks", "getExtendedAgentCard"] as const)("there is none for %s", (name) => {
+  it.each(["listTasks", "getExtendedAgentCard"] as const)("does not exist for %s", (name) => {
     expect(adapter.methodOf(operationOf(name))).toBeUndefined();
     expect(() => adapter.codec(operationOf(name))).toThrow(TypeError);
   });
@@ -87,7 +87,7 @@ describe("errors of 0.1", () => {
     }
   });
 
-  it("tell a stream that is not given, and a task that has ended, from what is not supported", () => {
+  it("distinguish a missing stream and an ended task from an unsupported operation", () => {
     const unsupported = new A2AError("unsupportedOperation", "why");
     const ended = new A2AError("unsupportedOperation", "why", { metadata: { taskId: "t" } });
     expect(adapter.writeError(unsupported, streams)["code"]).toBe(-32006);
@@ -145,7 +145,7 @@ describe("a webhook of 0.1", () => {
   const said = (payload: StreamResponse["payload"]): JsonValue =>
     JSON.parse(push.write({ response: { $typeName: "lf.a2a.v1.StreamResponse", payload } })) as JsonValue;
 
-  it("is told of a task as it is, and what for", () => {
+  it("gets a task with its state and the reason for the call", () => {
     expect(push).toMatchObject({ mediaType: "application/json", tells: "task" });
     expect(said({ case: "task", value: task })).toEqual({
       eventType: "taskUpdate",
@@ -156,7 +156,7 @@ describe("a webhook of 0.1", () => {
     });
   });
 
-  it("is told of an event by the task that it belongs to", () => {
+  it("gets an event with its task", () => {
     const about = { eventType: "taskUpdate", taskId: "t", id: "t" };
     expect(said({ case: "statusUpdate", value: event })).toMatchObject({ ...about, status: { state: "completed" } });
     const message = { ...reply("K4"), taskId: "t" };

@@ -54,7 +54,7 @@ function say(text: string, taskId = ""): SendMessageRequest {
 const cases = (items: readonly StreamItem[]): unknown[] => items.map(({ response }) => response.payload.case);
 
 describe("0.1 at both ends", () => {
-  it("sends, and goes on with the task that it got", async () => {
+  it("sends, and continues the resulting task", async () => {
     const { payload } = await operations.sendMessage(say("ask"), {});
     if (payload.case !== "task") throw new TypeError("the answer is no task");
     expect(payload.value.status?.state).toBe(TaskState.INPUT_REQUIRED);
@@ -109,7 +109,7 @@ describe("0.1 at both ends", () => {
     expect(items).toHaveLength(1);
   });
 
-  it("hears that a task has ended", async () => {
+  it("gets an error about an ended task", async () => {
     const { payload } = await operations.sendMessage(say("berth"), {});
     const id = payload.case === "task" ? payload.value.id : "";
     await expect(operations.sendMessage(say("berth", id), {})).rejects.toMatchObject({ code: "unsupportedOperation" });

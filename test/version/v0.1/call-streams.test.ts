@@ -56,7 +56,7 @@ describe("the stream of a send", () => {
     expect(await itemsOf(agent.operations.sendStreamingMessage(message(), {}))).toHaveLength(2);
   });
 
-  it("fails with the error that an event tells of", async () => {
+  it("fails with the error that an event carries", async () => {
     await using agent = await foreignAgent(({ event, response }) => {
       event(working);
       event(
@@ -107,7 +107,7 @@ describe("a subscription", () => {
     expect(await stream.next()).toMatchObject({ done: true });
   });
 
-  it("tells nothing twice that the task has already", async () => {
+  it("emits nothing that the task already has", async () => {
     const asked = Promise.withResolvers<Task>();
     const early = Promise.withResolvers<void>();
     async function* events(): AsyncGenerator<StreamItem> {
@@ -129,7 +129,7 @@ describe("a subscription", () => {
   it.each([
     [200, { code: -32009, message: "Invalid task state" }],
     [500, { code: -32006, message: "no stream" }],
-  ])("to a task that has ended is that task, whatever the agent says to it (%d %j)", async (status, error) => {
+  ])("to an ended task is that task, whatever the agent answers (%d %j)", async (status, error) => {
     await using agent = await foreignAgent((call) => {
       if (call.method === "tasks/get") call.result(task("completed"));
       else call.fail(status, error);
@@ -145,7 +145,7 @@ describe("a subscription", () => {
     });
   });
 
-  it("at an agent that has none is refused before the task is told", async () => {
+  it("at an agent without streams is refused before the first event", async () => {
     let asking: ForeignCall | undefined;
     await using agent = await foreignAgent((call) => {
       if (call.method === "tasks/get") asking = call;
@@ -161,7 +161,7 @@ describe("a subscription", () => {
     });
   });
 
-  it("at an agent that says so too late breaks, and the next one is refused at once", async () => {
+  it("at an agent that refuses too late breaks, and the next one is refused at once", async () => {
     const streaming = Promise.withResolvers<ForeignCall>();
     await using agent = await foreignAgent((call) => {
       if (call.method === "tasks/get") call.result(task("working"));

@@ -12,7 +12,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const state = (value: string): JsonObject => ({ state: value, timestamp: "2025-05-19T10:00:00" });
 
 describe("a send", () => {
-  it("names a new task and a new session, and keeps those that it is given", async () => {
+  it("names a new task and a new session, and keeps given names", async () => {
     await using agent = await foreignAgent(({ params, result }) =>
       result({ id: params["id"] ?? null, status: state("completed") }),
     );
@@ -104,7 +104,7 @@ describe("a send", () => {
   it.each([
     [-32601, "Method not found"],
     [-32001, "Task not found"],
-  ])("to an agent that cannot be asked for the task (%d) is answered with what it said", async (code, text) => {
+  ])("to an agent whose task cannot be read (%d) is answered with its first reply", async (code, text) => {
     await using agent = await foreignAgent(({ method, result, fail }) =>
       method === "tasks/send" ? result({ id: "t", status: state("working") }) : fail(400, { code, message: text }),
     );
@@ -112,7 +112,7 @@ describe("a send", () => {
     expect(payload).toMatchObject({ value: { id: "t", status: { state: TaskState.WORKING } } });
   });
 
-  it("goes on asking behind a failure that passes", async () => {
+  it("keeps polling after a passing failure", async () => {
     let gets = 0;
     await using agent = await foreignAgent(({ method, result, fail }) => {
       if (method === "tasks/send") result({ id: "t", status: state("working") });
@@ -123,7 +123,7 @@ describe("a send", () => {
     expect(payload).toMatchObject({ value: { status: { state: TaskState.COMPLETED } } });
   });
 
-  it("whose task cannot be read any more is never taken for one that has not left", async () => {
+  it("is reported as written if its task can no longer be read", async () => {
     await using agent = await foreignAgent(({ method, result, response }) => {
       if (method === "tasks/send") result({ id: "t", status: state("working") });
       else response.destroy();

@@ -28,12 +28,12 @@ describe("a card of 0.1", () => {
     expect(versions).toEqual(["0.2", "0.1"]);
   });
 
-  it("that says its version is of that one alone", () => {
+  it("that declares its version is of that version only", () => {
     const versions = readCard({ ...oldest, protocolVersion: "0.1.0" }).supportedInterfaces;
     expect(versions.map(({ protocolVersion }) => protocolVersion)).toEqual(["0.1"]);
   });
 
-  it("may say security in the later form", () => {
+  it("may have security in the later form", () => {
     const card = readCard({
       ...oldest,
       securitySchemes: { b: { type: "http", scheme: "Basic" } },
@@ -141,7 +141,7 @@ describe("the authentication of 0.1", () => {
     expect(writeCard(card)?.["authentication"]).toEqual(authentication);
   });
 
-  it("is not written where nothing can be said of it", () => {
+  it("is not written when there is nothing to write", () => {
     const card = later.readCard({
       url: "http://q",
       securitySchemes: { c: { type: "mutualTLS" } },

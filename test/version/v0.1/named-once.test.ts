@@ -50,7 +50,7 @@ function withMember<K extends keyof TaskStore>(store: TaskStore, name: K, own: T
 }
 
 describe("a send to a name that shall be done once", () => {
-  it("comes to the same when it comes again, though the name has a task by then", async () => {
+  it("has the same result when it is repeated, though the name has a task by then", async () => {
     await using served = two();
     const { here, there, started } = served;
     const first = taskOf(await here.send("tea", order, once));
@@ -61,7 +61,7 @@ describe("a send to a name that shall be done once", () => {
     expect(started).toEqual(["tea 1"]);
   });
 
-  it("comes to the same also when its task has ended since", async () => {
+  it("has the same result even if its task has ended since", async () => {
     await using served = two();
     const { here, there, started } = served;
     const asked = taskOf(await here.send("tea", order, once));
@@ -97,7 +97,7 @@ describe("a send to a name that shall be done once", () => {
     expect(await linesOf(served.stream("tea", order, once))).toEqual(["task SUBMITTED", "status COMPLETED"]);
   });
 
-  it("goes to the task that another send has made meanwhile, once, whichever of them comes again", async () => {
+  it("goes to the task that another send has created meanwhile, once, whichever of them is repeated", async () => {
     await using served = two();
     const { here, there, clock, started, store } = served;
     const other = { taskId: "order", messageId: "n" };
@@ -116,7 +116,7 @@ describe("a send to a name that shall be done once", () => {
     expect(history.map(({ messageId }) => messageId).filter((id) => ["m", "n"].includes(id)).length).toBe(2);
   });
 
-  it("is taken over from a process that went before it had made its task, though the name is taken by then", async () => {
+  it("is taken over from a process that died before creating its task, though the name is taken by then", async () => {
     const never = new Promise<never>(() => {});
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
@@ -146,7 +146,7 @@ describe("a send to a name that shall be done once", () => {
     expect((await store.readSend(alice, "m"))?.taskId).toBe(await store.taskNamed(alice, "order"));
   });
 
-  it("is taken over at its task, though whoever does so had looked the name up before there was one", async () => {
+  it("is taken over at its task, though the new holder had looked the name up before there was one", async () => {
     const never = new Promise<never>(() => {});
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });

@@ -58,7 +58,7 @@ function idIn({ payload }: StreamResponse): string {
 }
 
 describe("a task that its caller has named", () => {
-  it("is made by the first send with the name and goes on with the next, and its replies carry the name alone", async () => {
+  it("is created by the first send with the name and continued by the next, and its replies carry only the name", async () => {
     await using served = startHandler({ agent: clerk });
     const first = taskOf(await served.send("tea", { taskId: "order-1" }, named));
     expect([stateOf(first), idsIn(first)]).toEqual(["INPUT_REQUIRED", ["order-1"]]);
@@ -68,7 +68,7 @@ describe("a task that its caller has named", () => {
     expect(idsIn(await served.get("order-1", named))).toEqual(["order-1"]);
   });
 
-  it("is another task for another owner and in another tenant, under the same name", async () => {
+  it("is another task for another owner or in another tenant, under the same name", async () => {
     await using served = startHandler({ agent: clerk });
     const elsewhere = { ...named, principal: { owner: "alice", tenant: "elsewhere" } };
     for (const caller of [named, bob, elsewhere]) await served.send("tea", { taskId: "order" }, caller);
@@ -82,7 +82,7 @@ describe("a task that its caller has named", () => {
     }
   });
 
-  it("is seen under our id, and no name, by callers of the same owner who name nothing", async () => {
+  it("is seen by its id, without the name, by callers of the same owner who name nothing", async () => {
     await using served = startHandler({ agent: clerk });
     await served.send("tea", { taskId: "order" }, named);
     const id = await idOf(served.store, "order");
@@ -96,7 +96,7 @@ describe("a task that its caller has named", () => {
     expect(stateOf(await served.get("order", named))).toBe("COMPLETED");
   });
 
-  it("is known to those who name tasks by its id as well, when they have learnt it, and one without a name too", async () => {
+  it("is also found by its id by callers who name tasks, and so is a task without a name", async () => {
     await using served = startHandler({ agent: clerk });
     const { id } = taskOf(await served.send("tea"));
     expect(idsIn(await served.get(id, named))).toEqual([id]);
@@ -120,7 +120,7 @@ describe("a task that its caller has named", () => {
     expect(historyOf(await served.get("order", named))).toEqual(["user: tea", "agent: looking"]);
   });
 
-  it("is told under its name in errors about it", async () => {
+  it("appears under its name in errors about it", async () => {
     await using served = startHandler({ agent: clerk });
     await served.send("tea", { taskId: "order" }, named);
     const metadata = { taskId: "order" };
@@ -187,7 +187,7 @@ describe("the stream of a named task", () => {
     expect(more.map(({ response }) => idIn(response))).toEqual(["order", "order"]);
   });
 
-  it("gives every reader by name the same items, and other readers those that were stored", async () => {
+  it("gives every reader by name the same items, and other readers the stored ones", async () => {
     const gate = Promise.withResolvers<void>();
     const agent: Agent = async function* () {
       yield working();
@@ -238,7 +238,7 @@ describe("the stream of a named task", () => {
     expect(texts).toEqual([id, "order"]);
   });
 
-  it("goes on behind an event id of its own, and one of another task leads nowhere", async () => {
+  it("resumes after one of its own event ids, and starts again after another task's", async () => {
     await using served = startHandler({ agent: clerk });
     const [, ...behind] = await itemsOf(served.stream("tea", { taskId: "order" }, named));
     const after = behind[0]?.id;

@@ -10,7 +10,7 @@ const get = codecOf("getTask");
 const send = codecOf("sendMessage");
 
 describe("a message of 0.1", () => {
-  it("comes through the model as it was", () => {
+  it("passes through the model unchanged", () => {
     fc.assert(
       fc.property(messageJson, (message) => {
         const params = { id: "t", sessionId: "s", message: { ...message, role: "user" } };
@@ -55,7 +55,7 @@ describe("a message of 0.1", () => {
       { type: null, text: "hello", metadata: null },
       { type: "text", text: "hello" },
     ],
-  ])("with the part %j, which does not say its type, is read as %j", (part, expected) => {
+  ])("with the part %j, which lacks its type, is read as %j", (part, expected) => {
     const read = send.readRequest({ id: "t", message: { role: "user", parts: [part] } });
     expect(send.writeRequest(read)).toMatchObject({ message: { parts: [expected] } });
   });
@@ -70,7 +70,7 @@ describe("a message of 0.1", () => {
     expect(read).toMatchObject({ messageId: "m-7", parts: [{ content: { case: "text", value: "hello" } }] });
   });
 
-  it("gets an id of its own", () => {
+  it("gets its own id", () => {
     const params = { id: "t", message: { role: "user", parts: [{ type: "text", text: "yes" }] } };
     const ids = [1, 2].map(() => (send.readRequest(params) as SendMessageRequest).message?.messageId);
     expect(ids[0]).toMatch(/^[0-9a-f-]{36}$/);
@@ -81,7 +81,7 @@ describe("a message of 0.1", () => {
 describe("params", () => {
   const message = { role: "user", parts: [{ type: "text", text: "hello" }] };
 
-  it("of a send name task and session, and ask for no history unless they say so", () => {
+  it("of a send name task and session, and request no history by default", () => {
     expect(send.readRequest({ id: "t", sessionId: "s", message })).toMatchObject({
       message: { taskId: "t", contextId: "s", role: Role.USER },
       configuration: { historyLength: 0, returnImmediately: false },
@@ -113,7 +113,7 @@ describe("params", () => {
     });
   });
 
-  it("of a send say modes by words, which are media types", () => {
+  it("of a send name modes by words, which become media types", () => {
     const request = send.readRequest({ id: "t", message, acceptedOutputModes: ["text", "text/plain", "image/png"] });
     expect(request).toMatchObject({ configuration: { acceptedOutputModes: ["text/plain", "image/png"] } });
     expect(send.writeRequest(request)).toMatchObject({ acceptedOutputModes: ["text/plain", "text", "image/png"] });
@@ -143,7 +143,7 @@ describe("params", () => {
     expect(cancel.writeRequest(cancel.readRequest(params))).toEqual(params);
   });
 
-  it("that set null for a push configuration say that there shall be none", () => {
+  it("with null for a push configuration register none", () => {
     const set = codecOf("createTaskPushNotificationConfig");
     const request = set.readRequest({ id: "t", pushNotificationConfig: null });
     expect(request).toMatchObject({ taskId: "t", id: "t", url: "" });

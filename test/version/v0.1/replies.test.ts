@@ -34,7 +34,7 @@ describe("replies", () => {
     expect(get.writeReply(task, anyRequest)).toHaveProperty("history");
   });
 
-  it("of agents that show all of the history are cut to what was asked for", () => {
+  it("of agents that send the whole history are cut to the requested length", () => {
     const history = ["a", "b", "c"].map((text) => ({ role: "user", parts: [{ type: "text", text }] }));
     const json = { id: "t", status: { state: "working" }, history };
     const lengths = [0, 2, undefined].map((historyLength) => {
@@ -105,7 +105,7 @@ describe("replies", () => {
   );
 
   it.each([{ id: "t", pushNotificationConfig: null }, { id: "t", pushNotificationConfig: {} }, { id: "t" }])(
-    "of %j say that there is no push configuration",
+    "of %j mean that there is no push configuration",
     (json) => {
       const one = codecOf("getTaskPushNotificationConfig");
       expect(() => one.readReply(json, one.readRequest({ id: "t" }))).toThrow(

@@ -181,7 +181,7 @@ describe("tasks/send", () => {
     expect((await post("tasks/get", { id })).json["result"]).toMatchObject({ id });
   });
 
-  it("names what is wrong in the words of 0.1", async () => {
+  it("names invalid fields in 0.1's terms", async () => {
     const { status, json } = await post("tasks/send", {
       id: "t",
       message: { role: "user", parts: [{ type: "video" }] },
@@ -222,7 +222,7 @@ describe("tasks/sendSubscribe", () => {
     ]);
   });
 
-  it("ends with a question, and goes on with its answer", async () => {
+  it("ends with a question, and continues with its answer", async () => {
     const id = newTask();
     expect(results(await stream("tasks/sendSubscribe", say(id, "question"))).at(-1)).toMatchObject({
       status: { state: "input-required" },
@@ -235,7 +235,7 @@ describe("tasks/sendSubscribe", () => {
     expect(events.at(-1)).toMatchObject({ status: { state: "completed" }, final: true });
   });
 
-  it("ends where somebody has to grant something", async () => {
+  it("ends when access must be granted", async () => {
     const events = results(await stream("tasks/sendSubscribe", say(newTask(), "permission")));
     expect(events.at(-1)).toMatchObject({ status: { state: "input-required" }, final: true });
   });
@@ -260,7 +260,7 @@ describe("tasks/sendSubscribe", () => {
 
 describe("tasks/get and tasks/cancel", () => {
   it.each(["tasks/get", "tasks/cancel", "tasks/pushNotification/get"])(
-    "%s does not know the task of nobody",
+    "%s does not find the task of anonymous callers",
     async (method) => {
       expect((await post(method, { id: "none" })).json["error"]).toMatchObject({ code: -32001 });
     },
@@ -292,7 +292,7 @@ describe("tasks/resubscribe", () => {
     ]);
   });
 
-  it("begins anew whatever event its caller names, since there are no ids in 0.1", async () => {
+  it("starts again whatever event its caller names, since 0.1 has no event ids", async () => {
     const message = { messageId: newTask(), role: "ROLE_USER", parts: [{ text: "question" }] };
     const resumable = { "A2A-Version": "1.0", "A2A-Extensions": "urn:trivium:extension:resume:v1" };
     const [first] = await stream("SendStreamingMessage", { message }, { headers: resumable });
@@ -337,7 +337,7 @@ describe("push configurations", () => {
     expect((await post(get, { id })).json["result"]).toEqual({ id, pushNotificationConfig: null });
   });
 
-  it("that come with a send are called with the task, under its name", async () => {
+  it("that are part of a send are called with the task, under its name", async () => {
     const id = newTask();
     const hook = hooks.next(id);
     await post("tasks/send", say(id, "berth", { pushNotification: { url: hooks.url, token: "tk-2" } }));

@@ -254,7 +254,7 @@ describe("a stream of an agent of 0.1", () => {
     });
   });
 
-  it("belongs to the task that the agent names, whatever it was asked for", () => {
+  it("belongs to the task that the agent names, whatever the request named", () => {
     const { items } = readAll(sends, [{ json: { id: "other", status: { state: "working" } } }]);
     expect(items.map(({ response }) => response.payload.value)).toMatchObject([{ id: "other" }, { taskId: "other" }]);
   });
@@ -289,13 +289,13 @@ describe("a stream of an agent of 0.1", () => {
   });
 
   it.each(["done", 5, [], { id: "t", artifact: { name: 7 } }, { id: "t", status: { message: { parts: {} } } }])(
-    "that says %j fails",
+    "with %j fails",
     (json) => {
       expect(() => readAll(sends, [{ json }])).toThrow(expect.objectContaining({ code: "invalidAgentResponse" }));
     },
   );
 
-  it("comes back from what was written", () => {
+  it("is read back as written", () => {
     const written = [
       task({ status: { state: TaskState.SUBMITTED } }),
       chunk("0"),

@@ -8,7 +8,7 @@ import { anyRequest, codecOf, taskOf, textPart } from "./codecs.js";
 const get = codecOf("getTask");
 
 describe("a task", () => {
-  it("comes through 0.1 as it was, but for the ids of its messages", () => {
+  it("passes through 0.1 unchanged, except for the ids of its messages", () => {
     fc.assert(
       fc.property(arbitraryTask, (task) => {
         const read = get.readReply(get.writeReply(task, anyRequest)) as Task;
@@ -17,7 +17,7 @@ describe("a task", () => {
     );
   });
 
-  it("says the same each time it is read", () => {
+  it("is the same each time it is read", () => {
     fc.assert(
       fc.property(arbitraryTask, (task) => {
         const json = get.writeReply(task, anyRequest);
@@ -30,7 +30,7 @@ describe("a task", () => {
     );
   });
 
-  it("tells messages apart that say the same", () => {
+  it("distinguishes messages with equal content", () => {
     const history = [1, 2, 3].map(() => ({ role: "user", parts: [{ type: "text", text: "yes" }] }));
     const task = get.readReply({ id: "t", status: { state: "working" }, history }) as Task;
     expect(new Set(task.history.map(({ messageId }) => messageId)).size).toBe(3);
@@ -68,12 +68,12 @@ describe("a task", () => {
     expect(get.writeReply(task, anyRequest)).toEqual({ id: "t", status: { state: "working", timestamp: written } });
   });
 
-  it.each(["soon", 12, {}])("has no time where an agent says %j for one", (timestamp) => {
+  it.each(["soon", 12, {}])("has no time if an agent sends %j for it", (timestamp) => {
     const task = get.readReply({ id: "t", status: { state: "working", timestamp } });
     expect(get.writeReply(task, anyRequest)).toEqual({ id: "t", status: { state: "working" } });
   });
 
-  it("takes null for what is not there", () => {
+  it("treats null as missing", () => {
     const json = {
       id: "t",
       sessionId: null,
@@ -93,7 +93,7 @@ describe("what the model has and 0.1 has not", () => {
   it.each([
     [TaskState.REJECTED, "failed"],
     [TaskState.AUTH_REQUIRED, "input-required"],
-  ])("state %s is said as %s", (state, word) => {
+  ])("state %s is written as %s", (state, word) => {
     expect(lost({ id: "t", status: { state } })).toEqual({ id: "t", status: { state: word } });
   });
 
@@ -133,7 +133,7 @@ describe("what the model has and 0.1 has not", () => {
     });
   });
 
-  it("artifacts are numbered in their order, whatever their ids were", () => {
+  it("artifacts are numbered in order, whatever their ids were", () => {
     const artifacts = ["berth", "0", "7"].map((artifactId) => ({ artifactId, parts: [textPart(artifactId)] }));
     const json = lost({ id: "t", status, artifacts }) as { artifacts: { index: number }[] };
     expect(json.artifacts.map(({ index }) => index)).toEqual([0, 1, 2]);
@@ -149,7 +149,7 @@ describe("what the model has and 0.1 has not", () => {
     });
   });
 
-  it("a value that is no object travels in one that says so, and comes back", () => {
+  it("a value that is no object is wrapped in one, and unwrapped again", () => {
     const parts = [create(PartSchema, { content: { case: "data", value: dataOf("K4") } })];
     const json = lost({ id: "t", status, artifacts: [{ artifactId: "0", parts }] });
     expect(json).toMatchObject({

@@ -4,7 +4,7 @@ import { AgentCardSchema } from "../../../src/protocol/model.js";
 import { readCard, writeCard } from "../../../src/version/v0.2/card.js";
 import { beforeVersions, threeTransports } from "../v0.3/card-examples.js";
 
-it("a card of 0.2 is read as such, also when it says no version", () => {
+it("a card of 0.2 is read as such, even without a version", () => {
   expect(readCard(beforeVersions)).toMatchObject({
     supportedInterfaces: [
       { url: "https://quay.example/a2a/v1", protocolBinding: "JSONRPC", protocolVersion: "0.2", tenant: "" },

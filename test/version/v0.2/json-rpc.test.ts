@@ -48,7 +48,7 @@ describe("0.2", () => {
     expect(adapter.extendedCardUrl?.(url)).toBe(card);
   });
 
-  it("never says -32007, which it does not know", () => {
+  it("never sends -32007, which it does not define", () => {
     const error = new A2AError("extendedAgentCardNotConfigured", "none");
     expect(adapter.writeError(error, undefined)).toEqual({
       code: -32004,
@@ -58,7 +58,7 @@ describe("0.2", () => {
     expect(adapter.writeError(other, undefined)).toEqual({ code: -32002, message: "none" });
   });
 
-  it("says its output modes always, which it requires", () => {
+  it("always sends its output modes, which it requires", () => {
     expect(adapter.codec(operationOf("sendMessage")).writeRequest(hello)).toMatchObject({
       configuration: { acceptedOutputModes: [] },
     });
@@ -94,7 +94,7 @@ describe("a server of 0.2 alone", () => {
     expect(await post("agent/getAuthenticatedExtendedCard", {})).toMatchObject({ error: { code: -32601 } });
   });
 
-  it("answers a GET of the extended card: with the card, or 404 where there is none", async () => {
+  it("answers a GET of the extended card with the card, or 404 if there is none", async () => {
     const card = { name: "T", description: "t", version: "1" };
     for (const [extended, status] of [
       [{ description: "more" }, 200],

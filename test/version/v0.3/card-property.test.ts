@@ -54,7 +54,7 @@ function sayableScheme(scheme: SecurityScheme): SecurityScheme {
   return copy;
 }
 
-it("a card goes to 0.3 and back without a loss, but for what 0.3 cannot say", () => {
+it("a card survives 0.3 and back, except for what 0.3 cannot express", () => {
   fc.assert(
     fc.property(cards, (card) => {
       const written = writeCard(card);

@@ -64,7 +64,7 @@ describe("the card of 0.3", () => {
     });
   });
 
-  it("has its required members also when there is nothing to say", () => {
+  it("has its required members even when they are empty", () => {
     expect(
       writeCard(create(AgentCardSchema, { supportedInterfaces: [place("JSONRPC", "http://q")], skills: [{}] })),
     ).toEqual({
@@ -83,7 +83,7 @@ describe("the card of 0.3", () => {
     });
   });
 
-  it("lists the interfaces of its own version that name no tenant, JSON-RPC as the main one", () => {
+  it("lists the interfaces of its own version without a tenant, JSON-RPC as the main one", () => {
     const card = cardAt(
       place("JSONRPC", "http://q/new", "1.0"),
       place("HTTP+JSON", "http://q/rest"),
@@ -118,7 +118,7 @@ describe("the card of 0.3", () => {
 });
 
 it.each(["grpc.q:50051", "https://grpc.q", "grpcs://grpc.q:5", "[::1]:50051"])(
-  "gRPC stands in the card of 0.3 as in that of the agent: %s",
+  "gRPC is in the card of 0.3 as in the agent's: %s",
   (url) => {
     const card = cardAt(place("GRPC", url), place("JSONRPC", "https://q:1/a", "1.0"));
     expect(writeCard(card)).toMatchObject({

@@ -89,7 +89,7 @@ describe("a client of 0.3", () => {
     expect(items.every(({ id }) => id !== undefined)).toBe(true);
   });
 
-  it("goes on behind an event that it has seen, without a task in front", async () => {
+  it("resumes after an event that it has seen, without the task first", async () => {
     await using called = await start();
     const items = await itemsOf(called.agent.sendStreamingMessage(sendOf("go"), {}));
     const [first] = items;
@@ -151,13 +151,13 @@ describe("a client of 0.3", () => {
     ["getTaskPushNotificationConfig", { taskId: "t", id: "c" }, "pushNotificationNotSupported"],
     ["listTasks", {}, "unsupportedOperation"],
     ["getTask", { id: "" }, "invalidParams"],
-  ] as const)("hears of errors: %s %j is %s", async (name, fields, code) => {
+  ] as const)("reads errors: %s %j is %s", async (name, fields, code) => {
     await using called = await start();
     const call = called.agent[name] as (request: unknown, options: CallOptions) => Promise<unknown>;
     await expect(call(requestOf(name, fields), {})).rejects.toMatchObject({ code });
   });
 
-  it("hears of errors of streams", async () => {
+  it("reads errors of streams", async () => {
     await using called = await start();
     const request = create(SubscribeToTaskRequestSchema, { id: "none" });
     await expect(itemsOf(called.agent.subscribeToTask(request, {}))).rejects.toMatchObject({ code: "taskNotFound" });

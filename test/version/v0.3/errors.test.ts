@@ -79,7 +79,7 @@ describe("an error that is read", () => {
     metadata: { taskId: "t" },
   };
 
-  it.each([[[info]], [{ details: [info] }], [info]])("hears of its reason in data: %j", (data) => {
+  it.each([[[info]], [{ details: [info] }], [info]])("takes its reason from data: %j", (data) => {
     expect(errorFromJsonRpc({ code: -32603, message: "oh", data })).toMatchObject({
       code: "taskNotFound",
       metadata: { taskId: "t" },

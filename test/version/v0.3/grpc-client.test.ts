@@ -127,7 +127,7 @@ function contentOf(request: gen.SendMessageRequest): Uint8Array {
 }
 
 describe("a 0.3 client at a third-party server", () => {
-  it("tells an error by its name, ends a stream that is left open, and writes files as the server does", async () => {
+  it("reads an error by its name, ends a stream that is left open, and writes files as the server does", async () => {
     await using peer = await stranger();
     const client = createGrpcTransport({ address: peer.address, adapter });
     const missing = client.getTask(requestOf("getTask", { id: "t" }), {});

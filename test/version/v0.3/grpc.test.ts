@@ -28,7 +28,7 @@ async function taskOn(grpc: Awaited<ReturnType<typeof startGrpc>>, said = "berth
 }
 
 describe("gRPC of 0.3", () => {
-  it("answers a message, reads its task and lets nobody cancel what has ended", async () => {
+  it("answers a message, reads its task and refuses to cancel an ended one", async () => {
     await using grpc = await startGrpc();
     const reply = await grpc.call("SendMessage", { message: messageOf("hello") });
     expect(reply).toMatchObject({ message: { role: "ROLE_AGENT", content: [{ text: "hi" }] } });
@@ -97,7 +97,7 @@ describe("gRPC of 0.3", () => {
     expect(await statusOf(grpc.call("GetTaskPushNotificationConfig", { name }))).toMatchObject({ code: 5 });
   });
 
-  it("reads the card for callers who are known, and says when there is none", async () => {
+  it("reads the card for authenticated callers, and reports when there is none", async () => {
     const card = { name: "Quay", description: "d", version: "1", extended: { description: "more" } };
     await using known = await startGrpc({ card, authenticate: () => ({ owner: "me" }) });
     expect(await known.call("GetAgentCard", {})).toMatchObject({
@@ -159,7 +159,7 @@ describe("gRPC of 0.3", () => {
     expect([code, details]).toEqual([3, expect.stringContaining(`InvalidParamsError: invalid parameters: ${text}`)]);
   });
 
-  it("tells a missing task by name and by reason", async () => {
+  it("identifies a missing task by name and by reason", async () => {
     await using grpc = await startGrpc();
     const status = await statusOf(grpc.call("GetTask", { name: "tasks/nope" }));
     expect(status).toMatchObject({ code: 5, details: "TaskNotFoundError: Task not found" });
@@ -183,7 +183,7 @@ describe("gRPC of 0.3", () => {
     { code: "unsupportedOperation", status: 12 },
     { code: "pushNotificationNotSupported", status: 12 },
     { code: "taskNotCancelable", status: 9 },
-  ] as const)("says $code by status $status, in the header and in the details", ({ code, status }) => {
+  ] as const)("reports $code by status $status, in the header and in the details", ({ code, status }) => {
     const said = errorToStatus(new A2AError(code, "not here"), adapter);
     expect(said.code).toBe(status);
     const [details] = said.metadata?.get("grpc-status-details-bin") ?? [];
@@ -242,7 +242,7 @@ describe("the gRPC face of 0.3", () => {
     ]);
   });
 
-  it.each(errorCodes)("%s is told by the name of its class where 0.3 has one", (code) => {
+  it.each(errorCodes)("%s is identified by its class name where 0.3 has one", (code) => {
     const error = new A2AError(code, "no: it is not\nso");
     const text = `${adapter.prefixOf?.(error)}${error.message}`;
     const read = adapter.readPrefix?.(text);
@@ -283,7 +283,7 @@ describe("the gRPC face of 0.3", () => {
     expect(adapter.readPrefix?.(text)).toBeUndefined();
   });
 
-  it("makes the message of an event once for all who read it alike", () => {
+  it("encodes an event once for all readers of the same form", () => {
     const operation = operationOf("subscribeToTask");
     const request = create(operation.input);
     const item = statusItem(1);
@@ -295,7 +295,7 @@ describe("the gRPC face of 0.3", () => {
     expect(final?.payload).toMatchObject({ payload: { value: { final: true } } });
   });
 
-  it.each([...rpcs])("refuses whatever is no request of %s with an A2AError, and nothing else", (_, operation) => {
+  it.each([...rpcs])("refuses anything but a request of %s with an A2AError", (_, operation) => {
     const descriptor = gen.A2AService.methods.find(({ name }) => rpcs.get(name) === operation);
     if (descriptor === undefined) throw new TypeError(`no RPC of ${operation.name}`);
     fc.assert(

@@ -104,7 +104,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     expect(await errorOf(client.listTasks(requestOf("listTasks"), {}))).toMatchObject({ code: "unsupportedOperation" });
   });
 
-  it("says its version, and whether to wait, and no more than 0.3 knows", async () => {
+  it("sends its version, whether to wait, and only what 0.3 knows", async () => {
     await using peer = await stranger(() => ({ text: JSON.stringify({ task }) }));
     const configuration = { returnImmediately: true, historyLength: 0 };
     await peer.client.sendMessage(say("a", { messageId: "m", referenceTaskIds: ["x"], configuration }), {});
@@ -174,7 +174,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     expect(peer.seen.map(({ body }) => body)).toEqual([request, configJson, configJson]);
   });
 
-  it("tells the first error when both are refused, and asks once when it is another", async () => {
+  it("reports the first error when both are refused, and asks once when it is another error", async () => {
     let count = 0;
     await using peer = await stranger(() => ({
       status: 400,
@@ -207,7 +207,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
   it.each([
     { code: -32603, message: "tide service lost" },
     { error: { code: 500, status: "INTERNAL", message: "tide service lost", details: [] } },
-  ])("fails a stream that tells of a failure: %j", async (failure) => {
+  ])("fails a stream with an error event: %j", async (failure) => {
     await using peer = await stranger(() => ({ type: "text/event-stream", text: events({ task }, failure) }));
     const items: unknown[] = [];
     const reading = async (): Promise<void> => {
@@ -217,7 +217,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     expect(items).toHaveLength(1);
   });
 
-  it.each(["x", "[]", "{}", '{"task":7}', ""])("says that it cannot read the answer %j", async (text) => {
+  it.each(["x", "[]", "{}", '{"task":7}', ""])("reports that it cannot read the answer %j", async (text) => {
     await using peer = await stranger(() => ({ text }));
     expect(await errorOf(peer.client.sendMessage(say("a"), {}))).toMatchObject({ code: "invalidAgentResponse" });
   });

@@ -95,7 +95,7 @@ describe("an error over HTTP+JSON of 0.3", () => {
   });
 });
 
-describe("what other servers say of an error", () => {
+describe("error bodies of other servers", () => {
   it.each<readonly [string, number, JsonValue | undefined, ErrorCode]>([
     ["a number", 500, { code: -32002, message: "x" }, "taskNotCancelable"],
     ["a number and data", 404, { code: -32001, message: "Task not found: t", data: { taskId: "t" } }, "taskNotFound"],

@@ -87,7 +87,7 @@ describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
     expect((await rest.ask(`GET ${path}/c`, undefined, old)).json).toMatchObject({ error: { status: "NOT_FOUND" } });
   });
 
-  it("leaves what is the caller's own as it is", async () => {
+  it("leaves the caller's own data unchanged", async () => {
     const free = { kind: "data", data: { someKey: { other_key: 1 } }, metadata: { aKey: 1, b_key: 2 } };
     await using rest = await startRest();
     const parts = [{ kind: "text", text: "echo" }, free];
@@ -95,13 +95,13 @@ describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
     expect(json).toMatchObject({ kind: "message", parts });
   });
 
-  it("says errors so that its clients find the reason", async () => {
+  it("writes errors so that its clients find the reason", async () => {
     await using rest = await startRest();
     const { status, json } = await rest.ask("GET /tasks/nope", undefined, old);
     expect([status, json]).toMatchObject([404, { error: { details: [{ reason: "TASK_NOT_FOUND" }] } }]);
   });
 
-  it("is not what callers get who declare nothing, or 1.0", async () => {
+  it("is not sent to callers that declare nothing, or 1.0", async () => {
     await using rest = await startRest();
     const proto = { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }] } };
     for (const headers of [{}, { "A2A-Version": "1.0" }]) {
@@ -116,7 +116,7 @@ describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
 });
 
 describe("a client that calls agents so", () => {
-  it("sends and streams, and asks for what it keeps", async () => {
+  it("sends and streams, and asks for stored tasks", async () => {
     await using rest = await startRest();
     const client = createHttpJsonTransport({ url: `${rest.served.server.url}/http-json`, adapter });
     const task = taskOf(await client.sendMessage(say("ask"), {}));

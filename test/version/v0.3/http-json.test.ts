@@ -98,7 +98,7 @@ describe("sending over HTTP+JSON of 0.3", () => {
     { fileBytes: "base64", written: "WTNKbGR3PT0=" },
     { fileBytes: "raw", written: "Y3Jldw==" },
   ] as const)(
-    "writes files as $fileBytes to callers who have sent none, when told so",
+    "writes files as $fileBytes to callers that have sent none, when configured so",
     async ({ fileBytes, written }) => {
       await using rest = await startRest({ versions: { fileBytes } });
       const { json } = await rest.ask("POST /v1/message:send", { message: messageOf("berth") });
@@ -220,7 +220,7 @@ describe("push configurations over HTTP+JSON of 0.3", () => {
   });
 });
 
-it("reads the card for callers who are known, and says when there is none", async () => {
+it("reads the card for authenticated callers, and reports when there is none", async () => {
   const card = { name: "Quay", description: "d", version: "1", extended: { description: "more" } };
   await using known = await startRest({ card, authenticate: () => ({ owner: "me" }) });
   const { status, json } = await known.ask("GET /v1/card");
@@ -249,7 +249,7 @@ describe("the routes of 0.3", () => {
     return `${operation.name} ${verb} /${path}${suffix}`;
   });
 
-  it("are those of the schema, but for the misspelt one", () => {
+  it("are those of the schema, except for the misspelt one", () => {
     const [service] = file_a2a_v1_a2a.services;
     const meant = service?.methods.map((method) => {
       const { pattern } = getOption(method, http);
@@ -263,7 +263,7 @@ describe("the routes of 0.3", () => {
     expect(served).toEqual(expect.arrayContaining(others));
   });
 
-  it("have the subscription by POST besides, as the specification says, and new webhooks where all peers have them", () => {
+  it("also have the subscription by POST, as in the specification, and new webhooks where all peers have them", () => {
     expect(served).toHaveLength(11);
     expect(served).toContain("subscribeToTask POST /v1/tasks/*:subscribe");
     expect(served).toContain("createTaskPushNotificationConfig POST /v1/tasks/*/pushNotificationConfigs");

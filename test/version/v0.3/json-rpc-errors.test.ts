@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { json } from "../../support/raw-http.js";
 import { messageOf, startRpc, taskOf } from "./rpc-server.js";
 
-describe("what goes wrong", () => {
+describe("errors", () => {
   const error = (code: number, message: JsonValue = expect.any(String)): JsonValue => ({ code, message });
 
   it.each([
@@ -92,12 +92,12 @@ describe("what goes wrong", () => {
     }
   });
 
-  it("a subscription that fails is told as an event to those who read nothing else", async () => {
+  it("a failed subscription is reported as an event to callers that read only events", async () => {
     await using rpc = await startRpc();
     expect(await rpc.stream("tasks/resubscribe", { id: "none" })).toEqual([{ error: error(-32001) }]);
   });
 
-  it("and as JSON to those who read both", async () => {
+  it("and as JSON to those that read both", async () => {
     await using rpc = await startRpc();
     const body = JSON.stringify({ jsonrpc: "2.0", id: "q", method: "tasks/resubscribe", params: { id: "none" } });
     const answer = await rpc.post(body, { ...json, Accept: "application/json, text/event-stream" });
@@ -122,7 +122,7 @@ describe("the envelope", () => {
   });
 
   it.each([[{}], [{ "A2A-Version": "" }], [{ "A2A-Version": "0.3" }], [{ "A2A-Version": "0.3.0" }]])(
-    "goes with the header %j",
+    "is sent with the header %j",
     async (headers) => {
       await using rpc = await startRpc();
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tasks/get", params: { id: "none" } });

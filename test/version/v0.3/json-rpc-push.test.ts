@@ -66,7 +66,7 @@ describe("push configurations", () => {
     expect((await rpc.call(`tasks/pushNotificationConfig/${word}`, params))["error"]).toMatchObject({ code: -32003 });
   });
 
-  it("that come with a message are -32003 where there is no push", async () => {
+  it("that are part of a message are -32003 where push is off", async () => {
     await using rpc = await startRpc();
     const configuration = { pushNotificationConfig: { url: "http://127.0.0.1:9/" } };
     const answer = await rpc.call("message/send", { message: messageOf("go"), configuration });

@@ -27,7 +27,7 @@ describe("a server that is called in 0.3 without saying so", () => {
     expect(early).toMatchObject({ kind: "task", status: { state: expect.stringMatching(/submitted|working/) } });
   });
 
-  it("cuts the history to what was asked for", async () => {
+  it("cuts the history to the requested length", async () => {
     await using rpc = await startRpc();
     const { id } = taskOf(await rpc.call("message/send", { message: messageOf("go") }));
     expect((await rpc.call("tasks/get", { id }))["result"]).toHaveProperty("history.length", 1);
@@ -35,7 +35,7 @@ describe("a server that is called in 0.3 without saying so", () => {
     expect((await rpc.call("tasks/get", { id, historyLength: 0 }))["result"]).not.toHaveProperty("history");
   });
 
-  it("streams the task first, and says once that it is over", async () => {
+  it("streams the task first, and marks its end once", async () => {
     await using rpc = await startRpc();
     const events = await rpc.stream("message/stream", { message: messageOf("go") });
     expect(events[0]).toMatchObject({ kind: "task" });
@@ -44,7 +44,7 @@ describe("a server that is called in 0.3 without saying so", () => {
     expect(new Set(events.map(({ kind }) => kind))).toEqual(new Set(["task", "status-update", "artifact-update"]));
   });
 
-  it("ends the stream of a send with its question, and goes on with the answer", async () => {
+  it("ends the stream of a send with its question, and continues with the answer", async () => {
     await using rpc = await startRpc();
     const asked = await rpc.stream("message/stream", { message: messageOf("ask") });
     expect(asked.at(-1)).toMatchObject({ status: { state: "input-required" }, final: true });
@@ -60,7 +60,7 @@ describe("a server that is called in 0.3 without saying so", () => {
     expect(await rpc.stream("message/stream", { message: messageOf("hello") })).toMatchObject([{ kind: "message" }]);
   });
 
-  it("gives the task that has ended to those who come back for it, and says that it is over", async () => {
+  it("gives an ended task to callers that resume it, and marks the end", async () => {
     await using rpc = await startRpc();
     const { id } = taskOf(await rpc.call("message/send", { message: messageOf("go") }));
     expect(await rpc.stream("tasks/resubscribe", { id })).toMatchObject([
@@ -69,7 +69,7 @@ describe("a server that is called in 0.3 without saying so", () => {
     ]);
   });
 
-  it("goes on behind an event for those who name it", async () => {
+  it("resumes after an event that the caller names", async () => {
     await using rpc = await startRpc();
     const sent = JSON.stringify({
       jsonrpc: "2.0",
@@ -86,7 +86,7 @@ describe("a server that is called in 0.3 without saying so", () => {
     expect(rest).toEqual(eventsOf(text).slice(2));
   });
 
-  it("cancels, and says what cannot be canceled", async () => {
+  it("cancels, and reports what cannot be canceled", async () => {
     await using rpc = await startRpc();
     const { id } = taskOf(await rpc.call("message/send", { message: messageOf("ask") }));
     expect((await rpc.call("tasks/cancel", { id }))["result"]).toMatchObject({ id, status: { state: "canceled" } });

@@ -51,7 +51,7 @@ it("every place in the card answers in the transport that it names, the main one
   }
 });
 
-it("the card has all that 0.3 wants in it, whatever its author has left out", async () => {
+it("the card has every member that 0.3 requires, whatever its author has left out", async () => {
   const skills = [{ id: "s", name: "Skill", description: "Does it", tags: ["t"] }];
   const card = { name: "Short", description: "Says little", version: "1", skills };
   await using served = await startAgent("JSONRPC", { agent, card });

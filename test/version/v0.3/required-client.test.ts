@@ -51,7 +51,7 @@ const task = { kind: "task", id: "t", contextId: "c", status: { state: "complete
 const answered = (id: JsonValue, member: JsonObject): string => JSON.stringify({ jsonrpc: "2.0", id, ...member });
 
 describe("a request", () => {
-  it("has an id that is a whole number, its method, and JSON of its own in a POST", async () => {
+  it("has an integer id, its method, and is sent as JSON in its own POST", async () => {
     await using agent = await foreign((id) => ({ text: answered(id, { result: task }) }));
     await agent.client.sendMessage(say("go"), {});
     await agent.client.getTask(requestOf("getTask", { id: "t" }), {});
@@ -68,7 +68,7 @@ describe("a request", () => {
     [undefined, true],
     [{ returnImmediately: false }, true],
     [{ returnImmediately: true }, false],
-  ])("says whether to wait, whatever its caller has said of it: %j", async (configuration, blocking) => {
+  ])("sends whether to wait, whatever its caller has set: %j", async (configuration, blocking) => {
     await using agent = await foreign((id) => ({ text: answered(id, { result: task }) }));
     await agent.client.sendMessage(say("go", configuration === undefined ? {} : { configuration }), {});
     expect(agent.asked[0]?.body["params"]).toMatchObject({ configuration: { blocking } });
@@ -141,7 +141,7 @@ it("a stream may have lines of any kind, and is over at its end", async () => {
   expect(await linesOf(agent.client.sendStreamingMessage(say("go"), {}))).toEqual(["task WORKING", "status COMPLETED"]);
 });
 
-it("a member that nobody knows is left alone, and one that may be missing is", async () => {
+it("an unknown member is ignored, and an optional one may be missing", async () => {
   await using agent = await foreign((id) => ({ text: answered(id, { result: { ...task, surprise: { a: 1 } } }) }));
   expect(stateOf(taskOf(await agent.client.sendMessage(say("go"), {})))).toBe("COMPLETED");
 });

@@ -75,7 +75,7 @@ describe("a security scheme", () => {
     expect(flowOf({})).toEqual(kept({}));
   });
 
-  it("is written without what 0.3 does not know of flows, and with what it must have", () => {
+  it("is written without what 0.3 does not know of flows, and with what it requires", () => {
     const written = (flows: JsonObject) => writeSchemes({ s: { oauth2SecurityScheme: { flows } } });
     const flows = (said: JsonObject) => ({ s: { type: "oauth2", flows: said } });
     const code = { authorizationUrl, tokenUrl, scopes };

@@ -63,7 +63,7 @@ describe("push configurations of a handler that lists them in pages", () => {
     expect(asked).toEqual(["", "1", "2"]);
   });
 
-  it("are not asked for for ever, when a page leads back to one that was read", async () => {
+  it("end when a page token leads back to an earlier page", async () => {
     const handler = handlerOf({
       listTaskPushNotificationConfigs: async () => ({
         $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
@@ -89,7 +89,7 @@ describe("push configurations of a handler that lists them in pages", () => {
   });
 });
 
-describe("a push configuration without an id that comes with a message", () => {
+describe("a push configuration without an id that is part of a message", () => {
   const sent = async (request: SendMessageRequest): Promise<string | undefined> => {
     let seen: SendMessageRequest | undefined;
     const handler = handlerOf({

@@ -28,7 +28,7 @@ function source(items: readonly StreamItem[], end: () => void | Promise<void>) {
 }
 
 describe("the stream of a message to a task that is there", () => {
-  it("tells its last status when the stream has ended behind it", async () => {
+  it("sends its last status when the stream has ended after it", async () => {
     const ended = Promise.withResolvers<void>();
     const { stream, told } = source([item(working()), item(completed())], () => ended.promise);
     expect(lineOf((await stream.next()).value as StreamItem)).toBe("status WORKING");
@@ -44,7 +44,7 @@ describe("the stream of a message to a task that is there", () => {
     expect(told.slice(-2)).toEqual(["end", "left"]);
   });
 
-  it("tells the failure behind it in its place", async () => {
+  it("sends the failure after it in its place", async () => {
     const { stream } = source([item(completed())], () => {
       throw new Error("the message was not taken");
     });

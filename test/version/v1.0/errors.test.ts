@@ -20,13 +20,13 @@ const details = {
 describe.each(errorCodes)("%s", (code) => {
   const error = new A2AError(code, "what went wrong", details);
 
-  it("comes back over JSON-RPC with everything that it says", () => {
+  it("survives JSON-RPC with all of its members", () => {
     const json = jsonRpcFromError(error);
     expect(json["code"]).toBe(errorTable[code].jsonRpc);
     expect(errorFromJsonRpc(json)).toMatchObject({ code, message: error.message, ...details });
   });
 
-  it("comes back over HTTP+JSON with everything that it says", () => {
+  it("survives HTTP+JSON with all of its members", () => {
     const { http, grpc } = errorTable[code];
     const body = httpBodyFromError(error);
     expect(body["error"]).toMatchObject({ code: http, status: grpcStatusNames[grpc] });

@@ -48,7 +48,7 @@ describe("replies of 1.0", () => {
     totalSize: 1,
   };
 
-  it("say that a task has no artifacts when artifacts were asked for", () => {
+  it("show that a task has no artifacts when artifacts were requested", () => {
     const request = listTasks.readRequest({ includeArtifacts: true });
     const [task] = page.tasks;
     expect(listTasks.writeReply(listTasks.readReply(page), request)).toEqual({

@@ -28,7 +28,7 @@ const overTheWire = (json: unknown): JsonValue | undefined =>
 const named = operations.map(({ name }) => name).filter((name) => name !== "listTasks");
 
 describe("requests", () => {
-  it.each(named)("of %s come back as they were", (name) => {
+  it.each(named)("of %s survive the round trip", (name) => {
     const { input } = operationOf(name);
     fc.assert(
       fc.property(arbitraryCarried(input, true), (request) => {
@@ -47,7 +47,7 @@ describe("replies", () => {
     "createTaskPushNotificationConfig",
     "getTaskPushNotificationConfig",
     "deleteTaskPushNotificationConfig",
-  ] as const)("of %s come back as they were", (name) => {
+  ] as const)("of %s survive the round trip", (name) => {
     const { output } = operationOf(name);
     fc.assert(
       fc.property(arbitraryCarried(output), (reply) => {
@@ -58,7 +58,7 @@ describe("replies", () => {
     );
   });
 
-  it("of a send come back as they were", () => {
+  it("of a send survive the round trip", () => {
     const codec = codecOf("sendMessage");
     fc.assert(
       fc.property(arbitraryCarried(operationOf("sendMessage").output), (reply) => {
@@ -96,7 +96,7 @@ it("reads every event as it was written", () => {
 });
 
 describe("what a peer writes", () => {
-  it("comes back as it was: tasks", () => {
+  it("survives the round trip: tasks", () => {
     const codec = codecOf("getTask");
     fc.assert(
       fc.property(arbitraryKindTask, (task) => {
@@ -106,7 +106,7 @@ describe("what a peer writes", () => {
     );
   });
 
-  it("comes back as it was: messages of callers", () => {
+  it("survives the round trip: messages of callers", () => {
     const codec = codecOf("sendMessage");
     fc.assert(
       fc.property(arbitraryKindMessage("user"), fc.boolean(), (message, blocking) => {
@@ -116,7 +116,7 @@ describe("what a peer writes", () => {
     );
   });
 
-  it("comes back as it was: events, but for what `final` says", () => {
+  it("survives the round trip: events, except for `final`", () => {
     const operation = operationOf("subscribeToTask");
     fc.assert(
       fc.property(arbitraryKindEvent, ({ final, ...event }) => {
@@ -164,7 +164,7 @@ describe("what kind-JSON has no place for", () => {
     expect(codec.writeRequest(request)).toEqual({ id: "t" });
   });
 
-  it("is lost: whether there was a configuration that says nothing", () => {
+  it("is lost: whether there was an empty configuration", () => {
     const written = codecOf("sendMessage").writeRequest(sendOf(create(PartSchema)));
     expect(written).toMatchObject({ configuration: { blocking: true, acceptedOutputModes: [] } });
   });
@@ -181,7 +181,7 @@ describe("what kind-JSON has no place for", () => {
 });
 
 describe("what the model has no place for", () => {
-  it("is lost: authentication schemes behind the first", () => {
+  it("is lost: authentication schemes after the first", () => {
     const codec = codecOf("createTaskPushNotificationConfig");
     const authentication = { schemes: ["Bearer", "Basic"], credentials: "s" };
     const params = { taskId: "t", pushNotificationConfig: { url: "https://h", authentication } };

@@ -16,7 +16,7 @@ const readTask = (json: JsonValue): Task => read("getTask", json) as Task;
 const part = { kind: "text", text: "hi" };
 const status = { state: "working" };
 
-describe("a reply without kind is told by its members:", () => {
+describe("a reply without kind is identified by its members:", () => {
   it.each([
     [{ id: "t", contextId: "c", status }, "task"],
     [{ messageId: "m", parts: [part] }, "message"],
@@ -92,7 +92,7 @@ describe("replies are read leniently:", () => {
     expect(read("deleteTaskPushNotificationConfig", json)).toEqual({ $typeName: "google.protobuf.Empty" });
   });
 
-  it("a push configuration by itself", () => {
+  it("a push configuration alone", () => {
     const codec = adapter.codec(operationOf("getTaskPushNotificationConfig"));
     const request = codec.readRequest({ id: "t", pushNotificationConfigId: "c" });
     expect(codec.readReply({ id: "c", url: "https://h" }, request)).toMatchObject({

@@ -98,7 +98,7 @@ describe("a request that is wrong names the field as its caller knows it", () =>
     expect(new Set(error.violations.map(({ field }) => field))).toEqual(new Set(fields));
   });
 
-  it("and says it in the words of its version", () => {
+  it("and reports it in its version's terms", () => {
     const error = failureOf(() =>
       codecs(operationOf("sendMessage")).readRequest({ message: { ...message, role: "agent" } }),
     );
@@ -112,7 +112,7 @@ describe("a request that is wrong names the field as its caller knows it", () =>
   });
 });
 
-describe("sloppy input is read as it was meant:", () => {
+describe("sloppy input is read as intended:", () => {
   const codec = codecs(operationOf("sendMessage"));
   const read = (params: JsonValue): unknown => codec.readRequest(params);
   const whole = read({ message });
@@ -122,7 +122,7 @@ describe("sloppy input is read as it was meant:", () => {
     expect(read({ message: rest })).toEqual(whole);
   });
 
-  it("parts that say their kind as type", () => {
+  it("parts that name their kind as type", () => {
     const parts = [{ type: "text", text: "hi" }];
     expect(read({ message: { ...message, parts } })).toEqual(whole);
   });

@@ -21,7 +21,7 @@ import { kindJsonStreamReader, kindJsonStreamWriter } from "../../../../src/vers
 const send = (taskId = "") => create(SendMessageRequestSchema, { message: { messageId: "m", taskId } });
 const subscribe = create(SubscribeToTaskRequestSchema, { id: "t" });
 
-describe("the end of a stream is said", () => {
+describe("the end of a stream is marked", () => {
   const terminal = [TaskState.COMPLETED, TaskState.CANCELED, TaskState.FAILED, TaskState.REJECTED];
 
   it.each(terminal)("with the terminal state %i", (state) => {
@@ -38,7 +38,7 @@ describe("the end of a stream is said", () => {
     expect(finals("sendStreamingMessage", send("t"), items)).toEqual([undefined, false, true]);
   });
 
-  it("not with a question to somebody whose message came before", () => {
+  it("not with a question to a caller whose message came before", () => {
     const items = [
       task(TaskState.WORKING),
       event(inputRequired("Which?")),
@@ -48,7 +48,7 @@ describe("the end of a stream is said", () => {
     expect(finals("sendStreamingMessage", send("t"), items)).toEqual([undefined, false, false, true]);
   });
 
-  it("not with a question in a subscription, which goes on", () => {
+  it("not with a question in a subscription, which continues", () => {
     const items = [task(TaskState.WORKING), event(inputRequired("Which?")), status(TaskState.COMPLETED)];
     expect(finals("subscribeToTask", subscribe, items)).toEqual([undefined, false, true]);
   });
@@ -69,7 +69,7 @@ describe("the end of a stream is said", () => {
     expect(writer.end?.()).toEqual([]);
   });
 
-  it("by one more status behind a task that has ended", () => {
+  it("by one more status after a task that has ended", () => {
     const writer = kindJsonStreamWriter(operationOf("subscribeToTask"), subscribe);
     writer.write({ response: task(TaskState.COMPLETED) });
     expect(said(writer.end?.())).toMatchObject([{ status: { state: "completed" }, final: true }]);
@@ -80,7 +80,7 @@ describe("the end of a stream is said", () => {
     ["a message", [event(reply("hi"))]],
     ["nothing", []],
     ["an artifact alone, of which no state is known", [event(artifact("x"))]],
-  ])("by nothing more behind %s", (_, items) => {
+  ])("by nothing more after %s", (_, items) => {
     const writer = kindJsonStreamWriter(operationOf("sendStreamingMessage"), send());
     for (const response of items) writer.write({ response });
     expect(writer.end?.()).toEqual([]);
@@ -90,7 +90,7 @@ describe("the end of a stream is said", () => {
 describe("the text of an event", () => {
   const operation = operationOf("subscribeToTask");
 
-  it("goes with its id", () => {
+  it("is sent with its id", () => {
     const [written] = kindJsonStreamWriter(operation, subscribe).write({
       response: task(TaskState.WORKING),
       id: "t.i.7",
@@ -163,7 +163,7 @@ describe("a stream that is read", () => {
     ["a question", { ...working, status: { state: "input-required" } }, false],
     ["the last chunk of an artifact, whatever it says", { ...chunk, lastChunk: true, final: true }, false],
     ["a task that has ended", { kind: "task", id: "t", contextId: "c", status: { state: "completed" } }, false],
-  ] as const)("behind %s: over is %j", (_, json, over) => {
+  ] as const)("after %s: over is %j", (_, json, over) => {
     const reader = kindJsonStreamReader(operationOf("sendStreamingMessage"));
     reader.read(json as unknown as JsonObject);
     expect(reader.isOver).toBe(over);

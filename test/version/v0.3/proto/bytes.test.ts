@@ -33,7 +33,7 @@ describe("the bytes of a file", () => {
     expect(Buffer.from(readBytes(file, "base64"))).toEqual(latin1);
   });
 
-  it("tell nothing when there are none", () => {
+  it("show nothing when there are none", () => {
     expect(bytesFormOf([fileOf("")])).toBeUndefined();
     expect(bytesFormOf([create(FilePartSchema, { file: { case: "fileWithUri", value: "u" } })])).toBeUndefined();
   });
@@ -55,7 +55,7 @@ describe("the bytes of a file", () => {
     );
   });
 
-  it("that were written as base64 are never taken for content, unless they are said to be text and are none", () => {
+  it("that were written as base64 are never taken for content, unless declared as text and not base64", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), (content) => {
         expect(bytesFormOf([fileOf(writeBytes(content, "base64"), "application/octet-stream")])).toBe("base64");

@@ -19,7 +19,7 @@ function cardOf(json: JsonObject): AgentCard {
 }
 
 describe("the card in 0.3's schema", () => {
-  it("is what it was, whatever stands in it that both versions have", () => {
+  it("survives the round trip, whatever it contains that both versions have", () => {
     fc.assert(
       fc.property(arbitraryMessage(AgentCardSchema), (random) => {
         const original = carried(random);
@@ -52,7 +52,7 @@ describe("the card in 0.3's schema", () => {
     expect(writeCardJson(card)["securitySchemes"]).toEqual({ o: { oauth2SecurityScheme: { flows: {} } } });
   });
 
-  it("loses signatures, interfaces of other versions and those of tenants", () => {
+  it("loses signatures, and interfaces of other versions and of tenants", () => {
     const card = cardOf({
       signatures: [{ protected: "p", signature: "s" }],
       supportedInterfaces: [

@@ -96,7 +96,7 @@ function reading(fileBytes?: FileBytes, from: Reading["from"] = "agent"): Readin
 }
 
 describe.each(kinds)("$name", ({ own, wire, translation, message, from }) => {
-  it.each(forms)("is what it was behind the binary form of 0.3, with files in %s", (fileBytes) => {
+  it.each(forms)("survives the binary form of 0.3, with files in %s", (fileBytes) => {
     fc.assert(
       fc.property(message, (original) => {
         const sent = toBinary(wire, translation.write(original, { fileBytes, references: true }));
@@ -109,7 +109,7 @@ describe.each(kinds)("$name", ({ own, wire, translation, message, from }) => {
     );
   });
 
-  it.each(forms)("is what it was behind the JSON of 0.3, with files in %s", (fileBytes) => {
+  it.each(forms)("survives the JSON of 0.3, with files in %s", (fileBytes) => {
     fc.assert(
       fc.property(message, (original) => {
         const json = JSON.stringify(writeJson(wire, translation.write(original, { fileBytes, references: true })));
@@ -127,7 +127,7 @@ describe("a message of 0.3's schema", () => {
   it.each([
     ["task", gen.TaskSchema, reply("getTask")],
     ["event", gen.StreamResponseSchema, events],
-  ] as const)("is what it was behind the model: %s", (_, wire, translation) => {
+  ] as const)("survives the model: %s", (_, wire, translation) => {
     fc.assert(
       fc.property(arbitraryMessage(wire), (original) => {
         withoutLosses(original);
@@ -193,7 +193,7 @@ describe("what 0.3's schema cannot carry", () => {
     expect(wire).not.toHaveProperty("metadata");
   });
 
-  it("says whether to wait, also when the caller has said nothing of it", () => {
+  it("sends whether to wait, even if the caller has not set it", () => {
     const { sendMessage } = requestTranslations;
     expect(sendMessage?.write(send({}), form)).toMatchObject({ configuration: { blocking: true } });
     const now = send({ configuration: { returnImmediately: true } });
@@ -241,7 +241,7 @@ describe("states and roles", () => {
   it.each([
     ["client", model.Role.USER],
     ["agent", model.Role.AGENT],
-  ] as const)("a message without a role is that of the %s who wrote it", (from, role) => {
+  ] as const)("a message without a role has that of the %s that wrote it", (from, role) => {
     const wire = create(gen.StreamResponseSchema, { payload: { case: "msg", value: {} } });
     expect(readEvent(wire, reading(undefined, from))).toMatchObject({ payload: { value: { role } } });
   });
