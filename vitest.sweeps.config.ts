@@ -18,6 +18,7 @@ sweeps.test.include = [
   "test/bench/run.test.ts",
   // What imports test/support/tries.ts.
   "test/binding/faults/{cuts,pieces}.test.ts",
+  "test/examples/demo/text-figures.test.ts",
   "test/client/stream/{difference,faults,faults-random}.test.ts",
   "test/core/task/no-loss.test.ts",
   "test/protocol/codec/binary-{reader,writer}.test.ts",

@@ -10,18 +10,17 @@ import { postgresStore } from "../../src/store/postgres/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { alice, appendTo, headOf, newTask, status } from "../../src/testing/contract/fixtures.js";
 import { startHandler, type TestHandler } from "../support/handler.js";
-import { hasPostgres, type PostgresServer, startPostgres } from "../support/postgres.js";
+import { hasPostgres, type SharedPostgres, sharedPostgres } from "../support/postgres.js";
 import { lineOf, opened, stateOf, taskOf } from "../support/say.js";
 
 let home: string;
-let server: PostgresServer | undefined;
+let server: SharedPostgres | undefined;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "trivium-restored-"));
-  if (hasPostgres) server = await startPostgres();
+  if (hasPostgres) server = await sharedPostgres();
 }, 90_000);
 afterAll(async () => {
   await rm(home, { recursive: true, force: true });
-  await server?.[Symbol.asyncDispose]();
 });
 
 /** Serves an agent that keeps asking, over a database file, while `use` runs. */

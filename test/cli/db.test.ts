@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
 import { startDemo, trivium, triviumAlone } from "../support/command.js";
-import { hasPostgres, type PostgresServer, startPostgres } from "../support/postgres.js";
+import { hasPostgres, type SharedPostgres, sharedPostgres } from "../support/postgres.js";
 import { stateOf } from "../support/say.js";
 
 interface Status {
@@ -52,11 +52,10 @@ async function serveOnce(store: string): Promise<void> {
   expect(await demo.stop()).toBe(0);
 }
 
-let server: PostgresServer | undefined;
+let server: SharedPostgres | undefined;
 beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres();
+  if (hasPostgres) server = await sharedPostgres();
 }, 90_000);
-afterAll(() => server?.[Symbol.asyncDispose]());
 
 const databases = [
   { name: "SQLite", skipped: false, make: async (): Promise<string> => newFile() },

@@ -10,7 +10,7 @@ import type { Task } from "../../src/protocol/model.js";
 import type { StreamItem } from "../../src/protocol/operations.js";
 import { type Demo, startDemo, trivium } from "../support/command.js";
 import { itemsOf } from "../support/items.js";
-import { hasPostgres, type PostgresServer, startPostgres } from "../support/postgres.js";
+import { hasPostgres, type SharedPostgres, sharedPostgres } from "../support/postgres.js";
 import { lineOf, opened, requestOf, stateOf, textIn } from "../support/say.js";
 
 let home: string;
@@ -85,11 +85,10 @@ describe("the store of trivium demo", () => {
   });
 });
 
-let server: PostgresServer | undefined;
+let server: SharedPostgres | undefined;
 beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres();
+  if (hasPostgres) server = await sharedPostgres();
 }, 90_000);
-afterAll(() => server?.[Symbol.asyncDispose]());
 
 /** Stores that several processes use, one after the other or at the same time. */
 const shared = [

@@ -21,7 +21,7 @@ import { anonymous } from "../../src/server/admission.js";
 import { processSignals } from "../../src/signals/in-process.js";
 import { connectTo } from "../../src/testing/connect-to.js";
 import { webhook } from "../push/receiver.js";
-import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../support/postgres.js";
+import { hasPostgres, type SharedPostgres, sharedPostgres, startTimeoutMs } from "../support/postgres.js";
 import { errorOf, linesOf, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 
 // Two agents in separate processes, with the same callers, keep their tasks in one database.
@@ -82,7 +82,7 @@ interface Kind {
 }
 
 function kinds(): readonly Kind[] {
-  let server: PostgresServer | undefined;
+  let server: SharedPostgres | undefined;
   let folder = "";
   let files = 0;
   return [
@@ -113,11 +113,9 @@ function kinds(): readonly Kind[] {
       name: "PostgreSQL",
       skipped: !hasPostgres,
       async start() {
-        server = await startPostgres({ settings: { fsync: "off" } });
+        server = await sharedPostgres();
       },
-      async stop() {
-        await server?.[Symbol.asyncDispose]();
-      },
+      stop: async () => {},
       async make() {
         if (server === undefined) throw new Error("PostgreSQL has not been started");
         const url = await server.createDatabase();

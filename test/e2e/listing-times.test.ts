@@ -5,31 +5,32 @@ import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { completed, type Store, type Task } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresStore } from "../../src/store/postgres/index.js";
-import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { createSqlStore } from "../../src/store/sql/task-store.js";
+import { localSqliteBackend } from "../../src/store/sqlite/database.js";
 import { hasPostgres, startTimeoutMs } from "../support/postgres.js";
-import { type StoreServer, startStoreServer } from "../support/postgres-databases.js";
+import { createStoreDatabase, type StoreDatabase } from "../support/postgres-databases.js";
 import { requestOf, say, taskOf } from "../support/say.js";
 import { overEach, type ServedAgent } from "../support/serve-agent.js";
 import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.js";
 import { wiresThat } from "../support/wires.js";
 
-let databases: StoreServer;
+let databases: StoreDatabase;
 let folder: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "trivium-times-"));
-  if (hasPostgres) databases = await startStoreServer({ settings: { fsync: "off" } });
+  if (hasPostgres) databases = await createStoreDatabase();
 }, startTimeoutMs);
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await databases?.[Symbol.asyncDispose]();
-});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let files = 0;
 
 const stores: Readonly<Record<string, (clock: VirtualClock) => Promise<Store | undefined>>> = {
   memory: async () => undefined,
-  SQLite: async (clock) => sqliteStore({ path: join(folder, `${++files}.db`), synchronous: "NORMAL", clock }),
+  SQLite: async (clock) => {
+    const options = { path: join(folder, `${++files}.db`), synchronous: "NORMAL" } as const;
+    return createSqlStore(localSqliteBackend(options, clock.now), { clock });
+  },
   PostgreSQL: async (clock) => {
     await databases.clear();
     return postgresStore({ url: databases.url, clock });

@@ -1,12 +1,12 @@
 import { artifact, completed, type Store, serve, type Turn } from "trivium";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { postgresStore } from "../../src/store/postgres/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { temporaryFolder } from "../store/sql/temporary-folder.js";
 import { hasPostgres, startTimeoutMs } from "../support/postgres.js";
-import { type StoreServer, startStoreServer } from "../support/postgres-databases.js";
+import { createStoreDatabase, type StoreDatabase } from "../support/postgres-databases.js";
 import { requestOf, say, taskOf } from "../support/say.js";
 import { webhook } from "./receiver.js";
 
@@ -17,11 +17,10 @@ async function* clerk({ text }: Turn) {
   yield completed();
 }
 
-let postgres: StoreServer | undefined;
+let postgres: StoreDatabase | undefined;
 beforeAll(async () => {
-  if (hasPostgres) postgres = await startStoreServer();
+  if (hasPostgres) postgres = await createStoreDatabase();
 }, startTimeoutMs);
-afterAll(() => postgres?.[Symbol.asyncDispose]());
 
 /** Returns functions that open the same place repeatedly. Everything but the memory store keeps its content. */
 const places: Readonly<Record<string, () => Promise<() => Store>>> = {

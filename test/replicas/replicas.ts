@@ -2,7 +2,7 @@ import type { Clock, Server, Store, TaskStore } from "trivium";
 import { serve } from "trivium";
 import { inProcessSignals } from "../../src/signals/in-process.js";
 import { postgresStore } from "../../src/store/postgres/index.js";
-import { emptyTables } from "../support/postgres-databases.js";
+import { emptyTables } from "../support/empty-tables.js";
 import type { ToServe } from "../support/serving.js";
 import { newDatabase, query } from "./database.js";
 import { type RoundRobin, roundRobin } from "./round-robin.js";

@@ -1,21 +1,18 @@
 import { openPostgres } from "../../src/store/postgres/database.js";
-import { type PostgresServer, type PostgresServerOptions, startPostgres } from "./postgres.js";
+import { emptyTables } from "./empty-tables.js";
+import { type SharedPostgres, sharedPostgres } from "./postgres.js";
 
-/** A server with one database that has the store's tables. */
-export interface StoreServer extends AsyncDisposable {
-  readonly server: PostgresServer;
+/** A database with the store's tables. */
+export interface StoreDatabase {
+  readonly server: SharedPostgres;
   readonly url: string;
   /** Empties the tables. */
   clear(): Promise<void>;
 }
 
-const tables = ["tasks", "snapshots", "log", "inbox", "instances", "sends", "push_configs", "counts", "periods"];
-
-/** Empties the store's tables. */
-export const emptyTables = tables.map((name) => `delete from trivium_${name}`).join(";");
-
-export async function startStoreServer(options: PostgresServerOptions = {}): Promise<StoreServer> {
-  const server = await startPostgres(options);
+/** Creates a database with the store's tables. Default: on the server that the tests share. */
+export async function createStoreDatabase(on?: SharedPostgres): Promise<StoreDatabase> {
+  const server = on ?? (await sharedPostgres());
   const url = await server.createDatabase();
   const { backend } = openPostgres({ url });
   await backend.open();
@@ -26,6 +23,5 @@ export async function startStoreServer(options: PostgresServerOptions = {}): Pro
     async clear() {
       await server.query(emptyTables, undefined, url);
     },
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

@@ -62,6 +62,17 @@ export async function startPostgres({ settings = {} }: PostgresServerOptions = {
   return server;
 }
 
+let shared: Promise<PostgresServer> | undefined;
+
+/** A server that several test files use. They do not stop it: it ends with this process. */
+export type SharedPostgres = Pick<PostgresServer, "url" | "createDatabase" | "query">;
+
+/** Returns the server that the tests of this process share. It has no `fsync`, since none of them crashes it. */
+export function sharedPostgres(): Promise<SharedPostgres> {
+  shared ??= startPostgres({ settings: { fsync: "off" } });
+  return shared;
+}
+
 interface ServerUser {
   readonly uid: number;
   readonly gid: number;

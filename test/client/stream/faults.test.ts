@@ -14,7 +14,7 @@ const cuts = (["request", "response"] as const).flatMap((direction) =>
   (["end", "reset", "half"] as const).map((how) => [direction, how] as const),
 );
 
-const positions = tries(4, 12);
+const positions = tries(2, 12);
 
 /** Offsets into so many bytes: both ends, and others at even distances. */
 function positionsIn(size: number): number[] {

@@ -9,8 +9,8 @@ import { play } from "./sweep.js";
 // test/core/store-faults -t "a cancel of"
 const { FAULT_POINT } = process.env;
 
-/** A sweep plays every point, `npm test` every third. */
-const step = tries(3, 1);
+/** A sweep plays every point, `npm test` every fifth. */
+const step = tries(5, 1);
 
 /** The tests of some scenarios, each played once with every fault. */
 export function describeScenarios(scenarios: readonly Scenario[]): void {

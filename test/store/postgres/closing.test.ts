@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
-import { type StoreServer, startStoreServer } from "../../support/postgres-databases.js";
+import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
 import { runSource } from "../sql/source-process.js";
 
-let databases: StoreServer;
+let databases: StoreDatabase;
 
 describe.skipIf(!hasPostgres)("a process in which nothing else runs", () => {
   beforeAll(async () => {
-    databases = await startStoreServer({ settings: { fsync: "off" } });
+    databases = await createStoreDatabase();
   }, startTimeoutMs);
-  afterAll(() => databases[Symbol.asyncDispose]());
 
   const uses = { unused: [], opening: [], opened: [], used: ["used"], served: ["served"] } as const;
   const cases = Object.entries(uses).flatMap(([use, said]) => [true, false].map((hints) => ({ use, said, hints })));

@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { beforeAll, describe, it } from "vitest";
 import { postgresStore } from "../../../src/store/postgres/index.js";
 import { pushStoreContract } from "../../../src/testing/contract/push-store.js";
 import type { PushSubject } from "../../../src/testing/contract/suite.js";
 import { taskStoreContract } from "../../../src/testing/contract/task-store.js";
 import { createTestClock } from "../../../src/testing/test-clock.js";
 import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
-import { type StoreServer, startStoreServer } from "../../support/postgres-databases.js";
+import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
 import { tries } from "../../support/tries.js";
 
-let databases: StoreServer;
+let databases: StoreDatabase;
 
 async function emptied(): Promise<string> {
   await databases.clear();
@@ -18,9 +18,8 @@ async function emptied(): Promise<string> {
 describe.skipIf(!hasPostgres)("on PostgreSQL", () => {
   beforeAll(async () => {
     // Nothing crashes here, so fsync is off.
-    databases = await startStoreServer({ settings: { fsync: "off" } });
+    databases = await createStoreDatabase();
   }, startTimeoutMs);
-  afterAll(() => databases[Symbol.asyncDispose]());
 
   describe("the task store", () => {
     const make = async () => {

@@ -3,8 +3,8 @@ import type { Store } from "../../../src/core/ports.js";
 import { postgresStore, StoreError } from "../../../src/store/postgres/index.js";
 import { loadPg } from "../../../src/store/postgres/pool.js";
 import { appendTo, headOf, newTask } from "../../../src/testing/contract/fixtures.js";
-import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
-import { type StoreServer, startStoreServer } from "../../support/postgres-databases.js";
+import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../../support/postgres.js";
+import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
 
 describe("without a database", () => {
   it("names the package to install when the driver is missing", async () => {
@@ -39,19 +39,21 @@ describe("without a database", () => {
   });
 });
 
-let databases: StoreServer;
+let server: PostgresServer;
+let databases: StoreDatabase;
 
 describe.skipIf(!hasPostgres)("when PostgreSQL is stopped", () => {
   let store: Store;
 
   beforeAll(async () => {
-    databases = await startStoreServer();
+    server = await startPostgres();
+    databases = await createStoreDatabase(server);
     store = postgresStore({ url: databases.url, connectTimeoutMs: 5_000, statementTimeoutMs: 5_000 });
     await store.open?.();
   }, startTimeoutMs);
   afterAll(async () => {
     await store.close();
-    await databases[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
   });
 
   /** Appends as a turn does: after a failed write, the head shows whether it was stored. */
@@ -75,7 +77,7 @@ describe.skipIf(!hasPostgres)("when PostgreSQL is stopped", () => {
     for (let round = 0; round < 5; round += 1) {
       const head = await headOf(store, { id, scope });
       const write = store.append(appendTo(head)).catch((error: unknown) => error);
-      await databases.server.query(kill, [database]);
+      await server.query(kill, [database]);
       const result = await write;
       if (result !== "stored") expect(result).toMatchObject({ failure: "unreachable" });
       await appendAnyway(id);
@@ -91,7 +93,7 @@ describe.skipIf(!hasPostgres)("when PostgreSQL is stopped", () => {
       const { id, scope } = await store.create(newTask());
       await appendAnyway(id);
       const stored = await headOf(store, { id, scope });
-      await databases.server[end]();
+      await server[end]();
       // The backends of a killed server need a moment to notice.
       await expect
         .poll(() => store.head(scope, id).then(String, (error: StoreError) => error.failure))
@@ -100,7 +102,7 @@ describe.skipIf(!hasPostgres)("when PostgreSQL is stopped", () => {
       for (const result of await Promise.allSettled(calls)) {
         expect(result).toMatchObject({ status: "rejected", reason: { failure: "unreachable" } });
       }
-      await databases.server.start();
+      await server.start();
       await appendAnyway(id);
       expect((await headOf(store, { id, scope })).seq).toBe(stored.seq + 1);
     },

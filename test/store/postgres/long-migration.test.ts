@@ -2,23 +2,22 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openPostgres } from "../../../src/store/postgres/database.js";
 import { migrationLock } from "../../../src/store/postgres/dialect.js";
 import { postgresStore } from "../../../src/store/postgres/index.js";
 import { startTrivium } from "../../support/command.js";
-import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../../support/postgres.js";
+import { hasPostgres, type SharedPostgres, sharedPostgres, startTimeoutMs } from "../../support/postgres.js";
 import { recordingLogger } from "../../support/recording-logger.js";
 import { migrateUpTo } from "../sql-queries/databases.js";
 
-let server: PostgresServer;
+let server: SharedPostgres;
 let url: string;
 let other: pg.Client;
 
 beforeAll(async () => {
-  if (hasPostgres) server = await startPostgres({ settings: { fsync: "off" } });
+  if (hasPostgres) server = await sharedPostgres();
 }, startTimeoutMs);
-afterAll(() => server?.[Symbol.asyncDispose]());
 
 /** Creates the database with the previous release's schema. */
 async function makeOld(): Promise<void> {

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { openPostgres, type PostgresDatabase } from "../../../src/store/postgres/database.js";
 import { foldPeriods, periodMs } from "../../../src/store/sql/periods.js";
 import type { Backend } from "../../../src/store/sql/rows.js";
 import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
-import { type StoreServer, startStoreServer } from "../../support/postgres-databases.js";
+import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
 import { alice, appendRow, completion, taskRow } from "../sql-queries/rows.js";
 
 const processes = 3;
@@ -11,15 +11,14 @@ const tasksEach = 60;
 const keep = { tasksMs: undefined, tasksMax: undefined, logsMs: undefined, sendsMs: 1e15 };
 
 describe.skipIf(!hasPostgres)("processes on one PostgreSQL that count by time", () => {
-  let databases: StoreServer;
+  let databases: StoreDatabase;
   let opened: readonly PostgresDatabase[];
   beforeAll(async () => {
-    databases = await startStoreServer({ settings: { fsync: "off" } });
+    databases = await createStoreDatabase();
     const url = `${databases.url}?application_name=counting`;
     // All writes are far in the past, so that counters are folded while they are written.
     opened = Array.from({ length: processes }, () => openPostgres({ url, pool: { max: 4 } }, () => 100 * periodMs));
   }, startTimeoutMs);
-  afterAll(() => databases[Symbol.asyncDispose]());
 
   it("write, drop and fold the same rows at once, and neither miscount nor wait in a circle", async () => {
     const { server, url } = databases;

@@ -1,8 +1,8 @@
 import { sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { openPostgres } from "../../../src/store/postgres/database.js";
 import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
-import { type StoreServer, startStoreServer } from "../../support/postgres-databases.js";
+import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
 import { alice, appendRow, taskRow } from "../sql-queries/rows.js";
 
 interface Prepared {
@@ -13,11 +13,10 @@ interface Prepared {
 }
 
 describe.skipIf(!hasPostgres)("statements of a connection to PostgreSQL", () => {
-  let databases: StoreServer;
+  let databases: StoreDatabase;
   beforeAll(async () => {
-    databases = await startStoreServer({ settings: { fsync: "off" } });
+    databases = await createStoreDatabase();
   }, startTimeoutMs);
-  afterAll(() => databases[Symbol.asyncDispose]());
 
   /** Writes and reads on one connection, one operation at a time. Returns the connection's prepared statements. */
   async function use(sessions: boolean): Promise<readonly Prepared[]> {

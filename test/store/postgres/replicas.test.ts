@@ -4,22 +4,21 @@ import { TaskState } from "../../../src/protocol/model.js";
 import { postgresStore } from "../../../src/store/postgres/index.js";
 import { alice, appendTo, entry, events, headOf, newTask, status } from "../../../src/testing/contract/fixtures.js";
 import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
-import { type StoreServer, startStoreServer } from "../../support/postgres-databases.js";
+import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
 
 const { WORKING, COMPLETED } = TaskState;
 
-let databases: StoreServer;
+let databases: StoreDatabase;
 let stores: readonly [Store, Store];
 
 describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
   beforeAll(async () => {
-    databases = await startStoreServer({ settings: { fsync: "off" } });
+    databases = await createStoreDatabase();
     const { url } = databases;
     stores = [postgresStore({ url }), postgresStore({ url })];
   }, startTimeoutMs);
   afterAll(async () => {
     await Promise.all(stores.map((store) => store.close()));
-    await databases[Symbol.asyncDispose]();
   });
 
   it("append to one task at the same time, and of each number one write is stored", async () => {

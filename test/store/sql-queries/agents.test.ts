@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { migrationSql } from "../../../src/store/sql/migrate.js";
 import { databaseKinds, migrateUpTo, rowsOf, type TestDatabase } from "./databases.js";
 import { alice, appendRow, completion, taskRow } from "./rows.js";
@@ -26,11 +26,9 @@ function before(bytes: string): readonly string[] {
   ];
 }
 
-for (const { name, skipped, start, stop, make } of databaseKinds()) {
+for (const { name, skipped, make } of databaseKinds()) {
   describe.skipIf(skipped)(`a database of ${name} from before agents had ids`, () => {
     let database: TestDatabase;
-    beforeAll(start, 90_000);
-    afterAll(stop);
     beforeEach(async () => {
       database = await make(() => 10_000);
       await migrateUpTo(database.context, 2);

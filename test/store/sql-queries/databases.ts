@@ -3,7 +3,7 @@ import { openPostgres } from "../../../src/store/postgres/database.js";
 import type { DbContext } from "../../../src/store/sql/dialect.js";
 import { migrations, schemaTable } from "../../../src/store/sql/migrations.js";
 import type { Backend } from "../../../src/store/sql/rows.js";
-import { hasPostgres, type PostgresServer, startPostgres } from "../../support/postgres.js";
+import { hasPostgres, sharedPostgres } from "../../support/postgres.js";
 import { openUnopened } from "./database.js";
 
 /** A database of one of the two kinds, with an unopened backend. */
@@ -12,36 +12,25 @@ export interface TestDatabase {
   readonly backend: Backend;
 }
 
-/** A kind of database. Call `start` before using it and `stop` afterwards. */
+/** A kind of database. */
 export interface DatabaseKind {
   readonly name: string;
   readonly skipped: boolean;
-  start(): Promise<void>;
-  stop(): Promise<void>;
   make(now: () => number): Promise<TestDatabase>;
 }
 
 export function databaseKinds(): readonly DatabaseKind[] {
-  let server: PostgresServer | undefined;
   return [
     {
       name: "SQLite",
       skipped: false,
-      start: async () => {},
-      stop: async () => {},
       make: async (now) => openUnopened(":memory:", now),
     },
     {
       name: "PostgreSQL",
       skipped: !hasPostgres,
-      async start() {
-        server = await startPostgres({ settings: { fsync: "off" } });
-      },
-      async stop() {
-        await server?.[Symbol.asyncDispose]();
-      },
       async make(now) {
-        if (server === undefined) throw new Error("PostgreSQL has not been started");
+        const server = await sharedPostgres();
         const { db, dialect, backend } = openPostgres({ url: await server.createDatabase() }, now);
         return { context: { db, dialect }, backend };
       },

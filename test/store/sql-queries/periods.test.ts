@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { isTerminal } from "../../../src/protocol/states.js";
 import { foldPeriods, periodMs } from "../../../src/store/sql/periods.js";
 import { tries } from "../../support/tries.js";
@@ -10,12 +10,10 @@ const [submitted, working, completed] = [1, 2, 3];
 const hour = 3_600_000;
 const keep = { tasksMs: undefined, tasksMax: undefined, logsMs: undefined, sendsMs: 1e15 };
 
-for (const { name, skipped, start, stop, make } of databaseKinds()) {
+for (const { name, skipped, make } of databaseKinds()) {
   describe.skipIf(skipped)(`counters by time on ${name}`, () => {
     let now: number;
     let database: TestDatabase;
-    beforeAll(start, 90_000);
-    afterAll(stop);
     beforeEach(async () => {
       now = 1_000 * periodMs;
       database = await make(() => now);

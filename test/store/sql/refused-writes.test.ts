@@ -1,22 +1,21 @@
 import { randomBytes } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Store } from "../../../src/core/ports.js";
 import { openPostgres } from "../../../src/store/postgres/database.js";
 import { postgresStore } from "../../../src/store/postgres/index.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { alice, appendTo, events, newTask } from "../../../src/testing/contract/fixtures.js";
 import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
-import { type StoreServer, startStoreServer } from "../../support/postgres-databases.js";
+import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
 import { appendRow, taskRow } from "../sql-queries/rows.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
-let databases: StoreServer;
+let databases: StoreDatabase;
 
 beforeAll(async () => {
-  if (hasPostgres) databases = await startStoreServer({ settings: { fsync: "off" } });
+  if (hasPostgres) databases = await createStoreDatabase();
 }, startTimeoutMs);
-afterAll(() => databases?.[Symbol.asyncDispose]());
 
 /** A store whose database refuses tasks in the context `refused` and batches of five log rows. */
 const refusing: Readonly<Record<string, () => Promise<Store>>> = {
