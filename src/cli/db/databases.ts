@@ -7,6 +7,7 @@ import { createMigrationReport } from "../../store/sql/migration-report.js";
 import { renewIncarnations } from "../../store/sql/renew.js";
 import type { Backend, Retention } from "../../store/sql/rows.js";
 import { storeErrorFrom } from "../../store/sql/store-error.js";
+import { resolveSettings } from "../../store/sqlite/settings.js";
 import { type DatabaseLocation, unusable } from "../store-location.js";
 
 /** The schema of a database. A missing file is an error. */
@@ -94,7 +95,7 @@ async function within<T>(
 // Database code is loaded only when needed.
 async function open(location: DatabaseLocation): Promise<OpenDatabase> {
   if (location.kind === "sqlite") {
-    const { openSqlite, resolveSettings } = await import("../../store/sqlite/database.js");
+    const { openSqlite } = await import("../../store/sqlite/database.js");
     return openSqlite(resolveSettings({ path: location.path }), Date.now);
   }
   const { openPostgres } = await import("../../store/postgres/database.js");

@@ -1,8 +1,8 @@
 import { type Selectable, sql } from "kysely";
 import type { Head } from "../../core/ports.js";
 import type { DbContext } from "./dialect.js";
+import { scopeOf } from "./rows.js";
 import type { TasksTable } from "./schema.js";
-import { scopeOf } from "./scope.js";
 
 const columns = [
   "t.key",

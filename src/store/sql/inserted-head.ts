@@ -1,7 +1,6 @@
 import type { Head } from "../../core/ports.js";
 import { isTerminal } from "../../protocol/states.js";
-import type { NewTaskRow } from "./rows.js";
-import { scopeOf } from "./scope.js";
+import { type NewTaskRow, scopeOf } from "./rows.js";
 
 /** What the database adds to a new task. */
 export interface InsertedTask {

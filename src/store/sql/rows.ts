@@ -152,3 +152,8 @@ export interface Retention {
   /** How long an idempotent send is remembered. */
   readonly sendsMs: number;
 }
+
+/** The scope of a row. */
+export function scopeOf({ agent, tenant, owner }: Scope): Scope {
+  return { agent, tenant, owner };
+}

@@ -7,8 +7,3 @@ export function inScope(table: string, { agent, tenant, owner }: Params<Scope>) 
   const column = (name: keyof Scope) => sql.ref(`${table}.${name}`);
   return sql<SqlBool>`${column("agent")} = ${agent} and ${column("tenant")} = ${tenant} and ${column("owner")} = ${owner}`;
 }
-
-/** The scope of a row. */
-export function scopeOf({ agent, tenant, owner }: Scope): Scope {
-  return { agent, tenant, owner };
-}

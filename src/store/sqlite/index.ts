@@ -1,16 +1,16 @@
 import type { Store } from "../../core/ports.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import { createSqlStore, type SqlStoreOptions } from "../sql/task-store.js";
-import { resolveSettings, type SqliteFileOptions } from "./database.js";
 import { requireSqlite } from "./node-sqlite.js";
 import { createRemoteBackend } from "./remote-backend.js";
+import { resolveSettings, type SqliteFileOptions } from "./settings.js";
 import { createDatabaseThread } from "./thread.js";
 
 export type { Store } from "../../core/ports.js";
 export type { RetentionOptions } from "../sql/maintenance.js";
 export { StoreError, type StoreFailure } from "../sql/store-error.js";
 export type { SqlStoreOptions } from "../sql/task-store.js";
-export type { SqliteFileOptions } from "./database.js";
+export type { SqliteFileOptions } from "./settings.js";
 
 /** Where and how the tasks are stored. */
 export interface SqliteStoreOptions extends SqliteFileOptions, SqlStoreOptions {}

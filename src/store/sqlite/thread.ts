@@ -1,8 +1,8 @@
 import { Worker } from "node:worker_threads";
 import type { ReportMigration } from "../sql/migration-report.js";
 import { StoreError } from "../sql/store-error.js";
-import type { SqliteSettings } from "./database.js";
 import { errorFromFault, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
+import type { SqliteSettings } from "./settings.js";
 
 /** A database's thread. It starts with the first request, and keeps the process alive only while one is pending. */
 export interface DatabaseThread {

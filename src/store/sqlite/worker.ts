@@ -1,10 +1,11 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { ReportMigration } from "../sql/migration-report.js";
 import { callBackend } from "./backend-call.js";
-import { openSqlite, type SqliteDatabase, type SqliteSettings } from "./database.js";
+import { openSqlite, type SqliteDatabase } from "./database.js";
 import { runGroup } from "./group.js";
 import { faultFrom, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
 import { unpackWrites } from "./packed.js";
+import type { SqliteSettings } from "./settings.js";
 
 // The database's thread: opens it at the first request and answers requests one by one.
 

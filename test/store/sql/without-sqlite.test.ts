@@ -6,12 +6,14 @@ import { sourceFlags } from "./source-process.js";
 const run = promisify(execFile);
 const sentence = `trivium/sqlite needs node:sqlite, which Node has from 22.13 on: this is Node ${process.versions.node}`;
 
-/** Returns the output of a program on a Node without SQLite. */
-async function said(program: string): Promise<unknown> {
-  const flags = [...sourceFlags, "--no-experimental-sqlite", "--input-type=module", "--eval", program];
+/** Returns what a program prints, as JSON. */
+async function said(program: string, ...options: readonly string[]): Promise<unknown> {
+  const flags = [...sourceFlags, ...options, "--input-type=module", "--eval", program];
   const { stdout } = await run(process.execPath, flags);
   return JSON.parse(stdout);
 }
+
+const without = "--no-experimental-sqlite";
 
 const sourceOf = (file: string): string => new URL(`../../../src/store/sqlite/${file}`, import.meta.url).href;
 
@@ -24,17 +26,28 @@ describe("a Node without SQLite", () => {
       } catch (error) {
         console.log(JSON.stringify([error instanceof StoreError, error.failure, error.message]));
       }`;
-    expect(await said(program)).toEqual([true, "unusable", sentence]);
+    expect(await said(program, without)).toEqual([true, "unusable", sentence]);
   });
 
   it("gets the same sentence when a tool opens a file", async () => {
     const program = `
-      const { openSqlite, resolveSettings } = await import("${sourceOf("database.ts")}");
+      const { openSqlite } = await import("${sourceOf("database.ts")}");
+      const { resolveSettings } = await import("${sourceOf("settings.ts")}");
       try {
         openSqlite(resolveSettings({ path: ":memory:" }), Date.now);
       } catch (error) {
         console.log(JSON.stringify(error.message));
       }`;
-    expect(await said(program)).toBe(sentence);
+    expect(await said(program, without)).toBe(sentence);
   });
+});
+
+it("the thread that serves does not load the query builder, which takes longer than the store itself", async () => {
+  const program = `
+    import { registerHooks } from "node:module";
+    const loaded = [];
+    registerHooks({ resolve: (name, context, next) => (loaded.push(name), next(name, context)) });
+    await import("${sourceOf("index.ts")}");
+    console.log(JSON.stringify([loaded.includes("@bufbuild/protobuf"), loaded.includes("kysely")]));`;
+  expect(await said(program)).toEqual([true, false]);
 });

@@ -5,8 +5,8 @@ import { compiled, compiledBy, type Params } from "../compiled.js";
 import type { DbContext } from "../dialect.js";
 import type { Given } from "../param.js";
 import { periodMs, periodOf } from "../periods.js";
-import type { StoredTaskRow } from "../rows.js";
-import { inScope, scopeOf } from "../scope.js";
+import { type StoredTaskRow, scopeOf } from "../rows.js";
+import { inScope } from "../scope.js";
 import { selectTasks, untilWhole, withLogs } from "./tasks.js";
 
 export interface ListedTasks {

@@ -1,9 +1,8 @@
 import type { Selectable } from "kysely";
 import { compiled, type Params } from "../compiled.js";
 import { type DbContext, inTransaction } from "../dialect.js";
-import { type PushBackend, type PushRow, settledHolder } from "../rows.js";
+import { type PushBackend, type PushRow, scopeOf, settledHolder } from "../rows.js";
 import type { PushConfigsTable } from "../schema.js";
-import { scopeOf } from "../scope.js";
 import { expiredIn } from "./instances.js";
 
 export function pushQueries(context: DbContext): PushBackend {

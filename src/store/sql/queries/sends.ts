@@ -3,9 +3,9 @@ import type { NewSend, SendClaim, SendRecords } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
 import { compiled, type Params } from "../compiled.js";
 import type { DbContext } from "../dialect.js";
-import type { Backend, SendOutcomeRow, SendRecordRow } from "../rows.js";
+import { type Backend, type SendOutcomeRow, type SendRecordRow, scopeOf } from "../rows.js";
 import type { SendsTable } from "../schema.js";
-import { inScope, scopeOf } from "../scope.js";
+import { inScope } from "../scope.js";
 
 export function sendQueries(context: DbContext): Pick<Backend, keyof SendRecords> {
   return {
