@@ -76,7 +76,7 @@ export class V01Subscription implements AsyncIterableIterator<StreamItem, undefi
     try {
       if (this.#source.refusal !== undefined) throw this.#source.refusal;
       const task = await this.#firstTask();
-      // A completed task has no further events, and not every agent ends the stream.
+      // An ended task has no further events, and not every agent ends the stream.
       if (hasEnded(task)) await this.return();
       return {
         done: false,
