@@ -6,9 +6,12 @@ import type { AgentOptions } from "../server/options.js";
 import { connectInProcess } from "./in-process-client.js";
 import { type TestClock, turnUntil } from "./test-clock.js";
 
-/** What an agent under test is made of, beside itself. */
+/** Options of the agent under test and its client. */
 export interface ConnectToOptions extends Partial<Omit<AgentOptions, "agent" | "clock">> {
-  /** Time of the agent and of the client. It is turned on while the agent is closed, so that nothing waits for it. Default: the machine's. */
+  /**
+   * Clock of the agent and the client. Closing the agent advances it, so that nothing blocks on a timer. Default: the
+   * system clock.
+   */
   readonly clock?: TestClock | undefined;
   /** Options of the client: headers, retries, interceptors, … */
   readonly client?: Omit<ConnectOptions, "transports" | "prefer"> | undefined;
@@ -17,8 +20,9 @@ export interface ConnectToOptions extends Partial<Omit<AgentOptions, "agent" | "
 const card = { name: "Under test", description: "Does what the test says", version: "0.0.0" };
 
 /**
- * Gives a client of an agent without a port: `await using client = await connectTo(agent)`. It does all that a client over
- * a port does. Closing it closes an agent that was given as a function; another one goes on, and keeps its own options.
+ * Returns a client of an agent without a port: `await using client = await connectTo(agent)`. It has every feature of a
+ * client over a port. Closing it also closes an agent passed as a function. Any other agent keeps running and keeps its
+ * own options.
  */
 export async function connectTo(agent: Agent | InProcessAgent, options: ConnectToOptions = {}): Promise<Client> {
   const { client: own, clock, ...parts } = options;

@@ -5,10 +5,10 @@ import type { AgentCard } from "../protocol/model.js";
 import type { InProcessAgent } from "../server/agent.js";
 
 const binding = "urn:trivium:binding:in-process:v1";
-// Never called. Secrets may go there, since it is this machine.
+// Never called. Secrets may be sent to it, since it is the local machine.
 const url = "http://in-process.localhost";
 
-/** A client over the one interface that an agent has in its own process: no port, and nothing else is called. */
+/** Connects a client to an agent in the same process. It opens no port and calls nothing else. */
 export function connectInProcess(agent: InProcessAgent, options: ConnectOptions): Promise<Client> {
   const transport: TransportFactory = {
     binding,
@@ -23,7 +23,7 @@ export function connectInProcess(agent: InProcessAgent, options: ConnectOptions)
   return Client.connect(hereOnly(agent.card), { ...options, transports: [transport] });
 }
 
-/** A card whose agent is reached in this process, where it is spoken to in the model whatever the version. */
+/** Returns a card with one in-process interface. It exchanges model objects in every version. */
 function hereOnly(card: AgentCard): AgentCard {
   const supportedInterfaces = card.supportedInterfaces.slice(0, 1).map(({ protocolVersion }) => ({
     $typeName: "lf.a2a.v1.AgentInterface" as const,

@@ -1,4 +1,4 @@
-// Entry `trivium/testing`: for tests of agents, and of stores and signals of one's own. It needs no test runner.
+// Entry `trivium/testing`: for tests of agents, and of custom stores and signals. It needs no test runner.
 export type { Head, PushStore, Signals, TaskStore } from "../core/ports.js";
 export { type ConnectToOptions, connectTo } from "./connect-to.js";
 export { type PushStoreContractOptions, pushStoreContract } from "./contract/push-store.js";

@@ -6,33 +6,33 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** A clock that stands still until it is turned. */
+/** A clock that only moves when advanced. */
 export interface TestClock extends Clock {
   /**
-   * Turns it on by `ms`. Timers that come due run in their order, each at its time, and what one sets off settles before
-   * the next.
+   * Advances the clock by `ms`. Due timers run in order, each at its time, and their effects settle before the next
+   * timer runs.
    */
   advance(ms: number): Promise<void>;
-  /** When timers are due, the soonest first. */
+  /** Due times of pending timers, soonest first. */
   pending(): readonly number[];
 }
 
 export interface TestClockOptions {
-  /** Milliseconds since 1970. Default: the beginning of 2026. */
+  /** Milliseconds since 1970. Default: the start of 2026. */
   readonly start?: number | undefined;
-  /** Resolves when nothing runs that waits for no timer. Default: `settle`. */
+  /** Resolves when all work that waits for no timer is done. Default: `settle`. */
   readonly settled?: (() => Promise<void>) | undefined;
 }
 
-// Work that leaves the microtask queue once or twice, to let others in, counts as set off by the timer.
+// Work that yields to the event loop once or twice still counts as an effect of the timer.
 const settleRounds = 3;
 
-/** Lets everything run that waits for no timer. What waits for a socket or a file is not heard of. */
+/** Waits until all work that waits for no timer has run. Does not cover work that waits for sockets or files. */
 export async function settle(): Promise<void> {
   for (let round = 0; round < settleRounds; round += 1) await setImmediate();
 }
 
-/** Turns a clock on, second by second, until something is done. */
+/** Advances a clock second by second until a promise settles. */
 export async function turnUntil(clock: TestClock, done: Promise<void>): Promise<void> {
   let over = false;
   const end = done.finally(() => {
@@ -42,7 +42,7 @@ export async function turnUntil(clock: TestClock, done: Promise<void>): Promise<
   await end;
 }
 
-/** Makes a clock for tests: give it to an agent, a client or a store in place of the machine's. */
+/** Creates a test clock, which replaces the system clock of an agent, a client or a store. */
 export function createTestClock({ start = Date.UTC(2026, 0, 1), settled = settle }: TestClockOptions = {}): TestClock {
   let now = start;
   let timers: readonly Timer[] = [];

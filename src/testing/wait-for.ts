@@ -5,7 +5,7 @@ import { type Task, TaskState } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 
 export interface WaitForOptions {
-  /** How long to wait by the machine's clock, in milliseconds. Default: 5,000. */
+  /** Timeout in milliseconds of real time. Default: 5,000. */
   readonly timeoutMs?: number | undefined;
   readonly tenant?: string | undefined;
 }
@@ -13,9 +13,9 @@ export interface WaitForOptions {
 type Calls = Pick<Client, "operations">;
 
 /**
- * Waits until a task is in a state, or is as a predicate says, and gives the task as it is then. A state that the task has
- * left again before it could be seen does not count. Rejects with an error that says how the task is, when it has ended
- * another way and when the time is over.
+ * Waits until a task is in a state or matches a predicate, and returns the task at that moment. May miss a state that
+ * the task leaves quickly. Rejects with an error that names the task's state if the task ends without a match, and on
+ * timeout.
  */
 export async function waitFor(
   client: Calls,
@@ -43,7 +43,7 @@ export async function waitFor(
   throw new Error(`the task ${taskId} did not come to ${goal} ${why}: its state is ${state}`);
 }
 
-/** The task as it is, and after each of its events. */
+/** Yields the task as it is, and again after each event. */
 async function* versionsOf(
   { operations }: Calls,
   request: { readonly id: string; readonly tenant: string },
@@ -62,7 +62,7 @@ async function* versionsOf(
       yield task;
     }
   } catch (error) {
-    // It has ended meanwhile.
+    // The task ended before the subscription began.
     if (!(error instanceof A2AError) || error.code !== "unsupportedOperation") throw error;
     yield await read();
   }

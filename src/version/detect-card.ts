@@ -3,16 +3,18 @@ import { isJsonObject } from "../protocol/codec/outline/dynamic.js";
 import { parseVersion } from "../protocol/service-parameters.js";
 import type { VersionName } from "./versions.js";
 
-// Which version a card is of, by its shape and before the code of any version is loaded.
+// Detects the version of a card by its shape, before the code of any version is loaded.
 
-/** Who reads a card. */
+/** The versions that read a card. */
 export interface CardReaders {
   readonly first: VersionName;
-  /** Reads it as well, since the card says in an older form what it leaves out in the newer one. */
+  /** Also reads the card, for what it states only in an older form. */
   readonly further?: VersionName | undefined;
 }
 
-/** The readers of a card. What is no card at all goes to the newest, who says what is wrong with it. */
+/**
+ * Returns the readers of a card. Anything that is not a card goes to the newest version, which reports what is wrong.
+ */
 export function cardReaders(json: JsonValue | undefined): CardReaders {
   if (!isJsonObject(json)) return { first: "1.0" };
   const { supportedInterfaces } = json;
@@ -34,9 +36,9 @@ function declaredBy({ protocolVersion }: JsonObject): string | undefined {
   return typeof protocolVersion === "string" ? parseVersion(protocolVersion) : undefined;
 }
 
-/** Members that came with 0.2.4, and with 0.3: a card that has them and forgets its version is taken for one of 0.3. */
+/** Members added in 0.2.4 and 0.3. A card that has one and declares no version counts as 0.3. */
 const lateMembers = ["preferredTransport", "additionalInterfaces", "signatures"];
-/** Members that came with 0.2. */
+/** Members added in 0.2. */
 const middleMembers = ["securitySchemes", "security", "supportsAuthenticatedExtendedCard", "iconUrl"];
 
 function oldVersion(json: JsonObject): VersionName {
@@ -44,12 +46,12 @@ function oldVersion(json: JsonObject): VersionName {
   if (declared !== undefined) return declared === "0.2" || declared === "0.1" ? declared : "0.3";
   const has = (names: readonly string[]): boolean => names.some((name) => (json[name] ?? undefined) !== undefined);
   if (has(lateMembers)) return "0.3";
-  // The reader of the oldest leaves open whether the card is: it is for all that nothing else speaks for.
+  // The 0.1 reader leaves open whether a card is 0.1 or 0.2, so 0.1 is the default.
   if (looksOldest(json)) return "0.1";
   return has(middleMembers) ? "0.2" : "0.1";
 }
 
-// Members that later versions do not have, or must have. None of it is proof.
+// Members that later versions lack or require. None of this is proof.
 function looksOldest({ authentication, defaultInputModes, skills }: JsonObject): boolean {
   if ((authentication ?? undefined) !== undefined || !Array.isArray(defaultInputModes)) return true;
   return Array.isArray(skills) && skills.some((skill) => isJsonObject(skill) && !isDescribed(skill));
@@ -59,7 +61,7 @@ function isDescribed({ description, tags }: JsonObject): boolean {
   return typeof description === "string" && Array.isArray(tags);
 }
 
-// Some agents add the interfaces of 1.0 to a card of 0.3 and leave the rest of it in the old form alone.
+// Some agents add the 1.0 interfaces to a 0.3 card and leave the rest in the old form.
 function isHalfTold({ security, securityRequirements, securitySchemes, capabilities, ...json }: JsonObject): boolean {
   if (typeof json["url"] !== "string") return false;
   if (Array.isArray(security) && security.length > 0 && securityRequirements === undefined) return true;

@@ -1,13 +1,13 @@
 import { A2AError } from "../protocol/errors.js";
 import { parseVersion } from "../protocol/service-parameters.js";
 
-// Which version a call speaks: the one that it declares, else the one that knows its method, route or service.
+// Detects the version of a call: the declared one, otherwise one that knows its method, route or service.
 
-/** What the server has, and how it treats callers whose declaration and call contradict each other. */
+/** The adapters of a server, and how it treats callers whose declaration contradicts their call. */
 export interface Detection<F> {
   /** Newest first. */
   readonly adapters: readonly F[];
-  /** Holds callers to what they declare, and those who declare nothing to the versions in which that is allowed. */
+  /** Enforces the declared version. Callers that declare none may only use versions that allow this. */
   readonly strict: boolean;
 }
 
@@ -17,26 +17,26 @@ interface Named {
 }
 
 /**
- * Reads the version that a caller declares, by header, metadata or query, and checks that it is one of `served`.
- * `undefined`: the caller names none, and the method, route or service decides. Throws `versionNotSupported`
- * (spec 3.6.2).
+ * Reads the version a caller declares by header, metadata or query parameter, and checks that it is one of `served`.
+ * Returns `undefined` if the caller declares none; then the method, route or service decides. Throws
+ * `versionNotSupported` (spec 3.6.2).
  */
 export function declaredVersion(value: string | undefined, served: readonly string[]): string | undefined {
-  // A header that came twice is joined: the first counts.
+  // A repeated header arrives joined by commas: the first value counts.
   const [first = ""] = value?.split(",", 1) ?? [];
   if (first.trim() === "") return undefined;
   const version = parseVersion(first);
   if (version !== undefined && served.includes(version)) return version;
-  // What has no form of its own here is a part of the version that followed it.
+  // If 0.2 is not served, its calls go to 0.3.
   const next = version === "0.2" ? "0.3" : undefined;
   if (next !== undefined && served.includes(next)) return next;
   throw notServed(first, served);
 }
 
 /**
- * The adapters that may take a call, the best first: of the declared version, else those that know the method, route or
- * service. In strict mode an adapter does not take the call when the caller declares another version, or must declare it and
- * does not. Throws `versionNotSupported` when only that stands against it.
+ * Returns the adapters that may take a call, best first: those of the declared version, otherwise those that know the
+ * method, route or service. In strict mode, skips adapters of versions other than the declared one, and those that
+ * require a declaration if there is none. Throws `versionNotSupported` if no adapter remains only because of that.
  */
 export function adaptersFor<F extends Named>(
   { adapters, strict }: Detection<F>,
@@ -52,7 +52,7 @@ export function adaptersFor<F extends Named>(
   return meant;
 }
 
-/** The versions of adapters, each once. */
+/** The distinct versions of adapters. */
 export function versionsOf(adapters: readonly { readonly version: string }[]): readonly string[] {
   return [...new Set(adapters.map(({ version }) => version))];
 }

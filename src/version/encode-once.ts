@@ -2,9 +2,9 @@ import type { StreamResponse } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
 
 /**
- * Remembers what an encoder made of an event, so that it is encoded once however many streams read it. The result is
- * kept on the stream item, under a symbol that nothing else sees, and goes with it: the core gives the same item to all
- * readers that keep up, and forgets it soon after. A response must not be changed once it has been handed to a stream.
+ * Caches the encoded form of an event, so that it is encoded once for all streams. The result is stored on the stream
+ * item under a private symbol, and is dropped with it. The core gives the same item to all readers that keep up. Do not
+ * change a response after handing it to a stream.
  */
 export function encodeOnce<T extends object | string>(
   encode: (response: StreamResponse) => T,

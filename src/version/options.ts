@@ -1,11 +1,11 @@
 import type { ValidationLimits } from "../protocol/validation-limits.js";
 
-/** How the bytes of a file stand in the binary form of a version in which peers disagree on it. */
+/** How file bytes are encoded in the binary form of a version whose peers disagree on it. */
 export type FileBytes = "base64" | "raw";
 
 export interface VersionOptions {
-  /** What a request may hold. */
+  /** Limits on requests. */
   readonly limits?: ValidationLimits | undefined;
-  /** Form of file bytes towards a peer that has not shown its own. Default: `"base64"`. */
+  /** Encoding of file bytes for a peer that has not shown its own. Default: `"base64"`. */
   readonly fileBytes?: FileBytes | undefined;
 }

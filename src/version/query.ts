@@ -1,10 +1,10 @@
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 
-// Requests as query parameters (spec 6.4): names as in JSON, a list by repeating the name or with commas.
+// Requests as query parameters (spec 6.4): names as in JSON, lists as repeated or comma-separated values.
 
 /**
- * Turns query parameters into the JSON that the reader takes. What fits no field is left out; what fits its field badly,
- * a name given twice too, is left as it is, so that the reader names it together with everything else.
+ * Turns query parameters into the JSON that the reader takes. Drops parameters that match no field. Leaves invalid
+ * values and repeated names as they are, so that the reader reports them with all other errors.
  */
 export function queryToJson(desc: DescMessage, query: URLSearchParams): JsonObject {
   const json: JsonObject = {};
@@ -26,7 +26,7 @@ function boolOf(text: string): JsonValue {
   return text === "true" || (text === "false" ? false : text);
 }
 
-/** Turns the JSON of a request into query parameters. Throws `TypeError` for an object, which a query cannot hold. */
+/** Turns the JSON of a request into query parameters. Throws a `TypeError` for an object, which has no query form. */
 export function queryFromJson(json: JsonObject): URLSearchParams {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(json)) {

@@ -9,16 +9,19 @@ export type VersionName = "1.0" | "0.3" | "0.2" | "0.1";
 /** One row of the table of versions. The code of a version is loaded on first use. */
 export interface VersionEntry {
   readonly name: VersionName;
-  /** What the version looks like over; bindings that share an adapter come with it. */
+  /** The adapters of this version; bindings that share an adapter come with it. */
   readonly adapters: readonly AdapterKind[];
-  /** Bindings that agents of this version may have in the form of another version, in which a client calls them. */
+  /**
+   * Bindings that a client calls in the form of another version, since agents of this version may offer them in that
+   * form.
+   */
   readonly calledIn?: { readonly [B in Binding]?: VersionName } | undefined;
   load(options?: VersionOptions): Promise<Version>;
 }
 
 const all: VersionEntry["adapters"] = ["jsonRpc", "httpJson", "grpc"];
 
-/** Every supported protocol version, the newest first. */
+/** Every supported protocol version, newest first. */
 export const versionTable: readonly VersionEntry[] = [
   {
     name: "1.0",
@@ -43,7 +46,7 @@ export const versionTable: readonly VersionEntry[] = [
   },
 ];
 
-/** The rows of these versions, the newest first, whatever the order of the names. Throws a `TypeError` for a name that is none. */
+/** Returns the rows of the named versions, newest first. Throws a `TypeError` for an unknown name. */
 export function versionEntries(names: readonly string[] | undefined): readonly VersionEntry[] {
   if (names === undefined) return versionTable;
   const known = versionTable.filter(({ name }) => names.includes(name));

@@ -25,10 +25,10 @@ import { v1 } from "../../version/v1.0/v1.js";
 export const alice = { agent: "", tenant: "", owner: "alice" };
 export const bob = { agent: "", tenant: "", owner: "bob" };
 export const foreign = { agent: "", tenant: "elsewhere", owner: "alice" };
-/** Alice again, as another agent knows her. */
+/** Alice in the scope of another agent. */
 export const sibling = { agent: "sibling", tenant: "", owner: "alice" };
 
-/** An event record; its text makes it unlike all others. */
+/** Returns an event record. Its text makes it unique. */
 export function event(seq: number, text = `event ${seq}`): LogRecord {
   const artifact = { artifactId: "a", parts: [{ content: { case: "text" as const, value: text } }] };
   const payload = { case: "artifactUpdate" as const, value: { taskId: "t", contextId: "c", artifact, append: true } };
@@ -44,14 +44,14 @@ export function message(messageId: string) {
   return create(MessageSchema, { messageId, role: Role.USER, parts });
 }
 
-/** What the log folds to at `seq`. */
+/** Returns the task that the log folds to at `seq`. */
 export function taskAt(seq: number): Task {
   return create(TaskSchema, { id: "t", contextId: "c", artifacts: [{ artifactId: `up to ${seq}` }] });
 }
 
 let lastId = 0;
 
-/** A task of alice's, SUBMITTED, held by `here`, with one record. */
+/** A SUBMITTED task of alice's with one record, held by `here`. */
 export function newTask(changes: Partial<NewTask> = {}): NewTask {
   lastId += 1;
   const status = { state: TaskState.SUBMITTED, time: 1_000 };
@@ -59,13 +59,13 @@ export function newTask(changes: Partial<NewTask> = {}): NewTask {
   return { ...birth, records: events(0, 1), bytes: 100, ...changes };
 }
 
-/** A write that follows a head: one record, unless the changes say otherwise. */
+/** Returns a write that follows a head: one record, unless `changes` override it. */
 export function appendTo(head: Pick<Head, "key" | "epoch" | "seq">, changes: Partial<Append> = {}): Append {
   const { key, epoch, seq } = head;
   return { key, epoch, seq, records: events(seq, 1), bytes: 100, ...changes };
 }
 
-/** The members of a write that bring a state; a terminal one brings its snapshot. */
+/** Returns the members of a write that set a state, with a snapshot if the state is terminal. */
 export function status(state: State, time: number, seq: number): Pick<Append, "status" | "snapshot"> {
   const terminal = state === TaskState.COMPLETED || state === TaskState.CANCELED || state === TaskState.FAILED;
   return { status: { state, time }, snapshot: terminal ? { task: taskAt(seq), bytes: 100 } : undefined };
@@ -86,7 +86,7 @@ export async function headOf(store: TaskStore, { scope, id }: Pick<Head, "scope"
   return head;
 }
 
-/** Entries as far as they can be compared with those of a store that encodes them. */
+/** Returns an entry in a form that compares equal after a store encodes it. */
 export function plainEntry({ id, kind, send, wake }: InboxEntry) {
   if (send === undefined) return { id, kind, wake };
   return { id, kind, message: toBinary(MessageSchema, send.message), context: plainContext(send) };
@@ -97,7 +97,7 @@ function plainContext({ configuration, metadata, extensions }: SendContext) {
   return { configuration: said, metadata, extensions: [...extensions] };
 }
 
-/** Records as far as they can be compared with those of a store that encodes them. */
+/** Returns a record in a form that compares equal after a store encodes it. */
 export function plainRecord(record: LogRecord) {
   if (record.kind === "event") return { ...record, event: toBinary(StreamResponseSchema, record.event) };
   if (record.kind === "message") {
@@ -112,7 +112,7 @@ export function assertRecords(actual: readonly LogRecord[], expected: readonly L
   assert.deepEqual(actual.map(plainRecord), expected.map(plainRecord));
 }
 
-/** Snapshot and records make up the whole of `log`, whatever the store chose to keep of it. */
+/** Asserts that snapshot and records together make up `log`, however the store splits it. */
 export function assertWhole({ head, snapshot, records }: StoredTask, log: readonly LogRecord[]): void {
   const from = snapshot?.seq ?? 0;
   assert.equal(head.seq, log.length);

@@ -4,7 +4,7 @@ import { TaskState } from "../../protocol/model.js";
 import { alice, bob, sibling } from "./fixtures.js";
 import type { Random } from "./random.js";
 
-/** What may happen to a store, as far as chance decides it. `which` chooses a task among those that there are. */
+/** The random steps of a store's history. `which` selects one of the existing tasks. */
 export interface Steps {
   readonly create: {
     readonly scope: Scope;
@@ -24,9 +24,9 @@ export interface Steps {
     readonly status: { readonly state: TaskState; readonly time: number } | undefined;
     readonly claim: { readonly holder: string; readonly turn: number } | undefined;
     readonly end: "" | "right" | "wrong";
-    /** The end parks the task until a time that has come, or for no time. */
+    /** Whether the end parks the task, until a time in the past or indefinitely. */
     readonly park: { readonly wakeAt: number | undefined } | undefined;
-    /** The first record starts a turn. */
+    /** Whether the first record starts a turn. */
     readonly starts: boolean;
     readonly takes: readonly string[];
     readonly snapshot: boolean;
@@ -58,7 +58,7 @@ const { SUBMITTED, WORKING, INPUT_REQUIRED, COMPLETED } = TaskState;
 const maxSteps = 60;
 const quarterHourMs = 900_000;
 
-/** A few steps, or many, in whichever order. */
+/** Draws a random sequence of steps. */
 export function drawHistory(random: Random): readonly AnyStep[] {
   return random.list(random.int(1, maxSteps), () => drawStep(random));
 }
@@ -126,5 +126,5 @@ const drawScope = (random: Random): Scope => random.pick<Scope>(alice, bob, sibl
 const drawName = (random: Random): string => random.pick("n1", "n2", "n3");
 const drawContext = (random: Random): string => random.pick("c1", "c2");
 const drawState = (random: Random): TaskState => random.pick(SUBMITTED, WORKING, INPUT_REQUIRED, COMPLETED);
-/** Times lie close together, and some far apart: a store may count tasks by spans of time. */
+/** Times are close together, with a few far apart, since a store may count tasks by time span. */
 const drawTime = (random: Random): number => random.int(0, 6) + random.pick(0, 0, 0, 1, 2, 300) * quarterHourMs;

@@ -12,7 +12,7 @@ import type { Scope } from "../../protocol/context.js";
 import type { TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 
-/** A head without what only a store can say. */
+/** A head without the members that only a store can set. */
 export type ModelHead = Omit<Head, "incarnation">;
 
 interface ModelTask {
@@ -22,7 +22,7 @@ interface ModelTask {
   inbox: InboxEntry[];
 }
 
-/** The simplest thing that does what a task store does: lists that are searched from end to end. */
+/** The simplest implementation of a task store: lists with linear search. */
 export class Model {
   now = 0;
   readonly tasks: ModelTask[] = [];
@@ -108,7 +108,7 @@ export class Model {
     return this.#headsOf(agent).filter(({ holder, holderLive }) => holder !== "" && !holderLive);
   }
 
-  /** The times of parked tasks lie far back, or nowhere. */
+  /** Wake times in these histories are long past, so every task that has one is due. */
   due(agent: string): ModelHead[] {
     return this.#headsOf(agent).filter(({ wakeAt }) => wakeAt !== undefined);
   }

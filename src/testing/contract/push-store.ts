@@ -8,7 +8,7 @@ import { v1 } from "../../version/v1.0/v1.js";
 import { alice, appendTo, events, headOf, newTask, sibling } from "./fixtures.js";
 import { type ContractTest, type MakePushStore, type PushSubject, type Suite, testsOf } from "./suite.js";
 
-// Long enough that a store over a network answers within it, short enough to be waited for.
+// Long enough for a networked store to respond in time, short enough to wait for.
 const ttlMs = 400;
 const long = 60_000;
 
@@ -25,13 +25,13 @@ function registration(key: number, id: string, changes: Partial<PushRegistration
 
 export interface PushStoreContractOptions {
   /**
-   * The store knows the tasks and instances of a task store in the same place, which `make` gives with it: what that
-   * makes of adoption is tested too. Default: false.
+   * Whether the store shares tasks and instances with a task store, which `make` then returns too. Adds tests of how
+   * holders' liveness affects adoption. Default: false.
    */
   readonly besideTasks?: boolean | undefined;
 }
 
-/** What every `PushStore` does: tests to be run by any runner. */
+/** Returns the tests that every `PushStore` must pass, for any runner. */
 export function pushStoreContract(
   make: MakePushStore,
   { besideTasks = false }: PushStoreContractOptions = {},
@@ -247,7 +247,7 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
   });
 }
 
-// A store that has its tasks beside it.
+// Tests of a store that shares the tasks of a task store.
 function livenessTests({ describe, it }: Suite, make: MakePushStore): void {
   describe("push configurations beside their tasks", () => {
     it(
@@ -287,7 +287,7 @@ function livenessTests({ describe, it }: Suite, make: MakePushStore): void {
   });
 }
 
-// A store, with its tasks if it knows them; those who adopt in these tests live.
+// Makes a store, with its tasks if it knows them. The instances that adopt in these tests are live.
 function withSubject(
   make: MakePushStore,
   body: (subject: PushSubject, advance: (ms: number) => Promise<void>) => Promise<void>,
@@ -312,7 +312,7 @@ function tasksOf({ tasks }: PushSubject): TaskStore {
 
 let lastKey = 0;
 
-// A registration that is stored, with something to tell.
+// Stores a registration that has an undelivered event.
 async function registered(
   { store, tasks }: PushSubject,
   id: string,

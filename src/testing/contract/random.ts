@@ -1,4 +1,4 @@
-/** Numbers by chance, the same ones for the same seed. */
+/** A pseudorandom generator, deterministic for a seed. */
 export class Random {
   #state: number;
 
@@ -6,9 +6,9 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** A whole number from `min` to `max`. */
+  /** Returns an integer from `min` to `max`, inclusive. */
   int(min: number, max: number): number {
-    // A multiplicative walk through all 32-bit numbers, whose bits are mixed before use.
+    // Steps through all 32-bit numbers and mixes the bits of each.
     this.#state = (this.#state + 0x9e3779b9) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 16), 0x21f0aaad);
     mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
@@ -23,12 +23,12 @@ export class Random {
     return choices[this.int(0, choices.length - 1)] ?? choices[0];
   }
 
-  /** A value once in so many times. */
+  /** Returns a value with a probability of 1 in `oneIn`, otherwise `undefined`. */
   rarely<T>(oneIn: number, draw: () => T): T | undefined {
     return this.chance(oneIn) ? draw() : undefined;
   }
 
-  /** So many values. */
+  /** Returns a list of `length` values. */
   list<T>(length: number, draw: () => T): T[] {
     return Array.from({ length }, draw);
   }

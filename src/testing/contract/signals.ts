@@ -7,8 +7,8 @@ const moved: Hint = { kind: "moved", taskId: "t" };
 const longestWaitMs = 5_000;
 
 /**
- * What all `Signals` do: tests to be run by any runner. Hints may be lost and doubled, so one is published until it is
- * heard.
+ * Returns the tests that all `Signals` must pass, for any runner. Hints may be lost or duplicated, so the tests publish
+ * each until it arrives.
  */
 export function signalsContract(make: MakeSignals): readonly ContractTest[] {
   return testsOf((suite) => hintTests(suite, make));
@@ -60,7 +60,7 @@ function listen(subscribe: (listener: (hint: Hint) => void) => () => void) {
   return { heard, end: subscribe(({ kind, taskId }) => heard.add(JSON.stringify({ kind, taskId }))) };
 }
 
-/** Repeats an action until it shows, which in one process is at once. */
+/** Repeats an action until its effect shows, which is at once within one process. */
 async function until(act: () => void, isSo: () => boolean): Promise<void> {
   const deadline = Date.now() + longestWaitMs;
   for (act(); !isSo(); act()) {

@@ -4,7 +4,7 @@ import type { PushStore, Signals, TaskStore } from "../../core/ports.js";
 /** One test of a contract. */
 export interface ContractTest {
   readonly name: string;
-  /** Rejects with an `AssertionError` that says what is wrong. */
+  /** Rejects with an `AssertionError` that describes the failure. */
   run(): Promise<void>;
 }
 
@@ -14,24 +14,24 @@ export interface Suite {
   it(title: string, body: () => Promise<void>): void;
 }
 
-/** A store under test: new, empty, and closed by the suite. */
+/** A store under test: new and empty. The suite closes it. */
 export interface Subject<S> {
   readonly store: S;
-  /** Turns the store's clock. Default: waits, for a store with a clock of its own. */
+  /** Advances the store's clock. Default: waits in real time, for stores with a clock of their own. */
   readonly advance?: ((ms: number) => Promise<void>) | undefined;
 }
 
 export interface PushSubject extends Subject<PushStore> {
-  /** The task store in the same place, when the push store knows its tasks and instances. The suite closes it after that. */
+  /** The task store whose tasks and instances the push store knows. The suite closes it last. */
   readonly tasks?: TaskStore | undefined;
 }
 
 export type MakeTaskStore = () => Promise<Subject<TaskStore>>;
 export type MakePushStore = () => Promise<PushSubject>;
-/** Two ends of one network of hints; the same object where there is but one. */
+/** Creates two ends of a hint network, which may be the same object. */
 export type MakeSignals = () => Promise<{ readonly here: Signals; readonly there: Signals }>;
 
-/** The collected tests, each with its full name. */
+/** Returns the collected tests, each with its full name. */
 export function testsOf(tell: (suite: Suite) => void): readonly ContractTest[] {
   const tests: ContractTest[] = [];
   const path: string[] = [];
@@ -48,7 +48,7 @@ export function testsOf(tell: (suite: Suite) => void): readonly ContractTest[] {
   return tests;
 }
 
-/** A test that is given a store of its own. */
+/** Wraps a test so that it runs with a store of its own. */
 export function withStore<S extends { close(): Promise<void> }>(
   make: () => Promise<Subject<S>>,
   body: (store: S, advance: (ms: number) => Promise<void>) => Promise<void>,

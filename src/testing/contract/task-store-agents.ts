@@ -4,7 +4,7 @@ import { TaskState } from "../../protocol/model.js";
 import { alice, appendTo, newTask, sibling, status } from "./fixtures.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 
-/** Several agents on one store: the same owner of each of them has tasks of their own there. */
+/** Several agents in one store: an owner's tasks are separate for each agent. */
 export function agentTests({ describe, it }: Suite, make: MakeTaskStore): void {
   describe("a task of one agent", () => {
     it(

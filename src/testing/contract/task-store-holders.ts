@@ -3,11 +3,11 @@ import { TaskState } from "../../protocol/model.js";
 import { appendTo, entry, headOf, newTask, status } from "./fixtures.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 
-// Long enough that a store over a network answers within it, short enough to be waited for.
+// Long enough for a networked store to respond in time, short enough to wait for.
 const ttlMs = 400;
 const long = 60_000;
 
-/** Claims, instances that expire, and the tasks that they leave behind. */
+/** Claims, expiring instances, and their orphaned tasks. */
 export function holderTests({ describe, it }: Suite, make: MakeTaskStore): void {
   describe("a claim", () => {
     it(

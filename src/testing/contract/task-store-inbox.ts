@@ -6,7 +6,7 @@ import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 
 const { INPUT_REQUIRED, COMPLETED, CANCELED } = TaskState;
 
-/** Messages, cancels and wakes that wait for a turn. */
+/** Messages, cancels and wakes that are queued for a turn. */
 export function inboxTests({ describe, it }: Suite, make: MakeTaskStore): void {
   describe("an inbox", () => {
     it(

@@ -149,14 +149,14 @@ function pageTests({ describe, it }: Suite, make: MakeTaskStore): void {
 }
 
 const minuteMs = 60_000;
-/** By how many minutes the statuses of three tasks move. */
+/** Minutes by which the status times of three tasks change, in turn. */
 const moves = [50, -50, 0];
 const stateAfter = (index: number): TaskState => {
   if (index % 2 === 0) return WORKING;
   return index % 5 === 0 ? SUBMITTED : COMPLETED;
 };
 
-/** A store may count tasks by spans of time: here tasks lie in many of them, and move between them. */
+/** A store may count tasks by time span, so these tasks spread over many spans and move between them. */
 function sinceTests({ describe, it }: Suite, make: MakeTaskStore): void {
   describe("a list since a time", () => {
     it(
@@ -168,7 +168,7 @@ function sinceTests({ describe, it }: Suite, make: MakeTaskStore): void {
         await assertSince(store, places);
         for (const [index, head] of heads.entries()) {
           const place = places[index];
-          // To a later time, to an earlier one, which leaves the time as it is, or nowhere at all.
+          // Later, earlier (which keeps the time as it is), or unchanged.
           const time = head.statusTime + (moves[index % 3] ?? 0) * minuteMs;
           const state = stateAfter(index);
           assert.equal(await store.append(appendTo(head, status(state, time, 2))), "stored");
@@ -180,7 +180,7 @@ function sinceTests({ describe, it }: Suite, make: MakeTaskStore): void {
   });
 }
 
-/** Lists since every half hour or so, in any state and in one, from the first page to the last. */
+/** Lists all pages since times about every half hour, in any state and in each. */
 async function assertSince(store: TaskStore, places: readonly Pick<Head, "state" | "statusTime">[]): Promise<void> {
   for (let since = 89 * minuteMs; since < 330 * minuteMs; since += 31 * minuteMs) {
     for (const state of [undefined, SUBMITTED, WORKING, COMPLETED]) {
@@ -190,7 +190,7 @@ async function assertSince(store: TaskStore, places: readonly Pick<Head, "state"
   }
 }
 
-/** The tasks of all pages of a list; each page says the same total. */
+/** Returns the tasks of all pages of a list. Each page must report the same total. */
 async function allPages(store: TaskStore, query: ListQuery, total: number): Promise<StoredTask[]> {
   const tasks: StoredTask[] = [];
   for (let more = true; more; ) {
@@ -202,7 +202,7 @@ async function allPages(store: TaskStore, query: ListQuery, total: number): Prom
   return tasks;
 }
 
-/** Creates a task for each time. */
+/** Creates a task per time. */
 async function fill(
   store: TaskStore,
   times: readonly number[],

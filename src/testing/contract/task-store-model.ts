@@ -23,7 +23,7 @@ interface Histories {
   readonly seed: number | undefined;
 }
 
-/** Random histories, compared step by step with a model that is too simple to be wrong. */
+/** Random histories, compared step by step with a trivial model. */
 export function modelTests({ it }: Suite, make: MakeTaskStore, { histories, seed }: Histories): void {
   it("does what the model does, whatever happens in whichever order", async () => {
     const used = seed ?? Math.floor(Math.random() * 2 ** 32);
@@ -58,7 +58,7 @@ interface Failed {
   readonly failure: Error;
 }
 
-/** Leaves out every step without which it fails as well. */
+/** Drops every step that the failure does not need. */
 async function shortened(history: readonly AnyStep[], make: MakeTaskStore): Promise<Failed> {
   let kept = history;
   let failure = new Error("it did not fail again");
@@ -72,7 +72,7 @@ async function shortened(history: readonly AnyStep[], make: MakeTaskStore): Prom
   return { history: kept, failure };
 }
 
-/** A store and its model, led through the same steps. */
+/** A store and its model, driven through the same steps. */
 class Pair {
   readonly #store: TaskStore;
   readonly #advance: Subject<TaskStore>["advance"];
@@ -145,7 +145,7 @@ class Pair {
       assert.equal(await this.#store.withdraw(key, id), this.#model.withdraw(key, id));
     },
     renew: async ({ instance, ttlMs }) => {
-      // Without a clock to turn, it is unknown when an instance expires.
+      // Without a controllable clock the expiry of an instance is unpredictable, so none expires.
       const ttl = this.#advance === undefined ? 3_600_000 : ttlMs;
       await this.#store.renew(instance, ttl);
       this.#model.renew(instance, ttl);
@@ -177,7 +177,7 @@ class Pair {
     },
   };
 
-  /** One of the tasks that there are, or a key that no task has. */
+  /** Returns an existing task, or a key that no task has. */
   #pick(index: number): Pick<Head, "key" | "epoch" | "seq" | "inboxPut"> {
     const task = this.#model.tasks[index % (this.#model.tasks.length + 1)];
     return task?.head ?? { key: 4_711_000, epoch: 1, seq: 1, inboxPut: 0 };

@@ -3,7 +3,7 @@ import { TaskState } from "../../protocol/model.js";
 import { alice, appendTo, bob, foreign, headOf, newTask, sibling, status } from "./fixtures.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 
-/** Names that callers give to their tasks. */
+/** Names that callers choose for their tasks. */
 export function nameTests({ describe, it }: Suite, make: MakeTaskStore): void {
   describe("the name of a task", () => {
     it(

@@ -7,7 +7,7 @@ import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 const { INPUT_REQUIRED, COMPLETED } = TaskState;
 const contenders = ["a", "b", "c", "d", "e", "f"] as const;
 
-/** What holds when several write at the same time. */
+/** Guarantees under concurrent writes. */
 export function raceTests({ describe, it }: Suite, make: MakeTaskStore): void {
   describe("at the same time", () => {
     it(

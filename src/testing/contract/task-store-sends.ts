@@ -11,14 +11,14 @@ const toTask: SentOutcome = { kind: "task" };
 
 let lastId = 0;
 
-/** A send of alice's that starts a task, in the hands of `here`. */
+/** A send of alice's that starts a task, held by `here`. */
 function newSend(changes: Partial<NewSend> = {}): NewSend {
   lastId += 1;
   const ids = { messageId: `message-${lastId}`, entry: `entry-${lastId}`, taskId: `planned-${lastId}` };
   return { scope: alice, digest: "0a1b", seq: 0, instance: "here", ...ids, ...changes };
 }
 
-/** Records of sends that shall be done once. */
+/** Records of idempotent sends. */
 export function sendTests({ describe, it }: Suite, make: MakeTaskStore): void {
   describe("the record of a send", () => {
     it(
@@ -213,7 +213,7 @@ function fenceTests({ describe, it }: Suite, make: MakeTaskStore): void {
   });
 }
 
-/** An outcome as far as it can be compared with that of a store that encodes it. */
+/** Returns an outcome in a form that compares equal after a store encodes it. */
 function plain(outcome: SentOutcome | undefined) {
   return outcome?.kind === "reply" ? toBinary(MessageSchema, outcome.message) : outcome;
 }

@@ -7,7 +7,7 @@ import { alice, appendTo, newTask, status } from "./fixtures.js";
 import { Random } from "./random.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 
-/** Characters by how many bytes each takes; no two texts of them are alike, and none can be packed. */
+/** Random characters by encoded size, so that texts are distinct and do not compress. */
 const alphabets = {
   "letters and digits": { bytes: 1, draw: (random: Random) => String.fromCharCode(random.int(0x21, 0x7e)) },
   "Chinese characters": { bytes: 3, draw: (random: Random) => String.fromCharCode(random.int(0x4e00, 0x9fa5)) },
@@ -21,7 +21,7 @@ const alphabets = {
 type Field = keyof typeof indexedMaxBytes;
 
 interface Texts {
-  /** A text that takes as many bytes as the field may have, and so many characters more. */
+  /** Returns a text of the maximum bytes of a field, plus `more` characters. */
   of(field: Field, more?: number): string;
 }
 
@@ -37,7 +37,9 @@ function sendOf(scope: NewSend["scope"], messageId: string): NewSend {
   return { scope, messageId, entry: "e", digest: "d", taskId: "t", seq: 0, instance: "here" };
 }
 
-/** What is found by an index has a size that every store takes; what is longer is refused, and alone. */
+/**
+ * Indexed values have a maximum size that every store must accept. A longer value is rejected without affecting others.
+ */
 export function sizeTests({ describe, it }: Suite, make: MakeTaskStore): void {
   describe("what tasks and sends are found by", () => {
     for (const [what, alphabet] of Object.entries(alphabets)) {

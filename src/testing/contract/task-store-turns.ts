@@ -7,7 +7,7 @@ import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 
 const { WORKING, INPUT_REQUIRED, COMPLETED } = TaskState;
 
-/** How turns begin, what they are started with, and tasks that are parked between two of them. */
+/** How turns begin, their inputs, and tasks parked between turns. */
 export function turnTests({ describe, it }: Suite, make: MakeTaskStore): void {
   describe("a turn", () => {
     it(
@@ -199,7 +199,7 @@ function place(head: Head | undefined): DueCursor {
   return { wakeAt: head.wakeAt, key: head.key };
 }
 
-/** Not within any test. */
+/** A time that no test reaches. */
 const far = Date.UTC(9999, 0, 1);
 
 function park(head: Parameters<typeof appendTo>[0], wakeAt: number | undefined) {

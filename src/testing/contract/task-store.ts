@@ -12,13 +12,13 @@ import { sizeTests } from "./task-store-sizes.js";
 import { turnTests } from "./task-store-turns.js";
 
 export interface TaskStoreContractOptions {
-  /** How many random histories are tried. Default: 100. */
+  /** Number of random histories. Default: 100. */
   readonly histories?: number | undefined;
-  /** Tries the histories of a failure again; its message says the seed. Default: a new one each time. */
+  /** Reproduces the histories of a failure, whose message contains its seed. Default: random. */
   readonly seed?: number | undefined;
 }
 
-/** What every `TaskStore` does: tests to be run by any runner. */
+/** Returns the tests that every `TaskStore` must pass, for any runner. */
 export function taskStoreContract(
   make: MakeTaskStore,
   { histories = 100, seed }: TaskStoreContractOptions = {},

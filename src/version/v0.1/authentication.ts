@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 
-// Security as 0.1 says it: names of schemes, any one of which will do, and a text, mostly JSON, with what else there is
-// to know that is no secret. The schemes of later versions stand here in the flat form of 0.3.
+// Security in 0.1: a list of scheme names, any one of which suffices, and a text, mostly JSON, with further non-secret
+// details. Schemes of later versions appear here in the flat form of 0.3.
 
-/** `authentication` for the schemes that one requirement names; `undefined` when there is nothing to say. */
+/** Returns `authentication` for the schemes of one requirement, or `undefined` if none can be expressed. */
 export function writeAuthentication(
   schemes: JsonValue | undefined,
   requirement: JsonObject = {},
@@ -41,7 +41,7 @@ function wordsFor(scheme: JsonValue | undefined): Words | undefined {
   }
 }
 
-// Names of HTTP schemes are compared without case, but old readers may not know that.
+// HTTP scheme names are case-insensitive, but old readers may compare them exactly.
 function schemeNamed(word: string): string {
   return ["Basic", "Bearer"].find((each) => each.toLowerCase() === word.toLowerCase()) ?? word;
 }
@@ -51,7 +51,7 @@ function firstFlow(flows: JsonValue | undefined): JsonObject {
   return isJsonObject(flow) ? flow : {};
 }
 
-/** `securitySchemes` and `security` of an `authentication`: each of its schemes is one way in. */
+/** Returns `securitySchemes` and `security` for an `authentication`. Each of its schemes suffices alone. */
 export function readAuthentication(authentication: JsonValue | undefined): JsonObject {
   const { schemes, credentials } = isJsonObject(authentication) ? authentication : {};
   const words = Array.isArray(schemes) ? schemes.filter((word) => typeof word === "string" && word !== "") : [];
@@ -82,7 +82,7 @@ function openIdConnect(url: JsonValue): JsonObject {
   return { type: "openIdConnect", openIdConnectUrl: url };
 }
 
-// What the text is called in it was never written down: these names are met.
+// The member names of this text were never specified. These occur in practice.
 const authorizationNames = ["authorizationUrl", "authorizationEndpoint", "authorization_endpoint", "authorization_url"];
 const tokenNames = ["tokenUrl", "tokenEndpoint", "token_endpoint", "token_url"];
 
@@ -119,7 +119,7 @@ function factsOf(credentials: JsonValue | undefined): JsonObject {
     const facts = JSON.parse(credentials) as JsonValue;
     return isJsonObject(facts) ? facts : {};
   } catch {
-    // Any other text is for people to read.
+    // Any other text is meant for people.
     return {};
   }
 }

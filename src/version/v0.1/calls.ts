@@ -10,17 +10,17 @@ import { isStop } from "../../protocol/states.js";
 import { randomUuid } from "../../protocol/uuid.js";
 import { type SubscriptionSource, V01Subscription } from "./subscription.js";
 
-// What 0.1 lacks at an agent, made up for by its client.
+// Client-side emulation of what agents of 0.1 lack.
 
 type Transport = Operations<CallOptions>;
 
 const pauses: Growth = { firstMs: 200, maxMs: 2_000, factor: 1.5 };
-/** Failures to reach the agent, in a row, after which it is no longer asked for the task. */
+/** Consecutive connection failures after which polling stops. */
 const maxBreaks = 5;
 
 /**
- * A transport to an agent of 0.1: tasks are named by the caller, a send waits for its task also where the agent answers
- * before it is done, and a subscription begins with the task.
+ * A transport to an agent of 0.1. The caller names tasks. A send waits for its task even if the agent answers early. A
+ * subscription begins with the task.
  */
 export function callV01(transport: Transport, clock: Clock = callerClock): Transport {
   const source: SubscriptionSource = { transport, refusal: undefined };
@@ -40,16 +40,16 @@ export function callV01(transport: Transport, clock: Clock = callerClock): Trans
   };
 }
 
-/** The request with a task and a session: a message that names none begins new ones, which the caller chooses. */
+/** Adds a task id and a session id to a request that has none: in 0.1 the caller chooses them. */
 function named(request: SendMessageRequest): SendMessageRequest {
   const { message } = request;
   if (message === undefined || (message.taskId !== "" && message.contextId !== "")) return request;
-  // A task that is known keeps the session that it has.
+  // A known task keeps its session.
   const contextId = message.contextId || (message.taskId === "" ? randomUuid() : "");
   return { ...request, message: { ...message, contextId, taskId: message.taskId || randomUuid() } };
 }
 
-/** Whether a task is what a send waits for. `unknown` ends a task in 0.1. */
+/** Whether a send may return a task. `unknown` is a final state in 0.1. */
 function isAnswer({ status }: Task): boolean {
   return status === undefined || status.state === TaskState.UNSPECIFIED || isStop(status.state);
 }
@@ -62,7 +62,7 @@ interface Asked {
   readonly historyLength: number | undefined;
 }
 
-/** Asks for a task until it is one to answer with. An agent that cannot be asked has said all that it will. */
+/** Polls a task until a send may return it. Returns the task as sent if the agent cannot be polled. */
 async function settled(sent: Task, asked: Asked): Promise<Task> {
   const { options, clock, historyLength } = asked;
   const request = create(GetTaskRequestSchema, { id: sent.id, historyLength });
@@ -89,7 +89,7 @@ async function settled(sent: Task, asked: Asked): Promise<Task> {
 
 const notAsked: ReadonlySet<string> = new Set(["methodNotFound", "taskNotFound", "unsupportedOperation"]);
 
-// It names no task, or another one.
+// The agent cannot return the task: it has no such method or does not know the id.
 function isSilent(error: unknown): boolean {
   return error instanceof A2AError && notAsked.has(error.code);
 }
@@ -98,7 +98,7 @@ function isBreak(error: unknown): boolean {
   return error instanceof A2AError && error.code === "unavailable";
 }
 
-// The message arrived long ago, so the error must not look like one of a send that is safe to retry.
+// The message was delivered, so the error must not look like that of a send that is safe to retry.
 function afterSend(error: unknown): unknown {
   if (!isBreak(error) || !(error instanceof Error)) return error;
   return new ConnectionError(`the message was sent, but its task cannot be read: ${error.message}`, {

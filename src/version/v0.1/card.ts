@@ -6,14 +6,14 @@ import { interfacesOf } from "../v0.3/card-interfaces.js";
 import { readAuthentication, writeAuthentication } from "./authentication.js";
 import { mediaTypeOfMode } from "./words.js";
 
-// The card of 0.1: one place, of JSON-RPC, and words of its own for security and for kinds of content.
+// The card of 0.1: one JSON-RPC interface, with its own terms for security and content types.
 
 const name = "0.1";
 
-/** What a card without a version may be just as well; it shows only when it is called. */
+/** A card without a version may also be of this version. Only a call shows which. */
 const next = "0.2";
 
-/** The pure card of 0.1. */
+/** Returns the agent card in 0.1's own form. */
 export function writeCard(card: AgentCard): JsonObject | undefined {
   const places = interfacesOf(card, name)?.additionalInterfaces ?? [];
   const main = places.find(({ transport }) => transport === "JSONRPC");
@@ -38,8 +38,8 @@ export function writeCard(card: AgentCard): JsonObject | undefined {
 }
 
 /**
- * Reads a peer's card. One that says no version gives its place in the next version first, and then in this; but for one
- * with `authentication`, which no later version has.
+ * Reads a peer's card. A card without a version lists its interface as 0.2 first and then as 0.1. A card with
+ * `authentication` is 0.1 only, since no later version has that member.
  */
 export function readCard(json: JsonValue | undefined): AgentCard {
   if (!isJsonObject(json)) return readFlatCard(json, () => [name]);

@@ -40,7 +40,7 @@ import { readEvent } from "./stream-reader.js";
 import { eventToJson } from "./stream-writer.js";
 import { pushConfigToJson, taskToJson } from "./write-objects.js";
 
-/** What one operation is in 0.1, by its types in the model. */
+/** The converters of one operation, typed by the model. */
 interface Row<K extends OperationName> {
   writeRequest(request: RequestOf<K>): JsonObject;
   readReply(json: JsonValue | undefined, request: RequestOf<K> | undefined): ReplyOf<K>;
@@ -53,7 +53,7 @@ const getConfig = operationOf("getTaskPushNotificationConfig");
 
 const rows: Rows = {
   sendMessage: { writeRequest: sendToParams, readReply: sendReplyFromJson, writeReply: sendReplyToJson },
-  // What a stream replies with is one of its events.
+  // A stream replies with one of its events.
   sendStreamingMessage: { writeRequest: sendToParams, readReply: readEvent, writeReply: eventToJson },
   subscribeToTask: { writeRequest: subscribeToParams, readReply: readEvent, writeReply: eventToJson },
   getTask: { writeRequest: getToParams, readReply: getReplyFromJson, writeReply: taskReplyToJson },
@@ -80,7 +80,7 @@ const rows: Rows = {
     },
     writeReply: ownConfigToJson,
   },
-  // A task has at most one configuration: the list is made of it, and it is deleted by setting none.
+  // A task has at most one configuration, so the list holds at most one. Setting `null` deletes it.
   listTaskPushNotificationConfigs: {
     writeRequest: configToParams,
     readReply: configsFromJson,
@@ -97,14 +97,14 @@ function ownConfigToJson(config: TaskPushNotificationConfig): JsonObject {
   return { id: config.taskId, pushNotificationConfig: pushConfigToJson(config) };
 }
 
-/** A row whose operation is known at run time only. */
+/** A row whose operation is known only at run time. */
 interface AnyRow {
   writeRequest(request: AnyMessage): JsonObject;
   readReply(json: JsonValue | undefined, request: AnyMessage | undefined): AnyMessage;
   writeReply(reply: AnyMessage): JsonObject;
 }
 
-/** JSON codecs of the operations that 0.1 has. */
+/** Creates the JSON codecs of the operations in 0.1. */
 export function v01Codecs(limits: ValidationLimits): (operation: Operation) => OperationCodec {
   const codecs = new Map(operations.map((operation) => [operation.name, codecOf(operation, limits)]));
   return ({ name }) => {
@@ -125,11 +125,11 @@ function codecOf(operation: Operation, limits: ValidationLimits): OperationCodec
   };
 }
 
-/** Reads params strictly. What is wrong is named by 0.1's own words. */
+/** Reads params strictly. Violations use 0.1's field names. */
 function readParams(operation: Operation, json: JsonValue | undefined, limits: ValidationLimits): AnyMessage {
   const { name, input } = operation;
   const params = json ?? {};
-  // `null` for a configuration is said on purpose: the task shall have none.
+  // An explicit `null` removes the task's configuration.
   if (
     name === "createTaskPushNotificationConfig" &&
     isJsonObject(params) &&
@@ -151,7 +151,7 @@ function readParams(operation: Operation, json: JsonValue | undefined, limits: V
   return message;
 }
 
-// One member of 0.1 may become several of 1.0.
+// Several fields of 1.0 may come from one member of 0.1.
 function oncePerField(violations: readonly FieldViolation[]): readonly FieldViolation[] {
   return violations.filter(({ field }, index) => violations.findIndex((other) => other.field === field) === index);
 }

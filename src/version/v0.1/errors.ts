@@ -6,7 +6,7 @@ import type { Operation } from "../../protocol/operations.js";
 import { violationText } from "../../protocol/violations.js";
 import { oldField } from "./read-params.js";
 
-// Errors of 0.1. Some of its numbers mean something else today.
+// Errors of 0.1. Some of its numbers have another meaning in later versions.
 
 const streamingNotSupported = -32006;
 const authenticationRequired = -32007;
@@ -15,7 +15,7 @@ const invalidTaskState = -32009;
 const rateLimitExceeded = -32010;
 const resourceUnavailable = -32011;
 
-/** What 0.1 says by another number than 1.0 does. */
+/** The errors whose number in 0.1 differs from 1.0. */
 const numbers: { readonly [code in ErrorCode]?: number } = {
   invalidAgentResponse: errorTable.internalError.jsonRpc,
   extendedAgentCardNotConfigured: errorTable.unsupportedOperation.jsonRpc,
@@ -27,21 +27,21 @@ const numbers: { readonly [code in ErrorCode]?: number } = {
   unavailable: resourceUnavailable,
 };
 
-/** The `error` member. It has no `data`: what would be in there is in the message, as far as it helps a reader. */
+/** Returns the `error` member. It has no `data`; the message carries the useful part of the details. */
 export function errorToJson(error: A2AError, operation: Operation | undefined): JsonObject {
   return { code: numberOf(error, operation), message: messageOf(error, operation) };
 }
 
 function numberOf({ code, metadata }: A2AError, operation: Operation | undefined): number {
   if (code === "unsupportedOperation") {
-    // What is refused for the sake of a task is refused because that has ended.
+    // An operation refused because of a task was refused because the task has ended.
     if (metadata["taskId"] !== undefined) return invalidTaskState;
     if (operation?.streams === true) return streamingNotSupported;
   }
   return numbers[code] ?? errorTable[code].jsonRpc;
 }
 
-/** One client knows these errors by their number and their text alike. */
+/** One client recognizes these errors only if both number and text match. */
 const fixedTexts: { readonly [code in ErrorCode]?: string } = {
   taskNotFound: "Task not found",
   taskNotCancelable: "Task not cancelable",
@@ -77,7 +77,7 @@ const codes: ReadonlyMap<unknown, ErrorCode> = new Map<number, ErrorCode>([
   [invalidTaskState, "unsupportedOperation"],
   [rateLimitExceeded, "resourceExhausted"],
   [resourceUnavailable, "unavailable"],
-  // Not of the protocol: numbers of peers that say who may not call before they know the version.
+  // Nonstandard numbers of peers that reject unauthorized callers before they know the version.
   [-31401, "unauthenticated"],
   [-31403, "permissionDenied"],
 ]);

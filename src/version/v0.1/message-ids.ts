@@ -2,8 +2,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { messageIdOf } from "../v0.3/json/message-id.js";
 
 /**
- * Gives ids to the messages of a task, which have none in 0.1. They are the same each time the task is read, and a message
- * keeps its own when it moves from the status to the history. Of messages that are alike each gets one of its own.
+ * Returns a function that assigns ids to the messages of a task, which have none in 0.1. The ids are the same on every
+ * read, and a message keeps its id when it moves from the status to the history. Identical messages get distinct ids.
  */
 export function createMessageIds(taskId: string): (message: JsonObject) => string {
   const seen = new Map<string, number>();

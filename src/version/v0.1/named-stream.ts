@@ -4,8 +4,8 @@ import type { StreamItem } from "../../protocol/operations.js";
 import { NameTaken, responseUnderName } from "../../protocol/task-names.js";
 
 /**
- * The stream of a task whose caller knows it by a name. It is opened when it is first read, and again, before its first
- * item, when the name was given to another task meanwhile; at most `tries` times.
+ * The stream of a task whose caller uses a name for it. Opens on the first read. Reopens, up to `tries` attempts in
+ * all, if the name was given to another task before the first item.
  */
 export function namedStream(
   name: string,
@@ -22,7 +22,7 @@ export function namedStream(
         source = (await open())[Symbol.asyncIterator]();
       }
       const step = source.next();
-      // Left while it was being opened: its message is sent all the same, as that of any other stream.
+      // Closed while opening. The message is still sent, as in any other stream.
       if (isOver) await source.return?.();
       return await step;
     } catch (error) {
@@ -46,18 +46,18 @@ export function namedStream(
 
 const slot = Symbol("under a name");
 
-// Kept on the item, which all readers that keep up share, so that what a version makes of it is made once. A task has one
-// name, but its callers may use its id as well.
+// Cached on the item, which all readers that keep up share, so that each version encodes it once. A task has one name,
+// but callers may use its id as well.
 function itemUnderName(item: StreamItem, name: string): StreamItem {
   const kept: StreamItem & { [slot]?: { readonly name: string; readonly item: StreamItem } } = item;
   if (kept[slot]?.name === name) return kept[slot].item;
-  // Not a spread: what else is kept on the item was made of it as it is.
+  // Not a spread: the other caches on the item belong to the event without the name.
   const named = { response: responseUnderName(item.response, name), id: item.id };
   kept[slot] = { name, item: named };
   return named;
 }
 
-/** An error for a caller that knows the task of its call by a name. */
+/** Returns the error for a caller that uses a name for the task of its call. */
 export function errorUnderName(error: unknown, name: string): unknown {
   if (!(error instanceof A2AError) || error.metadata["taskId"] === undefined) return error;
   const { code, message, cause, violations, metadata, retryAfterMs, challenge } = error;

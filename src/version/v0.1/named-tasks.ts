@@ -11,13 +11,13 @@ import type { Operations } from "../../protocol/operations.js";
 import { messageUnderName, NameTaken, type TaskNames, taskUnderName } from "../../protocol/task-names.js";
 import { errorUnderName, namedStream } from "./named-stream.js";
 
-// Callers of 0.1 choose the ids of their tasks. Such an id is a name: it stands for one task of its owner, whose id is ours.
-// Requests come in with names and replies go out with them. A task that was made without a name is known to these callers
-// too, by its id.
+// Callers of 0.1 choose the ids of their tasks. We treat such an id as a name that maps to one task of its owner, which
+// has an id of ours. Requests arrive with names and replies leave with them. Callers refer to a task without a name by
+// its id.
 
 type Handler = Operations<ServerContext>;
 
-/** A call about one task, by what its caller calls it. */
+/** A call about one task, with the caller's name for it. */
 interface Named {
   readonly context: ServerContext;
   readonly name: string;
@@ -25,7 +25,7 @@ interface Named {
 
 const maxTries = 20;
 
-/** The handler for callers who name their tasks. */
+/** Wraps the handler for callers that name their tasks. */
 export function withTaskNames(handler: Handler, names: TaskNames): Handler {
   return {
     ...handler,
@@ -36,7 +36,7 @@ export function withTaskNames(handler: Handler, names: TaskNames): Handler {
 }
 
 function namedSends(handler: Handler, names: TaskNames): Pick<Handler, "sendMessage" | "sendStreamingMessage"> {
-  // A new task's name may be given to another one at the same moment: then the message goes there.
+  // If another new task takes the name at the same moment, the message goes to that task.
   const sendUnder = async (request: SendMessageRequest, named: Named): Promise<SendMessageResponse> => {
     const { context, name } = named;
     for (let tries = 1; ; tries++) {
@@ -119,7 +119,7 @@ function namedPushConfigs(handler: Handler, names: TaskNames): PushConfigs {
   };
 }
 
-/** Asks about the task of a name; what is not found is looked for as an id. */
+/** Calls `ask` with the id of the named task. An unknown name is used as an id. */
 async function under<T>(names: TaskNames, named: Named, ask: (id: string) => Promise<T>): Promise<T> {
   try {
     return await ask(await idOf(names, named));
@@ -132,7 +132,7 @@ async function idOf(names: TaskNames, { context, name }: Named): Promise<string>
   return (await names.find(context.principal, name)) ?? name;
 }
 
-/** The send with the id of its task in the place of the name; with none when there is no such task yet. */
+/** Replaces the task name of a send by the task's id, or by an empty id if the task does not exist yet. */
 async function placed(
   handler: Handler,
   names: TaskNames,
@@ -147,7 +147,7 @@ async function placed(
   return { ...request, message: { ...message, taskId } };
 }
 
-/** Whether a name is the id of a task. Throws when that cannot be found out. */
+/** Whether a name is the id of a task. Throws if this cannot be determined. */
 async function isTask(handler: Handler, id: string, context: ServerContext): Promise<boolean> {
   try {
     await handler.getTask(create(GetTaskRequestSchema, { id, historyLength: 0 }), context);

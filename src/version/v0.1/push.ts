@@ -3,8 +3,8 @@ import type { StreamItem } from "../../protocol/operations.js";
 import type { PushAdapter } from "../codec.js";
 import { completedTask, statusToJson, taskToJson } from "./write-objects.js";
 
-// Webhooks of 0.1: the protocol leaves their body open, its samples send what happened and to which task. Both are in the
-// task, which receivers of any habit find what they look for in.
+// Webhooks of 0.1. The protocol does not specify their body; its samples send an event type and a task id. We send both
+// as members of the task, so that receivers of either form work.
 
 export const pushAdapter: PushAdapter = {
   mediaType: "application/json",

@@ -5,19 +5,19 @@ import { isoTime } from "../v0.3/iso-time.js";
 import { dataFlag } from "../v0.3/json/words.js";
 import { fileFlag, roleNames, stateNames } from "./words.js";
 
-// Objects of 0.1 → the JSON of 1.0. Nothing throws here, and what is wrong stays where it is, for the reader of 1.0's JSON
-// to find; only what that could not see is noted. `null` is what is not there.
+// Objects of 0.1 → the JSON of 1.0. Nothing here throws. Invalid values stay in place for the reader of 1.0's JSON to
+// report; only what that reader could not detect is recorded here. `null` counts as absent.
 
-/** One reading of a request or a reply. */
+/** The state of reading one request or reply. */
 export interface Reading {
   readonly violations: Violations;
-  /** For replies: what is unknown or missing is made the best of. */
+  /** For replies: tolerates unknown and missing values. */
   readonly lenient: boolean;
-  /** The id of a message that brings none; it is given what is known of the message. */
+  /** Creates the id of a message that has none, from its content. */
   mintId(message: JsonObject): string;
 }
 
-/** Takes members over that have the same name and meaning in both, unless they are `null`. */
+/** Copies members that have the same name and meaning in both versions, unless they are `null`. */
 export function pick(json: JsonObject, names: readonly string[]): JsonObject {
   const picked: JsonObject = {};
   for (const name of names) {
@@ -27,7 +27,7 @@ export function pick(json: JsonObject, names: readonly string[]): JsonObject {
   return picked;
 }
 
-/** A message; the ids are those of its task. */
+/** Converts a message; `ids` are those of its task. */
 export function upgradeMessage(json: JsonValue, reading: Reading, ids: JsonObject): JsonValue {
   if (!isJsonObject(json)) return json;
   const role = upgradeRole(json["role"] ?? null, reading);
@@ -36,7 +36,7 @@ export function upgradeMessage(json: JsonValue, reading: Reading, ids: JsonObjec
   return { ...message, ...ids, messageId: own === "" ? reading.mintId(message) : own };
 }
 
-// One popular client says `content` with a single part for `parts`.
+// One popular client sends a single part as `content` instead of `parts`.
 function contentOf({ content = null }: JsonObject): JsonValue {
   return isJsonObject(content) ? [content] : content;
 }
@@ -49,7 +49,7 @@ function upgradeRole(role: JsonValue, { violations, lenient }: Reading): JsonVal
   return "ROLE_USER";
 }
 
-/** The list of parts of a message or an artifact. */
+/** Converts the parts of a message or an artifact. */
 export function upgradeParts(json: JsonValue, reading: Reading): JsonValue {
   if (json === null) return [];
   if (!Array.isArray(json)) return json;
@@ -65,14 +65,14 @@ export function upgradeParts(json: JsonValue, reading: Reading): JsonValue {
   return parts;
 }
 
-/** A part: `type` says what it is; where that is missing, its members do. */
+/** Converts a part. `type` names its kind; without it, the members decide. */
 function upgradePart(json: JsonValue, reading: Reading): JsonValue {
   if (!isJsonObject(json)) return json;
   const { lenient, violations } = reading;
   const type = json["type"] ?? json["kind"] ?? partLifts.find(([name]) => (json[name] ?? null) !== null)?.[0] ?? null;
   const upgrade = partLifts.find(([name]) => name === type)?.[1];
   if (upgrade !== undefined) return { ...pick(json, ["metadata"]), ...upgrade(json, reading) };
-  // Told as it came, so that nothing of the answer is lost.
+  // Kept as received, so that nothing of the reply is lost.
   if (lenient) return { data: json };
   noteUnder("type", violations, type === null ? "is required: text, file or data" : "must be text, file or data");
   return { text: "" };
@@ -99,11 +99,11 @@ function upgradeFile(json: JsonObject, reading: Reading): JsonObject {
     return { text: "" };
   }
   const part: JsonObject = {};
-  // Some peers say `data` and `url`.
+  // Some peers use `data` and `url`.
   const { name, mimeType, data, url, bytes = data, uri = url } = pick(file, fileMembers);
   if (name !== undefined) part["filename"] = name;
   if (mimeType !== undefined) part["mediaType"] = mimeType;
-  // Of both the bytes count, unless there are none of them.
+  // If both are present, the bytes win unless they are empty.
   if (bytes !== undefined && (bytes !== "" || (uri ?? "") === "")) return { ...part, raw: bytes };
   if (uri !== undefined) return { ...part, url: uri };
   const metadata = isJsonObject(json["metadata"]) ? json["metadata"] : {};
@@ -115,7 +115,7 @@ function upgradeData(json: JsonObject, reading: Reading): JsonObject {
   const metadata = json["metadata"];
   if (isJsonObject(metadata) && metadata[dataFlag] === true && isJsonObject(data)) {
     const { [dataFlag]: _, ...rest } = metadata;
-    // The metadata that was there for the mark alone goes with it: `null` is what is not there.
+    // Metadata that held only the flag is dropped: `null` counts as absent.
     return { data: data["value"] ?? null, metadata: Object.keys(rest).length === 0 ? null : rest };
   }
   if (!reading.lenient && typeof data !== "object") {
@@ -135,12 +135,12 @@ function noteUnder(name: string, violations: Violations, description: string): v
   underMember(violations, from, name);
 }
 
-/** A status, with the ids of its task for its message. */
+/** Converts a status; its message gets the ids of the task. */
 export function upgradeStatus(json: JsonValue, reading: Reading, ids: JsonObject): JsonValue {
   if (!isJsonObject(json)) return json;
   const status: JsonObject = { state: stateNames.get(json["state"]) ?? "TASK_STATE_UNSPECIFIED" };
   const { timestamp: time } = json;
-  // What is no time is left out.
+  // An invalid time is dropped.
   const timestamp = typeof time === "string" ? isoTime(time) : undefined;
   if (timestamp !== undefined) status["timestamp"] = timestamp;
   if ((json["message"] ?? null) !== null) status["message"] = upgradeMessage(json["message"] ?? null, reading, ids);

@@ -5,12 +5,12 @@ import { addViolation, mustBe, underMember } from "../../protocol/violations.js"
 import { pick, type Reading, upgradeMessage } from "./read-objects.js";
 import { mediaTypeOfMode } from "./words.js";
 
-// Params of 0.1 → the requests of 1.0, and the names of 1.0's fields → those of 0.1, for what is found wrong in them.
+// Params of 0.1 → the requests of 1.0, and field names of 1.0 → those of 0.1, for violations.
 
 /** Params of an operation → its request, in the JSON of 1.0. */
 type UpgradeParams = (params: JsonObject, reading: Reading) => JsonObject;
 
-/** The lift of an operation's params; `undefined` for one that 0.1 does not have. */
+/** Returns the conversion of an operation's params, or `undefined` if 0.1 lacks the operation. */
 export function upgradeOf(operation: OperationName): UpgradeParams | undefined {
   return upgrades[operation];
 }
@@ -18,7 +18,7 @@ export function upgradeOf(operation: OperationName): UpgradeParams | undefined {
 const upgrades: { readonly [K in OperationName]?: UpgradeParams } = {
   sendMessage: upgradeSend,
   sendStreamingMessage: upgradeSend,
-  // No history unless it is asked for.
+  // No history unless requested.
   getTask: (params) => ({ id: idOf(params), historyLength: params["historyLength"] ?? 0 }),
   cancelTask: (params) => ({ id: idOf(params), ...pick(params, ["metadata"]) }),
   subscribeToTask: (params) => ({ id: idOf(params) }),
@@ -28,7 +28,7 @@ const upgrades: { readonly [K in OperationName]?: UpgradeParams } = {
   deleteTaskPushNotificationConfig: upgradeOwnConfig,
 };
 
-// What is missing is left for the reader of 1.0's JSON to find.
+// A missing id is left for the reader of 1.0's JSON to report.
 function idOf(params: JsonObject): JsonValue {
   return params["id"] ?? params["taskId"] ?? null;
 }
@@ -72,7 +72,7 @@ function upgradeSet(params: JsonObject, reading: Reading): JsonObject {
   return { taskId: id };
 }
 
-// A task has one configuration, which has the id of the task.
+// A task has one configuration, whose id is the task's.
 function upgradeOwnConfig(params: JsonObject): JsonObject {
   const id = idOf(params);
   return { taskId: id, id };
@@ -83,7 +83,7 @@ interface ConfigOf {
   readonly reading: Reading;
 }
 
-/** A push configuration; `name` is where it stands. What is no object stays what it is. */
+/** Converts a push configuration; `name` is its path in the params. Returns non-objects unchanged. */
 export function upgradePushConfig(json: JsonValue, name: string, { id, reading }: ConfigOf): JsonValue {
   if (!isJsonObject(json)) return json;
   const config: JsonObject = { ...pick(json, ["url", "token"]), id };
@@ -98,7 +98,7 @@ export function upgradePushConfig(json: JsonValue, name: string, { id, reading }
     return config;
   }
   const [scheme = null] = schemes;
-  // Nothing in it says that there is none.
+  // An empty `authentication` means none.
   if (scheme === null && (authentication["credentials"] ?? null) === null) return config;
   return { ...config, authentication: { ...pick(authentication, ["credentials"]), scheme } };
 }
@@ -129,7 +129,7 @@ const paths: { readonly [K in OperationName]?: typeof send } = {
   getTaskPushNotificationConfig: [[/^taskId$/, "id"]],
 };
 
-/** The name in 0.1 of a field that 1.0's rules find wrong. A name of 0.1 stays as it is. */
+/** Returns the 0.1 name of a field that violates a rule of 1.0. Names of 0.1 stay unchanged. */
 export function oldField(operation: OperationName, field: string): string {
   return (paths[operation] ?? []).reduce((name, [pattern, old]) => name.replace(pattern, old), field);
 }

@@ -3,20 +3,20 @@ import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { createMessageIds } from "./message-ids.js";
 import { pick, type Reading, upgradeMessage, upgradeParts, upgradeStatus } from "./read-objects.js";
 
-// What agents of 0.1 answer with → the JSON of 1.0. Read leniently.
+// Replies of 0.1 agents → the JSON of 1.0, read leniently.
 
-/** What the reader of an answer knows of the task without it. */
+/** What the reader of a reply knows about the task from the request. */
 export interface KnownTask {
   readonly taskId: string;
   readonly contextId: string;
 }
 
-/** A reading of what an agent says of a task. */
+/** Creates the reading of a reply about a task. */
 export function replyReading(taskId: string): Reading {
   return { violations: [], lenient: true, mintId: createMessageIds(taskId) };
 }
 
-/** The id of the task that an answer is about: agents may give tasks ids of their own. */
+/** Returns the id of the task in a reply. Agents may assign their own ids. */
 export function taskIdIn(json: JsonObject, known: KnownTask): string {
   const { id } = json;
   return typeof id === "string" && id !== "" ? id : known.taskId;
@@ -37,8 +37,8 @@ function listOf(json: JsonValue | undefined): JsonValue[] {
   return Array.isArray(json) ? json : [];
 }
 
-// An artifact is known by its index. Some agents keep each chunk of one apart, and many never say an index at all: the
-// chunks are put together again, and what only happens to have no index gets a number that is free.
+// The index identifies an artifact. Some agents list each chunk separately, and many never send an index. This joins
+// the chunks and assigns free numbers to artifacts without an index of their own.
 function upgradeArtifacts(list: readonly JsonValue[], reading: Reading): JsonValue[] {
   const byId = new Map<
     string,
@@ -76,7 +76,7 @@ function upgradeArtifact(json: JsonObject, reading: Reading): JsonObject {
   };
 }
 
-/** An event of a stream. `undefined`: one of a kind that is not known. */
+/** Converts an event of a stream. Returns `undefined` for an unknown kind. */
 export function upgradeEvent(json: JsonObject, known: KnownTask): JsonObject | undefined {
   const taskId = taskIdIn(json, known);
   const ids = { taskId, contextId: known.contextId };
@@ -88,7 +88,7 @@ export function upgradeEvent(json: JsonObject, known: KnownTask): JsonObject | u
     return { artifactUpdate: { ...metadata, ...ids, ...flags, artifact: upgradeArtifact(artifact, reading) } };
   }
   if (!isJsonObject(status)) return undefined;
-  // An agent may answer with the whole task where a stream was asked for.
+  // An agent may send the whole task in a stream.
   if (["sessionId", "artifacts", "history"].some((member) => (json[member] ?? null) !== null)) {
     return { task: upgradeTask(json, known) };
   }

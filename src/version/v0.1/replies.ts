@@ -26,7 +26,7 @@ export function sendReplyToJson({ payload }: SendMessageResponse): JsonObject {
   return payload.case === "message" ? completedTask(payload.value) : taskReplyToJson(payload.value);
 }
 
-/** A task that a caller asked for or sent something to: how much history it has is up to the core. */
+/** Returns the task in reply to a send or a get. The core limits the history. */
 export function taskReplyToJson(task: Task | undefined): JsonObject {
   return taskToJson(task ?? create(TaskSchema), { history: true });
 }
@@ -48,7 +48,7 @@ interface TaskReading {
   readonly historyLength?: number | undefined;
 }
 
-/** Reads a task. Some agents show all of the history when none is asked for: it is cut to what was. */
+/** Reads a task. Cuts the history to the requested length, since some agents send all of it when none is requested. */
 export function taskFromJson(operation: OperationName, json: JsonValue | undefined, reading: TaskReading): Task {
   const { known, historyLength } = reading;
   if (!isJsonObject(json)) throw unreadable(operation, "it is no task");
@@ -62,7 +62,7 @@ export function taskFromJson(operation: OperationName, json: JsonValue | undefin
   return message;
 }
 
-/** Reads the configuration of a task; the empty one when there is none. What the agent leaves out is as `known` says. */
+/** Reads the configuration of a task, or an empty one if there is none. Takes what the agent omits from `known`. */
 export function configFromJson(
   operation: OperationName,
   json: JsonValue | undefined,

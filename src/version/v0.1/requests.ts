@@ -14,7 +14,7 @@ import { messageToJson, pushConfigToJson } from "./write-objects.js";
 
 // Requests of the model → params of 0.1.
 
-/** History enough for all of it: 0.1 gives none unless a number is named. */
+/** A length that covers any history: 0.1 returns none unless a number is given. */
 const allHistory = 1_000;
 
 export function sendToParams({ message, configuration, metadata }: SendMessageRequest): JsonObject {
@@ -52,7 +52,7 @@ export function configToParams({
   return { id: taskId };
 }
 
-/** There is no delete: setting nothing comes to the same. */
+/** 0.1 has no delete; setting `null` has the same effect. */
 export function deleteToParams({ taskId }: DeleteTaskPushNotificationConfigRequest): JsonObject {
   return { id: taskId, pushNotificationConfig: null };
 }

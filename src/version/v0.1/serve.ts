@@ -18,8 +18,8 @@ import { endsStream } from "./stream-writer.js";
 type Handler = Operations<ServerContext>;
 
 /**
- * The handler as callers of 0.1 expect it: they name their tasks; streams begin anew whatever id a caller names, and end where the task waits for
- * its caller; a task has one push configuration, and setting none deletes it.
+ * Wraps the handler for callers of 0.1. They name their tasks. Streams ignore resume positions and end when the task
+ * waits for its caller. A task has one push configuration, and setting none deletes it.
  */
 export function serveV01(handler: Handler, names: TaskNames): Handler {
   const old = serveV03(withTaskNames(handler, names));
@@ -39,7 +39,10 @@ export function serveV01(handler: Handler, names: TaskNames): Handler {
   };
 }
 
-/** The configuration of a task; an empty one when it has none. Throws `taskNotFound` when there is no such task. */
+/**
+ * Returns the configuration of a task, or an empty one if it has none. Throws `taskNotFound` if the task does not
+ * exist.
+ */
 async function configOf(
   handler: Handler,
   { taskId }: { readonly taskId: string },
@@ -63,12 +66,12 @@ function blank<K extends OperationName>({ input }: Operation): RequestOf<K> {
   return create(input) as RequestOf<K>;
 }
 
-/** The context of a call that goes on behind no event. */
+/** Returns the context without a resume position. */
 function withoutPosition(context: ServerContext): ServerContext {
   return context.after === undefined ? context : changedContext(context, { after: undefined });
 }
 
-/** A stream that ends behind the event with which a stream of 0.1 ends. */
+/** Ends a stream after the event that ends streams of 0.1. */
 function endingStream(source: AsyncIterable<StreamItem>, operation: OperationName): AsyncIterable<StreamItem> {
   const items = source[Symbol.asyncIterator]();
   let isOver = false;

@@ -10,10 +10,10 @@ import type { EventHead, StreamReader } from "../codec.js";
 import { taskFirst } from "../v0.3/first-task.js";
 import { type KnownTask, upgradeEvent } from "./read-tasks.js";
 
-/** Names of events that say nothing but that the stream is at its end. */
+/** Names of events that only mark the end of the stream. */
 const endNames: ReadonlySet<unknown> = new Set(["close", "end"]);
 
-/** One event of a peer; `undefined` for one of a kind that is not known. Throws `invalidAgentResponse`. */
+/** Reads one event of a peer. Returns `undefined` for an unknown kind. Throws `invalidAgentResponse`. */
 function eventFromJson(json: JsonValue, known: KnownTask): StreamResponse | undefined {
   if (!isJsonObject(json)) throw unreadable("it is no object");
   const upgraded = upgradeEvent(json, known);
@@ -24,7 +24,7 @@ function eventFromJson(json: JsonValue, known: KnownTask): StreamResponse | unde
   return message;
 }
 
-/** One event that has to be one that is known. */
+/** Reads one event. Throws `invalidAgentResponse` for an unknown kind. */
 export function readEvent(json: JsonValue | undefined, request: AnyMessage | undefined): StreamResponse {
   const response = eventFromJson(json ?? null, taskOfRequest(request));
   if (response === undefined) throw unreadable("it is neither of a status nor of an artifact");
@@ -35,7 +35,7 @@ function unreadable(reason: string): A2AError {
   return new A2AError("invalidAgentResponse", `an event cannot be read: ${reason}`);
 }
 
-/** The task that a stream is asked for by its request. */
+/** Returns the task that the request of a stream names. */
 function taskOfRequest(request: AnyMessage | undefined): KnownTask {
   if (request === undefined) return { taskId: "", contextId: "" };
   const { id, message } = dynamic(request);
@@ -44,7 +44,7 @@ function taskOfRequest(request: AnyMessage | undefined): KnownTask {
   return { taskId, contextId };
 }
 
-/** The client end of one stream. Agents that leave it open behind its end are not waited for. */
+/** Client end of one stream. It is over after its last event, even if the agent leaves it open. */
 export class V01StreamReader implements StreamReader<JsonValue> {
   readonly #known: KnownTask;
   readonly #begin: (item: StreamItem) => readonly StreamItem[];
@@ -64,7 +64,7 @@ export class V01StreamReader implements StreamReader<JsonValue> {
   read(json: JsonValue, head?: EventHead): readonly StreamItem[] {
     if (endNames.has(head?.name)) {
       this.#isOver = true;
-      // Whatever such an event holds beside its name is still an event.
+      // Such an event may still carry a payload, which is read as an event.
       if (json === null || (isJsonObject(json) && Object.keys(json).length === 0)) return [];
     }
     const response = json === null ? undefined : eventFromJson(json, this.#known);
@@ -73,8 +73,8 @@ export class V01StreamReader implements StreamReader<JsonValue> {
     return this.#begin({ response });
   }
 
-  // An agent in the field marks the last chunk of an artifact as final, with its status still to come, and asks for input
-  // without ending the stream or marking anything.
+  // One known agent marks the last chunk of an artifact as final before it sends the status. It also asks for input
+  // without ending the stream or marking an event as final.
   #isLast({ payload }: StreamResponse, json: JsonValue): boolean {
     if (payload.case !== "statusUpdate" && payload.case !== "task") return false;
     const state = payload.value.status?.state ?? TaskState.UNSPECIFIED;

@@ -16,17 +16,17 @@ import type { StreamWriter, WireEvent } from "../codec.js";
 import { encodeOnce } from "../encode-once.js";
 import { artifactToJson, completedTask, statusToJson } from "./write-objects.js";
 
-// Streams of 0.1 are statuses and artifacts; the status that ends them is marked as final. There is no snapshot, and no id
-// to go on behind.
+// Streams of 0.1 consist of statuses and artifacts; the status that ends one is marked as final. They have no snapshot
+// and no event ids to resume from.
 
 /**
- * True for an event that ends a stream of 0.1: that is any in which the task waits for its caller. Of a question to the
- * caller of a send that is known when the core ends its stream, since another caller may have been asked.
+ * True for an event that ends a stream of 0.1, which is any event in which the task waits for its caller. For a send, a
+ * request for input ends the stream only if the core ends it too, since the question may be for another caller.
  */
 export function endsStream({ payload }: StreamResponse, operation: OperationName): boolean {
   switch (payload.case) {
     case "task":
-      // A send to a task that waits begins with that task as it was.
+      // A send to a waiting task begins with a snapshot of that task.
       return operation === "subscribeToTask" ? isStop(stateOf(payload.value)) : isTerminal(stateOf(payload.value));
     case "statusUpdate": {
       const state = stateOf(payload.value);
@@ -41,12 +41,12 @@ function stateOf({ status }: Pick<Task, "status">): TaskState {
   return status?.state ?? TaskState.UNSPECIFIED;
 }
 
-// One client drops every event that does not have one of these names.
+// One client drops every event that has neither of these names.
 const statusName = "task_status_update";
 const artifactName = "task_artifact_update";
 
-// An event says the same in all streams, but for the final mark and the number of its artifact, which are those of the
-// stream: its text is made once for each of these.
+// The text of an event is the same in all streams, except for the final mark and the artifact number. It is encoded
+// once for each of these.
 const statusTexts = [false, true].map((final) =>
   encodeOnce(({ payload }) =>
     payload.case === "statusUpdate" ? JSON.stringify(statusJson(payload.value, final)) : "null",
@@ -68,7 +68,7 @@ function artifactJson(event: TaskArtifactUpdateEvent, index: number): JsonObject
   return { id: taskId, artifact: json, ...(metadata === undefined ? {} : { metadata }) };
 }
 
-/** One event as it is outside of a stream, where nothing is known of those before it. */
+/** Returns the JSON of one event outside a stream, without knowledge of earlier events. */
 export function eventToJson(response: StreamResponse): JsonObject {
   const { payload } = response;
   const final = endsStream(response, "subscribeToTask");
@@ -86,13 +86,13 @@ export function eventToJson(response: StreamResponse): JsonObject {
   }
 }
 
-/** The server end of one stream. */
+/** Server end of one stream. */
 export class V01StreamWriter implements StreamWriter<string> {
   readonly #operation: OperationName;
   readonly #request: AnyMessage;
-  /** The artifacts in the order in which they were first seen. */
+  /** Artifact ids to numbers, in the order of first appearance. */
   readonly #numbers = new Map<string, number>();
-  /** A question: the last event, if the core now ends the stream. */
+  /** A request for input, held back until it is known whether the core ends the stream after it. */
   #held: StreamItem | undefined;
   #last: TaskStatusUpdateEvent | undefined;
   #isClosed = false;
@@ -141,11 +141,11 @@ export class V01StreamWriter implements StreamWriter<string> {
     if (status === undefined) return artifacts;
     this.#last = { $typeName: "lf.a2a.v1.TaskStatusUpdateEvent", taskId, contextId, status };
     if (final) return [...artifacts, this.#event(this.#last, true)];
-    // Who answers a question is not asked it again.
+    // A caller that answers a question does not get the question again.
     return isInterrupted(status.state) ? artifacts : [this.#event(this.#last, false), ...artifacts];
   }
 
-  // A direct answer is the end of a task which there was not.
+  // A direct message is sent as the final status of a task that does not exist.
   #message(message: Message): WireEvent<string> {
     this.#isClosed = true;
     const { status = null } = completedTask(message);

@@ -8,20 +8,21 @@ import { isTerminal } from "../../protocol/states.js";
 
 export interface SubscriptionSource {
   readonly transport: Operations<CallOptions>;
-  /** What the agent has said once that knows no subscriptions. */
+  /** The error of an agent that does not support subscriptions, once received. */
   refusal: A2AError | undefined;
 }
 
 /**
- * A subscription at an agent of 0.1, which sends events alone: the task is requested along with them, and comes first.
- * Events that come before the task are in the task already. By hand, so that it can be left while it waits.
+ * A subscription to a task of a 0.1 agent, which sends only events. It reads the task in parallel and yields it first.
+ * Events that arrive before the task are already part of it. A hand-written iterator, so that `return()` works while a
+ * read is pending.
  */
 export class V01Subscription implements AsyncIterableIterator<StreamItem, undefined> {
   readonly #left = new AbortController();
   readonly #items: AsyncIterator<StreamItem>;
   readonly #readTask: () => Promise<Task>;
   readonly #source: SubscriptionSource;
-  /** The next event, when it was asked for before the task had come. */
+  /** The next event, if it was requested before the task arrived. */
   #ahead: Promise<Step<StreamItem>> | undefined;
   #isOpen = false;
   #isOver = false;
@@ -51,7 +52,8 @@ export class V01Subscription implements AsyncIterableIterator<StreamItem, undefi
       const step = await (ahead ?? this.#read());
       return this.#isOver ? over : step;
     } catch (error) {
-      // The task was there sooner than the refusal. As a break it leads to the next subscription, which hears it at once.
+      // The task arrived before the refusal. Reporting a broken stream makes the client resubscribe, and then it gets
+      // the refusal at once.
       if (ahead === undefined || !(error instanceof A2AError) || error.code !== "methodNotFound") throw error;
       this.#source.refusal = error;
       throw new A2AError("unavailable", "the agent ended the stream before the task", { cause: error });
@@ -74,7 +76,7 @@ export class V01Subscription implements AsyncIterableIterator<StreamItem, undefi
     try {
       if (this.#source.refusal !== undefined) throw this.#source.refusal;
       const task = await this.#firstTask();
-      // A task that has ended has no further events, and not every agent ends the stream.
+      // An ended task has no further events, and not every agent ends the stream.
       if (hasEnded(task)) await this.return();
       return {
         done: false,

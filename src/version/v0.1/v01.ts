@@ -13,11 +13,11 @@ import { serveV01 } from "./serve.js";
 import { V01StreamReader } from "./stream-reader.js";
 import { V01StreamWriter } from "./stream-writer.js";
 
-// Version 0.1, from before there were versions: JSON-RPC alone, tasks named by their callers, no ids of messages.
+// Version 0.1, which predates version numbers: JSON-RPC only, task names chosen by callers, no message ids.
 
 const name = "0.1";
 
-/** What is served, the usual name of an operation first. Some clients of 0.1 use the later names for push. */
+/** The methods served, with the usual name of an operation first. Some 0.1 clients use the later names for push. */
 const served: readonly (readonly [method: string, operation: OperationName])[] = [
   ["tasks/send", "sendMessage"],
   ["tasks/sendSubscribe", "sendStreamingMessage"],
@@ -30,7 +30,7 @@ const served: readonly (readonly [method: string, operation: OperationName])[] =
   ["tasks/pushNotificationConfig/get", "getTaskPushNotificationConfig"],
 ];
 
-/** What a client calls for an operation that has no method of its own. */
+/** The method that a client calls for an operation without its own method. */
 const insteadOf: { readonly [K in OperationName]?: string } = {
   listTaskPushNotificationConfigs: "tasks/pushNotification/get",
   deleteTaskPushNotificationConfig: "tasks/pushNotification/set",

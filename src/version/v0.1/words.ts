@@ -1,8 +1,8 @@
 import { TaskState } from "../../protocol/model.js";
 
-// The words of 0.1 beside those of 1.0.
+// The words of 0.1 and their equivalents in 1.0.
 
-/** 1.0 has two states more; a caller of 0.1 learns what they come to for it. */
+/** The last two states do not exist in 0.1; callers get the closest word. */
 const stateWords: ReadonlyMap<TaskState, string> = new Map([
   [TaskState.SUBMITTED, "submitted"],
   [TaskState.WORKING, "working"],
@@ -14,12 +14,12 @@ const stateWords: ReadonlyMap<TaskState, string> = new Map([
   [TaskState.AUTH_REQUIRED, "input-required"],
 ]);
 
-/** The word of a state; `unknown` for what 0.1 cannot say. */
+/** Returns the word of a state, or `unknown` if 0.1 has none. */
 export function wordOfState(state: TaskState): string {
   return stateWords.get(state) ?? "unknown";
 }
 
-/** The name in 1.0's JSON for a word of 0.1, or for one of the later words that peers mix in. */
+/** Maps a word of 0.1, or a later word that peers use, to the state's name in 1.0's JSON. */
 export const stateNames: ReadonlyMap<unknown, string> = new Map([
   ["submitted", "TASK_STATE_SUBMITTED"],
   ["working", "TASK_STATE_WORKING"],
@@ -44,16 +44,16 @@ const mediaTypes: ReadonlyMap<unknown, string> = new Map([
   ["file", "application/octet-stream"],
 ]);
 
-/** The media type that a mode of 0.1 stands for; what is none of its three words is one already. */
+/** Returns the media type of a 0.1 mode. Anything but its three words is a media type already. */
 export function mediaTypeOfMode<T>(mode: T): T | string {
   return mediaTypes.get(mode) ?? mode;
 }
 
-/** A media type in all the ways that agents of 0.1 may know it by. */
+/** Returns a media type in every form that 0.1 agents may use. */
 export function modesOfMediaType(mediaType: string): string[] {
   const words = [...mediaTypes].filter(([, known]) => known === mediaType).map(([word]) => String(word));
   return [mediaType, ...words];
 }
 
-/** The metadata flag of a data part that stands for a file of which only the name is told. */
+/** The metadata flag of a data part that represents a file with a name but no content. */
 export const fileFlag = "file_part_compat";

@@ -16,10 +16,10 @@ import { formatTimestamp } from "../../protocol/timestamp.js";
 import { dataFlag } from "../v0.3/json/words.js";
 import { fileFlag, wordOfState } from "./words.js";
 
-// The model → objects of 0.1. What these have no room for is left out: ids of messages, what they refer to, extensions,
-// the media type and the name of what is no file.
+// The model → objects of 0.1. Omits what 0.1 has no member for: message ids, references, extensions, and the media type
+// and name of parts that are not files.
 
-/** A task. The history is in it only when it was asked for. */
+/** Returns a task, with its history if `history` is set. */
 export function taskToJson(task: Task, { history }: { readonly history: boolean }): JsonObject {
   const { id, contextId, status, artifacts, metadata } = task;
   return {
@@ -51,13 +51,13 @@ export function messageToJson({ role, parts, metadata }: Message): JsonObject {
   };
 }
 
-/** A direct answer, as the task that it completes. */
+/** Returns a direct message as the completed task that 0.1 expects. */
 export function completedTask(message: Message): JsonObject {
   const status = { state: wordOfState(TaskState.COMPLETED), message: messageToJson(message) };
   return { id: message.taskId, ...set("sessionId", message.contextId), status };
 }
 
-/** An artifact; the flags are those of a chunk. */
+/** Returns an artifact; `chunk` holds the flags of a chunk. */
 export function artifactToJson(
   { name, description, parts, metadata }: Artifact,
   index: number,
@@ -73,7 +73,7 @@ export function artifactToJson(
   };
 }
 
-// A part of a kind that came after 1.0 is left out: readers refuse a message with a part that they do not know.
+// Parts of unknown kinds, added after 1.0, are dropped: readers reject a message with an unknown part.
 function partsToJson(parts: readonly Part[]): JsonObject[] {
   return parts.map(partToJson).filter((part) => part !== undefined);
 }
@@ -113,7 +113,7 @@ function dataToJson(data: ReturnType<typeof valueToJson>, metadata: JsonObject |
   return { type: "data", data: { value: data }, metadata: { ...metadata, [dataFlag]: true } };
 }
 
-/** The configuration of a task; `null` for none. */
+/** Returns the configuration of a task, or `null` for none. */
 export function pushConfigToJson(config: TaskPushNotificationConfig): JsonObject | null {
   const { url, token, authentication } = config;
   if (url === "") return null;

@@ -5,8 +5,8 @@ import type { Operations, ReplyOf, RequestOf } from "../../protocol/operations.j
 type Transport = Operations<CallOptions>;
 
 /**
- * A transport to an agent that may be older than 0.2.5, which brought the list of push configurations and taking one
- * away: the one that such a task has is the list, and it cannot be taken away.
+ * A transport to an agent that may be older than 0.2.5, which added listing and deleting push configurations. For older
+ * agents, lists the task's only configuration and throws `unsupportedOperation` on delete.
  */
 export function callV02(transport: Transport): Transport {
   return {
@@ -44,7 +44,7 @@ function isMissingMethod(error: unknown): boolean {
   return error instanceof A2AError && error.code === "methodNotFound";
 }
 
-// These versions have no error for it, so servers call it an internal one and say in the text what is missing.
+// These versions have no error for this, so servers send an internal error and name the cause in its text.
 function isMissingConfig(error: unknown): boolean {
   if (!(error instanceof A2AError)) return false;
   return error.code === "taskNotFound" || (error.code === "internalError" && /not found/i.test(error.message));

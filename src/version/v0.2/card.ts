@@ -4,18 +4,21 @@ import type { AgentCard } from "../../protocol/model.js";
 import { flatCard, objectsOf, readFlatCard } from "../v0.3/card.js";
 import { interfacesOf } from "../v0.3/card-interfaces.js";
 
-// The card of 0.2: that of 0.3 without what came later. It is met with other bindings as well, but called over JSON-RPC.
+// The card of 0.2: the 0.3 card without later additions. Agents may list other bindings too, but are called over
+// JSON-RPC.
 
 const name = "0.2";
 
-/** The pure card of 0.2: its place of JSON-RPC, and nothing that readers of 0.2, which check cards, do not know. */
+/**
+ * The agent card in 0.2's own form. It lists the JSON-RPC interface and omits what 0.2's strict readers do not know.
+ */
 export function writeCard(card: AgentCard): JsonObject | undefined {
   const places = interfacesOf(card, name)?.additionalInterfaces ?? [];
   const main = places.find(({ transport }) => transport === "JSONRPC");
   if (main === undefined) return undefined;
   const { securitySchemes, security, skills, ...same } = flatCard(card);
   const schemes = knownSchemes(securitySchemes);
-  // Beside a scheme that cannot be named the others would not suffice.
+  // A requirement that includes an omitted scheme cannot be met by its other schemes alone.
   const requirements = objectsOf(security).filter((each) =>
     Object.keys(each).every((key) => Object.hasOwn(schemes, key)),
   );

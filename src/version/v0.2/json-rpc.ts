@@ -12,8 +12,8 @@ import { callV02 } from "./call.js";
 const extendedCard = "agent/authenticatedExtendedCard";
 
 /**
- * How 0.2 looks over JSON-RPC: the objects and methods of 0.3, but for the extended card, which is read by GET, and for the
- * error that goes with it.
+ * The JSON-RPC adapter of 0.2: the objects and methods of 0.3, except for the extended card, which is read by GET, and
+ * its error.
  */
 export function jsonRpcAdapter(limits: ValidationLimits, cards: CardForm): JsonRpcAdapter {
   return {
@@ -35,14 +35,14 @@ export function jsonRpcAdapter(limits: ValidationLimits, cards: CardForm): JsonR
   };
 }
 
-// A task of 0.1, and what happens to it, has an `id` and nothing that says of what kind it is, or of what context.
+// Tasks and events of 0.1 have an `id` but no `kind` and no context.
 function isOfOlder(result: JsonValue): boolean {
   if (!isJsonObject(result)) return false;
   const has = (name: string): boolean => (result[name] ?? null) !== null;
   return ["status", "artifact"].some(has) && !["kind", "contextId", "taskId"].some(has);
 }
 
-/** The last segment of the agent's own path makes room for that of the card. */
+/** Replaces the last segment of the agent's path with the card's path. */
 function extendedCardUrl(url: string): string {
   const { href } = new URL(extendedCard, url);
   return href;

@@ -3,12 +3,13 @@ import type { Operations } from "../../protocol/operations.js";
 
 type Transport = Operations<CallOptions>;
 
-/** More messages than any history has. */
+/** A length that covers any history. */
 const wholeHistory = 1_000_000;
 
 /**
- * A transport to an agent of 0.2 or 0.3. What a task without a history length is given with, these versions leave to the
- * server, and some give no history at all then, all of it for a length of 0, or all of it always.
+ * A transport to an agent of 0.2 or 0.3, which always requests a history length and truncates the result. Without a
+ * length these versions leave the history to the server, and some servers then send none. Some send all of it for a
+ * length of 0, and some always do.
  */
 export function callV03(transport: Transport): Transport {
   return {

@@ -1,23 +1,24 @@
 import type { AgentCard } from "../../protocol/model.js";
 import { parseVersion } from "../../protocol/service-parameters.js";
 
-// Cards up to 0.3 name one main place and then all places, and say no version with them: only the places of the card's
-// own version may stand there, and none behind a tenant, which these versions do not know.
+// Cards up to 0.3 list one main interface and then all interfaces, without their versions. So they may only list
+// interfaces of the card's own version, and none with a tenant, which these versions lack.
 
-/** Where an agent is, as cards up to 0.3 say it. */
+/** The interfaces of an agent, in the form of cards up to 0.3. */
 export interface CardInterfaces {
-  /** The main place. It is the one of JSON-RPC when there is one, since the oldest readers call it and know no other binding. */
+  /** URL of the main interface: JSON-RPC if the agent has it, since the oldest readers know no other binding. */
   readonly url: string;
   readonly preferredTransport: string;
-  /** Every place, the main one included. */
+  /** Every interface, including the main one. */
   readonly additionalInterfaces: readonly { readonly url: string; readonly transport: string }[];
 }
 
-/** The interfaces of a card that are of one version; `undefined` when the card lists none of it. */
+/** Returns the interfaces of one version, or `undefined` if the card lists none. */
 export function interfacesOf({ supportedInterfaces }: AgentCard, version: string): CardInterfaces | undefined {
   const listed = supportedInterfaces
     .filter(({ protocolVersion, tenant }) => parseVersion(protocolVersion) === version && tenant === "")
-    // That of gRPC stays host:port, though the text of 0.3 wants a URL: clients give it to their channel as it is.
+    // The gRPC address stays `host:port`, although the text of 0.3 requires a URL: clients pass it to their channel as
+    // it is.
     .map(({ url, protocolBinding: transport }) => ({ url, transport }));
   const main = listed.find(({ transport }) => transport === "JSONRPC") ?? listed[0];
   if (main === undefined) return undefined;

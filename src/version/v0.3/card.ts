@@ -10,12 +10,12 @@ import { mustBe, violationText } from "../../protocol/violations.js";
 import { interfacesOf } from "./card-interfaces.js";
 import { readRequirements, readSchemes, writeRequirements, writeSchemes } from "./security.js";
 
-// The card up to 0.3, made of the JSON of 1.0 and read as such: most members are the same. What differs is where the
-// agent is, how security is written, and that the members which must be there are there also when they are empty.
+// The card up to 0.3, converted from and to the JSON of 1.0, since most members are the same. It differs in its
+// interfaces and security, and it requires some members even if they are empty.
 
 const name = "0.3";
 
-/** The pure card of 0.3. Signatures are left out: they are over another form. */
+/** Returns the agent card in 0.3's own form. Omits signatures, which cover another form. */
 export function writeCard(card: AgentCard): JsonObject | undefined {
   const interfaces = interfacesOf(card, name);
   if (interfaces === undefined) return undefined;
@@ -29,7 +29,7 @@ export function writeCard(card: AgentCard): JsonObject | undefined {
   };
 }
 
-/** The members that do not say where the agent is. */
+/** Returns the members that do not describe interfaces. */
 export function flatCard(card: AgentCard): JsonObject {
   const {
     supportedInterfaces: _,
@@ -53,15 +53,15 @@ export function flatCard(card: AgentCard): JsonObject {
   };
 }
 
-/** Reads a peer's card. One that says a version from 1.0 on in this form is called in that one first. */
+/** Reads a peer's card. A card in this form that declares 1.0 or later is called in that version first. */
 export function readCard(json: JsonValue | undefined): AgentCard {
   return readFlatCard(json, (declared = name) => (Number(declared) >= 1 ? [declared, name] : [declared]));
 }
 
 /**
- * Reads a card of this form, leniently: a member of a wrong type reads as empty. `versionsOf` says in which versions,
- * the first of them first, each place is to be called, by the version that the card declares, if it does. Throws
- * `invalidAgentResponse` when the card names no place.
+ * Reads a card of this form leniently: a member of a wrong type reads as empty. `versionsOf` maps the declared version,
+ * if any, to the versions in which to call each interface, preferred first. Throws `invalidAgentResponse` if the card
+ * lists no interface.
  */
 export function readFlatCard(
   json: JsonValue | undefined,
@@ -102,7 +102,7 @@ interface Place {
   readonly transport: string;
 }
 
-/** The main place first, each place once: most cards name the main one in both members. */
+/** Returns the distinct interfaces, main one first. Most cards list the main one in both members. */
 function placesOf({ url, preferredTransport, additionalInterfaces }: JsonObject): readonly Place[] {
   const main = { url: url ?? "", transport: typeof preferredTransport === "string" ? preferredTransport : "" };
   const places = new Map<string, Place>();
@@ -116,7 +116,7 @@ function placesOf({ url, preferredTransport, additionalInterfaces }: JsonObject)
 
 const defaultTransport = "JSONRPC";
 
-/** The objects of a list that may be something else. */
+/** Returns the objects of a list, or none if the value is not a list. */
 export function objectsOf(json: JsonValue | undefined): readonly JsonObject[] {
   return Array.isArray(json) ? json.filter(isJsonObject) : [];
 }

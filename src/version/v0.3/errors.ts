@@ -6,19 +6,19 @@ import type { Operation } from "../../protocol/operations.js";
 import { violationText } from "../../protocol/violations.js";
 import { oldViolation } from "./json/paths.js";
 
-// Errors of 0.3. Over JSON-RPC they have no `data`: of its two Go clients one cannot decode a list there and the other no
-// object, and both then lose the whole error. So the text has to say what `data` would.
+// Errors of 0.3. Over JSON-RPC they have no `data`: one of the two Go clients of 0.3 fails to decode a list there and
+// the other an object, and both then lose the whole error. So the message carries what `data` would.
 
 interface ErrorClass {
   readonly code: ErrorCode;
   readonly name: string;
-  /** What the schema gives as the message. */
+  /** The message in the schema. */
   readonly text: string;
 }
 
 const classOf = (code: ErrorCode, name: string, text: string): ErrorClass => ({ code, name, text });
 
-/** The errors that 0.3 has a class for, and the two of 1.0 whose numbers lie in its free range. */
+/** The errors that 0.3 defines, and the two of 1.0 whose numbers are unassigned in 0.3. */
 const classes: readonly ErrorClass[] = [
   classOf("parseError", "JSONParseError", "Invalid JSON payload"),
   classOf("invalidRequest", "InvalidRequestError", "Request payload validation error"),
@@ -45,24 +45,24 @@ const byNumber = new Map<unknown, ErrorCode>(classes.map(({ code }) => [errorTab
 const byName = new Map(classes.map(({ code, name }) => [name.toLowerCase(), code]));
 const byText = new Map(classes.map(({ code, text }) => [text.toLowerCase(), code]));
 
-// Not of the protocol: numbers by which one family of peers says who may not call.
+// Nonstandard numbers that one family of peers uses to reject unauthorized callers.
 const unauthenticated = -31401;
 const permissionDenied = -31403;
 byNumber.set(unauthenticated, "unauthenticated").set(permissionDenied, "permissionDenied");
 
-/** The name of the class of an error; that of the nearest one where 0.3 has none. */
+/** Returns the class name of an error, or that of the closest class if 0.3 has none. */
 export function errorClassOf(code: ErrorCode): string {
   const own = byCode.get(code) ?? byCode.get(byNumber.get(errorTable[code].jsonRpc) ?? "internalError");
   return own?.name ?? "InternalError";
 }
 
-/** The error that a class name means, however it is written: `TaskNotFoundError`, `task-not-found`, `TASK_NOT_FOUND`. */
+/** Returns the error of a class name in any spelling: `TaskNotFoundError`, `task-not-found`, `TASK_NOT_FOUND`. */
 export function errorOfClass(name: string): ErrorCode | undefined {
   const bare = name.replace(/[-_\s]/g, "").toLowerCase();
   return byName.get(bare) ?? byName.get(`${bare}error`) ?? otherNames.get(bare.replace(/error$/, ""));
 }
 
-// Names that peers and later versions use for the same.
+// Other names of the same errors in peers and later versions.
 const otherNames: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
   ["parse", "parseError"],
   ["extendedcardnotconfigured", "extendedAgentCardNotConfigured"],
@@ -70,7 +70,7 @@ const otherNames: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
   ["authenticatedextendedcardnotconfigured", "extendedAgentCardNotConfigured"],
 ]);
 
-/** The number of an error. */
+/** Returns the JSON-RPC number of an error. */
 export function errorNumberOf(code: ErrorCode): number {
   if (code === "unauthenticated") return unauthenticated;
   return code === "permissionDenied" ? permissionDenied : errorTable[code].jsonRpc;
@@ -78,27 +78,27 @@ export function errorNumberOf(code: ErrorCode): number {
 
 const shown = 3;
 
-/** What an error says, with the first fields at fault by their old names. */
+/** Returns the message of an error, with the first violations under their 0.3 field names. */
 function errorTextOf(error: A2AError, operation: Operation | undefined): string {
   const { message, violations } = error;
   if (violations.length === 0 || operation === undefined) return message;
   const texts = violations.slice(0, shown).map((each) => violationText(oldViolation(each, operation.name)));
   const more = violations.length > shown ? `, and ${violations.length - shown} more` : "";
-  // The message of such an error names the first field, by its name in the model.
+  // The message already names the first field, under its name in the model.
   const [before = ""] = message.split(":", 1);
   return `${before}: ${texts.join(", ")}${more}`;
 }
 
 /** The `error` member of a JSON-RPC reply. */
 export function jsonRpcFromError(error: A2AError, operation: Operation | undefined): JsonObject {
-  // A client of 0.1, which asks for tasks by the same methods, knows this one by the text of the schema alone.
+  // Clients of 0.1 use the same methods to read tasks and recognize this error only by the schema's text.
   const message = error.code === "taskNotFound" ? "Task not found" : errorTextOf(error, operation);
   return { code: errorNumberOf(error.code), message };
 }
 
 /**
- * Reads the `error` member of a JSON-RPC reply: by its number; where that says no more than that something went wrong, by
- * its text, which some servers put there in place of the number; by an `ErrorInfo` in `data` before all. Never throws.
+ * Reads the `error` member of a JSON-RPC reply: by an `ErrorInfo` in `data`, otherwise by its number. If the number is
+ * unspecific, by its text, which some servers send instead. Never throws.
  */
 export function errorFromJsonRpc(error: JsonValue | undefined): A2AError {
   const { code: number, message, data } = isJsonObject(error) ? error : {};
@@ -112,7 +112,7 @@ export function errorFromJsonRpc(error: JsonValue | undefined): A2AError {
   return new A2AError(known.code, otherwise, { metadata, violations, retryAfterMs });
 }
 
-// An object may hold the list of details that 1.0 has for `data`.
+// `data` may be an object that holds the detail list of 1.0.
 function detailsOf(data: JsonValue | undefined): JsonValue | undefined {
   return isJsonObject(data) && Array.isArray(data["details"]) ? data["details"] : data;
 }

@@ -9,23 +9,23 @@ import {
 import type { Operation } from "../../protocol/operations.js";
 import { isInterrupted, isTerminal } from "../../protocol/states.js";
 
-// Streams up to 0.3 say with the status that closes them that nothing more comes: some clients of that time read on for
-// ever without it. It belongs to the stream and not to the event, so it is found out along the way.
+// Streams up to 0.3 mark their closing status as final; without it some clients of that time wait forever. The mark
+// belongs to the stream and not to the event, so it is computed per stream.
 
 /** Finds the status that closes one stream. */
 export interface StreamFinals {
-  /** Takes note of an event; true for the status that the stream closes with. At most once in a stream. */
+  /** Records an event and returns true if it is the closing status. True at most once per stream. */
   isFinal(response: StreamResponse): boolean;
-  /** The status that is still to be said, as final, when the stream has ended: the last one known. */
+  /** Returns the last known status, to be sent as final, if the stream ended without a closing status. */
   closing(): TaskStatusUpdateEvent | undefined;
 }
 
-/** Watches a stream from its first event to its end. */
+/** Tracks a stream from its first event to its end. */
 export function streamFinals({ name }: Operation, request: AnyMessage): StreamFinals {
   let task: { readonly taskId: string; readonly contextId: string } | undefined;
   let status: TaskStatus | undefined;
   let isSaid = false;
-  // A send ends where its task asks for input, unless it asked the sender of an earlier message.
+  // A send ends when its task asks for input, unless the question is for the sender of an earlier message.
   let isOwnTurn = name === "sendStreamingMessage" && (request as SendMessageRequest).message?.taskId === "";
   return {
     isFinal({ payload }) {
@@ -59,7 +59,7 @@ export function streamFinals({ name }: Operation, request: AnyMessage): StreamFi
   };
 }
 
-/** True for an event that no other follows, whether or not its sender says so. */
+/** True for an event that is always the last, whether or not it is marked as final. */
 export function isLastEvent({ payload }: StreamResponse): boolean {
   if (payload.case === "message") return true;
   return payload.case === "statusUpdate" && isTerminal(stateOf(payload.value.status));

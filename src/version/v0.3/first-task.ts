@@ -4,11 +4,11 @@ import { type StreamResponse, TaskState } from "../../protocol/model.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 
 /**
- * Gives the stream of a send the task that it begins with in the model, where a peer begins with an update. Made anew for
- * each stream. The task that is made has the state of the update and not its message, which would be told twice.
+ * Prepends a task to the stream of a send whose peer begins with an update, since the model's streams begin with a
+ * task. Create one per stream. The task has the state of the update but not its message, which would appear twice.
  *
- * A stream that goes on behind an event begins with an update too: its events have ids, on the wire or in their metadata. And a subscription begins with
- * what the task is by then, which only the peer can say: neither is given a task.
+ * A resumed stream also begins with an update; its events have ids, on the wire or in their metadata. A subscription
+ * begins with the current task, which only the peer knows. Neither gets a task.
  */
 export function taskFirst({ name }: Operation): (item: StreamItem) => readonly StreamItem[] {
   let isOpen = name !== "sendStreamingMessage";

@@ -15,7 +15,7 @@ import { serveV03 } from "./serve.js";
 
 const encodeEvent = eventEncoder(writeEvent, true);
 
-/** How 0.3 looks over gRPC, gRPC-Web and Connect. */
+/** The adapter of 0.3 for gRPC, gRPC-Web and Connect. */
 export function grpcAdapter({
   limits = defaultValidationLimits,
   fileBytes = "base64",
@@ -65,7 +65,7 @@ export function grpcAdapter({
 const failedPrecondition = 9;
 const unimplemented = 12;
 
-// All servers of that time say so of what they do not do, and their clients know it by that.
+// All servers of 0.3 report unsupported features with this status, and their clients rely on it.
 const notImplemented: ReadonlySet<ErrorCode> = new Set(["pushNotificationNotSupported", "unsupportedOperation"]);
 
 function readStatus(status: number, { name, needs }: Operation): ErrorCode | undefined {
@@ -75,7 +75,7 @@ function readStatus(status: number, { name, needs }: Operation): ErrorCode | und
   return status === failedPrecondition && name === "cancelTask" ? "taskNotCancelable" : undefined;
 }
 
-// Peers that send no details tell the error by the name of its class, before the message.
+// Peers that send no details put the error's class name before the message.
 function prefixOf({ code }: A2AError): string {
   const name = errorClassOf(code);
   return errorOfClass(name) === code ? `${name}: ` : "";

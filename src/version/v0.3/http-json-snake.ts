@@ -19,8 +19,8 @@ import { plainRoutes } from "./proto/routes.js";
 import { closingReader, closingWriter } from "./proto/stream.js";
 import { serveV03 } from "./serve.js";
 
-// HTTP+JSON of 0.3 as the Go SDK from 2.0 on understands it: the paths of 1.0, and on them the JSON that 0.3 has over
-// JSON-RPC, its names in snake case. Its callers say their version, and without that the paths are those of 1.0.
+// HTTP+JSON of 0.3 as the Go SDK speaks it from 2.0 on: the paths of 1.0 with the JSON-RPC objects of 0.3, in snake
+// case. Its callers declare their version; without that, the paths belong to 1.0.
 
 const eventText = encodeOnce((response) => JSON.stringify(snakeCase(eventToKindJson(response))));
 const closingText = encodeOnce((response) => JSON.stringify(snakeCase(eventToKindJson(response, true))));
@@ -67,13 +67,13 @@ function codecOf(operation: Operation, kind: OperationCodec): OperationCodec {
     readReply: (json, request) => kind.readReply(json === undefined ? undefined : camelCase(json), request),
     writeReply(reply, request) {
       const json = kind.writeReply(reply, request);
-      // That SDK reads the card without looking for other names.
+      // That SDK reads the card in camel case only.
       return operation === card ? json : snakeCase(json);
     },
   };
 }
 
-/** Params as they are over JSON-RPC, from a request whose ids stand in the path. */
+/** Returns the params in their JSON-RPC form, from a request with ids in its path. */
 function paramsOf({ name, streams }: Operation, json: JsonValue): JsonValue {
   if (!isJsonObject(json)) throw invalidParams({ field: "", description: mustBe("an object", json) });
   if (name === "sendMessage" || (streams && name !== "subscribeToTask")) return json;
@@ -84,7 +84,7 @@ function paramsOf({ name, streams }: Operation, json: JsonValue): JsonValue {
   return { ...rest, id: taskId, pushNotificationConfigId: configId };
 }
 
-/** The reverse: the ids under the names of the path, the rest in snake case. */
+/** The reverse of `paramsOf`: ids under the names of the path, everything else in snake case. */
 function memberOf({ name, streams }: Operation, params: JsonValue): JsonValue {
   if (!isJsonObject(params) || name === "sendMessage" || (streams && name !== "subscribeToTask"))
     return snakeCase(params);
@@ -105,7 +105,7 @@ function asObject(json: JsonValue): JsonObject {
 const snakeCase = renaming((name) => name.replace(/[A-Z]/g, (payload) => `_${payload.toLowerCase()}`));
 const camelCase = renaming((name) => name.replace(/_([a-z0-9])/g, (_, payload: string) => payload.toUpperCase()));
 
-/** Names inside of free JSON are the caller's own. */
+/** Names inside free-form JSON belong to the caller. */
 const free: ReadonlySet<string> = new Set(["metadata", "data"]);
 
 function renaming(rename: (name: string) => string): (json: JsonValue) => JsonValue {

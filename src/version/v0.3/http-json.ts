@@ -26,7 +26,7 @@ const encodeEvent = eventEncoder(
   false,
 );
 
-/** How 0.3 looks over HTTP+JSON: as the protocol's schema has it, and as one SDK understands it. */
+/** The HTTP+JSON adapters of 0.3: the schema's form, and that of one SDK. */
 export function httpJsonAdapters(options: VersionOptions = {}): readonly [HttpJsonAdapter, ...HttpJsonAdapter[]] {
   return [schemaAdapter(options), snakeAdapter(options)];
 }
@@ -72,8 +72,8 @@ function readEventJson(json: JsonValue, peers: Peers, request: AnyMessage | unde
 }
 
 /**
- * Servers want one of two bodies for a new push configuration, and refuse the other. Both are tried, the one that was taken
- * before first; the same configuration twice replaces itself.
+ * Servers accept one of two bodies for a new push configuration and reject the other. This tries both, the last
+ * accepted one first. Trying twice is safe, since a configuration replaces one with the same id.
  */
 function eitherConfigBody(transport: Operations<CallOptions>, bare: WeakSet<AnyMessage>): Operations<CallOptions> {
   let wantsBare = false;

@@ -4,8 +4,8 @@ const pattern =
   /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2})(?::(\d{2})(?:[.,](\d+))?)?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?$/;
 
 /**
- * The time that a text of ISO 8601 says, as the model's JSON writes it; `undefined` when it says none. Versions up to 0.3
- * leave the form open: many peers name no zone and mean UTC, some give more digits than a nanosecond has.
+ * Converts an ISO 8601 time to the model's JSON form. Returns `undefined` if the text is not a time. Versions up to 0.3
+ * do not specify the form: many peers omit the zone and mean UTC, and some send more digits than nanoseconds.
  */
 export function isoTime(text: string): string | undefined {
   const match = pattern.exec(text.trim());

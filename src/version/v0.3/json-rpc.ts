@@ -8,7 +8,7 @@ import { kindJsonCodecs } from "./json/codec.js";
 import { kindJsonStreamReader, kindJsonStreamWriter } from "./json/stream.js";
 import { serveV03 } from "./serve.js";
 
-/** Method names that 0.2 has too. */
+/** Method names that 0.2 shares. */
 export const taskMethods: readonly (readonly [method: string, operation: OperationName])[] = [
   ["message/send", "sendMessage"],
   ["message/stream", "sendStreamingMessage"],
@@ -24,11 +24,11 @@ export const taskMethods: readonly (readonly [method: string, operation: Operati
 const allMethods: typeof taskMethods = [
   ...taskMethods,
   ["agent/getAuthenticatedExtendedCard", "getExtendedAgentCard"],
-  // As one section of the specification spells it, and early clients.
+  // The spelling of one section of the specification and of early clients.
   ["agent/authenticatedExtendedCard", "getExtendedAgentCard"],
 ];
 
-/** The methods of a version, both ways; of several names of one operation the first is called. */
+/** Maps methods to operations and back. Clients call the first name of an operation. */
 export function methodTable(rows: typeof taskMethods): Pick<JsonRpcAdapter, "methods" | "methodOf"> {
   const names = new Map<OperationName, string>();
   for (const [method, operation] of rows) if (!names.has(operation)) names.set(operation, method);
@@ -38,7 +38,7 @@ export function methodTable(rows: typeof taskMethods): Pick<JsonRpcAdapter, "met
   };
 }
 
-/** How 0.3 looks over JSON-RPC. `cards`: the form of the extended card, where it is another. */
+/** The JSON-RPC adapter of 0.3. `cards` overrides the form of the extended card. */
 export function jsonRpcAdapter(limits: ValidationLimits, cards?: CardForm): JsonRpcAdapter {
   return {
     version: "0.3",

@@ -1,6 +1,6 @@
 /**
- * The id of an event that a stream can go on behind, if it is one. Some servers number events by their clock, several alike,
- * and do not go on behind any of them.
+ * Returns an event id if a stream can resume after it. Some servers use timestamps as ids, with duplicates, and cannot
+ * resume after any of them, so numeric ids are dropped.
  */
 export function resumePoint(id: string | undefined): string | undefined {
   return id === undefined || /^\d*$/.test(id) ? undefined : id;

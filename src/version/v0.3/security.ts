@@ -1,14 +1,14 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject, setOwn } from "../../protocol/codec/outline/dynamic.js";
 
-// Security in cards up to 0.3: a scheme says its kind in `type`, where 1.0 has a member for each kind; an OAuth scheme has
-// several flows, where 1.0 has one; and a requirement lists scopes without the wrappers. Both forms are JSON here.
+// Security in cards up to 0.3. A scheme names its kind in `type`, where 1.0 has a member per kind. An OAuth scheme has
+// several flows, where 1.0 has one. A requirement lists scopes without wrappers. Both forms are JSON here.
 
 interface Kind {
   readonly type: string;
-  /** The member of 1.0. */
+  /** The member in 1.0. */
   readonly member: string;
-  /** What it holds in 1.0, made of the flat form. */
+  /** Converts the flat form to the content of that member. */
   readonly read?: (scheme: JsonObject) => JsonObject;
   readonly write?: (scheme: JsonObject) => JsonObject;
 }
@@ -32,8 +32,8 @@ const kinds: readonly Kind[] = [
 ];
 
 /**
- * The `securitySchemes` of a card in the form of 1.0. A scheme that has this form already is left as it is, and one of a
- * unknown kind stays under its name without a description.
+ * Returns the `securitySchemes` of a card in the form of 1.0. A scheme already in that form is kept; one of an unknown
+ * kind becomes empty under its name.
  */
 export function readSchemes(schemes: JsonValue | undefined): JsonObject {
   return mapMembers(schemes, (scheme) => {
@@ -46,7 +46,7 @@ export function readSchemes(schemes: JsonValue | undefined): JsonObject {
   });
 }
 
-/** The `securitySchemes` of 1.0 in the flat form. */
+/** Returns the `securitySchemes` of 1.0 in the flat form. */
 export function writeSchemes(schemes: JsonValue | undefined): JsonObject {
   return mapMembers(schemes, (scheme) => {
     if (!isJsonObject(scheme)) return undefined;
@@ -56,7 +56,7 @@ export function writeSchemes(schemes: JsonValue | undefined): JsonObject {
   });
 }
 
-// Of several flows the one that asks the user comes first; those that may not be used any more come last.
+// 1.0 has one flow: prefers the one that asks the user, and the deprecated ones least.
 const flowOrder = ["authorizationCode", "clientCredentials", "implicit", "password", "deviceCode"] as const;
 
 function oneFlow(flows: JsonValue | undefined): JsonObject {
@@ -65,7 +65,7 @@ function oneFlow(flows: JsonValue | undefined): JsonObject {
   return name === undefined ? {} : { [name]: flows[name] ?? {} };
 }
 
-// Members that must be there, also where 1.0 leaves them out when they are empty.
+// Required members, which 1.0 omits when they are empty.
 const flowMembers: Readonly<Record<string, JsonObject>> = {
   authorizationCode: {},
   clientCredentials: {},
@@ -82,17 +82,17 @@ function flatFlows(flows: JsonValue | undefined): JsonObject {
   });
 }
 
-/** `security` in the form of 1.0; a requirement that has it already is left as it is. */
+/** Returns `security` in the form of 1.0. A requirement already in that form is kept. */
 export function readRequirements(security: JsonValue | undefined): JsonObject[] {
   if (!Array.isArray(security)) return [];
   return security.filter(isJsonObject).map((requirement) => {
-    // A scheme may be called `schemes`; its scopes are a list then.
+    // In the flat form a scheme named `schemes` has a list, not an object.
     if (isJsonObject(requirement["schemes"])) return requirement;
     return { schemes: mapMembers(requirement, (scopes) => ({ list: Array.isArray(scopes) ? scopes : [] })) };
   });
 }
 
-/** The `securityRequirements` of 1.0 as `security`. */
+/** Returns the `securityRequirements` of 1.0 as `security`. */
 export function writeRequirements(requirements: JsonValue | undefined): JsonObject[] {
   if (!Array.isArray(requirements)) return [];
   return requirements

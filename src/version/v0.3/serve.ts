@@ -16,9 +16,9 @@ import { wholeTurn } from "./whole-turn.js";
 type Handler = Operations<ServerContext>;
 
 /**
- * The handler as callers up to 0.3 expect it. Subscribing to a task that has ended gives the task and not an error. A push
- * configuration without an id has that of its task; one that is asked for without an id is that one, else the first.
- * All configurations are listed at once. An undeclared extended card counts as not configured.
+ * Wraps the handler for callers up to 0.3. Subscribing to an ended task returns the task instead of an error. A push
+ * configuration without an id gets its task's id; a read without an id returns that one, otherwise the first. All
+ * configurations are listed on one page. An undeclared extended card counts as not configured.
  */
 export function serveV03(handler: Handler): Handler {
   return {
@@ -53,7 +53,7 @@ export function serveV03(handler: Handler): Handler {
   };
 }
 
-// The id of a new task is not known yet: its configuration gets one from the handler.
+// The id of a new task is not known yet, so the handler assigns its configuration an id.
 function withConfigId(request: SendMessageRequest): SendMessageRequest {
   const { message, configuration } = request;
   const config = configuration?.taskPushNotificationConfig;
@@ -96,7 +96,7 @@ function isUnsupported(error: unknown): error is A2AError {
   return error instanceof A2AError && error.code === "unsupportedOperation";
 }
 
-/** Throws what the handler throws at once: that there are no streams. */
+/** Throws synchronously if the handler does, as when streaming is not supported. */
 function oldSubscription(
   handler: Handler,
   request: SubscribeToTaskRequest,
@@ -117,7 +117,7 @@ function oldSubscription(
   );
 }
 
-/** The task as it ended, in place of the error that it has. */
+/** Returns the ended task in place of the subscription's error. */
 async function endedTask(
   handler: Handler,
   { id, tenant }: SubscribeToTaskRequest,

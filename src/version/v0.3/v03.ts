@@ -7,9 +7,9 @@ import { httpJsonAdapters } from "./http-json.js";
 import { jsonRpcAdapter } from "./json-rpc.js";
 import { pushAdapter } from "./push.js";
 
-// Version 0.3: kind-JSON over JSON-RPC, on its card and to webhooks; messages of its own schema over gRPC and HTTP+JSON.
+// Version 0.3: kind-JSON for JSON-RPC, its card and webhooks; messages of its own schema for gRPC and HTTP+JSON.
 
-/** Makes version 0.3. */
+/** Creates version 0.3. */
 export function createV03(options: VersionOptions = {}): Version {
   const [httpJson, ...httpJsonOthers] = httpJsonAdapters(options);
   return {

@@ -3,8 +3,8 @@ import type { StreamItem } from "../../protocol/operations.js";
 import { isLastEvent } from "./finals.js";
 
 /**
- * The stream of a message to a task that is there already. Its last status is told when the stream has ended behind it:
- * clients up to 0.3 read nothing that comes later, and would not hear that the task has ended without taking their message.
+ * The stream of a message to an existing task. Holds back the last status until the source has ended. Clients up to 0.3
+ * stop reading at that status and would miss that the task ended without taking their message.
  */
 export function wholeTurn(source: AsyncIterable<StreamItem>): StepStream<StreamItem> {
   const items = source[Symbol.asyncIterator]();

@@ -7,22 +7,21 @@ import { A2AError, type FieldViolation } from "../../protocol/errors.js";
 import { type AgentCard, AgentCardSchema } from "../../protocol/model.js";
 import { mergeViolations, mustBe, violationText } from "../../protocol/violations.js";
 
-/** The card as 1.0 has it: the JSON form of its message (spec 4.4, 5.7). */
+/** The card in 1.0: the JSON form of its message (spec 4.4, 5.7). */
 export function writeCard(card: AgentCard): JsonObject {
   return writeJson(AgentCardSchema, card);
 }
 
 /**
- * Reads a peer's card. A member of a wrong type is read as empty, since a card with a broken skill can be called all
- * the same; interfaces that say no address or no binding are left out. Throws `invalidAgentResponse` with everything that
- * is wrong with the card when none is left.
+ * Reads a peer's card. A member of a wrong type reads as empty, since an agent is callable despite a broken skill.
+ * Skips interfaces without a URL or binding. If none is left, throws `invalidAgentResponse` with every violation.
  */
 export function readCard(json: JsonValue | undefined): AgentCard {
   if (!isJsonObject(json)) throw noCard([{ field: "", description: mustBe("a JSON object", json) }]);
   const { message: card, violations } = readJson(AgentCardSchema, json, { lenient: true });
   const usable = card.supportedInterfaces.filter(({ url, protocolBinding }) => url !== "" && protocolBinding !== "");
   if (usable.length === 0) throw noCard(mergeViolations(violations, validate(AgentCardSchema, card)));
-  // Only cards of this version have the list, so an entry without a version is of this one.
+  // Only 1.0 cards have this list, so an entry without a version is 1.0.
   for (const entry of usable) entry.protocolVersion ||= "1.0";
   card.supportedInterfaces = usable;
   return card;

@@ -4,14 +4,15 @@ import { detailsFromError, errorFromDetails } from "../../protocol/error-details
 import { type A2AError, type ErrorCode, errorCodeFromReason, errorTable } from "../../protocol/errors.js";
 import { grpcStatusNames } from "../../protocol/grpc-status.js";
 
-// Errors of 1.0 on the two JSON bindings, both ways (spec 5.4, 5.5). Readers also take what older and stranger servers say.
+// Errors of 1.0 on the two JSON bindings, in both directions (spec 5.4, 5.5). Readers also accept the forms of older
+// and nonconforming servers.
 
 /** The `error` member of a JSON-RPC reply. */
 export function jsonRpcFromError(error: A2AError): JsonObject {
   return { code: errorTable[error.code].jsonRpc, message: error.message, data: detailsFromError(error) };
 }
 
-// Where several errors share a number, the one that a number alone is most likely to mean.
+// For a number that several errors share, the most likely one.
 const codesByNumber: ReadonlyMap<unknown, ErrorCode> = new Map<number, ErrorCode>([
   ...Object.entries(errorTable)
     .filter(([, row]) => row.a2a)
@@ -23,7 +24,7 @@ const codesByNumber: ReadonlyMap<unknown, ErrorCode> = new Map<number, ErrorCode
   [-32000, "unauthenticated"],
 ]);
 
-/** Reads the `error` member of a JSON-RPC reply, by `ErrorInfo.reason`, else by its number. Never throws. */
+/** Reads the `error` member of a JSON-RPC reply, by `ErrorInfo.reason`, otherwise by its number. Never throws. */
 export function errorFromJsonRpc(error: JsonValue | undefined): A2AError {
   const { code, message, data } = isJsonObject(error) ? error : {};
   return errorFromDetails(
@@ -56,15 +57,15 @@ const codesByHttpStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorC
   [504, "deadlineExceeded"],
 ]);
 
-// What `error.status` adds to an HTTP status that several errors share.
+// `error.status` tells apart errors that share an HTTP status.
 const codesByStatusName: ReadonlyMap<unknown, ErrorCode> = new Map<string, ErrorCode>([
   ["404 NOT_FOUND", "taskNotFound"],
   ["400 FAILED_PRECONDITION", "unsupportedOperation"],
 ]);
 
 /**
- * Reads the body of a failed HTTP+JSON call: by `ErrorInfo.reason`, else by a problem type of 0.3
- * (`…/task-not-found`), else by the statuses. Never throws.
+ * Reads the body of a failed HTTP+JSON call: by `ErrorInfo.reason`, otherwise by a 0.3 problem type
+ * (`…/task-not-found`), otherwise by the statuses. Never throws.
  */
 export function errorFromHttp(status: number, json: JsonValue | undefined): A2AError {
   const body = isJsonObject(json) ? json : {};

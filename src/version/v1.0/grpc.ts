@@ -14,7 +14,7 @@ const streamReader: StreamReader<StreamResponse> = {
   read: (response) => (response.payload.case === undefined ? [] : [{ response }]),
 };
 
-/** How 1.0 looks over gRPC: its messages are the model, so they only have to be validated. */
+/** The gRPC adapter of 1.0. Its messages are the model, so it only validates them. */
 export function grpcAdapter(
   adapter: Pick<GrpcAdapter, "version" | "isImplied" | "declares" | "extensionsName">,
   limits: ValidationLimits,
@@ -24,7 +24,7 @@ export function grpcAdapter(
     service: A2AService,
     methods: new Map(operations.map((operation) => [operation.method, operation])),
     readRequest({ input }, wire) {
-      // Peers write the zero that proto3 has for what was not said, and no page has that size.
+      // Peers send proto3's default of zero for an unset field. Zero is no valid page size.
       if (isMessage(wire, ListTasksRequestSchema) && wire.pageSize === 0) delete wire.pageSize;
       const violations = validate(input, wire, limits);
       if (violations.length > 0) throw invalidParams(...violations);

@@ -11,7 +11,7 @@ import { mergeViolations, violationText } from "../../protocol/violations.js";
 import type { OperationCodec, StreamReader, StreamWriter } from "../codec.js";
 import { encodeOnce } from "../encode-once.js";
 
-// The JSON of 1.0, which both JSON bindings share. The model is that of 1.0, so the codec is the identity.
+// The JSON of 1.0, shared by both JSON bindings. The model is 1.0's, so no objects are converted.
 
 /** JSON codecs of all operations. */
 export function jsonCodecs(limits: ValidationLimits): (operation: Operation) => OperationCodec {
@@ -34,7 +34,7 @@ function codecOf({ name, input, output }: Operation, limits: ValidationLimits): 
     },
     writeRequest: (request) => writeJson(input, request),
     readReply(json) {
-      // Only the empty reply of a delete may be missing altogether (D-20).
+      // Only the empty reply of a delete may be missing (D-20).
       if ((json ?? undefined) === undefined && output.fields.length > 0) throw unreadable(name, "it is missing");
       const { message, violations } = readJson(output, json, { lenient: true });
       const [first] = violations;
@@ -49,7 +49,7 @@ function codecOf({ name, input, output }: Operation, limits: ValidationLimits): 
   };
 }
 
-// With `includeArtifacts` each task says what artifacts it has, also when it has none.
+// With `includeArtifacts`, each task lists its artifacts even if there are none.
 const replyWriters: { readonly [K in OperationName]?: (json: JsonObject, request: AnyMessage) => JsonObject } = {
   listTasks(json, request) {
     const tasks = json["tasks"];
@@ -61,7 +61,7 @@ const replyWriters: { readonly [K in OperationName]?: (json: JsonObject, request
   },
 };
 
-// Replies that are one of several things have to be one of those that we know.
+// A reply with a `payload` union must hold a known payload.
 function hasPayload(message: AnyMessage): boolean {
   const payload = dynamic(message)["payload"] as OneofValue | undefined;
   return payload === undefined || payload.case !== undefined;
@@ -71,15 +71,15 @@ function unreadable(operation: OperationName, reason: string): A2AError {
   return new A2AError("invalidAgentResponse", `the agent's answer to ${operation} cannot be read: ${reason}`);
 }
 
-/** The JSON text of an event; made once for each. */
+/** The JSON text of an event, encoded once. */
 export const eventText = encodeOnce((response) => JSON.stringify(writeJson(StreamResponseSchema, response)));
 
-/** Server end of a stream. It keeps nothing, so one serves all streams. */
+/** Server end of a stream. It is stateless, so one instance serves all streams. */
 export const jsonStreamWriter: StreamWriter<string> = {
   write: (item) => [{ payload: eventText(item), id: item.id }],
 };
 
-/** Client end of a stream. An event of a kind that this version does not know is passed over. */
+/** Client end of a stream. Skips events of unknown kinds. */
 export const jsonStreamReader: StreamReader<JsonValue> = {
   read(json, head) {
     const { message, violations } = readJson(StreamResponseSchema, json, { lenient: true });

@@ -11,20 +11,20 @@ import { errorFromHttp, errorFromJsonRpc, httpBodyFromError, jsonRpcFromError } 
 import { grpcAdapter } from "./grpc.js";
 import { eventText, jsonCodecs, jsonStreamReader, jsonStreamWriter } from "./json.js";
 
-// Version 1.0: the model's own. Its objects are the messages of the model, and its methods those of the service.
+// Version 1.0, which is the model's own: its objects are the model's messages, and its methods are the service's.
 
 const name = "1.0";
 
 const methods = new Map(operations.map((operation) => [operation.method, operation]));
 
-// The schema says GET for the subscription and the text of the specification POST (D-1): both are served, GET is used.
+// The schema uses GET to subscribe and the specification's text POST (D-1). We serve both and call GET.
 const routes: readonly HttpRoute[] = sortRoutes(
   httpRoutes(operations).flatMap((route) =>
     route.suffix === ":subscribe" ? [route, { ...route, verb: "POST" as const }] : [route],
   ),
 );
 
-/** Makes version 1.0 with limits of one's own. */
+/** Creates version 1.0 with custom limits. */
 export function createV1(limits: ValidationLimits = defaultValidationLimits): Version {
   const adapter = { version: name, isImplied: false, declares: name, extensionsName: "A2A-Extensions" };
   const shared = {
@@ -51,13 +51,13 @@ export function createV1(limits: ValidationLimits = defaultValidationLimits): Ve
     writeError: httpBodyFromError,
     readError: errorFromHttp,
   };
-  // Receivers in the field differ in the name of the header.
+  // Known receivers expect different header names.
   const tokenHeaders = ["X-A2A-Notification-Token", "A2A-Notification-Token"];
   const push = { mediaType: a2aMediaType, tokenHeaders, tells: "event", write: eventText } as const;
   return { name, jsonRpc, httpJson, grpc: grpcAdapter(adapter, limits), push, writeCard, readCard };
 }
 
-// Over HTTP+JSON an event may tell of an error, where JSON-RPC has an envelope for that.
+// Over HTTP+JSON an event may carry an error; JSON-RPC has an envelope for that.
 const httpStreamReader: StreamReader<JsonValue> = {
   read(json, head) {
     const error = isJsonObject(json) ? json["error"] : undefined;

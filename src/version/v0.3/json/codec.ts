@@ -13,11 +13,12 @@ import { replyForms } from "./reply.js";
 import { paramsForms } from "./request.js";
 import type { Upgrade } from "./upgrade.js";
 
-// The JSON of 0.2 and 0.3, whose objects say by `kind` what they are.
+// The JSON of 0.2 and 0.3, whose objects name their type in `kind`.
 
 /**
- * Kind-JSON codecs of all operations. `cards` is the form of the extended card; default: that of 0.3. The codec of an
- * operation that these versions lack throws `unsupportedOperation`, and that of a stream has no reply.
+ * Creates the kind-JSON codecs of all operations. `cards` is the form of the extended card; default: that of 0.3. The
+ * codec of an operation that these versions lack throws `unsupportedOperation`, and streaming operations have no reply
+ * codec.
  */
 export function kindJsonCodecs(
   limits: ValidationLimits,
@@ -30,7 +31,7 @@ export function kindJsonCodecs(
   return ({ name }) => codecs.get(name) ?? missing(name);
 }
 
-// Seen without the types of the single operations, which a loop over all of them cannot keep.
+// Without the types of each operation, which a loop over all of them cannot preserve.
 type Forms<F> = { readonly [K in OperationName]?: F };
 
 interface ParamsCodec {

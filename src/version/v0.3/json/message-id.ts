@@ -1,12 +1,12 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 
-/** Deeper than this two messages are not told apart. */
+/** Differences below this depth do not affect the id. */
 const maxDepth = 8;
 
 /**
- * An id for a message that its sender has given none. Made of what the message says, so that it is the same whenever and
- * wherever the message is read again: readers tell by ids which messages they know.
+ * Returns an id for a message without one. It is a hash of the content, so that every read gives the same id: readers
+ * use ids to recognize messages.
  */
 export function messageIdOf(json: JsonValue): string {
   const hash = new Hash();
@@ -30,14 +30,14 @@ function feed(hash: Hash, json: JsonValue, depth: number): void {
   }
 }
 
-// FNV-1a twice, from two beginnings: 64 bits that need no crypto, which pages have only asynchronously.
+// Two FNV-1a hashes with different seeds: 64 bits without crypto, which browsers offer only asynchronously.
 class Hash {
   #high = 0x811c9dc5;
   #low = 0x01000193;
 
   add(text: string): void {
     for (let index = 0; index <= text.length; index++) {
-      // One beyond the end, so that "ab", "c" and "a", "bc" differ.
+      // An end marker, so that "ab", "c" and "a", "bc" differ.
       const unit = index === text.length ? 0xffff : text.charCodeAt(index);
       this.#high = Math.imul(this.#high ^ unit, 0x01000193);
       this.#low = Math.imul(this.#low ^ unit, 0x85ebca6b);

@@ -1,7 +1,7 @@
 import type { FieldViolation } from "../../../protocol/errors.js";
 import type { OperationName } from "../../../protocol/operations.js";
 
-// Paths of the model's fields as callers of kind-JSON know them.
+// Field paths of the model → those of kind-JSON.
 
 type Rename = readonly [pattern: RegExp, name: string];
 
@@ -35,7 +35,7 @@ const renames: { readonly [K in OperationName]?: readonly Rename[] } = {
   deleteTaskPushNotificationConfig: ofConfigIds,
 };
 
-/** A violation in the names and words of kind-JSON. */
+/** Returns a violation in the field names and words of kind-JSON. */
 export function oldViolation({ field, description }: FieldViolation, operation: OperationName): FieldViolation {
   return {
     field: oldPath(field, operation),
@@ -44,7 +44,7 @@ export function oldViolation({ field, description }: FieldViolation, operation: 
 }
 
 function oldPath(field: string, operation: OperationName): string {
-  // Names inside of free JSON are the caller's own.
+  // Names inside free-form JSON belong to the caller.
   const free = field.search(/(?:^|\.)(?:metadata|data)(?=[.[]|$)/);
   const own = free < 0 ? field : field.slice(0, free);
   const path = (renames[operation] ?? []).reduce((text, [pattern, name]) => text.replace(pattern, name), own);

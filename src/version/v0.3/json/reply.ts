@@ -11,17 +11,17 @@ import { upgradePushConfig } from "./request.js";
 import { type Upgrade, upgradeEvent, upgradeTask } from "./upgrade.js";
 import { eventToKindJson, taskPushConfigToKindJson, taskToKindJson } from "./write.js";
 
-// The reply of each operation that is no stream, both ways.
+// The replies of the unary operations, in both directions.
 
 interface ReplyForm<Q, R> {
-  /** Throws `invalidAgentResponse` for what cannot be read at all. */
+  /** Throws `invalidAgentResponse` if the reply is unreadable. */
   read(json: JsonValue | undefined, request: Q | undefined): R;
   write(reply: R, request: Q): JsonValue;
 }
 
 export type ReplyForms = { readonly [K in OperationName]?: ReplyForm<RequestOf<K>, ReplyOf<K>> };
 
-/** Replies of all operations that these versions have. */
+/** Returns the converters of all replies that these versions have. */
 export function replyForms(cards: CardForm): ReplyForms {
   return {
     sendMessage: { read: readSendReply, write: writeSendReply },
@@ -63,7 +63,7 @@ function writeSendReply({ payload }: ReplyOf<"sendMessage">): JsonValue {
   return eventToKindJson({ $typeName: "lf.a2a.v1.StreamResponse", payload });
 }
 
-/** An event, or what answers a send; `undefined` for a kind that is not known. */
+/** Reads an event or the reply to a send. Returns `undefined` for an unknown kind. */
 export function readEvent(name: OperationName, json: JsonValue | undefined): StreamResponse | undefined {
   const { output } = operationOf("sendStreamingMessage");
   const run = lenient();
@@ -81,7 +81,7 @@ function readTask(name: "getTask" | "cancelTask", json: JsonValue | undefined): 
 
 type ConfigOperation = "createTaskPushNotificationConfig" | "getTaskPushNotificationConfig";
 
-// Some peers answer with the configuration alone.
+// Some peers reply with the bare configuration.
 function readConfig(
   name: ConfigOperation,
   json: JsonValue | undefined,

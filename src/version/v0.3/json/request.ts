@@ -6,13 +6,13 @@ import { mustBe } from "../../../protocol/violations.js";
 import { complain, copyMembers, type Upgrade, upgradeMessage, upgradeUnder } from "./upgrade.js";
 import { messageToKindJson, pushConfigToKindJson, taskPushConfigToKindJson } from "./write.js";
 
-// The parameters of each operation, both ways. An operation that is not here is one that these versions lack.
+// The parameters of each operation, in both directions. These versions lack the operations that are missing here.
 
 /** Parameters of one operation. */
 interface ParamsForm<R> {
-  /** Makes them the JSON of the model's request. */
+  /** Converts the parameters to the JSON of the model's request. */
   upgrade(params: JsonValue, run: Upgrade): JsonValue;
-  /** `undefined`: there are none. */
+  /** Returns `undefined` if there are no parameters. */
   write(request: R): JsonObject | undefined;
   /** Fields that the model requires and these versions do not. */
   readonly optional?: readonly string[];
@@ -37,7 +37,7 @@ export const paramsForms: ParamsForms = {
   createTaskPushNotificationConfig: { upgrade: upgradeSetConfig, write: taskPushConfigToKindJson },
   getTaskPushNotificationConfig: {
     upgrade: picks({ id: "taskId", pushNotificationConfigId: "id" }),
-    // Versions before 0.2.5 know one configuration of a task, and no id of it.
+    // Before 0.2.5 a task has one configuration, without an id.
     write: ({ taskId, id }) => (id === "" ? { id: taskId } : { id: taskId, pushNotificationConfigId: id }),
     optional: ["id"],
   },
@@ -49,7 +49,7 @@ export const paramsForms: ParamsForms = {
   getExtendedAgentCard: { upgrade: picks({}), write: () => undefined },
 };
 
-/** Takes members under their names in the model. */
+/** Copies members under their names in the model. */
 function picks(names: Readonly<Record<string, string>>): ParamsForm<never>["upgrade"] {
   return (params) => {
     if (!isJsonObject(params)) return params;
@@ -94,7 +94,7 @@ function upgradeConfiguration(json: JsonValue, run: Upgrade): JsonValue {
   return upgraded;
 }
 
-// Early peers name the task by `id`, as in all other calls.
+// Early peers name the task `id`, as in all other calls.
 function upgradeSetConfig(params: JsonValue, run: Upgrade): JsonValue {
   if (!isJsonObject(params)) return params;
   const { taskId, id, pushNotificationConfig: config } = params;
@@ -103,7 +103,7 @@ function upgradeSetConfig(params: JsonValue, run: Upgrade): JsonValue {
   return copyMembers({ taskId: taskId ?? id ?? null }, ["taskId"], isJsonObject(upgraded) ? upgraded : {});
 }
 
-/** A push configuration without its task. Of several authentication schemes the model holds one: the first. */
+/** Converts a push configuration without its task. The model holds one authentication scheme: the first. */
 export function upgradePushConfig(json: JsonValue, run: Upgrade): JsonValue {
   if (!isJsonObject(json)) return json;
   const upgraded = copyMembers(json, ["id", "url", "token"]);
@@ -113,7 +113,7 @@ export function upgradePushConfig(json: JsonValue, run: Upgrade): JsonValue {
   const { schemes, credentials } = authentication;
   const isList = Array.isArray(schemes);
   if (!isList && (schemes ?? null) !== null) complain(run, "authentication.schemes", mustBe("an array", schemes));
-  // An empty list asks for nothing.
+  // An empty list requests no authentication.
   if (isList && schemes.length === 0 && !run.lenient && (credentials ?? null) === null) return upgraded;
   const scheme = isList ? schemes[0] : undefined;
   upgraded["authentication"] = copyMembers({ scheme: scheme ?? null, credentials: credentials ?? null }, [
@@ -123,7 +123,7 @@ export function upgradePushConfig(json: JsonValue, run: Upgrade): JsonValue {
   return upgraded;
 }
 
-// `blocking` is always said: peers differ in what they take its absence for. So are the output modes, which versions up to
+// `blocking` is always written, since its default differs between peers. So are the output modes, which versions up to
 // 0.2.5 require.
 function writeSend({ message, configuration, metadata }: SendMessageRequest): JsonObject {
   const written: JsonObject = {

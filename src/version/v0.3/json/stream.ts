@@ -9,7 +9,7 @@ import { resumePoint } from "../resume-point.js";
 import { readEvent } from "./reply.js";
 import { eventToKindJson } from "./write.js";
 
-/** The text of an event that others follow; made once for each. */
+/** The text of an event that is not final, encoded once. */
 export const kindJsonText = encodeOnce((response) => JSON.stringify(eventToKindJson(response)));
 
 const finalText = encodeOnce((response) => JSON.stringify(eventToKindJson(response, true)));
@@ -28,7 +28,7 @@ export function kindJsonStreamWriter(operation: Operation, request: AnyMessage):
   };
 }
 
-/** Client end of a stream of kind-JSON. An event of a kind that is not known is passed over, and so is an empty one. */
+/** Client end of a stream of kind-JSON. Skips empty events and those of unknown kinds. */
 export function kindJsonStreamReader(operation: Operation): StreamReader<JsonValue> {
   const begin = taskFirst(operation);
   let isOver = false;

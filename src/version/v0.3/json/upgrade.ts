@@ -5,18 +5,18 @@ import { isoTime } from "../iso-time.js";
 import { messageIdOf } from "./message-id.js";
 import { dataFlag, type RoleWord, roleOfWord, roleWords, stateOfWord } from "./words.js";
 
-// Kind-JSON made the JSON of the model, which is then read and checked like any other. Nothing throws here: what is of a
-// wrong type stays in its place, so that the reader finds it there; only what the model's JSON has no place for is judged.
+// Kind-JSON → the JSON of the model, which is then read and validated like any other. Nothing here throws. Values of a
+// wrong type stay in place for the reader to report; only what the model's JSON has no place for is validated here.
 
-/** One walk over old JSON. */
+/** The state of one conversion. */
 export interface Upgrade {
-  /** For replies of peers: nothing is held against them that can be made sense of. */
+  /** For replies of peers: tolerates everything that can be interpreted. */
   readonly lenient: boolean;
-  /** What is wrong, by the old names. */
+  /** Violations under the old names. */
   readonly violations: Violations;
 }
 
-/** Copies members under their own names; `null` is as good as absent. */
+/** Copies members under the same names; `null` counts as absent. */
 export function copyMembers(from: JsonObject, names: readonly string[], to: JsonObject = {}): JsonObject {
   for (const name of names) {
     const value = from[name];
@@ -25,7 +25,7 @@ export function copyMembers(from: JsonObject, names: readonly string[], to: Json
   return to;
 }
 
-/** Puts the name of a member before what is noted while it is lifted. */
+/** Prefixes the violations of a member with its name. */
 export function upgradeUnder<T>({ violations }: Upgrade, name: string, upgrade: () => T): T {
   const before = violations.length;
   const upgraded = upgrade();
@@ -40,13 +40,13 @@ export function complain(run: Upgrade, name: string, description: string): void 
 
 const messageMembers = ["messageId", "taskId", "contextId", "referenceTaskIds", "extensions", "metadata"];
 
-/** `sender`: the role of a message that says none. */
+/** `sender` is the role of a message without one. */
 export function upgradeMessage(json: JsonValue, run: Upgrade, sender: RoleWord): JsonValue {
   if (!isJsonObject(json)) return json;
   const { kind, role, parts } = json;
   if ((kind ?? "message") !== "message") complain(run, "kind", "must be message");
   const upgraded = copyMembers(json, messageMembers);
-  // The reader refuses a request without one; of a reply that lacks it the best is made.
+  // The reader rejects a request without an id; a reply gets a generated one.
   if (run.lenient) upgraded["messageId"] ??= messageIdOf(json);
   upgraded["role"] = upgradeRole(role, run, sender);
   return upgradeParts(parts, run, upgraded);
@@ -90,7 +90,7 @@ function upgradeArtifact(json: JsonValue, run: Upgrade): JsonValue {
   return upgradeParts(json["parts"], run, upgraded);
 }
 
-/** An event as the member of the model's stream response that it is; `undefined` for a kind that is not known. */
+/** Converts an event to a member of the model's stream response. Returns `undefined` for an unknown kind. */
 export function upgradeEvent(json: JsonObject, run: Upgrade): JsonObject | undefined {
   switch (kindOf(json)) {
     case "message":
@@ -110,7 +110,7 @@ export function upgradeEvent(json: JsonObject, run: Upgrade): JsonObject | undef
   }
 }
 
-/** What an object is: it says so, or its members do. */
+/** Returns the `kind` of an object, or infers it from the members. */
 function kindOf(json: JsonObject): JsonValue | undefined {
   const { kind } = json;
   if ((kind ?? null) !== null) return kind;
@@ -146,7 +146,7 @@ function upgradeList(
 const partKinds = ["text", "file", "data"] as const;
 type PartKind = (typeof partKinds)[number];
 
-// Stands where a content is missing that was complained of already.
+// Replaces missing content that has been reported already.
 const nothing: JsonObject = { text: "" };
 
 function upgradePart(json: JsonValue, run: Upgrade): JsonValue {
@@ -164,7 +164,7 @@ function upgradePart(json: JsonValue, run: Upgrade): JsonValue {
   return { ...upgraded, ...upgradeUnder(run, "file", () => upgradeFile(value, run)) };
 }
 
-/** The kind that a part says, as `kind` or as early peers did as `type`, else the one that it has a member for. */
+/** Returns the kind of a part from `kind`, or from `type` in early peers, otherwise from its members. */
 function partKindOf(json: JsonObject, run: Upgrade): PartKind | undefined {
   const said = json["kind"] ?? json["type"] ?? undefined;
   const known = partKinds.find((kind) => kind === said);
@@ -177,7 +177,7 @@ function partKindOf(json: JsonObject, run: Upgrade): PartKind | undefined {
   return said === undefined || run.lenient ? there[0] : undefined;
 }
 
-// Early peers named the bytes `data`; texts about 1.0 name both members as the protobuf form does.
+// Early peers call the bytes `data`; texts about 1.0 use the names of the protobuf form for both members.
 const bytesMembers = ["bytes", "fileWithBytes", "data"];
 const uriMembers = ["uri", "fileWithUri"];
 

@@ -1,6 +1,6 @@
 import { Role, TaskState } from "../../../protocol/model.js";
 
-// The words of kind-JSON for what the model has enums for.
+// The words of kind-JSON for the model's enums.
 
 const states = [
   ["submitted", TaskState.SUBMITTED],
@@ -14,22 +14,22 @@ const states = [
   ["unknown", TaskState.UNSPECIFIED],
 ] as const satisfies readonly (readonly [word: string, state: TaskState])[];
 
-/** A state as kind-JSON spells it. */
+/** A state in the spelling of kind-JSON. */
 export type StateWord = (typeof states)[number][0];
 
 const stateWords: ReadonlyMap<TaskState, StateWord> = new Map(states.map(([word, state]) => [state, word]));
 const statesByWord: ReadonlyMap<unknown, TaskState> = new Map<unknown, TaskState>([
   ...states,
-  // Old peers were written by hand, some of them by people who spell it so.
+  // A spelling that some handwritten old peers use.
   ["cancelled", TaskState.CANCELED],
 ]);
 
-/** `unknown` for a state that these versions have no word for. */
+/** Returns the word of a state, or `unknown` if these versions have none. */
 export function wordOfState(state: TaskState): StateWord {
   return stateWords.get(state) ?? "unknown";
 }
 
-/** Anything that is no word of these versions reads as unspecified. */
+/** Returns the state of a word. Unknown words read as unspecified. */
 export function stateOfWord(word: unknown): TaskState {
   return statesByWord.get(word) ?? TaskState.UNSPECIFIED;
 }
@@ -37,7 +37,7 @@ export function stateOfWord(word: unknown): TaskState {
 export const roleWords = ["user", "agent"] as const;
 export type RoleWord = (typeof roleWords)[number];
 
-/** The role of a message that has none is `otherwise`. */
+/** Returns the word of a role; `otherwise` if it is unspecified. */
 export function wordOfRole(role: Role, otherwise: RoleWord): RoleWord {
   if (role === Role.UNSPECIFIED) return otherwise;
   return role === Role.USER ? "user" : "agent";
@@ -47,5 +47,5 @@ export function roleOfWord(word: RoleWord): Role {
   return word === "user" ? Role.USER : Role.AGENT;
 }
 
-/** The metadata flag of a data part that holds `{ value }` in place of a value that is no object. */
+/** The metadata flag of a data part that wraps a non-object value as `{ value }`. */
 export const dataFlag = "data_part_compat";

@@ -14,11 +14,11 @@ import type {
 import { formatTimestamp } from "../../../protocol/timestamp.js";
 import { dataFlag, type RoleWord, wordOfRole, wordOfState } from "./words.js";
 
-// The model as kind-JSON. Required members are written also when they are empty, others when they say something. Free JSON
-// is handed on as it is. What these versions have no member for is left out: media type and name of a part that is no
-// file, and the tenant.
+// The model as kind-JSON. Required members are written even if empty, others only if set. Free-form JSON is passed
+// through. Omits what these versions have no member for: the tenant, and the media type and name of parts that are not
+// files.
 
-/** `otherwise`: the role of a message that names none. */
+/** `otherwise` is the role of a message without one. */
 export function messageToKindJson(message: Message, otherwise: RoleWord = "agent"): JsonObject {
   const json: JsonObject = {
     kind: "message",
@@ -40,7 +40,9 @@ export function taskToKindJson({ id, contextId, status, history, artifacts, meta
   return json;
 }
 
-/** An event of a stream. `final` is said of a status only; an event of a kind that is not known becomes an empty object. */
+/**
+ * Returns an event of a stream. `final` applies only to a status. An event of an unknown kind becomes an empty object.
+ */
 export function eventToKindJson({ payload }: StreamResponse, final = false): JsonObject {
   switch (payload.case) {
     case "task":
@@ -67,7 +69,7 @@ export function eventToKindJson({ payload }: StreamResponse, final = false): Jso
   }
 }
 
-/** A push configuration with the task that it is of. */
+/** Returns a push configuration with its task id. */
 export function taskPushConfigToKindJson(config: TaskPushNotificationConfig): JsonObject {
   return { taskId: config.taskId, pushNotificationConfig: pushConfigToKindJson(config) };
 }
@@ -126,7 +128,7 @@ function fileOf({ mediaType, filename }: Part, member: "bytes" | "uri", value: s
   return file;
 }
 
-// Data is an object here; another value goes inside of one, under a flag by which readers get it out again.
+// Data must be an object here. Other values are wrapped in one, with a flag that tells readers to unwrap it.
 function dataPart(data: JsonValue, metadata: JsonObject | undefined): JsonObject {
   if (isJsonObject(data)) return withMetadata({ kind: "data", data }, metadata);
   return { kind: "data", data: { value: data }, metadata: { ...metadata, [dataFlag]: true } };

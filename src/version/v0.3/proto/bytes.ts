@@ -2,12 +2,12 @@ import { base64FromBytes, bytesFromBase64 } from "../../../protocol/base64.js";
 import type { FileBytes } from "../../options.js";
 import type { WireFile } from "./model.js";
 
-// Peers of 0.3 disagree on the bytes of a file: some put its content into the field, most the base64 text of it. Which of
-// the two a peer does is read off what it sends.
+// Peers of 0.3 disagree on file bytes: some send the raw content, most its base64 text. The form is inferred from what
+// a peer sends.
 
 /**
- * The form of files that one sender wrote together: one that cannot be base64 text shows that none of them is.
- * `undefined`: there are no bytes to tell it by.
+ * Returns the form of files that one sender wrote together. One file that cannot be base64 text proves that none of
+ * them is. Returns `undefined` if no file has bytes.
  */
 export function bytesFormOf(files: readonly WireFile[]): FileBytes | undefined {
   const told = files.filter(({ file }) => file.case === "fileWithBytes" && file.value.length > 0);
@@ -15,33 +15,37 @@ export function bytesFormOf(files: readonly WireFile[]): FileBytes | undefined {
   return told.every((file) => contentOfText(file) !== undefined) ? "base64" : "raw";
 }
 
-/** The content of a file in a form. */
+/** Returns the content of a file, decoded from a form. */
 export function readBytes(file: WireFile, form: FileBytes): Uint8Array {
   const bytes = file.file.case === "fileWithBytes" ? file.file.value : new Uint8Array(0);
   return form === "raw" ? bytes : (contentOfText(file) ?? bytes);
 }
 
-/** The bytes of the field for a content. */
+/** Encodes content in a form. */
 export function writeBytes(content: Uint8Array, form: FileBytes): Uint8Array {
   return form === "raw" ? content : new TextEncoder().encode(base64FromBytes(content));
 }
 
-/** What the bytes stand for when they are base64 text; `undefined` when they are none, or cannot be meant as such. */
+/** Decodes bytes that are base64 text. Returns `undefined` if they are not, or are more likely plain text. */
 function contentOfText({ file, mimeType }: WireFile): Uint8Array | undefined {
   if (file.case !== "fileWithBytes" || !isBase64Text(file.value)) return undefined;
   const content = bytesFromBase64(new TextDecoder().decode(file.value));
   if (content === undefined) return undefined;
-  // A word of four letters is base64 too: of bytes that are no text, though the file is said to be one.
+  // A four-letter word is valid base64 too. If it decodes to bytes that are not text although the file's type is text,
+  // it is a word.
   const isWord = file.value.length <= wordMaxLength && isTextType(mimeType) && !isText(content);
   return isWord ? undefined : content;
 }
 
-/** Longer files without a space or a line break are base64, also where their content is in some other encoding than UTF-8. */
+/**
+ * Maximum length of such a word, in bytes. Longer files without whitespace are base64, even if their content is not
+ * UTF-8.
+ */
 const wordMaxLength = 64;
 
 const equalsSign = 0x3d;
 
-/** Standard base64 from end to end, padded. */
+/** Whether all bytes are standard, padded base64. */
 function isBase64Text(bytes: Uint8Array): boolean {
   const { length } = bytes;
   if (length === 0 || length % 4 !== 0) return false;

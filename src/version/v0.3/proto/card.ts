@@ -7,10 +7,10 @@ import { objectsOf, readCard } from "../card.js";
 import { interfacesOf } from "../card-interfaces.js";
 import { AgentCardSchema, type WireCard } from "./model.js";
 
-// The card in 0.3's schema: security as 1.0 has it, everything else as in the other JSON of 0.3. A card is asked for
-// seldom, so it is changed as JSON.
+// The card in 0.3's schema: security as in 1.0, everything else as in 0.3's other JSON. Cards are requested rarely, so
+// the conversion goes through JSON.
 
-/** Signatures are left out: they are over another form. */
+/** Omits signatures, which cover another form. */
 export function writeWireCard(card: AgentCard): WireCard {
   const {
     supportedInterfaces: _,
@@ -37,17 +37,17 @@ export function writeWireCard(card: AgentCard): WireCard {
 
 const nowhere = { url: "", preferredTransport: "", additionalInterfaces: [] };
 
-/** Throws `invalidAgentResponse` for a card that names no place. */
+/** Throws `invalidAgentResponse` if the card lists no interface. */
 export function readWireCard(wire: WireCard): AgentCard {
   return readCard(writeJson(AgentCardSchema, wire));
 }
 
-/** The card as this schema writes it in JSON. */
+/** Returns the card in the schema's JSON. */
 export function writeCardJson(card: AgentCard): JsonObject {
   return writeJson(AgentCardSchema, writeWireCard(card));
 }
 
-/** Reads a card in either JSON of 0.3; in that of the schema its names may be spelt as the schema spells them. */
+/** Reads a card in either JSON of 0.3. The schema's form may use snake case. */
 export function readCardJson(json: JsonValue | undefined): AgentCard {
   const isSpeltAsInSchema = isJsonObject(json) && Object.keys(json).some((name) => name.includes("_"));
   return isSpeltAsInSchema ? readWireCard(readJson(AgentCardSchema, json, { lenient: true }).message) : readCard(json);

@@ -5,10 +5,10 @@ import { type A2AError, type ErrorCode, errorTable } from "../../../protocol/err
 import { grpcStatusNames } from "../../../protocol/grpc-status.js";
 import { errorClassOf, errorFromJsonRpc, errorNumberOf, errorOfClass } from "../errors.js";
 
-// Errors of 0.3 over HTTP+JSON. The specification says nothing of their body, and each SDK has one of its own: what is
-// written can be read by all of them, and what any of them writes is read.
+// Errors of 0.3 over HTTP+JSON. The specification does not define their body, and each SDK has its own. We write a body
+// that all SDKs can read, and read the bodies of all of them.
 
-/** A body that every family of clients reads. */
+/** Returns a body that every client family can read. */
 export function httpBodyFromError(error: A2AError): JsonObject {
   const { code, message } = error;
   const { http, grpc } = errorTable[code];
@@ -22,8 +22,8 @@ export function httpBodyFromError(error: A2AError): JsonObject {
 }
 
 /**
- * Reads the body of a failed call: by the number or the reason in it, else by the name of a class, else by its text, else by
- * the status. Never throws.
+ * Reads the body of a failed call: by its number or reason, otherwise by a class name, by its text, or by the status.
+ * Never throws.
  */
 export function errorFromHttp(status: number, json: JsonValue | undefined): A2AError {
   const body = isJsonObject(json) ? json : {};
@@ -41,13 +41,13 @@ function codeOf(status: number, body: JsonObject, text: string): ErrorCode {
   if (named !== undefined) return named;
   const meant = errorFromJsonRpc({ message: text }).code;
   if (meant !== "internalError") return meant;
-  // Some servers answer an unknown path with a body.
+  // Some servers reply to an unknown path with a body.
   const isAgents = textOf(body["message"]) !== undefined || isJsonObject(body["error"]);
   if (status === 404) return isAgents ? "taskNotFound" : "methodNotFound";
   return codesByStatus.get(status) ?? (status >= 400 && status < 500 ? "invalidRequest" : "internalError");
 }
 
-/** The status of HTTP is found under this name as well. */
+/** Some bodies use this name for the HTTP status. */
 function isNumberOfError(code: JsonValue | undefined): code is number {
   return typeof code === "number" && code < 0;
 }
@@ -69,7 +69,7 @@ const codesByStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>
   [504, "deadlineExceeded"],
 ]);
 
-/** The error in an event of a stream, in either of two known forms; `undefined` for other events. */
+/** Returns the error in an event of a stream, in either of two known forms, or `undefined` for other events. */
 export function errorFromEvent(json: JsonValue): A2AError | undefined {
   if (!isJsonObject(json)) return undefined;
   const { error, code, message } = json;

@@ -13,10 +13,9 @@ import { requestOf, requestReading, wrongIn } from "./operations.js";
 import type { Reading, WireForm } from "./parts.js";
 import { readCreate } from "./push.js";
 
-// Requests of 0.3 over HTTP+JSON. Ids stand in the path, under names that no body has, and are never taken from elsewhere:
-// `taskId` and `configId`.
+// Requests of 0.3 over HTTP+JSON. Ids come from the path, as `taskId` and `configId`.
 
-/** Throws `invalidParams` with every field at fault. */
+/** Throws `invalidParams` listing every invalid field. */
 export function readSend(
   operation: Operation,
   json: JsonObject,
@@ -31,7 +30,7 @@ export function readSend(
   return { request, reading };
 }
 
-/** `blocking` is said also when it is false: not all peers take nothing for no. */
+/** `blocking` is written even if false: peers differ in its default. */
 export function writeSend(operation: Operation, request: AnyMessage, form: WireForm): JsonObject {
   const wire = requestOf(operation).write(request, form) as WireSendRequest;
   const json = writeJson(SendRequestSchema, wire);
@@ -40,7 +39,7 @@ export function writeSend(operation: Operation, request: AnyMessage, form: WireF
   return json;
 }
 
-/** Members of requests that say no more than what is asked for: the name here, and that in the model. */
+/** Members of requests without a message or configuration: their names here, and in the model. */
 const members: { readonly [K in OperationName]?: Readonly<Record<string, string>> } = {
   getTask: { taskId: "id", historyLength: "historyLength", history_length: "historyLength" },
   cancelTask: { taskId: "id", metadata: "metadata" },
@@ -57,7 +56,7 @@ const members: { readonly [K in OperationName]?: Readonly<Record<string, string>
   getExtendedAgentCard: {},
 };
 
-/** Throws `invalidParams` with every field at fault. */
+/** Throws `invalidParams` listing every invalid field. */
 export function readPlain({ name, input }: Operation, json: JsonObject, limits: ValidationLimits): AnyMessage {
   const names = Object.entries(members[name] ?? {});
   const known: JsonObject = {};
@@ -72,12 +71,12 @@ export function readPlain({ name, input }: Operation, json: JsonObject, limits: 
   return message;
 }
 
-// Here 0 stands for all of the history.
+// Here 0 means the whole history.
 function dropZero(request: GetTaskRequest): void {
   if (request.historyLength === 0) delete request.historyLength;
 }
 
-/** The query of a route without a body as JSON. A name that is given twice is left so, for the reader to refuse. */
+/** Returns the query of a route without a body as JSON. A repeated name stays a list, which the reader rejects. */
 export function queryJson({ name }: Operation, query: URLSearchParams): JsonObject {
   const json: JsonObject = {};
   for (const own of Object.keys(members[name] ?? {})) {
@@ -92,15 +91,15 @@ export function writePlain({ name, input }: Operation, request: AnyMessage): Jso
   const json: JsonObject = {};
   for (const [own, member] of Object.entries(members[name] ?? {})) {
     const value = model[member];
-    // What the schema has no field for is not said: some peers refuse it.
+    // Omits what the schema has no field for, since some peers reject it.
     if (value !== undefined && value !== 0 && !own.includes("_") && own !== "metadata") json[own] = value;
   }
   return json;
 }
 
 /**
- * Reads the request that makes a push configuration, whose body is one of three things: the request with the configuration
- * in `config`, the configuration with its webhook in `pushNotificationConfig`, or the webhook.
+ * Reads a request to create a push configuration. Its body is one of three: the request with the configuration in
+ * `config`, the configuration with its webhook in `pushNotificationConfig`, or the webhook itself.
  */
 export function readCreateJson(operation: Operation, json: JsonObject, limits: ValidationLimits): AnyMessage {
   const { taskId, ...body } = json;

@@ -15,13 +15,13 @@ import { ConfigsSchema, CreateRequestSchema, SendResponseSchema, TaskConfigSchem
 import { finishReply, replyOf, requestOf } from "./operations.js";
 import type { Peers } from "./peers.js";
 
-// The JSON of 0.3's schema, which HTTP+JSON carries. The specification can be read as if it were the other JSON of 0.3: a
-// request that is clearly written so is read so.
+// The JSON of 0.3's schema, which HTTP+JSON carries. The specification can be taken to mean 0.3's other JSON, so a
+// request clearly in that form is read as such.
 
 export interface JsonCodecOptions {
   readonly limits: ValidationLimits;
   readonly peers: Peers;
-  /** Requests for a push configuration that are sent as the bare configuration. */
+  /** Requests for a push configuration that are sent as a bare configuration. */
   readonly bare: WeakSet<AnyMessage>;
 }
 
@@ -45,7 +45,7 @@ function codecOf(operation: Operation, options: JsonCodecOptions, kind: Operatio
     readReply(json, request) {
       const reply = peers.readReply(request, (reading) => {
         if (operation.name === "getExtendedAgentCard") return readCardJson(json);
-        // A list of configurations may stand alone, and nothing is all that a deletion has to say.
+        // Peers may send a bare list of configurations, and the reply to a delete is empty.
         const whole =
           Array.isArray(json) && operation.name === "listTaskPushNotificationConfigs" ? { configs: json } : json;
         const schema = schemaOf(operation);
@@ -103,7 +103,7 @@ function writeRequest(operation: Operation, request: AnyMessage, { peers, bare }
   }
 }
 
-/** Messages of the other JSON have `parts` of a `kind`, and roles without capitals. */
+/** Messages of the other JSON have `parts` with a `kind`, and lowercase roles. */
 function isKindSend({ message }: JsonObject): boolean {
   if (!isJsonObject(message)) return false;
   const { kind, role, parts } = message;
@@ -113,7 +113,7 @@ function isKindSend({ message }: JsonObject): boolean {
   );
 }
 
-/** One SDK has renamed the list of parts in its copy of the schema. */
+/** One SDK renamed the list of parts in its copy of the schema. */
 function withContent(json: JsonObject): JsonObject {
   const name = isJsonObject(json["message"]) ? "message" : "request";
   const message = json[name];
@@ -158,7 +158,7 @@ function unreadable({ name }: Operation, reason: string): A2AError {
   return new A2AError("invalidAgentResponse", `the agent's answer to ${name} cannot be read: ${reason}`);
 }
 
-/** Spells a cancelled task as the schema of 0.3 does, in place, where a peer spells it as all other versions do. */
+/** Replaces the spelling of a canceled state in other versions by that of 0.3's schema, in place. */
 export function mendState(json: JsonValue | undefined): void {
   if (!isJsonObject(json)) return;
   for (const held of [json, json["task"], json["statusUpdate"], json["status_update"]]) {

@@ -1,5 +1,5 @@
-// The messages of 0.3's own schema, as `protocol/model.ts` has those of 1.0: descriptors made of the outline, types only
-// of the generated code.
+// The messages of 0.3's schema, as `protocol/model.ts` does for 1.0: descriptors built from the outline, and only the
+// types of the generated code.
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { type GenMessage, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { files } from "../../../../gen/a2a/v1/a2a_outline.js";

@@ -1,7 +1,8 @@
 import { addViolation, underMember, type Violations } from "../../../protocol/violations.js";
 
-// 0.3's schema says ids as names of resources: `tasks/{task}` and `tasks/{task}/pushNotificationConfigs/{configuration}`.
-// Peers do not escape their parts, so a task's id holds no slash; that of a configuration is the last part and may.
+// 0.3's schema encodes ids as resource names: `tasks/{task}` and
+// `tasks/{task}/pushNotificationConfigs/{configuration}`. Peers do not escape them, so a task id has no slash. A
+// configuration id comes last and may contain one.
 
 /** A task and one of its push configurations. */
 export interface ConfigName {
@@ -17,21 +18,27 @@ export function configName({ taskId, id }: ConfigName): string {
   return `${taskName(taskId)}/pushNotificationConfigs/${id}`;
 }
 
-/** The task of a name; notes a name of another form as a fault of `field`. */
+/** Returns the task id in a name. Records a violation of `field` if the name is malformed. */
 export function readTaskName(name: string, field: string, violations: Violations): string {
   const [, id] = /^tasks\/([^/]+)$/.exec(name) ?? [];
   if (id === undefined) noteForm(field, "tasks/{id}", violations);
   return id ?? "";
 }
 
-/** The configuration of a name; notes a name of another form. One that ends behind the collection names none. */
+/**
+ * Returns the configuration in a name. Records a violation if the name is malformed. The id is empty if the name ends
+ * with the collection.
+ */
 export function readConfigName(name: string, field: string, violations: Violations): ConfigName {
   const found = findConfigName(name);
   if (found === undefined) noteForm(field, "tasks/{id}/pushNotificationConfigs/{id}", violations);
   return found ?? { taskId: "", id: "" };
 }
 
-/** The same of a peer's reply, where a name may say anything. One SDK writes `None` where it has no id. */
+/**
+ * Like `readConfigName`, for replies of peers: returns `undefined` for other names. One SDK writes `None` for a missing
+ * id.
+ */
 export function findConfigName(name: string): ConfigName | undefined {
   const [, taskId, id = ""] = /^tasks\/([^/]+)\/pushNotificationConfigs(?:\/(.*))?$/s.exec(name) ?? [];
   return taskId === undefined ? undefined : { taskId, id: id === "None" ? "" : id };

@@ -16,9 +16,9 @@ import { replyTranslations } from "./replies.js";
 import { requestTranslations, type Translation } from "./requests.js";
 import { withoutHistory } from "./stream.js";
 
-// What gRPC and HTTP+JSON have in common beyond the messages themselves.
+// What gRPC and HTTP+JSON share, apart from the messages.
 
-/** The RPCs of 0.3's service. There is none to list tasks. */
+/** The RPCs of 0.3's service, which cannot list tasks. */
 export const rpcs: ReadonlyMap<string, Operation> = new Map<string, Operation>(
   (
     [
@@ -48,27 +48,27 @@ function missing(name: OperationName): never {
   throw new A2AError("unsupportedOperation", `this version of the protocol has no ${name}`);
 }
 
-/** Starts the reading of a request. */
+/** Creates the reading of a request. */
 export function requestReading(): Reading {
   return { from: "client", fileBytes: undefined, violations: [] };
 }
 
 export interface Judged {
   readonly limits: ValidationLimits;
-  /** What was found wrong while the request was read. */
+  /** Violations found while reading the request. */
   readonly violations: readonly FieldViolation[];
-  /** Its strings and free JSON were looked at already. */
+  /** Whether its strings and free-form JSON are validated already. */
   readonly isRead: boolean;
 }
 
-/** Everything that is wrong with a request, in the names of 0.3. */
+/** Returns all violations of a request, in 0.3's field names. */
 export function wrongIn(
   operation: Operation,
   request: AnyMessage,
   { limits, violations, isRead }: Judged,
 ): readonly FieldViolation[] {
   const missed = validate(operation.input, request, limits, { isRead }).filter(
-    // The configuration of a task may be asked for without saying which.
+    // 0.3 allows reading the configuration of a task without its id.
     ({ field }) => operation.name !== "getTaskPushNotificationConfig" || field !== "id" || !isUnnamed(request),
   );
   return mergeViolations(violations, ownViolations(operation.name, missed));
@@ -78,7 +78,7 @@ function isUnnamed(request: AnyMessage): boolean {
   return (request as Partial<TaskPushNotificationConfig>).id === "";
 }
 
-/** Makes up for what a reply of 0.3 cannot know: that no history was wanted, and which task a configuration is of. */
+/** Completes a reply from the request: drops a history that was not requested, and sets the task of a configuration. */
 export function finishReply({ name }: Operation, reply: AnyMessage, request: AnyMessage | undefined): void {
   switch (name) {
     case "sendMessage": {

@@ -8,31 +8,31 @@ import type { FileBytes } from "../../options.js";
 import { bytesFormOf, readBytes, writeBytes } from "./bytes.js";
 import type { WireFile, WirePart } from "./model.js";
 
-// Parts of 0.3's schema: a file is a message of its own, and data is an object in another.
+// Parts of 0.3's schema: files and data are messages of their own, and data must be an object.
 
-/** How a peer is written to. */
+/** The form in which a peer is sent messages. */
 export interface WireForm {
   readonly fileBytes: FileBytes;
-  /** Whether messages say which tasks they are about: over JSON some readers refuse members that they do not know. */
+  /** Whether messages name the tasks they refer to. Some JSON readers reject unknown members. */
   readonly references: boolean;
 }
 
-/** What is found out while a message is read. */
+/** Findings of reading a message. */
 export interface Reading {
-  /** Who wrote the message; a role that it does not say is theirs. */
+  /** The sender, whose role a message without a role gets. */
   readonly from: "client" | "agent";
-  /** Form of file bytes that the peer has shown, before or now. */
+  /** The form of file bytes seen from the peer so far. */
   fileBytes: FileBytes | undefined;
-  /** What is wrong and would not be seen in what is read. */
+  /** Violations that the result of the reading does not show. */
   readonly violations: Violations;
 }
 
-/** Marks a part whose data is no object: 0.3 wraps it into one. All SDKs of the protocol read and write this mark. */
+/** Marks a part whose data is not an object, and which 0.3 wraps in one. All SDKs read and write this mark. */
 const wrapMark = "data_part_compat";
 
 export function readParts(wires: readonly WirePart[], reading: Reading): Part[] {
   const shown = bytesFormOf(wires.flatMap(({ part }) => (part.case === "file" ? [part.value] : [])));
-  // Content that cannot be base64 is sure; what can be might still be content.
+  // `raw` is proof, since the content cannot be base64. What looks like base64 may still be raw content.
   if (shown !== undefined && reading.fileBytes !== "raw") reading.fileBytes = shown;
   const { violations } = reading;
   return wires.map((wire, index) => {
@@ -95,7 +95,7 @@ function readData(data: JsonObject, metadata: JsonObject | undefined): Part {
 }
 
 function dataContent(json: JsonObject[string]): Part["content"] {
-  // Free JSON is judged where it is read and where the whole request is.
+  // Free-form JSON is validated when it is read and with the whole request, so it is not checked here.
   const check: FreeJsonCheck = { maxDepth: Number.POSITIVE_INFINITY, lenient: true, violations: [] };
   return { case: "data", value: valueFromJson(json, check, 1) };
 }

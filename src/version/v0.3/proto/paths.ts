@@ -1,7 +1,7 @@
 import type { FieldViolation } from "../../../protocol/errors.js";
 import type { OperationName } from "../../../protocol/operations.js";
 
-// Requests are checked as those of the model; violations name the fields of 0.3's own schema.
+// Requests are validated in the model; violations name the fields of 0.3's schema.
 
 type Rule = readonly [model: RegExp, own: string];
 
@@ -36,7 +36,7 @@ const rules: { readonly [K in OperationName]?: readonly Rule[] } = {
   ],
 };
 
-/** What is wrong with a request of the model, told of its form in 0.3's schema. */
+/** Returns violations of a model request in the field names of 0.3's schema. */
 export function ownViolations(name: OperationName, violations: readonly FieldViolation[]): readonly FieldViolation[] {
   return violations.map(({ field, description }) => ({
     field: (rules[name] ?? []).reduce((path, [model, own]) => path.replace(model, own), field),

@@ -4,28 +4,28 @@ import { invoke, type OperationName, type Operations, operations } from "../../.
 import type { FileBytes } from "../../options.js";
 import type { Reading, WireForm } from "./parts.js";
 
-/** What is known of the peer. */
+/** What is known about a peer. */
 interface Peer {
   fileBytes: FileBytes | undefined;
 }
 
-// What every operation's type has room for.
+// A call signature assignable to that of every operation.
 type AnyCall = (request: AnyMessage, options: CallOptions) => Promise<never> & AsyncIterable<never>;
 
 /**
- * How the peers of one adapter write the bytes of files. A server knows it of each request, and answers that request
- * alike. A client knows it of the agent behind each of its transports, once that has sent a file.
+ * Tracks how the peers of one adapter encode file bytes. A server uses the form of each request for its reply. A client
+ * remembers the form per transport, once the agent has sent a file.
  */
 export class Peers {
   readonly #byRequest = new WeakMap<AnyMessage, Peer>();
   readonly #otherwise: WireForm;
 
-  /** `otherwise`: how a peer is written to that has shown nothing. */
+  /** `otherwise` is the form for a peer that has not shown its own. */
   constructor(otherwise: WireForm) {
     this.#otherwise = otherwise;
   }
 
-  /** Gives a client's transport a memory of its own. */
+  /** Wraps a client's transport so that its peer's form is remembered. */
   remember(transport: Operations<CallOptions>): Operations<CallOptions> {
     const peer: Peer = { fileBytes: undefined };
     const calls = operations.map((operation) => {
@@ -38,18 +38,18 @@ export class Peers {
     return Object.fromEntries(calls) as Record<OperationName, AnyCall>;
   }
 
-  /** Notes at the server end what a request has shown. */
+  /** On the server, records the form of a request. */
   note(request: AnyMessage, { fileBytes }: Reading): void {
     if (fileBytes !== undefined) this.#byRequest.set(request, { fileBytes });
   }
 
-  /** How the peer of a request is written to. */
+  /** Returns the form for the peer of a request. */
   formFor(request: AnyMessage): WireForm {
     const fileBytes = this.#byRequest.get(request)?.fileBytes;
     return fileBytes === undefined ? this.#otherwise : { ...this.#otherwise, fileBytes };
   }
 
-  /** Reads at the client end what answers a request. */
+  /** On the client, reads the reply to a request. */
   readReply<M>(request: AnyMessage | undefined, read: (reading: Reading) => M): M {
     const peer = request === undefined ? undefined : this.#byRequest.get(request);
     const reading: Reading = { from: "agent", fileBytes: peer?.fileBytes, violations: [] };

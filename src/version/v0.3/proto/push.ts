@@ -3,7 +3,7 @@ import { addViolation, underMember, type Violations } from "../../../protocol/vi
 import type { WireAuthentication, WireCreateRequest, WirePushConfig, WireTaskConfig } from "./model.js";
 import { configName, findConfigName } from "./names.js";
 
-// Push configurations: 0.3's schema has the webhook in a message of its own, beside the name of the whole.
+// Push configurations. In 0.3's schema the webhook is a message of its own, next to the resource name.
 
 export function readPushConfig(wire: WirePushConfig | undefined, taskId = ""): TaskPushNotificationConfig {
   const { id = "", url = "", token = "", authentication } = wire ?? {};
@@ -14,7 +14,7 @@ export function readPushConfig(wire: WirePushConfig | undefined, taskId = ""): T
   };
   if (authentication !== undefined) {
     const { schemes, credentials } = authentication;
-    // The model has one scheme. Neither a scheme nor credentials: nothing is said.
+    // The model has one scheme. Without a scheme and credentials there is no authentication.
     const [scheme = ""] = schemes;
     if (scheme !== "" || credentials !== "") {
       config.authentication = { $typeName: "lf.a2a.v1.AuthenticationInfo", scheme, credentials };
@@ -35,7 +35,9 @@ function writeAuthentication({ scheme, credentials }: Authentication): WireAuthe
   return { $typeName: "a2a.v1.AuthenticationInfo", schemes: scheme === "" ? [] : [scheme], credentials };
 }
 
-/** A configuration in a reply. Its own id goes before that of its name, which SDKs have got wrong. */
+/**
+ * Reads a configuration in a reply. Its own id takes precedence over the one in the name, which some SDKs get wrong.
+ */
 export function readTaskConfig({ name, pushNotificationConfig }: WireTaskConfig): TaskPushNotificationConfig {
   const named = findConfigName(name);
   const config = readPushConfig(pushNotificationConfig, named?.taskId);
@@ -46,13 +48,13 @@ export function readTaskConfig({ name, pushNotificationConfig }: WireTaskConfig)
 export function writeTaskConfig(config: TaskPushNotificationConfig): WireTaskConfig {
   return {
     $typeName: "a2a.v1.TaskPushNotificationConfig",
-    // Of one that has no id yet the name would say that it is another.
+    // A configuration without an id gets no name: one with an empty id would refer to another.
     name: config.id === "" ? "" : configName(config),
     pushNotificationConfig: writePushConfig(config),
   };
 }
 
-/** The request that makes a configuration of a task. */
+/** Reads the request that creates a configuration. */
 export function readCreate(
   { configId, config }: WireCreateRequest,
   taskId: string,

@@ -56,7 +56,7 @@ const card: Translation<WireCard, AgentCard> = { read: readWireCard, write: writ
 
 const same: Translation = { read: (wire: AnyMessage) => wire, write: (message: AnyMessage) => message };
 
-/** The replies of the operations that 0.3's schema has; events of streams are in `proto-task.ts`. */
+/** The replies of the operations in 0.3's schema. Events of streams are in `task.ts`. */
 export const replyTranslations: { readonly [K in OperationName]?: Translation } = {
   sendMessage: sent,
   getTask: task,

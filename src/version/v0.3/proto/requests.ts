@@ -25,13 +25,13 @@ import type { Reading, WireForm } from "./parts.js";
 import { readCreate, readPushConfig, writePushConfig, writeTaskConfig } from "./push.js";
 import { readMessage, writeMessage } from "./task.js";
 
-/** A message of 0.3's schema ⇄ one of the model. */
+/** Converts between a message of 0.3's schema and one of the model. */
 export interface Translation<W extends AnyMessage = AnyMessage, M extends AnyMessage = AnyMessage> {
   read(wire: W, reading: Reading): M;
   write(message: M, form: WireForm): W;
 }
 
-/** A request that says a task, or one of its push configurations, by name alone. */
+/** A request that identifies a task or push configuration only by its resource name. */
 type Named = AnyMessage & { readonly name: string };
 
 const send: Translation<WireSendRequest, SendMessageRequest> = {
@@ -67,7 +67,7 @@ function readConfiguration(wire: WireConfiguration): SendMessageConfiguration {
   return configuration;
 }
 
-// Always written: without it some peers wait for the task, and some do not.
+// Always written: without it only some peers wait for the task.
 function writeConfiguration(configuration: SendMessageConfiguration | undefined): WireConfiguration {
   const { acceptedOutputModes = [], taskPushNotificationConfig, historyLength = 0 } = configuration ?? {};
   const wire: WireConfiguration = {
@@ -79,7 +79,7 @@ function writeConfiguration(configuration: SendMessageConfiguration | undefined)
   return wire;
 }
 
-// Here 0 stands for all of it, which the model says by nothing.
+// Here 0 means the whole history; in the model an absent field does.
 function withHistory(historyLength: number): { readonly historyLength?: number } {
   return historyLength === 0 ? {} : { historyLength };
 }
@@ -163,7 +163,7 @@ function named(typeName: string, name: string): Named {
   return { $typeName: typeName, name };
 }
 
-/** The requests that 0.3's schema has, by operation. */
+/** The requests in 0.3's schema, by operation. */
 export const requestTranslations: { readonly [K in OperationName]?: Translation } = {
   sendMessage: send,
   sendStreamingMessage: send,

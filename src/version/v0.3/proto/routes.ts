@@ -1,14 +1,14 @@
 import { type HttpRoute, sortRoutes } from "../../../protocol/http-rules.js";
 import { type OperationName, operationOf } from "../../../protocol/operations.js";
 
-// The routes of HTTP+JSON up to 0.3. Those of the schema are written with names of resources, where one path is misspelt and
-// verbs differ from the text of the specification; so they are listed here, as peers really call them.
+// The routes of HTTP+JSON up to 0.3. The schema writes them as resource names, misspells one path, and uses other verbs
+// than the specification's text. So they are listed here in the form that peers use.
 
 type Row = readonly [call: string, operation: OperationName, hasBody?: "body"];
 
 const config = "/tasks/{taskId}/pushNotificationConfigs";
 
-/** In order of preference: a client uses the first of an operation. */
+/** In order of preference: clients use the first route of an operation. */
 const rows: readonly Row[] = [
   ["POST /message:send", "sendMessage", "body"],
   ["POST /message:stream", "sendStreamingMessage", "body"],
@@ -27,7 +27,7 @@ const card: OperationName = "getExtendedAgentCard";
 /** The routes of 0.3. */
 export const routes = routesOf([...rows, ["GET /card", card]], "/v1");
 
-/** The same without `/v1`, as one SDK calls agents of 0.3; it has the card where 1.0 has it. */
+/** The routes without `/v1`, which one SDK uses for agents of 0.3. The card has the path of 1.0. */
 export const plainRoutes = routesOf([...rows, ["GET /extendedAgentCard", card]], "");
 
 function routesOf(table: readonly Row[], prefix: string): readonly HttpRoute[] {

@@ -9,8 +9,8 @@ import { taskFirst } from "../first-task.js";
 import { resumePoint } from "../resume-point.js";
 import type { WireForm } from "./parts.js";
 
-// Streams of 0.3 on the bindings that go by its schema. What an event becomes depends on who reads it: whether it closes
-// the stream, and how the reader has file bytes. Each of these forms is made once, however many streams it goes to.
+// Streams of 0.3 on the bindings that use its schema. The encoding of an event depends on its reader: whether the event
+// closes the stream, and the form of file bytes. Each combination is encoded once, for all streams.
 
 type Encode<T> = (response: StreamResponse, form: WireForm, final: boolean) => T;
 
@@ -27,7 +27,7 @@ export function eventEncoder<T extends object | string>(encode: Encode<T>, refer
   return (item, fileBytes, final) => forms[fileBytes][final ? "closing" : "open"](item);
 }
 
-/** Server end of a stream. It says with a status that nothing follows it, once; after the last event if need be. */
+/** Server end of a stream. Sends exactly one final status, after the last event if necessary. */
 export function closingWriter<T>(
   operation: Operation,
   request: AnyMessage,
@@ -48,14 +48,14 @@ export function closingWriter<T>(
   };
 }
 
-/** An event as it was read. */
+/** An event read from the wire. */
 export interface ReadEvent {
   readonly response: StreamResponse;
-  /** Its sender says that nothing follows. */
+  /** Whether the sender marked it as the last event. */
   readonly final: boolean;
 }
 
-/** Client end of a stream. Events of unknown kinds and events behind the last one are skipped. */
+/** Client end of a stream. Skips events of unknown kinds and any after the last. */
 export function closingReader<T>(
   operation: Operation,
   request: AnyMessage | undefined,
@@ -78,7 +78,7 @@ export function closingReader<T>(
   };
 }
 
-/** Empties the history of a task whose caller wants none of it: 0.3's schema cannot say so to the agent. */
+/** Clears the history of a task if the caller requested none, which 0.3's schema cannot express to the agent. */
 export function withoutHistory(task: Task, request: AnyMessage | undefined): void {
   if (request !== undefined && wantedHistory(request) === 0) task.history = [];
 }

@@ -12,7 +12,7 @@ import { underMember } from "../../../protocol/violations.js";
 import type { WireArtifact, WireMessage, WireStatus, WireStreamResponse, WireTask } from "./model.js";
 import { type Reading, readParts, type WireForm, writeParts } from "./parts.js";
 
-// Tasks, messages and events of 0.3's schema and the model. States and roles have the same numbers in both.
+// Tasks, messages and events: 0.3's schema ⇄ the model. States and roles have the same numbers in both.
 
 export function readMessage(wire: WireMessage, reading: Reading): Message {
   const { messageId, contextId, taskId, role, content, metadata, extensions, referenceTaskIds } = wire;
@@ -39,7 +39,7 @@ export function writeMessage(message: Message, form: WireForm): WireMessage {
   };
 }
 
-// An unknown number is kept in a request, to be refused with the list of known words.
+// A request keeps an unknown number, so that validation rejects it and lists the known words.
 function readRole(role: number, { from }: Reading): Role {
   if (role === 0) return from === "client" ? Role.USER : Role.AGENT;
   if (from === "client" || role === Role.USER) return sameNumber(role);
@@ -110,7 +110,7 @@ function writeArtifact(artifact: Artifact, form: WireForm): WireArtifact {
   };
 }
 
-/** Reads an event. Its payload is unset when its kind is unknown. */
+/** Reads an event. The payload is unset if its kind is unknown. */
 export function readEvent({ payload }: WireStreamResponse, reading: Reading): StreamResponse {
   return { $typeName: "lf.a2a.v1.StreamResponse", payload: readPayload(payload, reading) };
 }
@@ -150,7 +150,7 @@ function readPayload(payload: WireStreamResponse["payload"], reading: Reading): 
   }
 }
 
-/** Writes an event. `final`: the stream ends with it. */
+/** Writes an event. `final` marks it as the last of the stream. */
 export function writeEvent({ payload }: StreamResponse, form: WireForm, final: boolean): WireStreamResponse {
   return { $typeName: "a2a.v1.StreamResponse", payload: writePayload(payload, form, final) };
 }
@@ -198,7 +198,7 @@ function withMetadata(metadata: JsonObject | undefined): { readonly metadata?: J
   return metadata === undefined ? {} : { metadata };
 }
 
-// The enums of the two schemas are types apart, whose members have the same numbers.
+// The enums of the two schemas are distinct types with the same numbers.
 function sameNumber(value: number): number {
   return value;
 }
