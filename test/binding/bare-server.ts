@@ -1,18 +1,18 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 
-/** A server that speaks no protocol, and counts its sockets. */
+/** A server without a protocol that counts its sockets. */
 export interface BareServer extends AsyncDisposable {
   readonly port: number;
-  /** Sockets that are open now. */
+  /** Number of open sockets. */
   readonly open: () => number;
-  /** Sockets that were ever opened. */
+  /** Number of sockets accepted so far. */
   readonly accepted: () => number;
 }
 
 export async function bareServer(answer: (socket: Socket) => void, tls?: TlsOptions): Promise<BareServer> {
   const connected = (socket: Socket): void => {
-    // Who does not read does not hear of the end either.
+    // A socket that is not read does not report its end.
     answer(socket.resume());
   };
   const server: Server = tls === undefined ? createServer(connected) : createTlsServer(tls, connected);
@@ -20,7 +20,7 @@ export async function bareServer(answer: (socket: Socket) => void, tls?: TlsOpti
   return watched(server);
 }
 
-/** Listens on a port of its own, and counts the sockets of a server. */
+/** Listens on a free port and counts the sockets of a server. */
 export async function watched(server: Server): Promise<BareServer> {
   const sockets = new Set<Socket>();
   let accepted = 0;

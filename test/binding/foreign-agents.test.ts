@@ -14,7 +14,7 @@ type Answer = (req: IncomingMessage, res: ServerResponse) => void;
 
 const limits = { replyMaxBytes: 10_000, eventMaxLength: 1_000 };
 
-/** Clients of an agent that answers as it likes. */
+/** Clients of an agent with a custom response. */
 async function agent(answer: Answer) {
   const calls: string[] = [];
   const server = createServer((req, res) => {

@@ -15,7 +15,7 @@ interface PeerRequest {
   readonly body: string;
 }
 
-/** An HTTP server that answers as it likes, and keeps what it was asked. */
+/** An HTTP server with custom responses that records its requests. */
 export async function httpPeer(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
   tls?: TlsOptions,
@@ -34,7 +34,7 @@ export async function httpPeer(
   return Object.assign(server, { url: `http${tls === undefined ? "" : "s"}://localhost:${server.port}`, requests });
 }
 
-/** Certificates for the key of `localTls`: out of date, and of another host. */
+/** Certificates for the key of `localTls`: an expired one, and one of another host. */
 export const badCertificates = { expired: certificate("expired"), otherHost: certificate("other-host") };
 
 function certificate(name: string): string {

@@ -21,7 +21,7 @@ function replyOf({ name, output }: Operation): AnyMessage {
   return name === "sendMessage" ? echo(send) : create(output);
 }
 
-/** A handler of one operation that notes its requests. */
+/** A handler of one operation that records its requests. */
 function recording(operation: Operation, seen: AnyMessage[]): Partial<Operations<ServerContext>> {
   async function* stream(request: AnyMessage): AsyncGenerator<StreamItem> {
     seen.push(request);
@@ -35,7 +35,7 @@ function recording(operation: Operation, seen: AnyMessage[]): Partial<Operations
   return { [operation.name]: operation.streams ? stream : unary };
 }
 
-/** JSON-RPC has one code for a body that cannot be read and for content that is not accepted. */
+/** JSON-RPC uses one code for an unreadable body and for an unsupported content type. */
 function arriving(binding: string, code: ErrorCode): { readonly code: ErrorCode; readonly message: string } {
   return binding === "JSONRPC" && code === "unsupportedMediaType"
     ? { code: "contentTypeNotSupported", message: "Incompatible content types: just so" }

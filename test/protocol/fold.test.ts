@@ -39,7 +39,7 @@ describe("the place of an artifact", () => {
       });
     }
     expect(task.artifacts).toHaveLength(count);
-    // While there are few, all of them are read.
+    // Short lists are searched linearly.
     expect(reads).toBeLessThan(4 * count + 32 ** 2);
   });
 });

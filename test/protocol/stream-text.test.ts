@@ -7,7 +7,7 @@ import { itemsOf } from "../support/items.js";
 
 const textIn = ({ artifact }: TaskArtifactUpdateEvent): string => textOf(artifact?.parts ?? []);
 
-/** What a chunk is, in short: its text, and `+` for an append, `.` for the last. */
+/** A chunk in short form: its text, `+` for an append, and `.` for the last. */
 const short = (event: TaskArtifactUpdateEvent): string =>
   `${event.append ? "+" : ""}${textIn(event)}${event.lastChunk ? "." : ""}`;
 

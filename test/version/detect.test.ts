@@ -4,7 +4,7 @@ import type { HttpJsonAdapter, JsonRpcAdapter } from "../../src/version/codec.js
 import { adaptersFor, declaredVersion, versionsOf } from "../../src/version/detect.js";
 import { versionEntries, versionTable } from "../../src/version/versions.js";
 
-// Which face takes a call, found out of the real faces of every version.
+// Tests which adapter takes a call, using the real adapters of every version.
 
 const rpcAdapters: JsonRpcAdapter[] = [];
 const httpAdapters: HttpJsonAdapter[] = [];
@@ -25,7 +25,7 @@ describe("a declared version", () => {
     ["0.3.0", "0.3"],
     ["0.2.6", "0.2"],
     [" 0.3 ", "0.3"],
-    // Of a header that came twice the first counts.
+    // The first value of a repeated header counts.
     ["1.0, 0.3", "1.0"],
     ["", undefined],
     ["  ", undefined],
@@ -51,7 +51,7 @@ describe("a declared version", () => {
   });
 });
 
-/** The versions whose faces may take a method, the best first; the code of the refusal where there is none to take it. */
+/** Returns the versions whose adapters may take a method, best first, or the error code if none may. */
 function takers(method: string, header: string | undefined, strict: boolean): string {
   try {
     const adapters = adaptersFor({ adapters: rpcAdapters, strict }, declaredVersion(header, all), ({ methods }) =>
@@ -85,7 +85,7 @@ describe("a JSON-RPC method is taken by", () => {
     ["tasks/sendSubscribe", undefined, "0.1", "0.1"],
     ["tasks/pushNotification/set", undefined, "0.1", "0.1"],
     ["tasks/pushNotificationConfig/delete", undefined, "0.3 0.2", "0.3 0.2"],
-    // Late callers of 0.1 have the newer name already.
+    // Late callers of 0.1 already use the newer name.
     ["tasks/pushNotificationConfig/set", undefined, "0.3 0.2 0.1", "0.3 0.2 0.1"],
     ["agent/getAuthenticatedExtendedCard", undefined, "0.3", "0.3"],
     ["nobody/knows", undefined, "methodNotFound", "methodNotFound"],

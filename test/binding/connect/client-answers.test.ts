@@ -15,7 +15,7 @@ import { type HttpServer, serveHttp } from "../../support/http-agent.js";
 import { itemsOf } from "../../support/items.js";
 import { hello } from "../../support/requests.js";
 
-/** An agent that says the same to everybody, right or wrong. */
+/** An agent that sends the same response to every request, valid or not. */
 function saying(answer: (response: ServerResponse) => void): Promise<HttpServer> {
   return serveHttp(createServer((request, response) => request.resume().on("end", () => answer(response))));
 }
@@ -23,7 +23,7 @@ function saying(answer: (response: ServerResponse) => void): Promise<HttpServer>
 const whole = (status: number, headers: OutgoingHttpHeaders, body: string | Uint8Array) =>
   saying((response) => response.writeHead(status, headers).end(body));
 
-/** An envelope with flags of its own. */
+/** An envelope with custom flags. */
 function envelope(flags: number, data: string | Uint8Array): Uint8Array {
   const bytes = encodeEnvelope(typeof data === "string" ? new TextEncoder().encode(data) : data);
   bytes[0] = flags;

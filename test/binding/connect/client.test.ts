@@ -24,7 +24,7 @@ function replyOf({ name, output }: Operation): AnyMessage {
   return name === "sendMessage" ? echo(hello) : create(output);
 }
 
-/** A handler of one operation that notes its requests. */
+/** A handler of one operation that records its requests. */
 function noting(operation: Operation, seen: AnyMessage[]): Partial<Operations<ServerContext>> {
   async function* stream(request: AnyMessage): AsyncGenerator<StreamItem> {
     seen.push(request);
@@ -40,7 +40,7 @@ function noting(operation: Operation, seen: AnyMessage[]): Partial<Operations<Se
 
 const withoutIds = (items: readonly StreamItem[]) => items.map(({ response }) => response);
 
-/** A stream of one event that waits until its caller has gone, and tells it. */
+/** A stream of one event that waits until its caller disconnects, and reports it. */
 function waiting() {
   const left = Promise.withResolvers<void>();
   async function* stream(_: unknown, { signal }: ServerContext): AsyncGenerator<StreamItem> {

@@ -11,7 +11,7 @@ import { getTask, hello } from "../../support/requests.js";
 
 const path = "/lf.a2a.v1.A2AService";
 
-/** An agent that notes the contexts that its operations are called with. */
+/** An agent that records the contexts of its calls. */
 function noting() {
   const contexts: ServerContext[] = [];
   const service = serviceOf({
@@ -249,14 +249,14 @@ it("takes no more from a stream than its reader reads", async () => {
   let before = -1;
   while (before !== taken) {
     before = taken;
-    // Each answer shows that the server goes on while the stream waits.
+    // Each response shows that the server keeps working while the stream waits.
     for (let call = 0; call < 20; call++) await (await fetch(agent.url)).text();
   }
   expect(taken).toBeGreaterThan(1);
   await answer.body?.cancel();
 });
 
-/** A message as streams send it. */
+/** A message in the envelope of streams. */
 function envelope(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(5 + text.length);
   new DataView(bytes.buffer).setUint32(1, text.length);

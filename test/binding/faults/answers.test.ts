@@ -23,7 +23,10 @@ const operations: readonly ((agent: Spoilable) => Swept<unknown> | Promise<Swept
   streaming,
 ];
 
-/** Calls each operation once under a rule: its answer is never right, the agent never runs, and nothing is left open. */
+/**
+ * Calls each operation once under a rule, asserting that no reply is valid, the agent never runs, and nothing stays
+ * open.
+ */
 async function outcomes(agent: Spoilable, rule: Rule): Promise<Outcome<unknown>[]> {
   const told: Outcome<unknown>[] = [];
   for (const sweptOf of operations) {

@@ -14,7 +14,7 @@ describe.each(bareWires)("over %s, wherever the connection is cut,", (wire) => {
     it.each(cuts)("gives the whole answer or one error, and leaves nothing open: %s, %s", async (direction, how) => {
       await using agent = await spoilableAgent(wire);
       const { calls, failed } = await sweepCuts(agent, await sweptOf(agent), [direction, how]);
-      // Only a cut behind the end of what matters does no harm.
+      // Only a cut after the last relevant byte is harmless.
       expect(failed).toBeGreaterThan(calls * 0.7);
     });
   });

@@ -20,7 +20,7 @@ import {
   transportAt,
 } from "./through-proxy.js";
 
-/** The answers of a real agent: of a call and of a stream, as they go over the wire. */
+/** The responses of a real agent to a call and a stream, as bytes on the wire. */
 interface Answers {
   readonly id: string;
   readonly call: Uint8Array;
@@ -55,7 +55,7 @@ async function recorded({ wire, served }: Spoilable): Promise<Answers> {
   return { id, call, stream };
 }
 
-/** Answers with the first bytes of a body, and with a clean end after them. */
+/** Replies with the first bytes of a body and then ends it cleanly. */
 async function answered(
   agent: Spoilable,
   body: Uint8Array,
@@ -82,7 +82,7 @@ describe.each(bareWires)("over %s, when an answer ends early and cleanly,", (wir
       const { reply, error } = await answered(agent, call.subarray(0, after), "call", id);
       expect([after, reply, error?.message]).toEqual([after, undefined, expect.any(String)]);
     }
-    // Without its trailers even a whole reply of gRPC is none.
+    // Without its trailers, even a complete gRPC reply is invalid.
     const { reply } = await answered(agent, call, "call", id);
     expect(reply !== undefined).toBe(isHttp(wire));
   });
@@ -94,7 +94,7 @@ describe.each(bareWires)("over %s, when an answer ends early and cleanly,", (wir
     for (const after of positionsIn(stream.length).filter((position) => position < stream.length)) {
       const { lines, error } = await answered(agent, stream.subarray(0, after), "stream", id);
       expect([after, lines]).toEqual([after, fiveLines.slice(0, lines.length)]);
-      // Over HTTP the end of a body says nothing of a stream: its reader has to know by the last event.
+      // Over HTTP a clean end says nothing about a stream: the reader recognizes the last event.
       if (!isHttp(wire)) expect([after, error]).toEqual([after, expect.any(ConnectionError)]);
       most = Math.max(most, lines.length);
     }

@@ -13,11 +13,11 @@ interface Held {
   readonly transport: Transport;
   readonly caller: AbortController;
   readonly stream: AsyncIterator<StreamItem>;
-  /** What had come when the bytes were held back. */
+  /** The lines received before the bytes were held back. */
   readonly lines: readonly string[];
 }
 
-/** A stream whose answer stops in the middle, its connection open. */
+/** A stream whose response stalls midway on an open connection. */
 async function held(agent: Spoilable, run: (held: Held) => Promise<void>): Promise<void> {
   const after = Math.round((await sizeOf(agent, streaming(agent), "response")) * 0.7);
   const before = openHandles();

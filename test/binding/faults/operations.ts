@@ -5,11 +5,11 @@ import { requestOf, say, stateOf, taskOf, textIn } from "../../support/say.js";
 import type { Swept } from "./sweep.js";
 import { fiveLines, type Spoilable } from "./through-proxy.js";
 
-// The calls that are spoilt, each with what may come of it: all of the answer, or an error.
+// The calls under test, each with its permitted outcomes: the whole reply, or an error.
 
 const message = () => say("go", { messageId: "m" });
 
-/** GetTask of a task that has ended. */
+/** GetTask of a completed task. */
 export async function reading({ served }: Spoilable): Promise<Swept<Task>> {
   const { id } = taskOf(await served.client.sendMessage(message(), {}));
   const request = requestOf("getTask", { id });
@@ -22,7 +22,7 @@ export async function reading({ served }: Spoilable): Promise<Swept<Task>> {
   };
 }
 
-/** SendMessage; the agent never runs twice for one. */
+/** SendMessage; one call never runs the agent twice. */
 export function sending(agent: Spoilable): Swept<SendMessageResponse> {
   let runs = agent.runs;
   return {
@@ -40,7 +40,7 @@ export function sending(agent: Spoilable): Swept<SendMessageResponse> {
   };
 }
 
-/** SendStreamingMessage: every event at most once and in order, and an end without an error only after the last. */
+/** SendStreamingMessage: every event at most once and in order; ends without an error only after the last. */
 export function streaming(agent: Spoilable): Swept<never> {
   let runs = agent.runs;
   return {

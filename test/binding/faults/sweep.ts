@@ -11,16 +11,16 @@ export const cuts = (["request", "response"] as const).flatMap((direction) =>
   (["end", "reset", "half"] as const).map((how) => [direction, how] as const),
 );
 
-/** A call that is made again and again, each time over a connection of its own. */
+/** A call that is repeated, each time over a new connection. */
 export interface Swept<T> {
   call(transport: Transport, signal: AbortSignal): Promise<T> | AsyncIterable<StreamItem>;
-  /** Holds what came of one call against what may come of it. */
+  /** Asserts that the outcome of one call is permitted. */
   judge(outcome: Outcome<T>): void | Promise<void>;
 }
 
 const positionsMost = tries(16, 40);
 
-/** Offsets into so many bytes: the first, the last, its neighbours, and others at even distances. */
+/** Returns offsets into `size` bytes: the edges, their neighbors, and others at even distances. */
 export function positionsIn(size: number): number[] {
   const edges = [0, 1, size - 1, size];
   const count = positionsMost - edges.length;
@@ -28,7 +28,7 @@ export function positionsIn(size: number): number[] {
   return [...new Set([...edges, ...even])].sort((a, b) => a - b);
 }
 
-/** How many bytes a call takes in one direction when nothing is spoilt. */
+/** Returns the bytes that a call sends in one direction without faults. */
 export async function sizeOf<T>(agent: Spoilable, swept: Swept<T>, direction: Direction): Promise<number> {
   await using proxy = await agent.proxy();
   await using transport = transportAt(agent.wire, proxy.port);
@@ -38,7 +38,7 @@ export async function sizeOf<T>(agent: Spoilable, swept: Swept<T>, direction: Di
   return proxy.record()[0]?.[direction] ?? 0;
 }
 
-/** Makes a call with its connection cut at place after place. Tells how many calls failed. */
+/** Repeats a call with its connection cut at each position. Returns how many calls failed. */
 export async function sweepCuts<T>(
   agent: Spoilable,
   swept: Swept<T>,
@@ -55,7 +55,7 @@ export async function sweepCuts<T>(
   return { calls: positions.length, failed };
 }
 
-/** Makes a call over a connection that carries all bytes, in pieces that end at place after place. */
+/** Repeats a call over a connection that delivers all bytes in two pieces, split at each position. */
 export async function sweepPieces<T>(agent: Spoilable, swept: Swept<T>, direction: Direction): Promise<void> {
   const positions = positionsIn(await sizeOf(agent, swept, direction));
   const before = openHandles();
@@ -66,7 +66,7 @@ export async function sweepPieces<T>(agent: Spoilable, swept: Swept<T>, directio
   expect(await leftOpen(before)).toEqual({});
 }
 
-/** One call by one rule, its connection closed by the client end wherever the rule has cut it. */
+/** Makes one call under a rule. If it fails, asserts that its connection gets closed. */
 export async function once<T>(agent: Spoilable, swept: Swept<T>, rule: Rule): Promise<"failed" | "succeeded"> {
   await using proxy = await agent.proxy([rule]);
   await using transport = transportAt(agent.wire, proxy.port);
@@ -82,7 +82,7 @@ export async function once<T>(agent: Spoilable, swept: Swept<T>, rule: Rule): Pr
   return "failed";
 }
 
-/** Says in which of many calls something went wrong. */
+/** Prefixes the message of an error with the call that failed. */
 async function within<R>(where: string, run: () => Promise<R>): Promise<R> {
   try {
     return await run();

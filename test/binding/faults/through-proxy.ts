@@ -14,13 +14,13 @@ import { lineOf } from "../../support/say.js";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 import { turns } from "../../support/turns.js";
 
-/** The client ends that are tried bare: nothing stands between them and the socket. */
+/** The client transports under test, with nothing between them and the socket. */
 export const bareWires = ["JSONRPC", "HTTP+JSON", "GRPC"] as const;
 export type BareWire = (typeof bareWires)[number];
 
 export const isHttp = (wire: BareWire): boolean => wire !== "GRPC";
 
-/** Five lines of a stream, each written on its own. */
+/** Five lines of a stream, each written separately. */
 export const fiveLines = [
   "task SUBMITTED",
   "status WORKING",
@@ -29,17 +29,17 @@ export const fiveLines = [
   "status COMPLETED",
 ];
 
-/** A served agent and a way to it that can be spoilt. */
+/** A served agent, reachable through a proxy that injects faults. */
 export interface Spoilable {
   readonly wire: BareWire;
   readonly served: ServedAgent;
-  /** Turns that the agent has begun. */
+  /** Number of turns that the agent started. */
   readonly runs: number;
   proxy(schedule?: Schedule): Promise<FaultProxy>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Serves an agent that says `fiveLines` to every message. */
+/** Serves an agent that replies to every message with `fiveLines`. */
 export async function spoilableAgent(wire: BareWire): Promise<Spoilable> {
   let runs = 0;
   const agent: Agent = async function* () {
@@ -66,7 +66,7 @@ export async function spoilableAgent(wire: BareWire): Promise<Spoilable> {
 
 const lastChunk = { append: true, lastChunk: true };
 
-/** A transport to whoever listens at a port. */
+/** A transport to a local port. */
 export function transportAt(wire: BareWire, port: number): Transport & AsyncDisposable {
   const transport = bareTransport(wire, `http://127.0.0.1:${port}`);
   return { ...transport, [Symbol.asyncDispose]: async () => transport.close?.() };
@@ -78,15 +78,15 @@ function bareTransport(wire: BareWire, url: string): Transport {
   return createGrpcTransport({ address: url, adapter });
 }
 
-/** How a call ended: with a reply, with the end of its stream, or with an error. */
+/** The outcome of a call: a reply, the end of its stream, or an error. */
 export interface Outcome<T> {
   readonly reply: T | undefined;
-  /** What came over a stream. */
+  /** The lines received from a stream. */
   readonly lines: readonly string[];
   readonly error: A2AError | undefined;
 }
 
-/** Waits for a call. Fails when it does not end, or with something else than an `A2AError`. */
+/** Waits for a call. Fails on a timeout, and if the call fails with anything but an `A2AError`. */
 export async function outcomeOf<T>(call: Promise<T> | AsyncIterable<StreamItem>): Promise<Outcome<T>> {
   const lines: string[] = [];
   let reply: T | undefined;
@@ -105,7 +105,7 @@ export async function outcomeOf<T>(call: Promise<T> | AsyncIterable<StreamItem>)
 
 const patienceMs = 5_000;
 
-/** Fails when something takes too long. */
+/** Fails if a promise takes too long. */
 export async function inTime<T>(wait: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`not over after ${patienceMs} ms`)), patienceMs);

@@ -35,7 +35,7 @@ describe("the policy of a client", () => {
       [false, false, false, true, false],
       [true, true, false, true, false],
       [false, false, false, true, false],
-      // A name may stand for another address the next time: only the address itself is let through.
+      // A name may resolve to another address next time, so only literal addresses are allowed.
       [false, false, false, true, false],
       [true, true, true, true, false],
     ]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fetchFailure } from "../../../src/binding/fetch/failure.js";
 
-/** What is made of an error as the `fetch` of some runtime throws it. */
+/** Converts an error as thrown by the `fetch` of some runtime. */
 function failureOf(cause: object, begun = true): unknown {
   const inner = Object.assign(new Error("inner"), cause);
   return fetchFailure({ what: "cannot reach x", cause: new TypeError("fetch failed", { cause: inner }), begun });

@@ -11,7 +11,7 @@ import { badCertificates, httpPeer } from "../http-peer.js";
 const post = { method: "POST", body: "{}", headers: { "content-type": "application/json" } };
 const trusted = { ca: localTls.cert };
 
-/** What a POST fails with. */
+/** Returns the error of a POST. */
 async function failureOf(url: string, options: NodeFetchOptions = {}): Promise<unknown> {
   const fetch = createNodeFetch(options);
   try {
@@ -120,7 +120,7 @@ describe("the policy of addresses", () => {
     const url = `http://a.example:${peer.port}/`;
     const { status } = await fetch(url);
     expect([status, peer.requests[0]?.headers.host]).toEqual([200, `a.example:${peer.port}`]);
-    // The connection is taken: the next call needs another.
+    // The connection is in use, so the next call needs another.
     await expect(fetch(url)).rejects.toBeInstanceOf(ForbiddenAddressError);
     expect([peer.accepted(), answers]).toEqual([1, []]);
     await fetch.close();

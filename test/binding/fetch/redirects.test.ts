@@ -14,7 +14,7 @@ const headers = {
   "last-event-id": "secret",
 };
 
-/** Two origins: what is asked of the first is answered with a redirect, to the second where `{other}` stands. */
+/** Two origins. The first redirects every request; `{other}` in the location stands for the second. */
 async function origins(status: number, location: string, options: NodeFetchOptions = {}) {
   const other = await httpPeer((_, response) => response.end("other"));
   const first = await httpPeer((request, response) => {

@@ -78,7 +78,7 @@ it("has every operation of the table", async () => {
   client.close();
 });
 
-/** A server that answers everything with the same bytes. */
+/** A server that replies to everything with the same bytes. */
 async function broken(bytes: Buffer): Promise<{ address: string } & Disposable> {
   const server = new Server();
   const pass = (value: Buffer): Buffer => value;

@@ -16,7 +16,7 @@ import { bareServer, watched } from "../bare-server.js";
 
 const trusted = { ca: localTls.cert };
 
-/** What a unary call and a stream fail with. */
+/** Returns the errors of a unary call and a stream. */
 async function failuresOf(options: Omit<GrpcTransportOptions, "adapter">): Promise<readonly unknown[]> {
   const client = createGrpcTransport({ adapter, ...options });
   const caught = (error: unknown): unknown => error;
@@ -86,7 +86,7 @@ describe("a call without a connection reports that", () => {
   });
 });
 
-/** A server with an empty answer for GetTask. */
+/** A server with an empty reply to GetTask. */
 async function answering(port: number) {
   const server = new Server();
   const same = (bytes: Buffer): Buffer => bytes;
@@ -101,7 +101,7 @@ it("finds an agent again that was away", async () => {
   const client = createGrpcTransport({ adapter, address: `127.0.0.1:${port}` });
   await client.getTask(getTask, {});
   first[Symbol.dispose]();
-  // At first the client does not know yet.
+  // The client may not have noticed the closed connection yet.
   await expect.poll(() => client.getTask(getTask, {}).catch(({ written }) => written)).toBe(false);
   using _again = await answering(port);
   await client.getTask(getTask, {});
@@ -110,7 +110,7 @@ it("finds an agent again that was away", async () => {
 
 type Break = (stream: ServerHttp2Stream, session: Http2Session | undefined) => void;
 
-/** A server that takes a call and then does something else than answer it. */
+/** A server that accepts a call and then does anything but reply. */
 async function breaking(act: Break) {
   const server = createServer();
   server.on("session", (session) => session.on("error", () => {}));
@@ -174,7 +174,7 @@ describe("a policy of addresses", () => {
 
   it.each([
     [["127.0.0.1"]],
-    // Nobody listens at the first.
+    // The first address has no listener.
     [["::1", "127.0.0.1"]],
     [["127.0.0.9", "127.0.0.1"]],
   ])("lets a call through to allowed addresses among %j", async (addresses) => {

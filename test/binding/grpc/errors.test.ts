@@ -37,7 +37,7 @@ it.each(errorCodes)("%s thrown by an operation reaches the caller of a unary cal
   await expect(itemsOf(agent.client.sendStreamingMessage(hello, {}))).rejects.toMatchObject(expected);
 });
 
-// The vector of spec 10.13: E-23.
+// The vector of spec 10.13 (E-23).
 it("encodes a missing task byte for byte", () => {
   const error = new A2AError("taskNotFound", "No such task", { metadata: { taskId: "t-nope" } });
   expect(Buffer.from(encodeStatus(error)).toString("hex")).toBe(

@@ -71,7 +71,7 @@ it.each(["v1", "v1alpha"])("lists and describes its services by reflection %s", 
 
 type Ask = (question: Buffer) => Promise<Buffer>;
 
-/** The file of a symbol behind all that it imports, asked for as tools do. */
+/** Requests the file of a symbol and everything it imports, as tools do. Imports come first. */
 async function filesOf(symbol: string, ask: Ask): Promise<FileDescriptorProto[]> {
   const known = new Map<string, FileDescriptorProto>();
   const learn = async (question: Buffer): Promise<FileDescriptorProto | undefined> => {
@@ -87,7 +87,7 @@ async function filesOf(symbol: string, ask: Ask): Promise<FileDescriptorProto[]>
   return [...known.values()];
 }
 
-/** What a message holds in one of its fields. */
+/** Returns the values of one field of a message. */
 function fields(message: Uint8Array, number: number): Uint8Array[] {
   const reader = new BinaryReader(message);
   const found: Uint8Array[] = [];

@@ -24,7 +24,7 @@ const service = serviceOf({
   },
 });
 
-// Holds the way into grpc-js, which is no public one, for the release in the lock file.
+// Guards our use of grpc-js internals for the release in the lock file.
 it("serves gRPC, HTTP/1.1 and HTTP/2 on one port at once", async () => {
   await using agent = await grpcAgent(service, { http });
   const session = await http2Session(agent.port);

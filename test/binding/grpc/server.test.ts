@@ -13,7 +13,7 @@ import { hello } from "../../support/requests.js";
 
 const helloFrame = frame(toBinary(SendMessageRequestSchema, hello));
 
-/** An agent that notes the contexts that its operations are called with. */
+/** An agent that records the contexts of its calls. */
 function noting() {
   const contexts: ServerContext[] = [];
   const service = serviceOf({
@@ -80,7 +80,7 @@ it("authenticates before the message arrives, and reads none of it after a refus
     },
   });
   using raw = rawSession(agent.port);
-  // The request stays open: not a byte of its body is ever sent.
+  // The request stays open; its body is never sent.
   const refused = await raw.call("SendMessage", undefined, { authorization: "Bearer nobody" });
   expect(refused.status).toBe(16);
   expect(heads[0]?.header("authorization")).toBe("Bearer nobody");

@@ -72,7 +72,7 @@ it("brings the events before an error, then the error", async () => {
   expect(responses(seen)).toEqual(responses([statusItem(1), statusItem(2)]));
 });
 
-/** An endless stream that counts what is taken from it, and tells when it is released. */
+/** An endless stream that counts the items taken and reports its release. */
 function endless() {
   const ended = Promise.withResolvers<void>();
   const state = { taken: 0, ended: ended.promise };
@@ -99,7 +99,7 @@ it("stops reading the subscription of a peer that does not read, and nothing els
   let before = -1;
   while (before !== state.taken) {
     before = state.taken;
-    // Each answer shows that the connection lives while the stream on it waits.
+    // Each reply shows that the connection works while one of its streams waits.
     for (let call = 0; call < 20; call++) await agent.client.sendMessage(hello, {});
   }
   const stopped = state.taken;
@@ -125,7 +125,7 @@ it.each(["return", "abort", "deadline"] as const)(
       }),
     );
     const controller = new AbortController();
-    // The connection stands, so that the time is for the call alone.
+    // Opens the connection first, so that the timeout covers only the call.
     await agent.client.sendMessage(hello, {});
     const timeoutMs = how === "deadline" ? 300 : undefined;
     const reading = (async () => {

@@ -15,7 +15,7 @@ const getTask = validRequest("getTask");
 const send = validRequest("sendStreamingMessage");
 const limits = { replyMaxBytes: 10_000, eventMaxLength: 10_000 };
 
-/** Clients of a URL on connections of their own. */
+/** Clients of a URL, with their own connections. */
 function clientsOf(url: string, fetch: Fetch) {
   const clients = {
     JSONRPC: createJsonRpcTransport({ url, adapter: rpcAdapter, fetch, ...limits }),
@@ -31,9 +31,9 @@ interface Reply {
   readonly what: string;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What is sent once. */
+  /** Sent once. */
   readonly body?: string | Buffer;
-  /** What is sent on and on behind it. */
+  /** Sent repeatedly after the body. */
   readonly endless?: string;
   readonly code: string;
 }
@@ -42,7 +42,7 @@ const json = { "Content-Type": "application/json" };
 const events = { "Content-Type": "text/event-stream" };
 const long = "x".repeat(5_000);
 
-/** Sends what a reply says, for as long as somebody takes it. */
+/** Sends a reply until the client disconnects. */
 async function serve({ status = 200, headers = {}, body = "", endless }: Reply) {
   return httpPeer(async (_, response) => {
     response.writeHead(status, headers);
@@ -106,7 +106,7 @@ const streamReplies: readonly Reply[] = [
   { what: "an event that is no JSON", headers: events, body: "data: <html>\n\n", endless: ": ping\n\n", code: invalid },
 ];
 
-/** Resolves when a number has stayed the same for a while. */
+/** Resolves when a number stops changing. */
 async function standsStill(number: () => number): Promise<void> {
   let last = -1;
   const moved = (): number => {
@@ -130,7 +130,7 @@ describe.each(httpBindings)("over %s", (binding) => {
       for (let count = 0; count < 2; count++) {
         await expect(clients(binding)[kind]()).rejects.toMatchObject({ code: reply.code });
       }
-      // An answer that has come whole leaves a connection that is used again.
+      // A complete response leaves a reusable connection.
       if (reply.endless !== undefined) await expect.poll(peer.open).toBe(0);
       await fetch.close();
       await expect.poll(peer.open).toBe(0);
@@ -173,7 +173,7 @@ describe.each(httpBindings)("over %s", (binding) => {
     const iterator = items[Symbol.asyncIterator]();
     await iterator.next();
     await standsStill(() => sent);
-    // What the sockets of both ends hold, and no more: some megabytes.
+    // No more than the socket buffers of both ends hold: a few megabytes.
     expect(sent * long.length).toBeLessThan(16_000_000);
     for (let id = 2; id <= 5_000; id++) expect((await iterator.next()).value).toMatchObject({ id: String(id) });
     await iterator.return?.();

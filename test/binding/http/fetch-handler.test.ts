@@ -11,7 +11,7 @@ import { validRequest } from "../../support/valid-request.js";
 
 const origin = "https://agent.example";
 
-/** Transports whose `fetch` is the handler itself. */
+/** Transports that use the handler itself as `fetch`. */
 function inProcess(handle: (request: Request) => Promise<Response>, base = "") {
   const send = (input: string | URL | Request, init?: RequestInit): Promise<Response> =>
     handle(new Request(input, init));

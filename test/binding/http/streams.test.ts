@@ -19,7 +19,7 @@ const wires = {
   "HTTP+JSON": { method: "GET", path: "/http-json/tasks/t:subscribe", body: "" },
 } as const;
 
-/** The stream of a subscription as it comes over the wire. */
+/** Returns the raw response stream of a subscription. */
 function openStream(url: string, binding: keyof typeof wires, headers = {}): Promise<IncomingMessage> {
   const { method, path, body } = wires[binding];
   const options = { method, headers: { "Content-Type": "application/json", ...headers }, agent: false };
@@ -57,7 +57,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     const source = fedSubscription();
     const limits = { contentMaxBytes: 1e6, jsonBodyMaxBytes: 1e6, keepAliveMs: 20 };
     await using served = await httpAgent(serviceOf(source, { limits }));
-    // Nothing comes at all: the headers go out all the same.
+    // Headers are sent even if no event comes.
     const response = await openStream(served.url, binding);
     expect(response.statusCode).toBe(200);
     let text = "";
@@ -127,7 +127,8 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     admitted.resolve();
     await left.promise;
     await expect.poll(() => inside).toBe(0);
-    // A body that did not come is not even read; without one the operation is called, and told at once.
+    // The body of an aborted request is not read. HTTP+JSON has no body here, so it calls the operation and aborts it
+    // at once.
     if (binding === "HTTP+JSON") await source.returned;
     expect(served.faults).toEqual([]);
   });
@@ -161,7 +162,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     other.resume();
     await expect.poll(() => quick.pulled(), { timeout: 10_000 }).toBe(count);
     expect(slow.pulled()).toBeLessThan(count);
-    // What waited is there, in order and whole, once the peer reads.
+    // Held-back events arrive complete and in order once the peer reads.
     let text = "";
     stuck.setEncoding("latin1").on("data", (piece: string) => {
       text += piece;
@@ -192,7 +193,7 @@ it("joins the events of one turn of the event loop into one write", async () => 
   const pieces: Buffer[] = [];
   response.on("data", (piece: Buffer) => pieces.push(piece));
   await expect.poll(() => Buffer.concat(pieces).toString()).toContain("id: 19\n");
-  // The first event opens the stream; the others came together.
+  // The first event opens the stream; the others arrive together.
   expect(pieces.length).toBeLessThanOrEqual(2);
   response.destroy();
 });

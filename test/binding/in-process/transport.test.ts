@@ -15,7 +15,7 @@ import { errorOf, requestOf, say } from "../../support/say.js";
 
 type Handler = Operations<ServerContext>;
 
-/** A handler that does what the test says. */
+/** A handler with the operations that the test defines. */
 function handlerOf(some: Partial<Handler>): Handler {
   const nobody = createTransport({
     unary: () => Promise.reject(new Error("nobody asked for this")),

@@ -3,7 +3,7 @@ import { createListener } from "../../../src/binding/listen/listener.js";
 import { getOverHttp1, getOverHttp2, http2Session } from "../../support/http-calls.js";
 import { leftOpen, openHandles } from "../../support/leaks.js";
 
-// Alone in its file, since what other tests leave to be collected would count.
+// In a file of its own, since uncollected handles of other tests would count.
 it("leaves nothing open", async () => {
   const before = openHandles();
   const arrived: (() => void)[] = [];

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createListener } from "../../../src/binding/listen/listener.js";
 import { getOverHttp1, getOverHttp2, http2Session, wireTo } from "../../support/http-calls.js";
 
-/** A listener whose requests wait until they are let go. */
+/** A listener whose requests wait until they are released. */
 async function waiting() {
   const arrived: (() => void)[] = [];
   const responses: (() => void)[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { grownPause, type RetryPlan, retry } from "../../../src/protocol/async/retry.js";
 
-/** A clock that is always ahead, and keeps the pauses. */
+/** A clock that runs timers at once and records their pauses. */
 function hasty(pauseAfter: RetryPlan["pauseAfter"]): RetryPlan & { readonly pauses: number[] } {
   const pauses: number[] = [];
   const after = (ms: number, run: () => void): (() => void) => {

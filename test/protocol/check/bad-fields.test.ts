@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { readJson } from "../../../src/protocol/codec/json/reader.js";
 import { operations } from "../../../src/protocol/operations.js";
 
-// Every field of every request, wherever it lies, with values of every wrong kind.
+// Every field of every request, at every depth, with values of every wrong type.
 
 interface Place {
   readonly path: string;
   readonly field: DescField;
-  /** Wraps the value of the field into a whole request. */
+  /** Wraps the field's value in a whole request. */
   readonly wrap: (value: JsonValue) => JsonObject;
 }
 
@@ -33,7 +33,7 @@ const right: Partial<Record<ScalarType, keyof typeof kinds>> = {
   [ScalarType.BOOL]: "boolean",
 };
 
-/** Values that a field must not take. */
+/** Returns the values that a field must reject. */
 function wrongValues({ fieldKind, message, scalar }: DescField): JsonValue[] {
   if (message?.typeName === "google.protobuf.Value") return [];
   const fitting = fieldKind === "list" ? "array" : scalar === undefined ? undefined : right[scalar];

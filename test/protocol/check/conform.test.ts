@@ -10,7 +10,7 @@ import { type Artifact, ArtifactSchema, type Message, MessageSchema, TaskState }
 import { data, text } from "../../../src/protocol/parts.js";
 import { arbitraryMessage } from "../../support/arbitrary-message.js";
 
-// How deep artifacts and messages lie in the largest reply: a page of tasks.
+// The depth of artifacts and messages in the largest reply, a page of tasks.
 const depth = 5;
 
 function pageOf(artifacts: Artifact[], history: Message[]) {
@@ -18,7 +18,7 @@ function pageOf(artifacts: Artifact[], history: Message[]) {
   return create(ListTasksResponseSchema, { tasks: [{ id: "t", contextId: "c", status, artifacts, history }] });
 }
 
-/** Fails unless a page of tasks with it can be written in both forms, and be read again by the strictest reader. */
+/** Asserts that a page of tasks can be written in both forms and read by the strictest reader. */
 function expectSendable(artifacts: Artifact[], history: Message[]): void {
   const page = pageOf(artifacts, history);
   const json = JSON.stringify(writeJson(ListTasksResponseSchema, page));
@@ -39,7 +39,7 @@ const faultOf = (run: () => unknown): string => {
 it.each([ArtifactSchema, MessageSchema])("returns a valid $typeName itself, without a copy", (desc) => {
   fc.assert(
     fc.property(arbitraryMessage(desc), (message) => {
-      // The texts of the generator are well-formed, and a part without a content is none.
+      // The generator's texts are well-formed; a part without content is invalid.
       fc.pre(message.parts.every(({ content }) => content.case !== undefined));
       expect(conform(desc, message, "it", depth)).toBe(message);
     }),

@@ -14,7 +14,7 @@ const long = (length: number) => "x".repeat(length);
 const { idMaxLength, uriMaxLength, mediaTypeMaxLength, nameMaxLength, tokenMaxLength, partsMax, entriesMax } =
   defaultValidationLimits;
 
-// Requests that are wrong in one way, and what is said of it.
+// Requests with one violation each, and its description.
 const cases: readonly (readonly [OperationName, JsonObject, string, string])[] = [
   ["sendMessage", {}, "message", "is required"],
   ["sendMessage", { message: { ...message, messageId: "" } }, "message.messageId", "is required"],

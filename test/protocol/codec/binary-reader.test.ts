@@ -11,7 +11,7 @@ import { tries } from "../../support/tries.js";
 const types = [file_lf_a2a_v1_a2a, file_a2a_v1_a2a, file_google_rpc_status].flatMap(({ messages }) => messages);
 const options = { recursionLimit: 200 };
 
-/** What a reader makes of bytes: the message, or that it is none. */
+/** Returns the message that a reader decodes, or its error. */
 function outcome(read: (desc: DescMessage, bytes: Uint8Array, options: object) => Message, desc: DescMessage) {
   return (bytes: Uint8Array) => {
     try {
@@ -36,7 +36,7 @@ describe("reading binary messages", () => {
       fc.property(messages, messages, fc.nat(), fc.nat(255), (message, other, place, byte) => {
         const bytes = toBinary(desc, message);
         expectAlike(desc, bytes);
-        // Fields that come twice: the last of a value, the sum of a message.
+        // Repeated fields: the last scalar wins, and messages merge.
         expectAlike(desc, Buffer.concat([bytes, toBinary(desc, other)]));
         const cut = bytes.subarray(0, place % (bytes.length + 1));
         expectAlike(desc, cut);

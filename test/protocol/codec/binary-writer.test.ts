@@ -42,7 +42,7 @@ const ourTypes = [
   file_google_rpc_error_details,
 ].flatMap(({ messages }) => messages);
 
-/** What our messages do not have: everything else that Protocol Buffers know. */
+/** Everything in Protocol Buffers that our messages do not use. */
 const oddFile = fromJson(FileDescriptorProtoSchema, {
   name: "odd.proto",
   package: "odd",
@@ -112,7 +112,10 @@ const otherTypes = [
   ...messagesOf(oddFile),
 ];
 
-/** Texts of one to four bytes a character, with halves of pairs, of lengths at which a length takes one byte more. */
+/**
+ * Texts of one to four bytes per character, with unpaired surrogates, around the lengths at which the length prefix
+ * grows.
+ */
 const texts = [
   ...["", "é", "hello", "\ud800", "x\udc00y", "日本語", "\udc00\ud800", "\0", "__proto__", "7", "constructor"],
   ...[11, 12, 13, 43, 63, 64, 127, 128].flatMap((times) =>
@@ -123,7 +126,7 @@ const longTexts = [5_461, 5_462, 8_192, 16_383, 16_384].flatMap((times) =>
   ["x", "é", "日"].map((c) => c.repeat(times)),
 );
 
-/** Random numbers below a bound, which the same seed gives again. */
+/** Draws a number below a bound, deterministic for a seed. */
 type Draw = (bound: number) => number;
 
 function drawing(seed: number): Draw {
@@ -169,7 +172,7 @@ function anyStruct(draw: Draw, depth: number): object {
   return Object.fromEntries(several(draw, () => [anyText(draw), anyJson(draw, depth)]));
 }
 
-/** How messages are drawn: how deep, and whether with numbers that the writer leaves to toBinary. */
+/** How messages are drawn: their depth, and whether they include numbers that the writer leaves to `toBinary`. */
 interface Kind {
   readonly depth: number;
   readonly odd: boolean;
@@ -226,7 +229,7 @@ function anyMember(draw: Draw, member: DescField | DescOneof, kind: Kind): unkno
   return Object.fromEntries(several(draw, () => [keyOf(), anyValue(draw, member, kind)]));
 }
 
-/** A random message of a type, with fields that the type does not know now and then. */
+/** Draws a message of a type, occasionally with unknown fields. */
 function anyMessage(draw: Draw, desc: DescMessage, { depth, odd }: Kind): Message {
   const message = dynamic(create(desc));
   for (const member of desc.members) {
@@ -242,7 +245,7 @@ function anyMessage(draw: Draw, desc: DescMessage, { depth, odd }: Kind): Messag
   return message;
 }
 
-/** The bytes that a writer makes of a message, or why it makes none. */
+/** Returns the bytes that a writer encodes, or its error. */
 function outcome(write: (desc: DescMessage, message: Message) => Uint8Array, desc: DescMessage, message: Message) {
   try {
     return Buffer.from(write(desc, message)).toString("latin1");
@@ -257,7 +260,7 @@ function expectAlike(desc: DescMessage, message: Message): void {
   expect(outcome(writeBuffer, desc, message)).toEqual(expected);
 }
 
-/** How often a message is begun: toBinary would begin anew. */
+/** Counts how often the writer starts on a message: falling back to `toBinary` starts again. */
 function beginningsOf(desc: DescMessage, message: Message): number {
   let beginnings = 0;
   const get = (target: Message, key: string | symbol): unknown => {
@@ -300,7 +303,7 @@ describe("writing binary messages", () => {
         const message = create(MessageSchema, { messageId: "m", parts: [part, create(PartSchema), part] });
         const task = create(TaskSchema, { id: text, history: [message] });
         const event = create(StreamResponseSchema, { payload: { case: "task", value: task } });
-        // Compared as bytes: what is printed of a difference is not megabytes long.
+        // Compared as buffers, since a printed difference would be megabytes long.
         expect(Buffer.compare(writeBinary(StreamResponseSchema, event), toBinary(StreamResponseSchema, event))).toBe(0);
         expect(Buffer.compare(writeBuffer(PartSchema, part), toBinary(PartSchema, part))).toBe(0);
       }

@@ -69,7 +69,7 @@ describe.each(operations.map((operation) => [operation.method, operation] as con
       fc.property(spoiltJson(operation.input), (json) => {
         const { message, violations } = readJson(operation.input, json);
         if (violations.length > 0) return;
-        // `params: null` is an empty request to us.
+        // We read `params: null` as an empty request.
         const theirs = fromJson(operation.input, json ?? {}, { ignoreUnknownFields: true });
         expect(equals(operation.input, theirs, message)).toBe(true);
       }),
@@ -92,7 +92,7 @@ describe.each(operations.map((operation) => [operation.method, operation] as con
   });
 });
 
-/** JSON of a message in which one value was replaced by something else, or a member was added. */
+/** The JSON of a message with one value replaced or one member added. */
 function spoiltJson(desc: DescMessage): fc.Arbitrary<JsonValue> {
   const junk = fc.oneof(
     fc.jsonValue({ maxDepth: 2 }),
@@ -106,7 +106,7 @@ function spoiltJson(desc: DescMessage): fc.Arbitrary<JsonValue> {
   return fc.oneof({ weight: 5, arbitrary: spoilt }, { weight: 1, arbitrary: junk });
 }
 
-/** Replaces the value at one place of the tree; the places are counted in order. */
+/** Replaces the value at one place of the tree, counted in order. */
 function replaceAt(json: JsonValue, at: number, value: JsonValue): JsonValue {
   const places: [JsonValue[] | { [key: string]: JsonValue }, string][] = [];
   const visit = (node: JsonValue): void => {

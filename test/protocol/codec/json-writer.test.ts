@@ -60,7 +60,7 @@ it("writes the number of a state that has no name here", () => {
 });
 
 it("writes a name that would be a prototype as the member that it is", () => {
-  // A part whose data has such a name, which only binary can bring.
+  // A part whose data has a member `__proto__`, which only the binary form can produce.
   const part = fromBinary(a2a.PartSchema, Buffer.from("22112a0f0a0d0a095f5f70726f746f5f5f1200", "hex"));
   expect(JSON.stringify(writeJson(a2a.PartSchema, part))).toBe('{"data":{"__proto__":null}}');
 });

@@ -17,7 +17,7 @@ const schemas = [
   { name: "0.3", outlined: OldService.file, whole: file_a2a_v1_a2a, required: 7 },
 ];
 
-// What a field points at is named, so that the two schemas can be held against each other.
+// Types that a field refers to are replaced by their names, so that the two schemas are comparable.
 function saidOfField(field: DescField): object {
   const { proto, parent, message, enum: words, oneof, getDefaultValue, toString: _, ...rest } = { ...field } as Entries;
   const named = [parent, message, words, oneof].map((to) => (to === undefined ? "none" : String(to)));

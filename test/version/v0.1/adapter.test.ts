@@ -42,12 +42,12 @@ describe("methods of 0.1", () => {
 });
 
 describe("errors of 0.1", () => {
-  /** One client knows these by their text. */
+  /** One client recognizes these by their text. */
   const texts = new Map<ErrorCode, string>([
     ["taskNotFound", "Task not found"],
     ["taskNotCancelable", "Task not cancelable"],
   ]);
-  /** What 0.1 knows no other number for is an unsupported operation there, and begins with its words. */
+  /** Errors without a number of their own in 0.1 become an unsupported operation and start with its text. */
   const unsupported = errorTable.unsupportedOperation.words;
   const streams = operationOf("sendStreamingMessage");
   const sends = operationOf("sendMessage");

@@ -18,7 +18,7 @@ import {
 } from "../../../src/protocol/model.js";
 import { arbitraryJson, arbitraryText } from "../../support/arbitrary-message.js";
 
-// What 0.1 can carry, all of it and no more.
+// Everything that 0.1 can carry, and nothing else.
 
 const metadata: fc.Arbitrary<JsonObject | undefined> = fc.option(
   fc.dictionary(
@@ -65,7 +65,7 @@ function arbitraryMessageOf(taskId: string, contextId: string): fc.Arbitrary<Mes
     .map((init) => create(MessageSchema, { ...defined(init), taskId, contextId }));
 }
 
-/** All states that both versions know. */
+/** The states that both versions have. */
 const sharedStates = [
   TaskState.UNSPECIFIED,
   TaskState.SUBMITTED,
@@ -114,13 +114,13 @@ export const arbitraryTask: fc.Arbitrary<Task> = fc.tuple(fc.uuid(), fc.uuid()).
     }),
 );
 
-/** A record without the members that are not set, as messages have them. */
+/** Removes unset members from a record, as in messages. */
 function defined<T extends object>(init: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(init).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-/** A task without the ids of its messages, which 0.1 does not carry. */
+/** Returns a task without its message ids, which 0.1 does not carry. */
 export function withoutMessageIds(task: Task): Task {
   const bare = (message: Message): Message => ({ ...message, messageId: "" });
   const { status } = task;

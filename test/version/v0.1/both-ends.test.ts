@@ -17,7 +17,7 @@ import { createV01 } from "../../../src/version/v0.1/v01.js";
 import { itemsOf } from "../../support/items.js";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 
-// Both ends of 0.1 with nothing but the wire between them.
+// A client and a server of 0.1, connected by the wire format only.
 
 let gate = Promise.withResolvers<void>();
 

@@ -19,7 +19,7 @@ const chunk = (text: string, more: JsonObject = {}): JsonObject => ({
 });
 
 describe("the stream of a send", () => {
-  // As trpc-a2a-go does it.
+  // The behavior of trpc-a2a-go.
   it("ends with the final status, though the agent leaves it open", async () => {
     await using agent = await foreignAgent(({ event }) => {
       event(working, `event: task_status_update\ndata: ${rpc(working)}\n\n`);
@@ -47,7 +47,7 @@ describe("the stream of a send", () => {
     expect(items.at(-1)?.response.payload.value).toMatchObject({ status: { state: TaskState.INPUT_REQUIRED } });
   });
 
-  // As a2a-js does it, and as trpc-a2a-go does it.
+  // The behavior of a2a-js and trpc-a2a-go.
   it.each(["event: end\ndata: {}\n\n", "event: close\ndata: {}\n\n"])("ends with %j", async (last) => {
     await using agent = await foreignAgent(({ event }) => {
       event(working);

@@ -32,7 +32,7 @@ describe("a send", () => {
     expect(agent.heard[2]?.[1]).toMatchObject({ id: expect.stringMatching(uuid), sessionId: "s" });
   });
 
-  // As fasta2a does it.
+  // The behavior of fasta2a.
   it("waits for the task of an agent that answers before it is done, under the id that this gave it", async () => {
     let gets = 0;
     await using agent = await foreignAgent(({ method, params, result, fail }) => {
@@ -86,7 +86,7 @@ describe("a send", () => {
     const caller = new AbortController();
     const reason = new Error("enough");
     await using agent = await foreignAgent(({ result }) => result({ id: "t", status: state("working") }));
-    // The pause is the real one: it is cut short.
+    // Uses the real clock: the abort cuts the pause short.
     const transport = callV01(
       createTransport({
         unary: async (operation, request, options) => {

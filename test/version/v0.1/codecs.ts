@@ -4,7 +4,7 @@ import { type OperationName, operationOf } from "../../../src/protocol/operation
 import type { JsonRpcAdapter, OperationCodec } from "../../../src/version/codec.js";
 import { createV01 } from "../../../src/version/v0.1/v01.js";
 
-/** JSON-RPC of 0.1. */
+/** The JSON-RPC adapter of 0.1. */
 export const adapter: JsonRpcAdapter = createV01().jsonRpc ?? missing();
 
 function missing(): never {
@@ -15,7 +15,7 @@ export function codecOf(name: OperationName): OperationCodec {
   return adapter.codec(operationOf(name));
 }
 
-/** For replies to which it makes no difference what was asked. */
+/** For replies whose reading does not depend on the request. */
 export const anyRequest = create(GetTaskRequestSchema);
 
 export function text(value: string): JsonObject {

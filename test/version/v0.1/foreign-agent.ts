@@ -9,7 +9,7 @@ import { callV01 } from "../../../src/version/v0.1/calls.js";
 import { createV01 } from "../../../src/version/v0.1/v01.js";
 import { serveHttp } from "../../support/http-agent.js";
 
-/** A request as an agent of 0.1 sees it, and the ways in which agents answer. */
+/** A request that an agent of 0.1 receives, with its ways to reply. */
 export interface ForeignCall {
   readonly id: JsonValue;
   readonly method: string;
@@ -17,19 +17,19 @@ export interface ForeignCall {
   readonly response: ServerResponse;
   result(result: JsonValue): void;
   fail(status: number, error: JsonObject): void;
-  /** An event of a stream; `raw` goes out as it is. */
+  /** Sends an event of a stream; `raw` is sent unchanged. */
   event(result: JsonValue, raw?: string): void;
 }
 
 export interface ForeignAgent extends AsyncDisposable {
   readonly url: string;
-  /** Method and params of every request, in their order. */
+  /** Method and params of every request, in order. */
   readonly heard: (readonly [method: string, params: JsonObject])[];
   readonly operations: Operations<CallOptions>;
   readonly pauses: number[];
 }
 
-/** The client end of 0.1 in front of a server that speaks it in a way of its own. */
+/** Connects a 0.1 client to a server with custom behavior. */
 export async function foreignAgent(answer: (call: ForeignCall) => void): Promise<ForeignAgent> {
   const heard: (readonly [string, JsonObject])[] = [];
   const server = createServer((request, response) => {

@@ -7,10 +7,10 @@ interface Hooked {
   readonly json: JsonObject;
 }
 
-/** A webhook that keeps what it is told. */
+/** A webhook that records its calls. */
 export interface Hooks extends AsyncDisposable {
   readonly url: string;
-  /** The next call about this task. */
+  /** Returns the next call about this task. */
   next(taskId: string): Promise<Hooked>;
 }
 

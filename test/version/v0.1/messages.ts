@@ -3,7 +3,7 @@ import { PartSchema, Role, type SendMessageRequest, SendMessageRequestSchema } f
 
 const hello = { role: Role.USER, parts: [create(PartSchema, { content: { case: "text", value: "hello" } })] };
 
-/** A send of one word. */
+/** A send with a one-word message. */
 export function message(more: object = {}, returnImmediately = false): SendMessageRequest {
   return create(SendMessageRequestSchema, {
     message: { ...hello, messageId: "m", ...more },

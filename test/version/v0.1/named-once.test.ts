@@ -13,7 +13,7 @@ const alice = { agent: "", tenant: "", owner: "alice" };
 const once = { named: true, version: "an old one", extensions: [idempotentSendExtension] };
 const order = { taskId: "order", messageId: "m" };
 
-/** Two handlers of one store, and how often their agent was started. */
+/** Two handlers of one store, and a record of their agent's starts. */
 function two(
   store: (clock: ReturnType<typeof createVirtualClock>) => TaskStore = (clock) => memoryTaskStore({ clock }),
 ) {
@@ -39,7 +39,7 @@ function two(
   };
 }
 
-/** The same store with another way to do one thing. */
+/** Returns the store with one member replaced. */
 function withMember<K extends keyof TaskStore>(store: TaskStore, name: K, own: TaskStore[K]): TaskStore {
   return new Proxy(store, {
     get(target, asked) {
@@ -125,7 +125,7 @@ describe("a send to a name that shall be done once", () => {
       started.push(`${text} ${attempt}`);
       yield task === undefined ? inputRequired("?") : completed();
     };
-    // Its writes hang, and its heart stops with them.
+    // Its writes hang, and it stops renewing its lease.
     const goneClock = createVirtualClock();
     const hanging = startHandler({ clock: goneClock, store: withMember(store, "create", () => never), agent });
     void hanging.send("tea", order, once).catch(() => {});

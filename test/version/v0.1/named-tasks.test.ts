@@ -14,7 +14,7 @@ const alice = { agent: "", tenant: "", owner: "alice" };
 const named = { named: true, version: "an old one" };
 const bob = { ...named, principal: { owner: "bob" } };
 
-/** Asks once, and is done with the answer. */
+/** Asks once and completes with the answer. */
 const clerk: Agent = async function* ({ task, text }: Turn) {
   if (task === undefined) {
     yield working("looking");
@@ -25,7 +25,7 @@ const clerk: Agent = async function* ({ task, text }: Turn) {
   yield completed(`${text}!`);
 };
 
-/** The same store with another way to make tasks. */
+/** Returns the store with `create` replaced. */
 function withCreate(store: TaskStore, create: TaskStore["create"]): TaskStore {
   return new Proxy(store, {
     get(target, name) {
@@ -35,14 +35,14 @@ function withCreate(store: TaskStore, create: TaskStore["create"]): TaskStore {
   });
 }
 
-/** Our id of a task of Alice's. */
+/** Returns our id for a named task of alice's. */
 async function idOf(store: TaskStore, name: string): Promise<string> {
   const id = await store.taskNamed(alice, name);
   if (id === undefined) throw new Error(`no task is named ${name}`);
   return id;
 }
 
-/** Every id of a task that stands in something that was answered. */
+/** Returns every task id in a reply. */
 function idsIn(task: Task): string[] {
   const messages = [...task.history, ...(task.status?.message === undefined ? [] : [task.status.message])];
   return [...new Set([task.id, ...messages.map(({ taskId }) => taskId)])];
@@ -204,7 +204,7 @@ describe("the stream of a named task", () => {
     await settle();
     gate.resolve();
     const next = async ({ iterator }: Awaited<ReturnType<typeof opened>>) => (await iterator.next()).value;
-    // The one that was opened first is a status behind.
+    // The first stream is one status behind the others.
     await next(first);
     const [one, two, three, plain] = await Promise.all([first, ...others].map(next));
     expect(one?.response.payload).toMatchObject({ case: "artifactUpdate", value: { taskId: "order" } });

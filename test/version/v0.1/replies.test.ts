@@ -126,7 +126,7 @@ describe("replies", () => {
     >;
     expect(configs).toMatchObject([{ id: "t", taskId: "t", url: "https://ops.example/hook", token: "tk" }]);
     const set = codecOf("createTaskPushNotificationConfig");
-    // An agent may say no more than that it was done.
+    // An agent may only confirm the request.
     expect(set.readReply({ id: "t" }, set.readRequest(json))).toMatchObject({
       id: "t",
       url: "https://ops.example/hook",

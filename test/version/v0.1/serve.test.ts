@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 import { bareHooks, type Hooks } from "./hooks.js";
 
-// An agent of ours as clients of 0.1 know it: their requests, byte for byte what they send.
+// One of our agents as seen by clients of 0.1: requests are byte for byte what they send.
 
 const agent: Agent = async function* ({ message }) {
   const [part] = message.parts;
@@ -358,7 +358,7 @@ describe("callers of other versions", () => {
     const list = await post("ListTasks", { contextId: `s-${id}` });
     const [task] = (list.json["result"] as { tasks: JsonObject[] }).tasks;
     expect(task?.["id"]).not.toBe(id);
-    // A task of another version is known in 0.1 too, by the id that it has.
+    // Tasks of other versions are available in 0.1 under their ids.
     expect((await post("tasks/get", { id: task?.["id"] ?? "" })).json["result"]).toMatchObject({
       status: { state: "completed" },
     });

@@ -27,7 +27,7 @@ interface Said {
   readonly json: JsonValue;
 }
 
-/** What a stream of these items says, and what it says when it has ended. */
+/** Returns the events that a stream writes for these items, including those at its end. */
 function writeAll(operation: Operation, items: readonly StreamItem[]): Said[] {
   const writer = adapter.writeStream(operation, operation === sends ? sent : subscribed);
   const events = [...items.flatMap((item) => writer.write(item)), ...(writer.end?.() ?? [])];
@@ -217,7 +217,7 @@ interface Heard {
   readonly name?: string;
 }
 
-/** What a client makes of these events, and behind how many it has heard the end. */
+/** Returns the items that a client reads from these events, and the number of events after which it is over. */
 function readAll(operation: Operation, events: readonly Heard[]): { items: StreamItem[]; over: number | undefined } {
   const reader = adapter.readStream(operation, operation === sends ? sent : subscribed);
   const items: StreamItem[] = [];

@@ -119,7 +119,7 @@ describe("a client of an agent older than 0.2.5", () => {
     for (const server of servers.splice(0)) await server[Symbol.asyncDispose]();
   });
 
-  /** An agent that knows some methods only, and notes what it is asked. */
+  /** An agent with some methods only that records its requests. */
   async function agentWith(
     methods: { readonly [method: string]: JsonObject },
     asked: JsonObject[] = [],

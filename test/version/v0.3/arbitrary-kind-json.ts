@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-// Random kind-JSON as the schema of 0.3 has it: every required member, and any of the others.
+// Random kind-JSON by the schema of 0.3: all required members and any optional ones.
 
 const word = fc.string({ unit: "binary", minLength: 1, maxLength: 8 });
 const words = fc.array(word, { minLength: 1, maxLength: 2 });
@@ -104,7 +104,7 @@ const artifactUpdate = requiring(
   ["kind", "taskId", "contextId", "artifact", "append", "lastChunk"],
 );
 
-/** Any of the four things that a stream is made of. */
+/** Any of the four kinds of stream events. */
 export const arbitraryKindEvent = fc
   .oneof(arbitraryKindTask, arbitraryKindMessage("agent"), statusUpdate, artifactUpdate)
   .map((event): { readonly [member: string]: never } & { readonly final?: never } => event as never);

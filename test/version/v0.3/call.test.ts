@@ -13,7 +13,7 @@ const entry = (messageId: string) => ({
   parts: [{ kind: "text", text: "x" }],
 });
 
-// As one family of servers does it: nothing without a length, and all for a length of 0.
+// The behavior of one family of servers: no history without a length, and all of it for a length of 0.
 const history = (length: unknown) =>
   length === undefined ? [] : ["a", "b", "c"].slice(-Number(length)).map((id) => entry(id));
 

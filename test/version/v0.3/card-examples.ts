@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 
-// Cards as agents of each version serve them.
+// Cards as served by agents of each version.
 
 const skill = { id: "assign", name: "Assign berth", description: "Finds a free berth" };
 
@@ -36,7 +36,7 @@ export const threeTransports: JsonObject = {
   skills: [{ ...skill, tags: ["port"], security: [{ "port-sso": ["berths.write"] }] }],
 };
 
-/** 0.2.2, which said no version. */
+/** 0.2.2, which has no version member. */
 export const beforeVersions: JsonObject = {
   name: "Quay Planner",
   description: "Assigns berths",
@@ -51,7 +51,7 @@ export const beforeVersions: JsonObject = {
   skills: [{ ...skill, tags: [] }],
 };
 
-/** One document for readers of 0.3 and of 1.0. */
+/** One card for readers of 0.3 and 1.0. */
 export const forBoth: JsonObject = {
   name: "Quay Planner",
   description: "Assigns berths",

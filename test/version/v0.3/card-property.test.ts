@@ -7,7 +7,7 @@ import { arbitraryMessage } from "../../support/arbitrary-message.js";
 
 const transports = fc.constantFrom("JSONRPC", "GRPC", "HTTP+JSON", "urn:example:own");
 
-/** Places of 0.3, each once, JSON-RPC first if there is any. */
+/** Distinct interfaces of 0.3, JSON-RPC first if present. */
 const places = fc
   .uniqueArray(fc.record({ url: fc.webUrl(), protocolBinding: transports }), {
     minLength: 1,
@@ -29,7 +29,7 @@ const cards = fc.record({ card: arbitraryMessage(AgentCardSchema), supportedInte
   }),
 );
 
-/** What 0.3 can say of a card. */
+/** Reduces a card to what 0.3 can express. */
 function sayable(card: AgentCard): AgentCard {
   const schemes = Object.entries(card.securitySchemes).filter(([, { scheme }]) => scheme.case !== undefined);
   const capabilities = card.capabilities ?? create(AgentCardSchema, { capabilities: {} }).capabilities;
@@ -46,7 +46,7 @@ function sayable(card: AgentCard): AgentCard {
 function sayableScheme(scheme: SecurityScheme): SecurityScheme {
   const copy = structuredClone(scheme);
   if (copy.scheme.case !== "oauth2SecurityScheme") return copy;
-  // A scheme without flows has an empty object of them.
+  // A scheme without flows reads with an empty flows object.
   copy.scheme.value.flows ??= { $typeName: "lf.a2a.v1.OAuthFlows", flow: { case: undefined } };
   const { flows } = copy.scheme.value;
   if (flows.flow.case === "authorizationCode") flows.flow.value.pkceRequired = false;

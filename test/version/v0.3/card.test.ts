@@ -57,7 +57,7 @@ describe("the card of 0.3", () => {
 
   it("is written as it was read", () => {
     const written = writeCard(readCard(threeTransports));
-    // What is false by default need not be said of an extension.
+    // Members of an extension with their default value, false, are omitted.
     expect(written).toEqual({
       ...threeTransports,
       capabilities: { streaming: true, pushNotifications: true, extensions: [{ uri: "https://ext.example/tide/v1" }] },

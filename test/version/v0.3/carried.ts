@@ -12,11 +12,11 @@ import {
 } from "../../../src/protocol/model.js";
 import { arbitraryMessage } from "../../support/arbitrary-message.js";
 
-// Random messages of the model, without what kind-JSON has no place for. Each of those losses has a test of its own.
+// Random messages of the model, reduced to what kind-JSON can express. Each loss has its own test.
 
 type Fields = { [name: string]: unknown };
 
-/** Random messages of a type that come through kind-JSON as they are. */
+/** Random messages of a type that survive kind-JSON unchanged. */
 export function arbitraryCarried<Desc extends DescMessage>(
   desc: Desc,
   isRequest = false,
@@ -56,7 +56,7 @@ function stripMessage(typeName: string, fields: Fields, isRequest: boolean): voi
       return;
     case "lf.a2a.v1.SendMessageRequest":
       fields["message"] ??= create(MessageSchema, { messageId: "m", role: Role.USER, parts: [textPart()] });
-      // An absent configuration and one without a word in it mean the same, and are written alike.
+      // An absent and an empty configuration mean the same and are written alike.
       fields["configuration"] ??= create(SendMessageConfigurationSchema);
       return;
     case "lf.a2a.v1.SendMessageConfiguration":
@@ -73,12 +73,12 @@ function stripRequest(fields: Fields): void {
   for (const name of ["token", "scheme", "credentials"]) {
     if (typeof fields[name] === "string") fields[name] = fields[name].replace(/[^\x20-\x7e]/g, "");
   }
-  // A list is asked for as a whole.
+  // Lists are requested without paging.
   if ("pageToken" in fields) Object.assign(fields, { pageToken: "", pageSize: 0 });
   fill(fields, ["id", "taskId", "url", "scheme"]);
 }
 
-// The configuration that comes with a message is of that message's task.
+// The configuration in a send applies to the message's task.
 function withoutTask(config: unknown): void {
   if (config !== undefined) (config as TaskPushNotificationConfig).taskId = "";
 }
@@ -87,7 +87,7 @@ function fill(fields: Fields, names: readonly string[]): void {
   for (const name of names) if (fields[name] === "") fields[name] = "x";
 }
 
-// Text and data have neither a name nor a media type, and a part has some content.
+// Text and data have neither a name nor a media type, and every part has content.
 function stripPart(part: Part): void {
   if (part.content.case === undefined) part.content = { case: "text", value: "" };
   if (part.content.case === "raw" || part.content.case === "url") return;

@@ -29,7 +29,7 @@ import { jsonRpcAdapter } from "../../../src/version/v0.3/json-rpc.js";
 import { itemsOf } from "../../support/items.js";
 import { type ServedOptions, startAgent } from "../../support/serve-agent.js";
 
-// Both ends of 0.3 over JSON-RPC, with a socket between them.
+// A client and a server of 0.3 over JSON-RPC, connected by a socket.
 
 const agent: Agent = async function* ({ message, text: said, ask }) {
   if (said === "hello") return yield reply("hi");

@@ -8,7 +8,7 @@ const ownNumbers: { readonly [K in ErrorCode]?: number } = { unauthenticated: -3
 
 describe.each(errorCodes)("%s", (code) => {
   const written = jsonRpcFromError(new A2AError(code, "what went wrong"), undefined);
-  // One client knows this one by the text of the schema.
+  // One client recognizes this error by the schema's text.
   const message = code === "taskNotFound" ? "Task not found" : "what went wrong";
 
   it("has its number, its text and no data", () => {

@@ -66,7 +66,7 @@ describe.each(["gRPC", "Connect", "gRPC-Web"] as const)("a client of 0.3 over %s
   });
 });
 
-/** A server of 0.3 that knows nothing of us: no details with its errors, and files as their content. */
+/** A foreign server of 0.3: its errors have no details, and its files are raw content. */
 async function stranger() {
   const server = new Server();
   const seen: gen.SendMessageRequest[] = [];

@@ -6,7 +6,7 @@ import { agent } from "./proto-served.js";
 
 type Rpc = (typeof A2AService.methods)[number]["name"];
 
-/** The gRPC of an agent, called by a client that knows the schema of 0.3 and nothing of us. */
+/** An agent's gRPC interface, called by a foreign client with the schema of 0.3. */
 export interface OldGrpc extends AsyncDisposable {
   readonly served: ServedAgent;
   readonly client: Client;
@@ -55,7 +55,7 @@ function methodOf(rpc: Rpc) {
   };
 }
 
-/** The status that a call fails with. */
+/** Returns the status of a failed call. */
 export async function statusOf(call: Promise<unknown>): Promise<ServiceError> {
   return (await call.then(
     () => {

@@ -211,7 +211,7 @@ it("lists and describes the service by reflection, with the names that its schem
   expect(listed).toContain("lf.a2a.v1.A2AService");
   const described = await ask(4, "a2a.v1.A2AService");
   expect(described).toContain("a2a/v1/a2a.proto");
-  // The field with its number, its type, and its name in JSON.
+  // The field's number, type and JSON name.
   expect(described).toContain("update\x18\x02 \x01(\x0b2\x0f.a2a.v1.MessageR\x07message");
 });
 
@@ -248,7 +248,7 @@ describe("the gRPC face of 0.3", () => {
     const read = adapter.readPrefix?.(text);
     if (read === undefined) expect(text).toBe(error.message);
     else expect(read).toEqual({ code, message: error.message });
-    // The nine errors of A2A, and those of JSON-RPC.
+    // The nine errors of A2A and those of JSON-RPC.
     expect(read !== undefined).toBe(errorTable[code].a2a || classed.has(code));
   });
 

@@ -24,7 +24,7 @@ interface Seen {
 
 type Answer = (seen: Seen) => { readonly status?: number; readonly type?: string; readonly text: string };
 
-/** A stranger that answers as it is told to, and a client of 0.3 for it. */
+/** A foreign server with custom responses, and a 0.3 client for it. */
 async function stranger(answer: Answer) {
   const seen: Seen[] = [];
   const server = createServer((request, response) => void handle(request, response));

@@ -9,7 +9,7 @@ import { messageOf, type Rest, startRest } from "./proto-served.js";
 
 const hook = { url: "http://127.0.0.1:9/hook", authentication: { schemes: ["Bearer"] } };
 
-/** Makes a task that waits, or one that has ended, and gives its id. */
+/** Creates a task and returns its id. */
 async function taskOn(rest: Rest, said = "berth"): Promise<string> {
   const { json } = await rest.ask("POST /v1/message:send", { message: messageOf(said) });
   return String((json["task"] as JsonObject)["id"]);

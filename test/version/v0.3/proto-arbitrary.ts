@@ -14,7 +14,7 @@ import {
 } from "../../../src/protocol/model.js";
 import { arbitraryMessage } from "../../support/arbitrary-message.js";
 
-// Random messages of the model that the schema of 0.3 can carry: without what it has no room for.
+// Random messages of the model, reduced to what the schema of 0.3 can express.
 
 export const arbitraryTask = arbitraryMessage(TaskSchema).map(carriedTask);
 export const arbitraryEvent = arbitraryMessage(StreamResponseSchema).map(carriedEvent);
@@ -25,11 +25,11 @@ export const arbitraryConfig = arbitraryMessage(TaskPushNotificationConfigSchema
 }));
 export const arbitrarySend = arbitraryMessage(SendMessageRequestSchema).map(carriedSend);
 
-/** Requests that nobody refuses. */
+/** Requests that every server accepts. */
 export const validSend = arbitrarySend.map((request): SendMessageRequest => {
   const config = request.configuration?.taskPushNotificationConfig;
   if (config !== undefined) {
-    // Without an id it would get that of its task.
+    // Without an id it would get the task's.
     config.id = "hook";
     config.url = "https://hook.example";
     config.token = "token";
@@ -64,7 +64,7 @@ function carriedSend(request: SendMessageRequest): SendMessageRequest {
   if (message !== undefined) request.message = { ...carriedMessage(message), messageId: idOf(message.messageId) };
   if (configuration === undefined) return { ...request, configuration: noConfiguration() };
   const { taskPushNotificationConfig, historyLength } = configuration;
-  // No history cannot be asked for.
+  // The schema cannot express a request for no history.
   if (historyLength === 0) configuration.historyLength = 1;
   if (taskPushNotificationConfig !== undefined) {
     configuration.taskPushNotificationConfig = { ...carriedConfig(taskPushNotificationConfig), taskId: "" };
@@ -114,7 +114,7 @@ function carriedPart(part: Part): Part {
   return { ...part, filename: "", mediaType: "", metadata: content.case === "data" ? unlessEmpty(metadata) : metadata };
 }
 
-// Beside the mark of data that is no object an empty object would be lost.
+// An empty object would be lost next to the flag of wrapped data.
 function unlessEmpty(metadata: JsonObject | undefined): JsonObject | undefined {
   return metadata === undefined || Object.keys(metadata).length === 0 ? undefined : metadata;
 }

@@ -6,7 +6,7 @@ import { file, text } from "../../../src/protocol/parts.js";
 import { type HttpAnswer, httpLine, json } from "../../support/raw-http.js";
 import { type ServedAgent, type ServedOptions, startAgent } from "../../support/serve-agent.js";
 
-/** An agent that does what it is told to. */
+/** An agent whose behavior the message text selects. */
 export const agent: Agent = async function* ({ text: said, message, ask, signal }) {
   if (said === "hello") return yield reply("hi");
   if (said === "echo") return yield reply(message.parts);
@@ -18,7 +18,7 @@ export const agent: Agent = async function* ({ text: said, message, ask, signal 
   yield completed();
 };
 
-/** The HTTP+JSON of an agent, called by hand. */
+/** An agent's HTTP+JSON interface, called with raw requests. */
 export interface Rest extends AsyncDisposable {
   readonly served: ServedAgent;
   ask(call: string, body?: JsonValue | undefined, headers?: Readonly<Record<string, string>>): Promise<RestAnswer>;

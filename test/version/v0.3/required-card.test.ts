@@ -6,7 +6,7 @@ import { frame, rawSession } from "../../support/grpc-raw.js";
 import { postJson, rawCall } from "../../support/http-agent.js";
 import { startAgent } from "../../support/serve-agent.js";
 
-// The card as a client of 0.3 reads it, and the places that it names, called by hand.
+// The card as a 0.3 client reads it, and raw calls to the interfaces it lists.
 
 interface Place {
   readonly url: string;
@@ -19,7 +19,7 @@ async function cardOf({ url }: Server): Promise<JsonObject & { readonly addition
   return JSON.parse(answer.text);
 }
 
-/** How each transport answers somebody who asks for a task that there is not. */
+/** The response of each transport to a request for an unknown task. */
 const missing: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
   async JSONRPC(url) {
     const call = { jsonrpc: "2.0", id: 1, method: "tasks/get", params: { id: "none" } };

@@ -6,7 +6,7 @@ import { Client } from "../../../src/client/node.js";
 import { serveHttp } from "../../support/http-agent.js";
 import { errorOf, linesOf, requestOf, say, stateOf, taskOf } from "../../support/say.js";
 
-// What our client says to an agent of 0.3, and what it reads, against a server that knows nothing of us.
+// What our client sends to a foreign 0.3 server, and how it reads the responses.
 
 interface Asked {
   readonly method: string | undefined;
@@ -20,7 +20,7 @@ interface Answered {
   readonly text: string;
 }
 
-/** A JSON-RPC server of 0.3 whose answers are made of the request's id. */
+/** A JSON-RPC server of 0.3 whose response is a function of the request id. */
 async function foreign(answer: (id: JsonValue) => Answered) {
   const asked: Asked[] = [];
   const server = await serveHttp(

@@ -14,18 +14,18 @@ const agent: Agent = async function* ({ text, ask }) {
   yield completed();
 };
 
-/** An agent that is called in 0.3 by hand. */
+/** A served agent, called in 0.3 with raw requests. */
 export interface Rpc extends AsyncDisposable {
   readonly served: ServedAgent;
-  /** Posts a body as it is. */
+  /** Posts a body unchanged. */
   post(body: string, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>;
-  /** The answer of a method, which is one JSON object. */
+  /** Returns the reply of a method, a single JSON object. */
   call(method: string, params?: JsonValue, headers?: Readonly<Record<string, string>>): Promise<JsonObject>;
-  /** The results, or errors, of a method that streams. */
+  /** Returns the results or errors of a streaming method. */
   stream(method: string, params: JsonValue, headers?: Readonly<Record<string, string>>): Promise<JsonObject[]>;
 }
 
-/** Serves an agent in every version. */
+/** Serves an agent in all versions. */
 export async function startRpc(options: Partial<ServedOptions> = {}): Promise<Rpc> {
   const served = await startAgent("JSONRPC", { agent, ...options });
   const line = httpLine(Number(new URL(served.server.url).port));
@@ -53,7 +53,7 @@ export async function startRpc(options: Partial<ServedOptions> = {}): Promise<Rp
   };
 }
 
-/** The results, or errors, of an event stream. */
+/** Returns the results or errors in an event stream. */
 export function eventsOf(text: string): JsonObject[] {
   const lines = text.split("\n").filter((line) => line.startsWith("data: "));
   return lines.map((line) => {
@@ -63,7 +63,7 @@ export function eventsOf(text: string): JsonObject[] {
   });
 }
 
-/** A message of a caller. */
+/** A user message. */
 export const messageOf = (text: string, more: JsonObject = {}): JsonObject => ({
   kind: "message",
   messageId: crypto.randomUUID(),
@@ -72,6 +72,6 @@ export const messageOf = (text: string, more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-/** The task that a call is answered with. */
+/** Returns the task in a reply. */
 export const taskOf = (answer: JsonObject): { id: string; contextId: string } =>
   answer["result"] as { id: string; contextId: string };

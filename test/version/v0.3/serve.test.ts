@@ -179,7 +179,7 @@ it("a subscription can be left while it waits", async () => {
   expect(left).toBe(1);
 });
 
-/** A handler that has some operations only. */
+/** A handler with some operations only. */
 function handlerOf(own: Partial<Handler>): Handler {
   const none = Object.fromEntries(
     operations.map(({ name }) => [name, () => Promise.reject(new Error(`${name} is not expected`))]),

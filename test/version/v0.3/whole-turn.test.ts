@@ -9,7 +9,7 @@ const stateOf = ({ status }: { readonly status?: { readonly state: number } | un
   status?.state ?? 0;
 const item = (event: Parameters<typeof stateOf>[0]): StreamItem => statusItem(1, stateOf(event));
 
-/** A source that gives its items, then fails or ends, and says what became of it. */
+/** A source that yields its items, then fails or ends, and records what happens to it. */
 function source(items: readonly StreamItem[], end: () => void | Promise<void>) {
   const told: string[] = [];
   async function* give() {

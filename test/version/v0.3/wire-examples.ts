@@ -1,14 +1,14 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ErrorCode } from "../../../src/protocol/errors.js";
 
-// Calls and answers of 0.3 over JSON-RPC as peers write them, under the numbers that our reference gives its examples.
+// Calls and replies of 0.3 over JSON-RPC as peers write them, with the example numbers of our reference.
 
 export interface Call {
   readonly id: string;
   readonly method: string;
   readonly params?: JsonObject;
   readonly result?: JsonValue;
-  /** Members that are written though the example leaves them out. */
+  /** Members that we write although the example omits them. */
   readonly adds?: JsonObject;
 }
 
@@ -133,7 +133,7 @@ export const calls: readonly Call[] = [
   },
 ];
 
-/** E5: a stream from its task to its end, with an artifact in two chunks. */
+/** E5: a whole stream, with an artifact in two chunks. */
 export const streamed: readonly JsonObject[] = [
   { kind: "task", id: "t-4", contextId: "c-4", status: { state: "submitted" } },
   { kind: "status-update", taskId: "t-4", contextId: "c-4", status: { state: "working" }, final: false },
@@ -153,7 +153,7 @@ function chunk(said: string, append: boolean, lastChunk: boolean): JsonObject {
   return { kind: "artifact-update", taskId: "t-4", contextId: "c-4", artifact, append, lastChunk };
 }
 
-/** E13: what a webhook is sent. */
+/** E13: the body of a webhook call. */
 export const delivered: JsonObject = {
   kind: "task",
   id: "t-3",

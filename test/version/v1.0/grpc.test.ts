@@ -10,7 +10,7 @@ import { operationOf, operations } from "../../../src/protocol/operations.js";
 import { v1 } from "../../../src/version/v1.0/v1.js";
 import { rpcExamples } from "./wire-examples.js";
 
-// Binary vectors of the 1.0 messages: their JSON, and the bytes in ascending order of fields.
+// Binary vectors of the 1.0 messages: their JSON and their bytes, with fields in ascending order.
 const vectors: readonly (readonly [DescMessage, JsonValue, string])[] = [
   [a2a.PartSchema, { text: "" }, "0a00"],
   [a2a.PartSchema, { raw: "Af8=", filename: "f" }, "120201ff320166"],

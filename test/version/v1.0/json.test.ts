@@ -101,7 +101,7 @@ describe("streams of 1.0", () => {
     const [item] = reader.read(event);
     if (item === undefined || item.response.payload.case !== "statusUpdate") throw new Error("no item");
     const [first] = jsonRpc.writeStream(operation, item.response).write(item);
-    // A change after the first writing shows that the text is not made again.
+    // Changes the event after the first write: an unchanged text shows that it is not encoded again.
     item.response.payload.value.taskId = "changed";
     expect(httpJson.writeStream(operation, item.response).write({ ...item })[0]?.payload).toBe(first?.payload);
   });
@@ -141,7 +141,7 @@ function throughStream(adapter: JsonRpcAdapter | HttpJsonAdapter, operation: Ope
   return JSON.parse(written?.payload ?? "null") as JsonValue;
 }
 
-// E-26 shows requests that are refused.
+// E-26 contains invalid requests.
 function isInvalid(params: JsonObject | undefined): boolean {
   return JSON.stringify(params ?? {}).includes('"parts":[]');
 }

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ErrorCode } from "../../../src/protocol/errors.js";
 
-// The wire examples of version 1.0: every call with its answer, over JSON-RPC and over HTTP+JSON, and every error.
+// The wire examples of version 1.0: every call with its reply, over JSON-RPC and HTTP+JSON, and every error.
 
 export interface Answer {
   readonly result?: JsonValue;
@@ -15,7 +15,7 @@ export interface RpcExample extends Answer {
   readonly params?: JsonObject;
 }
 
-/** `call` is the verb and the path below the base, with its query. */
+/** `call` is the verb and the path relative to the base, with its query. */
 export interface HttpExample extends Answer {
   readonly id: string;
   readonly call: string;
@@ -116,5 +116,5 @@ export const httpErrorExamples: readonly { readonly id: string; readonly code: E
   {"id": "E-29", "code": "permissionDenied", "status": 403, "body": {"error": {"code": 403, "status": "PERMISSION_DENIED", "message": "Scope tasks.read is missing"}}},
 ];
 
-/** A card with everything in it (E-33). */
+/** A card with every member (E-33). */
 export const fullCard: JsonObject = {"name": "Port Planner", "description": "Plans berths, pilots and tugs", "version": "3.1.0", "supportedInterfaces": [{"url": "https://port.example/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}, {"url": "grpc.port.example:443", "protocolBinding": "GRPC", "protocolVersion": "1.0"}, {"url": "https://port.example/api", "protocolBinding": "HTTP+JSON", "tenant": "north", "protocolVersion": "1.0"}, {"url": "wss://port.example/ws", "protocolBinding": "https://port.example/bindings/ws/v1", "protocolVersion": "1.0"}], "provider": {"organization": "Port Authority", "url": "https://port.example"}, "documentationUrl": "https://port.example/docs", "iconUrl": "https://port.example/icon.svg", "capabilities": {"streaming": true, "pushNotifications": true, "extendedAgentCard": true, "extensions": [{"uri": "https://port.example/ext/geo/v1", "description": "Positions in metadata"}, {"uri": "https://port.example/ext/signed/v1", "required": true, "params": {"algs": ["ES256"]}}]}, "securitySchemes": {"key": {"apiKeySecurityScheme": {"location": "header", "name": "X-Port-Key"}}, "basic": {"httpAuthSecurityScheme": {"scheme": "Bearer", "bearerFormat": "JWT"}}, "oidc": {"openIdConnectSecurityScheme": {"openIdConnectUrl": "https://id.port.example/.well-known/openid-configuration"}}, "code": {"oauth2SecurityScheme": {"flows": {"authorizationCode": {"authorizationUrl": "https://id.port.example/a", "tokenUrl": "https://id.port.example/t", "scopes": {"tasks.read": "Read tasks"}, "pkceRequired": true}}, "oauth2MetadataUrl": "https://id.port.example/.well-known/oauth-authorization-server"}}, "m2m": {"oauth2SecurityScheme": {"flows": {"clientCredentials": {"tokenUrl": "https://id.port.example/t", "scopes": {"tasks.write": "Create tasks"}}}}}, "cli": {"oauth2SecurityScheme": {"flows": {"deviceCode": {"deviceAuthorizationUrl": "https://id.port.example/d", "tokenUrl": "https://id.port.example/t", "scopes": {"tasks.read": "Read tasks"}}}}}, "cert": {"mtlsSecurityScheme": {}}}, "securityRequirements": [{"schemes": {"oidc": {"list": ["openid"]}}}, {"schemes": {"key": {}, "cert": {}}}], "defaultInputModes": ["text/plain", "application/json"], "defaultOutputModes": ["text/plain", "application/json"], "skills": [{"id": "berth", "name": "Berth planning", "description": "Finds free berths", "tags": ["berth", "schedule"], "examples": ["Berth for 190 m on 12 May"], "outputModes": ["application/json"]}, {"id": "tug", "name": "Tug orders", "description": "Orders tugs", "tags": ["tug"], "securityRequirements": [{"schemes": {"m2m": {"list": ["tasks.write"]}}}]}], "signatures": [{"protected": "eyJhbGciOiJFUzI1NiIsInR5cCI6IkpPU0UiLCJraWQiOiJrMSJ9", "signature": "c2lnbmF0dXJl", "header": {"note": "placeholder"}}]};

@@ -180,7 +180,7 @@ describe("any JSON", () => {
       fc.dictionary(fc.constantFrom(...names.split(" ")), tie("json"), { maxKeys: 6, noNullPrototype: true }),
     ),
   }));
-  // Parsed from text, so that `__proto__` is a member and not the prototype.
+  // Parsed from text, so that `__proto__` is a member instead of the prototype.
   const parsed = fc.oneof(json, fc.jsonValue()).map((value): JsonValue => JSON.parse(JSON.stringify(value)));
 
   const onlyOurs = (run: () => unknown): void => {

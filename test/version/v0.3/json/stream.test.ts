@@ -105,7 +105,7 @@ describe("the text of an event", () => {
     const late = kindJsonStreamWriter(operation, subscribe);
     late.write({ response: status(TaskState.FAILED) });
     const other = late.write(item);
-    // A change after the first writing shows that the text is not made again.
+    // Changes the event after the first write: an unchanged text shows that it is not encoded again.
     if (item.response.payload.case === "statusUpdate") item.response.payload.value.taskId = "changed";
     expect(kindJsonStreamWriter(operation, subscribe).write(item)).toEqual(first);
     expect(late.write(item)).toEqual(other);
@@ -203,7 +203,7 @@ function status(state: TaskState): StreamResponse {
   return event(statusEvent(state));
 }
 
-/** An event of an agent, of the task `t`. */
+/** An agent's event for task `t`. */
 function event(made: Exclude<AgentEvent, ParkEvent>): StreamResponse {
   switch (made.$typeName) {
     case "lf.a2a.v1.Message":

@@ -104,7 +104,7 @@ describe("the card in 0.3's schema", () => {
   });
 });
 
-// Without what 0.3 has no room for, and with members that cannot be told from absent ones as they are read.
+// Removes what 0.3 cannot express, and members that read the same as absent ones.
 function carried(card: AgentCard): AgentCard {
   const { capabilities, provider, documentationUrl, iconUrl } = card;
   const plain: AgentCard = {

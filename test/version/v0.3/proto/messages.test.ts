@@ -140,7 +140,7 @@ describe("a message of 0.3's schema", () => {
   });
 });
 
-// What the model has no room for: who closes a stream, files that are nothing, data that is not there, no role.
+// Removes what the model cannot express: final marks, empty files, absent data, unspecified roles.
 function withoutLosses(value: unknown): void {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return;
   for (const entry of Object.values(value)) withoutLosses(entry);
