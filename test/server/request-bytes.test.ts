@@ -64,22 +64,22 @@ function begun(port: number, caller: string, { length, sent }: Announced): Socke
 
 describe("a server with room for 256 MiB of requests", () => {
   it.each([true, false])(
-    "answers while 60 sockets have announced 6 MiB each, callers told apart: %s",
+    "answers while 64 sockets have announced 4 MiB each, callers told apart: %s",
     async (apart) => {
       await using server = await start({}, apart);
-      const sockets = Array.from({ length: 60 }, () => begun(server.port, "hog", { length: 6 * mebibyte, sent: 0 }));
+      const sockets = Array.from({ length: 64 }, () => begun(server.port, "hog", { length: 4 * mebibyte, sent: 0 }));
       await Promise.all(sockets.map((socket) => once(socket, "data")));
       expect((await send(server.port, "honest")).status).toBe(200);
       for (const socket of sockets) socket.destroy();
     },
   );
 
-  it("answers while one HTTP/2 connection has announced 60 times 6 MiB", async () => {
+  it("answers while one HTTP/2 connection has announced 64 times 4 MiB", async () => {
     await using server = await start({});
     const session = connectHttp2(server.url);
     const head = { ":method": "POST", ":path": "/json-rpc", "content-type": "application/json", "x-caller": "hog" };
-    const streams = Array.from({ length: 60 }, () =>
-      session.request({ ...head, "content-length": 6 * mebibyte, expect: "100-continue" }).on("error", () => {}),
+    const streams = Array.from({ length: 64 }, () =>
+      session.request({ ...head, "content-length": 4 * mebibyte, expect: "100-continue" }).on("error", () => {}),
     );
     await Promise.all(streams.map((stream) => once(stream, "continue")));
     expect((await send(server.port, "honest")).status).toBe(200);
