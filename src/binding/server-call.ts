@@ -4,7 +4,7 @@ import { invokeStream, invokeUnary, type Operation, type Operations, type Stream
 import { requestedExtensions, versionParameter } from "../protocol/service-parameters.js";
 import type { JsonRpcAdapter } from "../version/codec.js";
 import { declaredVersion } from "../version/detect.js";
-import type { CallHead, Service } from "./service.js";
+import type { AdmittedCall, CallHead, Service } from "./service.js";
 
 // The call pipeline. Its order is the same for every binding: authenticate → version → extensions → admit → decode →
 // invoke → encode → mask. A binding supplies the head, decodes and encodes; the other steps are here.
@@ -42,8 +42,8 @@ export class ServerCall<S extends CallGate = Service> {
   #head: CallHead | undefined;
   #context: OpenContext | undefined;
   #left: { readonly reason: unknown } | undefined;
-  #leaveRequest: () => void = noop;
-  #leaveStream: () => void = noop;
+  #request: AdmittedCall | undefined;
+  #stream: AdmittedCall | undefined;
   #ended = false;
 
   constructor(service: S, head: CallHead, principal: Principal) {
@@ -59,20 +59,24 @@ export class ServerCall<S extends CallGate = Service> {
     this.extensions = this.service.extensions(requestedExtensions(head.header));
   }
 
-  /** Admits the call with the bytes of its request. Throws `unavailable` or `resourceExhausted`. */
-  admit(bytes: number): void {
-    this.#leaveRequest = this.service.enter({ principal: this.principal, bytes, streams: false });
+  /** Admits the call, before its request is read. Throws `unavailable`. */
+  admit(): void {
+    this.#request = this.#enter(false);
     if (this.#ended) this.end();
   }
 
-  /** Calls a unary operation. */
+  /** Books bytes of the request as they arrive. Throws `unavailable` or `resourceExhausted`. */
+  readonly hold = (bytes: number): void => this.#request?.hold(bytes);
+
+  /** Calls a unary operation. The bytes of the request are released, since it is decoded. */
   unary({ handler, adapter, operation }: CallTarget, message: AnyMessage): Promise<AnyMessage> {
+    this.#request?.release();
     return invokeUnary(handler, operation, message, this.#openContext(adapter));
   }
 
-  /** Calls a streaming operation. The stream stays admitted until the call ends; the request's bytes do not. */
+  /** Calls a streaming operation. The stream stays admitted until the call ends, its request does not. */
   stream({ handler, adapter, operation }: CallTarget, message: AnyMessage): AsyncIterable<StreamItem> {
-    this.#leaveStream = this.service.enter({ principal: this.principal, bytes: 0, streams: true });
+    this.#stream = this.#enter(true);
     this.#endRequest();
     if (this.#ended) this.end();
     return invokeStream(handler, operation, message, this.#openContext(adapter));
@@ -88,18 +92,22 @@ export class ServerCall<S extends CallGate = Service> {
   end(): void {
     this.#ended = true;
     this.#endRequest();
-    this.#leaveStream();
-    this.#leaveStream = noop;
+    this.#stream?.leave();
+    this.#stream = undefined;
+  }
+
+  #endRequest(): void {
+    this.#request?.leave();
+    this.#request = undefined;
+  }
+
+  #enter(streams: boolean): AdmittedCall {
+    return this.service.enter({ principal: this.principal, peer: this.#openHead().peer, streams });
   }
 
   #openHead(): CallHead {
     if (this.#head === undefined) throw new TypeError("a call is brought to one operation");
     return this.#head;
-  }
-
-  #endRequest(): void {
-    this.#leaveRequest();
-    this.#leaveRequest = noop;
   }
 
   #openContext({ version }: CallAdapter): OpenContext {
@@ -144,5 +152,3 @@ function queryValue(query: string, name: string): string | undefined {
   }
   return undefined;
 }
-
-function noop(): void {}

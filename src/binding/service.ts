@@ -10,6 +10,8 @@ export interface CallHead {
   readonly header: (name: string) => string | undefined;
   /** The query string without `?`, in bindings that have one. */
   readonly query?: string | undefined;
+  /** The caller's network address, without the port. */
+  readonly peer?: string | undefined;
   /** The address the call was sent to. */
   readonly address?: CallAddress | undefined;
 }
@@ -21,6 +23,27 @@ export interface BindingLimits {
   /** Size of a JSON body. Larger than `contentMaxBytes`, because base64 is longer. */
   readonly jsonBodyMaxBytes: number;
   readonly keepAliveMs: number;
+}
+
+/** A call that asks for admission. */
+interface EnteringCall {
+  readonly principal: Principal;
+  /** The caller's network address, if the binding knows it. It tells callers apart where there is no `authenticate`. */
+  readonly peer: string | undefined;
+  readonly streams: boolean;
+}
+
+/** The place of a call in the server. */
+export interface AdmittedCall {
+  /**
+   * Books bytes of the request as they arrive. Throws `resourceExhausted` or `unavailable` when a limit on bytes in
+   * memory is reached.
+   */
+  hold(bytes: number): void;
+  /** Releases the bytes of the request, once it is decoded. */
+  release(): void;
+  /** Ends the admission and releases the bytes. Calling it twice is harmless. */
+  leave(): void;
 }
 
 /** What every binding serves: one handler behind admission. */
@@ -38,10 +61,10 @@ export interface Service {
   /** Returns the requested extensions that are active for a call. Throws `extensionSupportRequired` (spec 3.3.4). */
   extensions(requested: readonly string[]): readonly string[];
   /**
-   * Admits a call. Throws `unavailable` while draining, and `resourceExhausted` or `unavailable` when a limit on bytes
-   * in flight or streams is reached. The returned function ends the admission; calling it twice is harmless.
+   * Admits a call. Throws `unavailable` while draining, and `resourceExhausted` or `unavailable` when a limit on streams
+   * is reached.
    */
-  enter(call: { readonly principal: Principal; readonly bytes: number; readonly streams: boolean }): () => void;
+  enter(call: EnteringCall): AdmittedCall;
   /**
    * Returns what a caller may see of an error: an `A2AError` unchanged; anything else masked, logged and given a
    * correlation id.

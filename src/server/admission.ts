@@ -3,6 +3,7 @@ import { createIdleCounter } from "../protocol/async/idle-counter.js";
 import type { CallOrigin, Principal } from "../protocol/context.js";
 import { A2AError, toldError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
+import { createByteLedger } from "./byte-ledger.js";
 import type { AdmissionLimits } from "./limits.js";
 
 /** The headers or metadata of a call, passed to `authenticate` before the body is read. */
@@ -42,7 +43,7 @@ export function createAdmission({ authenticate, extensions, limits, logger, newI
   const required = extensions.filter((extension) => extension.required === true).map(({ uri }) => uri);
   const streams = new Map<string, number>();
   let openStreams = 0;
-  let bytesInFlight = 0;
+  const requests = createByteLedger(limits.inFlightMaxBytes);
   const inside = createIdleCounter();
   let closed = false;
 
@@ -81,19 +82,21 @@ export function createAdmission({ authenticate, extensions, limits, logger, newI
     },
     enter(call) {
       if (closed) throw new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
-      if (bytesInFlight + call.bytes > limits.inFlightMaxBytes)
-        throw tooMany("unavailable", "request bytes in memory", limit("inFlightMaxBytes"));
       const key = authenticate === undefined ? undefined : `${call.principal.tenant ?? ""}\n${call.principal.owner}`;
       if (call.streams) enterStream(key);
-      bytesInFlight += call.bytes;
+      const { hold, release } = requests.open(key ?? call.peer ?? "");
       const exit = inside.enter();
       let left = false;
-      return () => {
-        if (left) return;
-        left = true;
-        bytesInFlight -= call.bytes;
-        if (call.streams) leaveStream(key);
-        exit();
+      return {
+        hold,
+        release,
+        leave() {
+          if (left) return;
+          left = true;
+          release();
+          if (call.streams) leaveStream(key);
+          exit();
+        },
       };
     },
     publicError(error) {

@@ -78,11 +78,11 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
     await agent.dispose();
   };
   return {
-    nodeListener: () => nodeListener(agent.endpoint, { bodyTimeoutMs: agent.limits.bodyTimeoutMs }),
-    fetch: () => fetchHandler(agent.endpoint, { bodyTimeoutMs: agent.limits.bodyTimeoutMs }),
+    nodeListener: () => nodeListener(agent.endpoint, { bodyTimes: agent.limits }),
+    fetch: () => fetchHandler(agent.endpoint, { bodyTimes: agent.limits }),
     koa: async () =>
       (await import("./koa-middleware.js")).koaMiddleware(agent.endpoint, {
-        bodyTimeoutMs: agent.limits.bodyTimeoutMs,
+        bodyTimes: agent.limits,
       }),
     get card() {
       return agent.card.card();

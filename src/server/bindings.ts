@@ -78,8 +78,8 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
         import("../binding/grpc/server.js"),
         import("../binding/grpc/listener.js"),
       ]);
-      const { bodyTimeoutMs, streamsPerConnection } = limits;
-      const grpc = createGrpcServer({ adapters, service, bodyTimeoutMs, streamsPerConnection });
+      const { streamsPerConnection } = limits;
+      const grpc = createGrpcServer({ adapters, service, bodyTimes: limits, streamsPerConnection });
       return {
         setServing: (serving) => grpc.setServing(serving),
         connect: (http) => createGrpcEngine({ grpc, http, limits, logger, refuse }),

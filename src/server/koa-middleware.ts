@@ -1,17 +1,17 @@
 import { Readable } from "node:stream";
 import type { Context, Middleware } from "koa";
-import { bodyTimeoutDefaultMs } from "../binding/http/body-error.js";
 import type { HttpEndpoint, HttpReply } from "../binding/http/http.js";
 import { mount } from "../binding/http/mount.js";
 import { parsedBodyOf } from "../binding/http/node-body.js";
 import { NodeRequest } from "../binding/http/node-request.js";
 import { namesTwoHosts, twoHosts } from "../binding/http/one-host.js";
+import { type BodyTimes, defaultListenerLimits } from "../binding/listen/connection.js";
 
 export interface KoaMiddlewareOptions {
   /** Path of the endpoint, relative to what the app already cut off. Default: `/`. */
   readonly path?: string | undefined;
-  /** How long a request's body may take to arrive, in milliseconds. Default: 30,000. */
-  readonly bodyTimeoutMs?: number | undefined;
+  /** The time limits of request bodies. Default: the listener's. */
+  readonly bodyTimes?: BodyTimes | undefined;
 }
 
 /**
@@ -19,14 +19,14 @@ export interface KoaMiddlewareOptions {
  * as it is; a body that was read but not kept is an internal error.
  */
 export function koaMiddleware(endpoint: HttpEndpoint, options: KoaMiddlewareOptions = {}): Middleware {
-  const { path = "/", bodyTimeoutMs = bodyTimeoutDefaultMs } = options;
+  const { path = "/", bodyTimes = defaultListenerLimits } = options;
   const mounted = mount(path, endpoint);
   return async (ctx, next) => {
     const target = { path: ctx.path, query: ctx.querystring };
     const parsed = parsedBodyOf(ctx.request);
     const reply = namesTwoHosts(ctx.req)
       ? twoHosts
-      : await mounted(new NodeRequest(ctx.req, ctx.res, { ...target, bodyTimeoutMs, parsed }));
+      : await mounted(new NodeRequest(ctx.req, ctx.res, { ...target, bodyTimes, parsed }));
     if (reply === undefined) await next();
     else give(ctx, reply);
   };

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
-import type { Service } from "../../src/binding/service.js";
+import type { AdmittedCall, Service } from "../../src/binding/service.js";
+import { noop } from "../../src/protocol/async/noop.js";
 import type { ServerContext } from "../../src/protocol/context.js";
 import { A2AError } from "../../src/protocol/errors.js";
 import { MessageSchema, Role, type SendMessageRequest, TaskState } from "../../src/protocol/model.js";
@@ -46,6 +47,11 @@ export function statusItem(number: number, state = TaskState.WORKING): StreamIte
   };
 }
 
+/** A place for a call that books nothing. */
+export function inPlace(changes: Partial<AdmittedCall> = {}): AdmittedCall {
+  return { hold: noop, release: noop, leave: noop, ...changes };
+}
+
 /** A service over a handler, without authentication by default. */
 export function serviceOf(handler: Partial<Handler>, changes: Partial<Service> = {}): Service {
   return {
@@ -56,7 +62,7 @@ export function serviceOf(handler: Partial<Handler>, changes: Partial<Service> =
     taskNames: { find: async () => undefined },
     authenticate: () => ({ owner: "somebody" }),
     extensions: (requested) => requested.filter((uri) => uri.startsWith("urn:known")),
-    enter: () => () => {},
+    enter: () => inPlace(),
     publicError: (error) => (error instanceof A2AError ? error : new A2AError("internalError", "internal error")),
     ...changes,
   };

@@ -3,7 +3,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { A2AError } from "../../protocol/errors.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import { methodFor, type RpcMethod, type ServedMethod, type ServedPath } from "../grpc/method.js";
-import { expectedBytes, headOf } from "../http/call.js";
+import { headOf } from "../http/call.js";
 import type { HttpRequest } from "../http/http.js";
 import { authenticate, type ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
@@ -42,14 +42,14 @@ export class ConnectCall {
   /** Authenticates and admits the call before the body is read. */
   async admit(responseHeader: Headers): Promise<void> {
     if (this.#hasBody) throw this.#public(unreadable(this.#method));
-    const { request, service, served, bodyMaxBytes } = this.#options;
+    const { request, service, served } = this.#options;
     try {
       const call = await authenticate(service, headOf("CONNECT", request));
       this.#call = call;
       this.#method = methodFor(call, served);
       const { extensionsName } = this.#method.adapter;
       if (call.extensions.length > 0) responseHeader.set(extensionsName, formatExtensions(call.extensions));
-      call.admit(expectedBytes(request, bodyMaxBytes));
+      call.admit();
     } catch (error) {
       throw this.#public(error);
     }
@@ -58,7 +58,7 @@ export class ConnectCall {
   async *body(): AsyncGenerator<Uint8Array> {
     const { request, bodyMaxBytes } = this.#options;
     try {
-      const bytes = await request.body(bodyMaxBytes);
+      const bytes = await request.body(bodyMaxBytes, (bytes) => this.#call?.hold(bytes));
       this.#hasBody = true;
       yield bytes;
     } catch (error) {

@@ -6,10 +6,12 @@ import { A2AError } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import type { WireEvent } from "../../version/codec.js";
+import { BodyWatch } from "../body-watch.js";
+import type { BodyTimes } from "../listen/connection.js";
 import { authenticate, type ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 import { errorToStatus } from "./errors.js";
-import type { RawCall, RawCallListener } from "./internals/taken-call.js";
+import type { RawCall, TakenCallListener } from "./internals/taken-call.js";
 import { asBuffer, decodeMessage, headerOf, methodFor, type ServedMethod, type ServedPath } from "./method.js";
 
 // Unsent bytes of a stream above which reading its subscription pauses.
@@ -21,18 +23,18 @@ const succeeded = { code: status.OK, details: "OK", metadata: null };
 export interface GrpcCallOptions {
   readonly served: ServedPath;
   readonly service: Service;
-  /** How long the request message may take to arrive, in milliseconds. */
-  readonly bodyTimeoutMs: number;
+  /** The time limits of the request message. */
+  readonly bodyTimes: BodyTimes;
 }
 
 /** One call of an A2A operation. */
-export class GrpcCall implements RawCallListener {
+export class GrpcCall implements TakenCallListener {
   readonly #call: RawCall;
   readonly #options: GrpcCallOptions;
   #method: ServedMethod;
   #admitted: ServerCall | undefined;
   #message: Uint8Array | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #watch: BodyWatch | undefined;
   #over: boolean = false;
   #headersSent: boolean = false;
   #pendingBytes = 0;
@@ -47,13 +49,28 @@ export class GrpcCall implements RawCallListener {
 
   onReceiveMetadata(metadata: Metadata): void {
     try {
-      const call = authenticate(this.#options.service, { binding: "GRPC", header: (name) => headerOf(metadata, name) });
+      const call = authenticate(this.#options.service, {
+        binding: "GRPC",
+        header: (name) => headerOf(metadata, name),
+        peer: addressOf(this.#call.getPeer()),
+      });
       if (call instanceof Promise)
         call.then((known) => this.#admit(known)).catch((error: unknown) => this.#fail(error));
       else this.#admit(call);
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  /** Called with the size of each piece of a message. Returns false if the call has failed. */
+  onReceiveBytes(bytes: number): boolean {
+    this.#watch?.add(bytes);
+    try {
+      this.#admitted?.hold(bytes);
+    } catch (error) {
+      this.#fail(error);
+    }
+    return !this.#over;
   }
 
   onReceiveMessage(message: Uint8Array): void {
@@ -66,7 +83,7 @@ export class GrpcCall implements RawCallListener {
   }
 
   onReceiveHalfClose(): void {
-    clearTimeout(this.#timer);
+    this.#watch?.end();
     if (this.#over) return;
     void this.#run();
   }
@@ -82,12 +99,11 @@ export class GrpcCall implements RawCallListener {
 
   #admit(call: ServerCall): void {
     if (this.#over) return;
-    const { served, bodyTimeoutMs } = this.#options;
+    const { served, bodyTimes } = this.#options;
     this.#method = methodFor(call, served);
     this.#admitted = call;
-    this.#timer = setTimeout(() => {
-      this.#fail(new A2AError("requestTimeout", `the request took longer than ${bodyTimeoutMs} ms to arrive`));
-    }, bodyTimeoutMs);
+    call.admit();
+    this.#watch = new BodyWatch(bodyTimes, (error) => this.#fail(error));
     this.#call.startRead();
   }
 
@@ -96,7 +112,6 @@ export class GrpcCall implements RawCallListener {
       const message = this.#message;
       const call = this.#admitted;
       if (message === undefined || call === undefined) throw new A2AError("invalidRequest", "no request message");
-      call.admit(message.length);
       const request = this.#readRequest(message);
       this.#message = undefined;
       if (this.#method.operation.streams) await this.#pump(request, call.stream(this.#method, request));
@@ -180,10 +195,15 @@ export class GrpcCall implements RawCallListener {
 
   #end(): void {
     this.#over = true;
-    clearTimeout(this.#timer);
+    this.#watch?.end();
     this.#admitted?.end();
     this.#events?.return?.().catch(noop);
   }
+}
+
+/** The address of a peer, without its port. */
+function addressOf(peer: string): string {
+  return peer.slice(0, peer.lastIndexOf(":"));
 }
 
 // Each event is encoded once, however many streams send it. Not with `writeBuffer`: the cached bytes must not keep

@@ -1,5 +1,6 @@
 import { Server } from "@grpc/grpc-js";
 import type { GrpcAdapter } from "../../version/codec.js";
+import { type BodyTimes, defaultListenerLimits } from "../listen/connection.js";
 import type { Service } from "../service.js";
 import { GrpcCall } from "./call.js";
 import { createHealth } from "./health.js";
@@ -10,8 +11,8 @@ import { addReflection } from "./reflection.js";
 export interface GrpcServerOptions {
   readonly adapters: readonly GrpcAdapter[];
   readonly service: Service;
-  /** How long a request message may take to arrive, in milliseconds. Default: 30,000. */
-  readonly bodyTimeoutMs?: number | undefined;
+  /** The time limits of request messages. Default: the listener's. */
+  readonly bodyTimes?: BodyTimes | undefined;
   /** Largest number of concurrent calls on one connection. Default: 100. */
   readonly streamsPerConnection?: number | undefined;
 }
@@ -34,7 +35,7 @@ export interface GrpcServer {
 /** Creates a server with every operation of every adapter. Callers are authenticated before a message is read. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const paths = servedPaths(options.adapters, options.service);
-  const { service, bodyTimeoutMs = 30_000 } = options;
+  const { service, bodyTimes = defaultListenerLimits } = options;
   const server = new Server({
     // Pings detect peers that vanished; a stream that waits for events would never notice.
     "grpc.keepalive_time_ms": 60_000,
@@ -46,7 +47,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       ({ path }, call) => {
         const served = paths.get(path);
         if (served === undefined) return leaveCall(call);
-        return takeCall(call, (raw) => new GrpcCall(raw, { served, service, bodyTimeoutMs }));
+        return takeCall(call, (raw) => new GrpcCall(raw, { served, service, bodyTimes }));
       },
     ],
   });

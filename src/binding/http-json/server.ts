@@ -7,7 +7,6 @@ import {
   callUnary,
   decodeBody,
   errorHeaders,
-  expectedBytes,
   headOf,
   httpStatusOf,
   parseJson,
@@ -64,9 +63,9 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
     errorContext.extensions = call.extensions;
     const match = findRoute(end, request, declared, errorContext);
     const { adapter, route } = match;
-    call.admit(route.hasBody ? expectedBytes(request, service.limits.jsonBodyMaxBytes) : 0);
+    call.admit();
     const { operation } = route;
-    const message = await readRequest(match, request, service.limits.jsonBodyMaxBytes);
+    const message = await readRequest(match, request, call);
     const target = { adapter, operation, handler: handlerFor(adapter, service) };
     if (operation.streams) {
       const form = streamForm(service, adapter, operation, message);
@@ -117,13 +116,13 @@ function findRoute(
   throw new A2AError("methodNotAllowed", `this path is called by ${routed.allow.join(" or ")}`);
 }
 
-async function readRequest(match: RouteMatch, request: HttpRequest, maxBytes: number): Promise<AnyMessage> {
+async function readRequest(match: RouteMatch, request: HttpRequest, call: ServerCall): Promise<AnyMessage> {
   const { adapter, route } = match;
   if (request.method === "POST") assertJson(request, false);
   const codec = adapter.codec(route.operation);
   // Routes without a body ignore one: some peers send one without meaning.
   if (!route.hasBody) return codec.readRequest(readQueryRequest(match, request.query));
-  const text = decodeBody(await request.body(maxBytes));
+  const text = decodeBody(await request.body(call.service.limits.jsonBodyMaxBytes, call.hold));
   return codec.readRequest(readBodyRequest(match, request.query, text === "" ? undefined : parseJson(text)));
 }
 

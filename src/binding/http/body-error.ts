@@ -2,16 +2,10 @@ import { A2AError } from "../../protocol/errors.js";
 
 // The errors of reading a body, the same for every HTTP adapter.
 
-export const bodyTimeoutDefaultMs = 30_000;
-
 export function bodyTooLarge(maxBytes: number): A2AError {
   return new A2AError("contentTooLarge", `the request body is over the limit of ${maxBytes} bytes`, {
     metadata: { maxBytes: String(maxBytes) },
   });
-}
-
-export function bodyTimedOut(timeoutMs: number): A2AError {
-  return new A2AError("requestTimeout", `the request body did not arrive within ${timeoutMs} ms`);
 }
 
 export function bodyCutOff(cause?: unknown): A2AError {

@@ -13,13 +13,8 @@ import type { HttpReply, HttpRequest } from "./http.js";
 
 /** The head of a call over HTTP. */
 export function headOf(binding: Binding, request: HttpRequest): CallHead {
-  return { binding, header: (name) => request.header(name), query: request.query, address: request };
-}
-
-/** Bytes to reserve for a request: its declared length, else the limit. */
-export function expectedBytes(request: HttpRequest, maxBytes: number): number {
-  const length = Number(request.header("content-length") ?? Number.NaN);
-  return length >= 0 && length <= maxBytes ? length : maxBytes;
+  const header = (name: string): string | undefined => request.header(name);
+  return { binding, header, query: request.query, peer: request.remoteAddress, address: request };
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });

@@ -1,13 +1,16 @@
 import { noop } from "../../protocol/async/noop.js";
-import { bodyCutOff, bodyTimedOut, bodyTimeoutDefaultMs, bodyTooLarge } from "./body-error.js";
+import type { A2AError } from "../../protocol/errors.js";
+import { BodyWatch } from "../body-watch.js";
+import { type BodyTimes, defaultListenerLimits } from "../listen/connection.js";
+import { bodyCutOff, bodyTooLarge } from "./body-error.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
 import { twoHosts } from "./one-host.js";
 
 export interface FetchHandlerOptions {
   /** Mount path, stripped before the endpoint sees the request. Default: none. */
   readonly basePath?: string | undefined;
-  /** How long a request body may take to arrive, in milliseconds. Default: 30,000. */
-  readonly bodyTimeoutMs?: number | undefined;
+  /** The time limits of request bodies. Default: the listener's. */
+  readonly bodyTimes?: BodyTimes | undefined;
   /** Returns the peer's address if the runtime knows it. Default: unknown. */
   readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
 }
@@ -63,22 +66,27 @@ class FetchRequest implements HttpRequest {
     return this.#request.headers.get(name) ?? (name === "host" ? this.#host : undefined);
   }
 
-  async body(maxBytes: number): Promise<Uint8Array> {
+  async body(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
     if (Number(this.header("content-length") ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
     const reader = this.#request.body?.getReader();
     if (reader === undefined) return new Uint8Array(0);
-    const timeoutMs = this.#options.bodyTimeoutMs ?? bodyTimeoutDefaultMs;
-    let timedOut = false;
-    const timer = setTimeout(() => {
-      timedOut = true;
+    let late: A2AError | undefined;
+    const watch = new BodyWatch(this.#options.bodyTimes ?? defaultListenerLimits, (error) => {
+      late = error;
       reader.cancel().catch(noop);
-    }, timeoutMs);
+    });
     try {
-      const bytes = await readAll(reader, maxBytes);
-      if (timedOut) throw bodyTimedOut(timeoutMs);
+      const bytes = await readAll(reader, maxBytes, (size) => {
+        watch.add(size);
+        hold(size);
+      });
+      if (late !== undefined) throw late;
       return bytes;
+    } catch (error) {
+      reader.cancel().catch(noop);
+      throw error;
     } finally {
-      clearTimeout(timer);
+      watch.end();
     }
   }
 
@@ -91,17 +99,15 @@ class FetchRequest implements HttpRequest {
 
 type ByteReader = ReadableStreamDefaultReader<Uint8Array>;
 
-async function readAll(reader: ByteReader, maxBytes: number): Promise<Uint8Array> {
+async function readAll(reader: ByteReader, maxBytes: number, arrived: (bytes: number) => void): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for (;;) {
     const { done, value } = await nextChunk(reader);
     if (done) break;
     bytes += value.length;
-    if (bytes > maxBytes) {
-      reader.cancel().catch(noop);
-      throw bodyTooLarge(maxBytes);
-    }
+    if (bytes > maxBytes) throw bodyTooLarge(maxBytes);
+    arrived(value.length);
     chunks.push(value);
   }
   const [first] = chunks;

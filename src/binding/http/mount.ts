@@ -41,8 +41,8 @@ class RequestBelow implements HttpRequest {
     return this.#above.header(name);
   }
 
-  body(maxBytes: number): Promise<Uint8Array> {
-    return this.#above.body(maxBytes);
+  body(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
+    return this.#above.body(maxBytes, hold);
   }
 
   onLeave(listener: () => void): void {

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
-import type { A2AError } from "../../protocol/errors.js";
-import { bodyCutOff, bodyTimedOut, bodyTooLarge } from "./body-error.js";
+import { BodyWatch } from "../body-watch.js";
+import type { BodyTimes } from "../listen/connection.js";
+import { bodyCutOff, bodyTooLarge } from "./body-error.js";
 
 export type NodeIncoming = IncomingMessage | Http2ServerRequest;
 
@@ -15,20 +16,23 @@ export function parsedBodyOf(request: object): ParsedBody {
   return request;
 }
 
-export interface BodyLimits {
+export interface BodyOptions {
   readonly maxBytes: number;
-  readonly timeoutMs: number;
+  readonly times: BodyTimes;
+  /** Called with the size of each piece as it arrives. What it throws ends the reading. */
+  readonly hold: (bytes: number) => void;
 }
 
 /** Reads a request body within its limits, or takes it from `parsed` if a body parser has read it. */
-export function readNodeBody(req: NodeIncoming, parsed: ParsedBody, limits: BodyLimits): Promise<Uint8Array> {
+export async function readNodeBody(req: NodeIncoming, parsed: ParsedBody, options: BodyOptions): Promise<Uint8Array> {
+  const { maxBytes } = options;
   const length = contentLength(req);
-  if (length !== undefined && length > limits.maxBytes) return Promise.reject(bodyTooLarge(limits.maxBytes));
-  if (req.readableEnded || parsed.rawBody !== undefined) return bodyFromParser(req, parsed, limits.maxBytes);
+  if (length !== undefined && length > maxBytes) throw bodyTooLarge(maxBytes);
+  if (req.readableEnded || parsed.rawBody !== undefined) return counted(bodyFromParser(req, parsed), options);
   // A destroyed stream emits no more events, not even `end`.
-  if (req.destroyed) return Promise.reject(bodyCutOff());
-  if (isWaiting(req)) return waitingBody(req, limits.maxBytes);
-  return new Promise((resolve, reject) => new BodyReader(req, limits, resolve, reject));
+  if (req.destroyed) throw bodyCutOff();
+  if (isWaiting(req)) return counted(req.read() ?? empty, options);
+  return new Promise((resolve, reject) => new BodyReader(req, options, resolve, reject));
 }
 
 /** The declared length of a body. `undefined` if it is missing or invalid. */
@@ -44,39 +48,46 @@ function isWaiting(req: NodeIncoming): boolean {
   return req.complete && !("stream" in req) && req.readableFlowing === null;
 }
 
-function waitingBody(req: NodeIncoming, maxBytes: number): Promise<Uint8Array> {
-  const body: Buffer = req.read() ?? empty;
-  return body.length > maxBytes ? Promise.reject(bodyTooLarge(maxBytes)) : Promise.resolve(body);
+/** Checks and books a body that is already in memory. */
+function counted(body: Uint8Array, { maxBytes, hold }: BodyOptions): Uint8Array {
+  if (body.length > maxBytes) throw bodyTooLarge(maxBytes);
+  hold(body.length);
+  return body;
 }
 
 class BodyReader {
   readonly #req: NodeIncoming;
-  readonly #limits: BodyLimits;
+  readonly #options: BodyOptions;
   readonly #resolve: (body: Uint8Array) => void;
-  readonly #reject: (error: A2AError) => void;
-  readonly #timer: ReturnType<typeof setTimeout>;
+  readonly #reject: (error: unknown) => void;
+  readonly #watch: BodyWatch;
   #first: Buffer | undefined;
   #more: Buffer[] | undefined;
   #bytes = 0;
 
   constructor(
     req: NodeIncoming,
-    limits: BodyLimits,
+    options: BodyOptions,
     resolve: (body: Uint8Array) => void,
-    reject: (error: A2AError) => void,
+    reject: (error: unknown) => void,
   ) {
     this.#req = req;
-    this.#limits = limits;
+    this.#options = options;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#timer = setTimeout(this.#onTimeout, limits.timeoutMs);
+    this.#watch = new BodyWatch(options.times, (error) => this.#fail(error));
     req.on("data", this.#onData).on("end", this.#onEnd).on("error", this.#onCut).on("close", this.#onCut);
   }
 
   readonly #onData = (chunk: Buffer): void => {
+    const { maxBytes, hold } = this.#options;
     this.#bytes += chunk.length;
-    if (this.#bytes > this.#limits.maxBytes) {
-      this.#fail(bodyTooLarge(this.#limits.maxBytes));
+    this.#watch.add(chunk.length);
+    try {
+      if (this.#bytes > maxBytes) throw bodyTooLarge(maxBytes);
+      hold(chunk.length);
+    } catch (error) {
+      this.#fail(error);
       return;
     }
     if (this.#first === undefined) this.#first = chunk;
@@ -91,30 +102,25 @@ class BodyReader {
 
   readonly #onCut = (): void => this.#fail(bodyCutOff());
 
-  readonly #onTimeout = (): void => this.#fail(bodyTimedOut(this.#limits.timeoutMs));
-
-  #fail(error: A2AError): void {
+  #fail(error: unknown): void {
     this.#stop();
     this.#req.pause();
     this.#reject(error);
   }
 
   #stop(): void {
-    clearTimeout(this.#timer);
+    this.#watch.end();
     this.#req.off("data", this.#onData).off("end", this.#onEnd).off("error", this.#onCut).off("close", this.#onCut);
   }
 }
 
 const empty = Buffer.alloc(0);
 
-function bodyFromParser(req: NodeIncoming, parsed: ParsedBody, maxBytes: number): Promise<Uint8Array> {
-  const { rawBody, body } = parsed;
+function bodyFromParser(req: NodeIncoming, { rawBody, body }: ParsedBody): Uint8Array {
   if (rawBody === undefined && body === undefined && hasBody(req)) {
-    const message = "the request body was read before the agent saw it: mount the agent before the body parser";
-    return Promise.reject(new Error(message));
+    throw new Error("the request body was read before the agent saw it: mount the agent before the body parser");
   }
-  const bytes = bytesOf(rawBody ?? body);
-  return bytes.length > maxBytes ? Promise.reject(bodyTooLarge(maxBytes)) : Promise.resolve(bytes);
+  return bytesOf(rawBody ?? body);
 }
 
 function bytesOf(body: unknown): Uint8Array {

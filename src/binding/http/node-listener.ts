@@ -1,5 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
-import { bodyTimeoutDefaultMs } from "./body-error.js";
+import { type BodyTimes, defaultListenerLimits } from "../listen/connection.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
 import type { NodeIncoming } from "./node-body.js";
 import { writeReply } from "./node-reply.js";
@@ -7,8 +7,8 @@ import { NodeRequest, type NodeResponse, splitTarget } from "./node-request.js";
 import { namesTwoHosts, twoHosts } from "./one-host.js";
 
 export interface NodeListenerOptions {
-  /** How long a request body may take to arrive, in milliseconds. Default: 30,000. */
-  readonly bodyTimeoutMs?: number | undefined;
+  /** The time limits of request bodies. Default: the listener's. */
+  readonly bodyTimes?: BodyTimes | undefined;
   /** Called with the error of an endpoint that throws, which is a bug in the endpoint. Default: ignored. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -24,7 +24,7 @@ const broken: HttpReply = { status: 500, headers: { "Content-Type": "text/plain"
 
 /** Serves an endpoint with Node's `http`, `https` or `http2` server, or anything else that calls `(req, res, next)`. */
 export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOptions = {}): NodeListener {
-  const { bodyTimeoutMs = bodyTimeoutDefaultMs, onError } = options;
+  const { bodyTimes = defaultListenerLimits, onError } = options;
   return (req, res, next) => {
     // `close` reports a failed socket. Without this listener its error would end the process.
     res.on("error", noop);
@@ -42,7 +42,7 @@ export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOption
       if (res.headersSent) res.destroy();
       else writeReply(req, res, broken);
     };
-    answered(endpoint, new NodeRequest(req, res, { path, query, bodyTimeoutMs }))
+    answered(endpoint, new NodeRequest(req, res, { path, query, bodyTimes }))
       .then(write)
       .catch(fail);
   };

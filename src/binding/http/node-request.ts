@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Http2ServerResponse } from "node:http2";
+import type { BodyTimes } from "../listen/connection.js";
 import type { HttpRequest } from "./http.js";
 import { type NodeIncoming, type ParsedBody, parsedBodyOf, readNodeBody } from "./node-body.js";
 
@@ -32,7 +33,7 @@ function pathStart(url: string): number {
 }
 
 export interface NodeRequestOptions extends Target {
-  readonly bodyTimeoutMs: number;
+  readonly bodyTimes: BodyTimes;
   /** What a body parser left on the framework's request. Default: `body` and `rawBody` of `req`. */
   readonly parsed?: ParsedBody | undefined;
 }
@@ -70,9 +71,9 @@ export class NodeRequest implements HttpRequest {
     return Array.isArray(value) ? value.join(", ") : value;
   }
 
-  body(maxBytes: number): Promise<Uint8Array> {
-    const { parsed, bodyTimeoutMs } = this.#options;
-    return readNodeBody(this.#req, parsed ?? parsedBodyOf(this.#req), { maxBytes, timeoutMs: bodyTimeoutMs });
+  body(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
+    const { parsed, bodyTimes: times } = this.#options;
+    return readNodeBody(this.#req, parsed ?? parsedBodyOf(this.#req), { maxBytes, times, hold });
   }
 
   onLeave(listener: () => void): void {

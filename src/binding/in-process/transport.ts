@@ -156,7 +156,8 @@ async function open({ admission, headers: base }: HandlerEnd, options: CallOptio
 function admit({ handler, admission, limits }: HandlerEnd, { operation, request }: Call, call: InProcessCall) {
   const { input } = operation;
   const bytes = toBinary(input, request);
-  call.admit(bytes.length);
+  call.admit();
+  call.hold(bytes.length);
   if (bytes.length > limits.contentMaxBytes) {
     throw new A2AError("contentTooLarge", `the request is over the limit of ${limits.contentMaxBytes} bytes`);
   }
@@ -184,7 +185,7 @@ const openAdmission: InProcessAdmission = {
   versions: versionTable.map(({ name }) => name),
   authenticate: () => ({ owner: "anonymous" }),
   extensions: (requested) => requested,
-  enter: () => noop,
+  enter: () => ({ hold: noop, release: noop, leave: noop }),
   publicError: (error) =>
     error instanceof A2AError ? toldError(error) : new A2AError("internalError", "internal error", { cause: error }),
 };

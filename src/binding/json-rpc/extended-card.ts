@@ -26,7 +26,7 @@ export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): Htt
       if (request.method !== "GET") throw new A2AError("methodNotAllowed", "the extended card is read by GET");
       call = await authenticate(service, headOf("JSONRPC", request));
       call.declare(versions);
-      call.admit(0);
+      call.admit();
       const message = create(operation.input);
       const target = { adapter, operation, handler: handlerFor(adapter, service) };
       const card = await callUnary(call, target, { request, message });

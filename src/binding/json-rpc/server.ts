@@ -6,7 +6,6 @@ import {
   callUnary,
   decodeBody,
   errorHeaders,
-  expectedBytes,
   headOf,
   httpStatusOf,
   type StreamForm,
@@ -138,9 +137,9 @@ async function readCall(
 ): Promise<RpcRequest> {
   const { jsonBodyMaxBytes } = call.service.limits;
   try {
-    call.admit(expectedBytes(request, jsonBodyMaxBytes));
+    call.admit();
     assertJson(request, true);
-    return readRpcRequest(decodeBody(await request.body(jsonBodyMaxBytes)), (id) => {
+    return readRpcRequest(decodeBody(await request.body(jsonBodyMaxBytes, call.hold)), (id) => {
       errorContext.id = id;
     });
   } catch (error) {

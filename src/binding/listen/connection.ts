@@ -13,6 +13,8 @@ export interface ListenerLimits {
   readonly headerTimeoutMs: number;
   /** Time for a body after its headers. */
   readonly bodyTimeoutMs: number;
+  /** The lowest rate at which a body may arrive, averaged over each third of `bodyTimeoutMs`. */
+  readonly bodyMinBytesPerSecond: number;
   readonly headerMaxBytes: number;
   /** How long an HTTP/1.1 connection may stay idle between two requests. */
   readonly keepAliveIdleMs: number;
@@ -21,9 +23,13 @@ export interface ListenerLimits {
   readonly streamsPerConnection: number;
 }
 
+/** The limits on the time that a body may take. */
+export type BodyTimes = Pick<ListenerLimits, "bodyTimeoutMs" | "bodyMinBytesPerSecond">;
+
 export const defaultListenerLimits: ListenerLimits = {
   headerTimeoutMs: 10_000,
   bodyTimeoutMs: 30_000,
+  bodyMinBytesPerSecond: 1024,
   headerMaxBytes: 16 * 1024,
   keepAliveIdleMs: 15_000,
   http2IdleMs: 300_000,

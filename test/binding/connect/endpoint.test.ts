@@ -4,7 +4,7 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen
 import type { ServerContext } from "../../../src/protocol/context.js";
 import { A2AError, errorCodes, errorDomain, errorTable } from "../../../src/protocol/errors.js";
 import { connectAgent, connectErrorOf, webProtocols } from "../../support/connect-agent.js";
-import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
+import { echo, inPlace, serviceOf, statusItem } from "../../support/echo-service.js";
 import { wireTo } from "../../support/http-calls.js";
 import { itemsOf } from "../../support/items.js";
 import { getTask, hello } from "../../support/requests.js";
@@ -270,12 +270,18 @@ it("counts its calls in and out", async () => {
   const { service } = noting();
   await using agent = await connectAgent({
     ...service,
-    enter: (call) => {
+    enter: () => {
       inside += 1;
-      bytes += call.bytes;
-      return () => {
-        inside -= 1;
-      };
+      let counted = true;
+      return inPlace({
+        hold: (size) => {
+          bytes += size;
+        },
+        leave: () => {
+          if (counted) inside -= 1;
+          counted = false;
+        },
+      });
     },
   });
   const client = agent.client("connect json");

@@ -5,7 +5,7 @@ import type { CallHead } from "../../../src/binding/service.js";
 import type { ServerContext } from "../../../src/protocol/context.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import { SendMessageRequestSchema } from "../../../src/protocol/model.js";
-import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
+import { echo, inPlace, serviceOf, statusItem } from "../../support/echo-service.js";
 import { grpcAgent } from "../../support/grpc-agent.js";
 import { frame, rawSession } from "../../support/grpc-raw.js";
 import { itemsOf } from "../../support/items.js";
@@ -131,7 +131,7 @@ it("answers an RPC that it does not have with UNIMPLEMENTED", async () => {
 });
 
 it("gives up on a message that does not arrive in time", async () => {
-  await using agent = await grpcAgent(noting().service, { bodyTimeoutMs: 50 });
+  await using agent = await grpcAgent(noting().service, { limits: { bodyTimeoutMs: 50 } });
   using raw = rawSession(agent.port);
   expect((await raw.call("SendMessage", undefined)).status).toBe(4);
 });
@@ -173,14 +173,23 @@ it("counts each call in with its size and out when it is over, however it ends",
     enter: (call) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       over.push(promise);
-      seen.push({ ...call });
+      const entry = { ...call, bytes: 0, released: false };
+      seen.push(entry);
       inside += 1;
       let counted = true;
-      return () => {
-        if (counted) inside -= 1;
-        counted = false;
-        resolve();
-      };
+      return inPlace({
+        hold: (bytes) => {
+          entry.bytes += bytes;
+        },
+        release: () => {
+          entry.released = true;
+        },
+        leave: () => {
+          if (counted) inside -= 1;
+          counted = false;
+          resolve();
+        },
+      });
     },
   });
   await agent.client.sendMessage(hello, {});
@@ -191,10 +200,11 @@ it("counts each call in with its size and out when it is over, however it ends",
   await Promise.all(over);
   expect(inside).toBe(0);
   const principal = { owner: "somebody" };
+  const peer = "127.0.0.1";
   expect(seen).toEqual([
-    { principal, bytes: helloFrame.length - 5, streams: false },
-    { principal, bytes: helloFrame.length - 5, streams: false },
-    { principal, bytes: 0, streams: true },
-    { principal, bytes: 3, streams: false },
+    { principal, peer, bytes: helloFrame.length, streams: false, released: true },
+    { principal, peer, bytes: helloFrame.length, streams: false, released: false },
+    { principal, peer, bytes: 0, streams: true, released: false },
+    { principal, peer, bytes: 8, streams: false, released: true },
   ]);
 });

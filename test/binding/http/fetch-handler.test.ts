@@ -90,7 +90,7 @@ it("aborts the operation when the request is aborted", async () => {
 });
 
 describe("a body", () => {
-  const handle = fetchHandler(measure, { bodyTimeoutMs: 20 });
+  const handle = fetchHandler(measure, { bodyTimes: { bodyTimeoutMs: 20, bodyMinBytesPerSecond: 0 } });
   const post = (body: string | ReadableStream, headers = {}): Promise<Response> =>
     handle(new Request(origin, { method: "POST", body, headers, duplex: "half" }));
   const pieces = (count: number, size: number): ReadableStream =>

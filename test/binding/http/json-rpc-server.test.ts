@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { jsonRpcEndpoint } from "../../../src/binding/json-rpc/server.js";
 import type { Service } from "../../../src/binding/service.js";
 import { A2AError } from "../../../src/protocol/errors.js";
-import { echo, serviceOf } from "../../support/echo-service.js";
+import { echo, inPlace, serviceOf } from "../../support/echo-service.js";
 import { bareSocket, httpAgent, postJson, rawCall } from "../../support/http-agent.js";
 
 const params = { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] } };
@@ -166,16 +166,15 @@ describe("the door", () => {
   it("counts every call in and out once", async () => {
     const counts: number[] = [];
     await using served = await agent({
-      enter: ({ bytes, streams }) => {
-        counts.push(bytes);
+      enter: ({ streams }) => {
         expect(streams).toBe(false);
-        return () => counts.push(-bytes);
+        return inPlace({ hold: (bytes) => counts.push(bytes), leave: () => counts.push(0) });
       },
     });
     const body = JSON.stringify(call(1));
     await postJson(`${served.url}/json-rpc`, body);
     await postJson(`${served.url}/json-rpc`, "{");
-    expect(counts).toEqual([body.length, -body.length, 1, -1]);
+    expect(counts).toEqual([body.length, 0, 1, 0]);
   });
 });
 

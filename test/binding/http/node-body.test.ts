@@ -44,7 +44,7 @@ describe("a body", () => {
   });
 
   it("that stays away is given up in time", async () => {
-    await using served = await serveEndpoint(measure, { bodyTimeoutMs: 20 });
+    await using served = await serveEndpoint(measure, { bodyTimes: { bodyTimeoutMs: 20, bodyMinBytesPerSecond: 0 } });
     const socket = await bareSocket(served.port);
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\nhalf");
     await expect.poll(socket.received).toMatch(/requestTimeout$/);
@@ -54,7 +54,7 @@ describe("a body", () => {
   it("that is cut off in the middle fails its own request alone", async () => {
     const failed = Promise.withResolvers<unknown>();
     await using served = await serveEndpoint(async (request) => {
-      await request.body(maxBytes).catch(failed.resolve);
+      await request.body(maxBytes, () => {}).catch(failed.resolve);
       return { status: 200, headers: {}, body: "late" };
     });
     const socket = await bareSocket(served.port);

@@ -5,7 +5,7 @@ import type { Service } from "../../../src/binding/service.js";
 import type { Principal } from "../../../src/protocol/context.js";
 import { TaskSchema } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
-import { serviceOf, statusItem } from "../../support/echo-service.js";
+import { inPlace, serviceOf, statusItem } from "../../support/echo-service.js";
 import { fedSubscription } from "../../support/fed-subscription.js";
 import { httpAgent, httpBindings, rawCall } from "../../support/http-agent.js";
 import { itemsOf } from "../../support/items.js";
@@ -77,7 +77,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
       const counts: string[] = [];
       const enter: Service["enter"] = ({ streams }) => {
         counts.push(`in ${streams}`);
-        return () => counts.push(`out ${streams}`);
+        return inPlace({ leave: () => counts.push(`out ${streams}`) });
       };
       await using served = await httpAgent(serviceOf(source, { enter }));
       const { method, path, body } = wires[binding];
@@ -102,12 +102,14 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     const asked = Promise.withResolvers<void>();
     const left = Promise.withResolvers<void>();
     let inside = 0;
-    const enter = (): (() => void) => {
+    const enter: Service["enter"] = () => {
       inside += 1;
-      return () => {
-        inside -= 1;
-        left.resolve();
-      };
+      return inPlace({
+        leave: () => {
+          inside -= 1;
+          left.resolve();
+        },
+      });
     };
     const authenticate = async (): Promise<Principal> => {
       asked.resolve();

@@ -11,6 +11,7 @@ import { emptyTask } from "../../../src/protocol/fold.js";
 import type { Task } from "../../../src/protocol/model.js";
 import type { Operations, StreamItem } from "../../../src/protocol/operations.js";
 import { createTestClock } from "../../../src/testing/test-clock.js";
+import { inPlace } from "../../support/echo-service.js";
 import { errorOf, requestOf, say } from "../../support/say.js";
 
 type Handler = Operations<ServerContext>;
@@ -173,7 +174,7 @@ it("counts an ended stream as closed, even when its reader stops reading", async
     versions: ["1.0"],
     authenticate: () => ({ owner: "me" }),
     extensions: () => [],
-    enter: () => out.resolve,
+    enter: () => inPlace({ leave: out.resolve }),
     publicError: () => new A2AError("internalError", "internal error"),
   };
   const transport = over(

@@ -7,7 +7,12 @@ import { sayFindings } from "./engine-status.js";
 export type RawCall = ServerInterceptingCallInterface;
 
 /** Receives the incoming side of a call. */
-export type RawCallListener = Parameters<RawCall["start"]>[0];
+export interface TakenCallListener extends RawCallListener {
+  /** Called with the size of each piece of a message as it arrives. False: the piece is dropped. */
+  onReceiveBytes(bytes: number): boolean;
+}
+
+type RawCallListener = Parameters<RawCall["start"]>[0];
 
 /**
  * Lets a listener answer a call instead of the handler that grpc-js would run. The caller is authenticated before its
@@ -15,9 +20,26 @@ export type RawCallListener = Parameters<RawCall["start"]>[0];
  * interceptor may bypass the handler is undocumented. Tried with grpc-js 1.14.7 and Node 24.21: saves 7 % of the
  * server's CPU time for a unary call of 300 bytes.
  */
-export function takeCall(call: RawCall, listenerOf: (call: RawCall) => RawCallListener): ServerInterceptingCall {
+export function takeCall(call: RawCall, listenerOf: (call: RawCall) => TakenCallListener): ServerInterceptingCall {
   sayFindings(call);
-  return new TakenCall(call, listenerOf(call));
+  const listener = listenerOf(call);
+  countPieces(call, listener);
+  return new TakenCall(call, listener);
+}
+
+const pieceName = "handleDataFrame";
+
+/**
+ * Reports the pieces of a message, which grpc-js collects until the message is complete and counts nowhere. Its method
+ * for them is private. Tried with grpc-js 1.14.7. Costs one bound function a call. Without it, unfinished messages could
+ * fill the memory.
+ */
+function countPieces(call: RawCall, listener: TakenCallListener): void {
+  const take: unknown = Reflect.get(call, pieceName);
+  if (typeof take !== "function") return;
+  Reflect.set(call, pieceName, (piece: Uint8Array) => {
+    if (listener.onReceiveBytes(piece.length)) Reflect.apply(take, call, [piece]);
+  });
 }
 
 class TakenCall extends ServerInterceptingCall {

@@ -1,0 +1,120 @@
+import { once } from "node:events";
+import { type ClientHttp2Session, connect as connectHttp2, type IncomingHttpHeaders } from "node:http2";
+import { connect, type Socket } from "node:net";
+import { reply, serve } from "trivium";
+import { describe, expect, it } from "vitest";
+import type { Limits } from "../../src/server/limits.js";
+import { type HttpAnswer, httpLine, json } from "../support/raw-http.js";
+
+// Requests that are announced, unfinished or slow.
+
+const mebibyte = 1 << 20;
+
+/** Serves an agent whose callers are the values of the header `x-caller`. */
+function start(limits: Partial<Limits>, tellsApart = true) {
+  const authenticate = tellsApart
+    ? ({ header }: { header(name: string): string | undefined }) => ({ owner: header("x-caller") ?? "nobody" })
+    : undefined;
+  const card = { name: "Bytes", description: "Answers", version: "1.0.0" };
+  return serve({ card, agent: async () => reply("done"), port: 0, limits, authenticate, versions: ["1.0"] });
+}
+
+const body = (text = "hello") =>
+  JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "SendMessage",
+    params: { message: { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text }] } },
+  });
+
+async function send(port: number, caller: string): Promise<HttpAnswer> {
+  using line = httpLine(port);
+  return await line.ask({ target: "/json-rpc", headers: { ...json, "x-caller": caller }, body: body() });
+}
+
+/** Sends a part of a gRPC message, and returns the status that the call ends with. */
+function partOfMessage(session: ClientHttp2Session, { length, sent }: Announced): Promise<number> {
+  const head = { ":method": "POST", ":path": "/lf.a2a.v1.A2AService/SendMessage", te: "trailers", "x-caller": "hog" };
+  const stream = session.request({ ...head, "content-type": "application/grpc" });
+  const part = Buffer.alloc(sent + 5);
+  part.writeUInt32BE(length, 1);
+  stream.write(part);
+  return new Promise((resolve) => {
+    const read = (headers: IncomingHttpHeaders): void => resolve(Number(headers["grpc-status"]));
+    stream.on("response", read).on("error", () => {});
+  });
+}
+
+interface Announced {
+  readonly length: number;
+  readonly sent: number;
+}
+
+/** Opens a request that announces `length` bytes, and sends `sent` of them. */
+function begun(port: number, caller: string, { length, sent }: Announced): Socket {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => {});
+  const head = `POST /json-rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nx-caller: ${caller}\r\n`;
+  // The interim response shows that the server has the headers.
+  const expects = sent === 0 ? "Expect: 100-continue\r\n" : "";
+  socket.write(`${head}${expects}Content-Length: ${length}\r\n\r\n`);
+  socket.write(" ".repeat(sent));
+  return socket;
+}
+
+describe("a server with room for 256 MiB of requests", () => {
+  it.each([true, false])(
+    "answers while 64 sockets have announced 4 MiB each, callers told apart: %s",
+    async (apart) => {
+      await using server = await start({}, apart);
+      const sockets = Array.from({ length: 64 }, () => begun(server.port, "hog", { length: 4 * mebibyte, sent: 0 }));
+      await Promise.all(sockets.map((socket) => once(socket, "data")));
+      expect((await send(server.port, "honest")).status).toBe(200);
+      for (const socket of sockets) socket.destroy();
+    },
+  );
+
+  it("answers while one HTTP/2 connection has announced 64 times 4 MiB", async () => {
+    await using server = await start({});
+    const session = connectHttp2(server.url);
+    const head = { ":method": "POST", ":path": "/json-rpc", "content-type": "application/json", "x-caller": "hog" };
+    const streams = Array.from({ length: 64 }, () =>
+      session.request({ ...head, "content-length": 4 * mebibyte, expect: "100-continue" }).on("error", () => {}),
+    );
+    await Promise.all(streams.map((stream) => once(stream, "continue")));
+    expect((await send(server.port, "honest")).status).toBe(200);
+    session.destroy();
+  });
+});
+
+describe("unfinished requests", () => {
+  const limits = { inFlightMaxBytes: 400_000 };
+
+  it("of one caller take half of the room at most, and the next is refused as its own", async () => {
+    await using server = await start(limits);
+    const sockets = [1, 2].map(() => begun(server.port, "hog", { length: 200_000, sent: 150_000 }));
+    const [answer] = await Promise.race(sockets.map((socket) => once(socket, "data")));
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 429 .*\r\nRetry-After: 1\r\n.*this caller.*inFlightMaxBytes/is);
+    expect((await send(server.port, "honest")).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it("are counted over gRPC before a message is whole", async () => {
+    await using server = await start({ ...limits, bodyTimeoutMs: 60_000 });
+    const session = connectHttp2(server.url);
+    const calls = [1, 2].map(() => partOfMessage(session, { length: 200_000, sent: 150_000 }));
+    expect(await Promise.race(calls)).toBe(8);
+    expect((await send(server.port, "honest")).status).toBe(200);
+    session.destroy();
+  });
+
+  it("are given up when they arrive too slowly, long before the time is over", async () => {
+    await using server = await start({ bodyTimeoutMs: 3_000, bodyMinBytesPerSecond: 100_000 });
+    const startedAt = performance.now();
+    const slow = begun(server.port, "slow", { length: 200_000, sent: 1_000 });
+    const [answer] = await once(slow, "data");
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 (?:200|408) .*more slowly than 100000 bytes a second/s);
+    expect(performance.now() - startedAt).toBeLessThan(2_900);
+    slow.destroy();
+  });
+});
