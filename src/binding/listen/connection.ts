@@ -16,6 +16,8 @@ export interface ListenerLimits {
   /** The lowest rate at which a body may arrive, averaged over each third of `bodyTimeoutMs`. */
   readonly bodyMinBytesPerSecond: number;
   readonly headerMaxBytes: number;
+  /** How long a caller may take nothing of a reply while bytes of it wait. */
+  readonly replyStallMs: number;
   /** How long an HTTP/1.1 connection may stay idle between two requests. */
   readonly keepAliveIdleMs: number;
   /** How long an HTTP/2 connection may stay silent before a graceful close. */
@@ -30,6 +32,7 @@ export const defaultListenerLimits: ListenerLimits = {
   headerTimeoutMs: 10_000,
   bodyTimeoutMs: 30_000,
   bodyMinBytesPerSecond: 1024,
+  replyStallMs: 30_000,
   headerMaxBytes: 16 * 1024,
   keepAliveIdleMs: 15_000,
   http2IdleMs: 300_000,
