@@ -52,7 +52,7 @@ export class GrpcCall implements TakenCallListener {
       const call = authenticate(this.#options.service, {
         binding: "GRPC",
         header: (name) => headerOf(metadata, name),
-        peer: addressOf(this.#call.getPeer()),
+        peer: () => addressOf(this.#call.getPeer()),
       });
       if (call instanceof Promise)
         call.then((known) => this.#admit(known)).catch((error: unknown) => this.#fail(error));
