@@ -25,8 +25,8 @@ export interface ListenerLimits {
   readonly streamsPerConnection: number;
 }
 
-/** The limits on the time that a body may take. */
-export type BodyTimes = Pick<ListenerLimits, "bodyTimeoutMs" | "bodyMinBytesPerSecond">;
+/** How long a request may take to arrive, and its reply to be taken. */
+export type CallTimes = Pick<ListenerLimits, "bodyTimeoutMs" | "bodyMinBytesPerSecond" | "replyStallMs">;
 
 export const defaultListenerLimits: ListenerLimits = {
   headerTimeoutMs: 10_000,

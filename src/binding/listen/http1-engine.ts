@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { ListenerLimits, RequestListener } from "./connection.js";
 
@@ -23,7 +23,6 @@ export function createHttp1Engine(http: RequestListener, limits: ListenerLimits)
     },
     (request, response) => {
       if (draining) response.setHeader("connection", "close");
-      response.setTimeout(limits.replyStallMs, destroyStalled);
       http(request, response);
     },
   );
@@ -44,12 +43,6 @@ export function createHttp1Engine(http: RequestListener, limits: ListenerLimits)
       server.close();
     },
   };
-}
-
-/** Node calls this when no byte has moved for a while, and after a response it uses the idle timeout instead. */
-function destroyStalled(this: ServerResponse): void {
-  const { socket } = this;
-  if (socket !== null && socket.writableLength > 0) socket.destroy();
 }
 
 /** The listener of a port without HTTP/1.1. */

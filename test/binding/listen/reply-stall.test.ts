@@ -1,6 +1,8 @@
 import { constants } from "node:http2";
-import { Readable } from "node:stream";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { HttpEndpoint } from "../../../src/binding/http/http.js";
+import { nodeListener } from "../../../src/binding/http/node-listener.js";
+import { defaultListenerLimits, type RequestListener } from "../../../src/binding/listen/connection.js";
 import { createListener, type Listener } from "../../../src/binding/listen/listener.js";
 import { getOverHttp1, getOverHttp2, http2Session, wireTo } from "../../support/http-calls.js";
 
@@ -9,7 +11,7 @@ import { getOverHttp1, getOverHttp2, http2Session, wireTo } from "../../support/
 /** More than the buffers of a socket hold. */
 const large = Buffer.alloc(8 << 20);
 
-function* endless() {
+async function* endless() {
   for (;;) yield large;
 }
 
@@ -17,19 +19,25 @@ let listener: Listener;
 let ended = Promise.withResolvers<void>();
 let slow: (() => void)[] = [];
 
+const times = { ...defaultListenerLimits, replyStallMs: 150 };
+
+const endpoint: HttpEndpoint = async (request) => {
+  const { path } = request;
+  const headers = {};
+  if (path === "/whole") return { status: 200, headers, body: large };
+  if (path === "/stream") return { status: 200, headers, body: endless() };
+  if (path === "/slow")
+    return { status: 200, headers, body: await new Promise((resolve) => slow.push(() => resolve("at last"))) };
+  return { status: 200, headers, body: "fine" };
+};
+
 beforeAll(async () => {
-  listener = await createListener({
-    host: "127.0.0.1",
-    port: 0,
-    limits: { replyStallMs: 150, keepAliveIdleMs: 60_000 },
-    http: (request, response) => {
-      response.on("close", () => ended.resolve());
-      if (request.url === "/whole") response.end(large);
-      else if (request.url === "/stream") Readable.from(endless()).pipe(response);
-      else if (request.url === "/slow") slow.push(() => response.end("at last"));
-      else response.end("fine");
-    },
-  });
+  const answer = nodeListener(endpoint, { times });
+  const http: RequestListener = (request, response) => {
+    response.on("close", () => ended.resolve());
+    answer(request, response);
+  };
+  listener = await createListener({ host: "127.0.0.1", port: 0, limits: { ...times, keepAliveIdleMs: 60_000 }, http });
 });
 afterAll(() => listener.close());
 
