@@ -1,19 +1,19 @@
 import { A2AError } from "../protocol/errors.js";
-import type { BodyTimes } from "./listen/connection.js";
+import type { CallTimes } from "./listen/connection.js";
 
 /** How often the rate is checked within the time limit. */
 const checks = 3;
 
 /** Watches the arrival of one request body: it must be complete in time, and arrive at a minimum rate until then. */
 export class BodyWatch {
-  readonly #times: BodyTimes;
+  readonly #times: CallTimes;
   readonly #fail: (error: A2AError) => void;
   #timer: NodeJS.Timeout;
   #check = 1;
   #bytes = 0;
 
   /** Starts watching. Calls `fail` at most once, with a `requestTimeout` error. */
-  constructor(times: BodyTimes, fail: (error: A2AError) => void) {
+  constructor(times: CallTimes, fail: (error: A2AError) => void) {
     this.#times = times;
     this.#fail = fail;
     this.#timer = this.#schedule();

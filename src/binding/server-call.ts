@@ -30,6 +30,8 @@ export function authenticate<S extends CallGate>(service: S, head: CallHead): Se
   return new ServerCall(service, head, principal);
 }
 
+const unknown = (): undefined => undefined;
+
 /** An authenticated call on its way to the operation. Call `end` when the reply is complete. */
 export class ServerCall<S extends CallGate = Service> {
   readonly service: S;
@@ -102,7 +104,8 @@ export class ServerCall<S extends CallGate = Service> {
   }
 
   #enter(streams: boolean): AdmittedCall {
-    return this.service.enter({ principal: this.principal, peer: this.#openHead().peer, streams });
+    const { peer = unknown } = this.#openHead();
+    return this.service.enter({ principal: this.principal, peer, streams });
   }
 
   #openHead(): CallHead {

@@ -11,7 +11,7 @@ export interface CallHead {
   /** The query string without `?`, in bindings that have one. */
   readonly query?: string | undefined;
   /** The caller's network address, without the port. */
-  readonly peer?: string | undefined;
+  readonly peer?: (() => string | undefined) | undefined;
   /** The address the call was sent to. */
   readonly address?: CallAddress | undefined;
 }
@@ -29,7 +29,7 @@ export interface BindingLimits {
 interface EnteringCall {
   readonly principal: Principal;
   /** The caller's network address, if the binding knows it. It tells callers apart where there is no `authenticate`. */
-  readonly peer: string | undefined;
+  peer(): string | undefined;
   readonly streams: boolean;
 }
 

@@ -82,9 +82,11 @@ export function createAdmission({ authenticate, extensions, limits, logger, newI
     },
     enter(call) {
       if (closed) throw new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
-      const key = authenticate === undefined ? undefined : `${call.principal.tenant ?? ""}\n${call.principal.owner}`;
+      const key = authenticate === undefined || !call.streams ? undefined : keyOf(call.principal);
       if (call.streams) enterStream(key);
-      const { hold, release } = requests.open(key ?? call.peer ?? "");
+      const { hold, release } = requests.open(() =>
+        authenticate === undefined ? (call.peer() ?? "") : keyOf(call.principal),
+      );
       const exit = inside.enter();
       let left = false;
       return {
@@ -106,6 +108,10 @@ export function createAdmission({ authenticate, extensions, limits, logger, newI
       return new A2AError("internalError", `internal error (reference ${reference})`, { metadata: { reference } });
     },
   };
+}
+
+function keyOf({ tenant = "", owner }: Principal): string {
+  return `${tenant}\n${owner}`;
 }
 
 async function identify(authenticate: Authenticate, { binding, header }: CallHead, logger: Logger): Promise<Principal> {

@@ -78,11 +78,11 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
     await agent.dispose();
   };
   return {
-    nodeListener: () => nodeListener(agent.endpoint, { bodyTimes: agent.limits }),
-    fetch: () => fetchHandler(agent.endpoint, { bodyTimes: agent.limits }),
+    nodeListener: () => nodeListener(agent.endpoint, { times: agent.limits }),
+    fetch: () => fetchHandler(agent.endpoint, { times: agent.limits }),
     koa: async () =>
       (await import("./koa-middleware.js")).koaMiddleware(agent.endpoint, {
-        bodyTimes: agent.limits,
+        times: agent.limits,
       }),
     get card() {
       return agent.card.card();

@@ -79,7 +79,7 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
         import("../binding/grpc/listener.js"),
       ]);
       const { streamsPerConnection } = limits;
-      const grpc = createGrpcServer({ adapters, service, bodyTimes: limits, streamsPerConnection });
+      const grpc = createGrpcServer({ adapters, service, times: limits, streamsPerConnection });
       return {
         setServing: (serving) => grpc.setServing(serving),
         connect: (http) => createGrpcEngine({ grpc, http, limits, logger, refuse }),

@@ -5,8 +5,8 @@ import { A2AError } from "../protocol/errors.js";
  * leave: one alone gets half of the limit, two get a third each, and there is always room for the next.
  */
 export interface ByteLedger {
-  /** Opens an entry for one request of a caller. */
-  open(caller: string): LedgerEntry;
+  /** Opens an entry for one request. `callerOf` names its caller, and is called only for a request that is not small. */
+  open(callerOf: () => string): LedgerEntry;
 }
 
 /** The bytes of one request. */
@@ -17,34 +17,54 @@ export interface LedgerEntry {
   release(): void;
 }
 
+/** Up to this size a request counts for the process alone: it takes less than finding out who the caller is. */
+const smallBytes = 1024;
+
 /** `maxBytes`: the limit of the process. */
 export function createByteLedger(maxBytes: number): ByteLedger {
   const held = new Map<string, number>();
   let total = 0;
+  const limit = `${maxBytes} (inFlightMaxBytes)`;
 
   const book = (caller: string, bytes: number): void => {
-    total += bytes;
     const own = (held.get(caller) ?? 0) + bytes;
     if (own === 0) held.delete(caller);
     else held.set(caller, own);
   };
 
+  /** Books bytes of a request to its caller, who holds `before` of them for this request already. */
+  const share = (caller: string, bytes: number, before: number): void => {
+    const own = held.get(caller) ?? 0;
+    // A caller's only request may exceed the share, or a small limit would refuse every request.
+    if (own > before && own + bytes > (maxBytes - (total - own)) / 2) {
+      const text = `too many request bytes of this caller in memory: the limit is half of what others leave of ${limit}`;
+      throw new A2AError("resourceExhausted", text, details);
+    }
+    book(caller, bytes);
+  };
+
   return {
-    open(caller) {
+    open(callerOf) {
       let booked = 0;
+      let caller: string | undefined;
       return {
         hold(bytes) {
-          if (total + bytes > maxBytes) throw overload("unavailable", "too many request bytes in memory", maxBytes);
-          const own = held.get(caller) ?? 0;
-          // A caller's only request may exceed the share, or a small limit would refuse every request.
-          if (own > booked && own + bytes > (maxBytes - (total - own)) / 2) {
-            throw overload("resourceExhausted", "too many request bytes of this caller in memory", maxBytes);
+          if (total + bytes > maxBytes) {
+            throw new A2AError("unavailable", `too many request bytes in memory: the limit is ${limit}`, details);
           }
-          book(caller, bytes);
+          if (caller !== undefined) share(caller, bytes, booked);
+          else if (booked + bytes > smallBytes) {
+            const found = callerOf();
+            share(found, booked + bytes, 0);
+            caller = found;
+          }
+          total += bytes;
           booked += bytes;
         },
         release() {
-          if (booked > 0) book(caller, -booked);
+          total -= booked;
+          if (caller !== undefined) book(caller, -booked);
+          caller = undefined;
           booked = 0;
         },
       };
@@ -52,9 +72,4 @@ export function createByteLedger(maxBytes: number): ByteLedger {
   };
 }
 
-function overload(code: "unavailable" | "resourceExhausted", what: string, maxBytes: number): A2AError {
-  return new A2AError(code, `${what}: the limit is ${maxBytes} (inFlightMaxBytes)`, {
-    retryAfterMs: 1000,
-    metadata: { limit: "inFlightMaxBytes" },
-  });
-}
+const details = { retryAfterMs: 1000, metadata: { limit: "inFlightMaxBytes" } };

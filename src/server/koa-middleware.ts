@@ -5,13 +5,13 @@ import { mount } from "../binding/http/mount.js";
 import { parsedBodyOf } from "../binding/http/node-body.js";
 import { NodeRequest } from "../binding/http/node-request.js";
 import { namesTwoHosts, twoHosts } from "../binding/http/one-host.js";
-import { type BodyTimes, defaultListenerLimits } from "../binding/listen/connection.js";
+import { type CallTimes, defaultListenerLimits } from "../binding/listen/connection.js";
 
 export interface KoaMiddlewareOptions {
   /** Path of the endpoint, relative to what the app already cut off. Default: `/`. */
   readonly path?: string | undefined;
   /** The time limits of request bodies. Default: the listener's. */
-  readonly bodyTimes?: BodyTimes | undefined;
+  readonly times?: CallTimes | undefined;
 }
 
 /**
@@ -19,14 +19,14 @@ export interface KoaMiddlewareOptions {
  * as it is; a body that was read but not kept is an internal error.
  */
 export function koaMiddleware(endpoint: HttpEndpoint, options: KoaMiddlewareOptions = {}): Middleware {
-  const { path = "/", bodyTimes = defaultListenerLimits } = options;
+  const { path = "/", times = defaultListenerLimits } = options;
   const mounted = mount(path, endpoint);
   return async (ctx, next) => {
     const target = { path: ctx.path, query: ctx.querystring };
     const parsed = parsedBodyOf(ctx.request);
     const reply = namesTwoHosts(ctx.req)
       ? twoHosts
-      : await mounted(new NodeRequest(ctx.req, ctx.res, { ...target, bodyTimes, parsed }));
+      : await mounted(new NodeRequest(ctx.req, ctx.res, { ...target, times, parsed }));
     if (reply === undefined) await next();
     else give(ctx, reply);
   };

@@ -100,7 +100,7 @@ function createHttp(
 ): RequestListener {
   const onError = (error: unknown): void => agent.logger.error({ error }, "a request could not be answered");
   const endpoint = guard === undefined ? agent.endpoint : guardedEndpoint(agent, guard, options);
-  const protocol = nodeListener(endpoint, { bodyTimes: agent.limits, onError });
+  const protocol = nodeListener(endpoint, { times: agent.limits, onError });
   const fallback = createFallback(options.app, () => ready.value, agent.logger);
   return (request, response) =>
     protocol(request, response, () => fallback(request as IncomingMessage, response as ServerResponse));

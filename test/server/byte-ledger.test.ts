@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createByteLedger, type LedgerEntry } from "../../src/server/byte-ledger.js";
 
-const maxBytes = 1_000;
+const maxBytes = 1_000_000;
 
 /** Returns what `hold` throws, if anything. */
 function refusal(entry: LedgerEntry, bytes: number): unknown {
@@ -17,35 +17,48 @@ function refusal(entry: LedgerEntry, bytes: number): unknown {
 describe("the bytes of requests in memory", () => {
   it("of one caller are limited to half of what the others leave", () => {
     const ledger = createByteLedger(maxBytes);
-    ledger.open("a").hold(400);
-    const second = ledger.open("a");
-    expect(refusal(second, 101)).toMatchObject({ code: "resourceExhausted", metadata: { limit: "inFlightMaxBytes" } });
-    expect(refusal(second, 100)).toBeUndefined();
-    const other = ledger.open("b");
-    other.hold(200);
-    expect(refusal(ledger.open("b"), 51)).toMatchObject({ code: "resourceExhausted" });
-    expect(refusal(ledger.open("b"), 50)).toBeUndefined();
+    ledger.open(() => "a").hold(400_000);
+    const second = ledger.open(() => "a");
+    expect(refusal(second, 100_001)).toMatchObject({
+      code: "resourceExhausted",
+      metadata: { limit: "inFlightMaxBytes" },
+    });
+    expect(refusal(second, 100_000)).toBeUndefined();
+    const other = ledger.open(() => "b");
+    other.hold(200_000);
+    expect(
+      refusal(
+        ledger.open(() => "b"),
+        50_001,
+      ),
+    ).toMatchObject({ code: "resourceExhausted" });
+    expect(
+      refusal(
+        ledger.open(() => "b"),
+        50_000,
+      ),
+    ).toBeUndefined();
   });
 
   it("of a caller's only request may take the whole limit, and not more", () => {
-    const entry = createByteLedger(maxBytes).open("a");
-    for (let piece = 0; piece < 10; piece++) entry.hold(100);
+    const entry = createByteLedger(maxBytes).open(() => "a");
+    for (let piece = 0; piece < 10; piece++) entry.hold(100_000);
     expect(refusal(entry, 1)).toMatchObject({ code: "unavailable", retryAfterMs: 1000 });
   });
 
   it("are free again when they are released, however often", () => {
     const ledger = createByteLedger(maxBytes);
-    const entry = ledger.open("a");
+    const entry = ledger.open(() => "a");
     entry.hold(maxBytes);
     entry.release();
     entry.release();
-    ledger.open("b").hold(maxBytes);
+    ledger.open(() => "b").hold(maxBytes);
   });
 
   it("never exceed the limit, whatever arrives and ends, and leave room for a new caller among small requests", () => {
     const step = fc.record({
       caller: fc.constantFrom("a", "b", "c", "d"),
-      bytes: fc.integer({ min: 0, max: 60 }),
+      bytes: fc.integer({ min: 0, max: 60_000 }),
       ends: fc.boolean(),
     });
     fc.assert(
@@ -53,16 +66,21 @@ describe("the bytes of requests in memory", () => {
         const ledger = createByteLedger(maxBytes);
         const open: { readonly entry: LedgerEntry; bytes: number }[] = [];
         for (const { caller, bytes, ends } of steps) {
-          const request = { entry: ledger.open(caller), bytes };
+          const request = { entry: ledger.open(() => caller), bytes };
           if (refusal(request.entry, bytes) === undefined) open.push(request);
           if (ends) open.shift()?.entry.release();
           expect(open.reduce((sum, each) => sum + each.bytes, 0)).toBeLessThanOrEqual(maxBytes);
-          const newcomer = ledger.open("new");
-          expect(refusal(newcomer, 60)).toBeUndefined();
+          const newcomer = ledger.open(() => "new");
+          expect(refusal(newcomer, 60_000)).toBeUndefined();
           newcomer.release();
         }
         for (const { entry } of open) entry.release();
-        expect(refusal(ledger.open("last"), maxBytes)).toBeUndefined();
+        expect(
+          refusal(
+            ledger.open(() => "last"),
+            maxBytes,
+          ),
+        ).toBeUndefined();
       }),
     );
   });

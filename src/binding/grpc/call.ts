@@ -7,7 +7,7 @@ import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import type { WireEvent } from "../../version/codec.js";
 import { BodyWatch } from "../body-watch.js";
-import type { BodyTimes } from "../listen/connection.js";
+import type { CallTimes } from "../listen/connection.js";
 import { authenticate, type ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 import { errorToStatus } from "./errors.js";
@@ -24,7 +24,7 @@ export interface GrpcCallOptions {
   readonly served: ServedPath;
   readonly service: Service;
   /** The time limits of the request message. */
-  readonly bodyTimes: BodyTimes;
+  readonly times: CallTimes;
 }
 
 /** One call of an A2A operation. */
@@ -52,7 +52,7 @@ export class GrpcCall implements TakenCallListener {
       const call = authenticate(this.#options.service, {
         binding: "GRPC",
         header: (name) => headerOf(metadata, name),
-        peer: addressOf(this.#call.getPeer()),
+        peer: () => addressOf(this.#call.getPeer()),
       });
       if (call instanceof Promise)
         call.then((known) => this.#admit(known)).catch((error: unknown) => this.#fail(error));
@@ -99,11 +99,11 @@ export class GrpcCall implements TakenCallListener {
 
   #admit(call: ServerCall): void {
     if (this.#over) return;
-    const { served, bodyTimes } = this.#options;
+    const { served, times } = this.#options;
     this.#method = methodFor(call, served);
     this.#admitted = call;
     call.admit();
-    this.#watch = new BodyWatch(bodyTimes, (error) => this.#fail(error));
+    this.#watch = new BodyWatch(times, (error) => this.#fail(error));
     this.#call.startRead();
   }
 

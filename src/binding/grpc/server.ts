@@ -1,6 +1,6 @@
 import { Server } from "@grpc/grpc-js";
 import type { GrpcAdapter } from "../../version/codec.js";
-import { type BodyTimes, defaultListenerLimits } from "../listen/connection.js";
+import { type CallTimes, defaultListenerLimits } from "../listen/connection.js";
 import type { Service } from "../service.js";
 import { GrpcCall } from "./call.js";
 import { createHealth } from "./health.js";
@@ -12,7 +12,7 @@ export interface GrpcServerOptions {
   readonly adapters: readonly GrpcAdapter[];
   readonly service: Service;
   /** The time limits of request messages. Default: the listener's. */
-  readonly bodyTimes?: BodyTimes | undefined;
+  readonly times?: CallTimes | undefined;
   /** Largest number of concurrent calls on one connection. Default: 100. */
   readonly streamsPerConnection?: number | undefined;
 }
@@ -35,7 +35,7 @@ export interface GrpcServer {
 /** Creates a server with every operation of every adapter. Callers are authenticated before a message is read. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const paths = servedPaths(options.adapters, options.service);
-  const { service, bodyTimes = defaultListenerLimits } = options;
+  const { service, times = defaultListenerLimits } = options;
   const server = new Server({
     // Pings detect peers that vanished; a stream that waits for events would never notice.
     "grpc.keepalive_time_ms": 60_000,
@@ -47,7 +47,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       ({ path }, call) => {
         const served = paths.get(path);
         if (served === undefined) return leaveCall(call);
-        return takeCall(call, (raw) => new GrpcCall(raw, { served, service, bodyTimes }));
+        return takeCall(call, (raw) => new GrpcCall(raw, { served, service, times }));
       },
     ],
   });

@@ -1,7 +1,7 @@
 import { noop } from "../../protocol/async/noop.js";
 import type { A2AError } from "../../protocol/errors.js";
 import { BodyWatch } from "../body-watch.js";
-import { type BodyTimes, defaultListenerLimits } from "../listen/connection.js";
+import { type CallTimes, defaultListenerLimits } from "../listen/connection.js";
 import { bodyCutOff, bodyTooLarge } from "./body-error.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
 import { twoHosts } from "./one-host.js";
@@ -10,7 +10,7 @@ export interface FetchHandlerOptions {
   /** Mount path, stripped before the endpoint sees the request. Default: none. */
   readonly basePath?: string | undefined;
   /** The time limits of request bodies. Default: the listener's. */
-  readonly bodyTimes?: BodyTimes | undefined;
+  readonly times?: CallTimes | undefined;
   /** Returns the peer's address if the runtime knows it. Default: unknown. */
   readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
 }
@@ -71,7 +71,7 @@ class FetchRequest implements HttpRequest {
     const reader = this.#request.body?.getReader();
     if (reader === undefined) return new Uint8Array(0);
     let late: A2AError | undefined;
-    const watch = new BodyWatch(this.#options.bodyTimes ?? defaultListenerLimits, (error) => {
+    const watch = new BodyWatch(this.#options.times ?? defaultListenerLimits, (error) => {
       late = error;
       reader.cancel().catch(noop);
     });

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import { BodyWatch } from "../body-watch.js";
-import type { BodyTimes } from "../listen/connection.js";
+import type { CallTimes } from "../listen/connection.js";
 import { bodyCutOff, bodyTooLarge } from "./body-error.js";
 
 export type NodeIncoming = IncomingMessage | Http2ServerRequest;
@@ -18,7 +18,7 @@ export function parsedBodyOf(request: object): ParsedBody {
 
 export interface BodyOptions {
   readonly maxBytes: number;
-  readonly times: BodyTimes;
+  readonly times: CallTimes;
   /** Called with the size of each piece as it arrives. What it throws ends the reading. */
   readonly hold: (bytes: number) => void;
 }

@@ -1,5 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
-import { type BodyTimes, defaultListenerLimits } from "../listen/connection.js";
+import { type CallTimes, defaultListenerLimits } from "../listen/connection.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
 import type { NodeIncoming } from "./node-body.js";
 import { writeReply } from "./node-reply.js";
@@ -8,7 +8,7 @@ import { namesTwoHosts, twoHosts } from "./one-host.js";
 
 export interface NodeListenerOptions {
   /** The time limits of request bodies. Default: the listener's. */
-  readonly bodyTimes?: BodyTimes | undefined;
+  readonly times?: CallTimes | undefined;
   /** Called with the error of an endpoint that throws, which is a bug in the endpoint. Default: ignored. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -24,25 +24,25 @@ const broken: HttpReply = { status: 500, headers: { "Content-Type": "text/plain"
 
 /** Serves an endpoint with Node's `http`, `https` or `http2` server, or anything else that calls `(req, res, next)`. */
 export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOptions = {}): NodeListener {
-  const { bodyTimes = defaultListenerLimits, onError } = options;
+  const { times = defaultListenerLimits, onError } = options;
   return (req, res, next) => {
     // `close` reports a failed socket. Without this listener its error would end the process.
     res.on("error", noop);
     if (namesTwoHosts(req)) {
-      writeReply(req, res, twoHosts);
+      writeReply(req, res, twoHosts, times.replyStallMs);
       return;
     }
     const { path, query } = splitTarget(req.url ?? "/");
     const write = (reply: HttpReply | undefined): void => {
       if (reply === undefined && next !== undefined) next();
-      else writeReply(req, res, reply ?? notFound);
+      else writeReply(req, res, reply ?? notFound, times.replyStallMs);
     };
     const fail = (error: unknown): void => {
       onError?.(error);
       if (res.headersSent) res.destroy();
-      else writeReply(req, res, broken);
+      else writeReply(req, res, broken, times.replyStallMs);
     };
-    answered(endpoint, new NodeRequest(req, res, { path, query, bodyTimes }))
+    answered(endpoint, new NodeRequest(req, res, { path, query, times }))
       .then(write)
       .catch(fail);
   };

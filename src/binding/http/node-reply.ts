@@ -3,6 +3,7 @@ import type { HttpReply } from "./http.js";
 import { contentLength, hasBody, type NodeIncoming } from "./node-body.js";
 import { isGone, type NodeResponse } from "./node-request.js";
 import { type Pieces, PieceWriter } from "./piece-writer.js";
+import { watchStall } from "./reply-stall.js";
 
 /** How long and how many bytes of a refused upload are still read, so that its sender sees the reply. */
 const lingerMs = 2_000;
@@ -11,11 +12,17 @@ const lingerMaxBytes = 64 * 1024 * 1024;
 const leftMaxBytes = 64 * 1024;
 
 /** Writes a reply. Throws before writing anything if a header is invalid. */
-export function writeReply(req: NodeIncoming, res: NodeResponse, reply: HttpReply): void {
+export function writeReply(req: NodeIncoming, res: NodeResponse, reply: HttpReply, stallMs: number): void {
   const { body } = reply;
   const headers = headerPairs(reply);
   if (isPieces(body)) {
-    writePieces(res, reply.status, headers, body);
+    const iterator = body[Symbol.asyncIterator]();
+    if (isGone(res)) {
+      iterator.return?.().then(undefined, noop);
+      return;
+    }
+    writeHead(res, reply.status, headers);
+    new PieceWriter(res, iterator, stallMs).start();
     return;
   }
   if (isGone(res) || res.writableEnded) return;
@@ -28,6 +35,7 @@ export function writeReply(req: NodeIncoming, res: NodeResponse, reply: HttpRepl
   }
   writeHead(res, reply.status, headers);
   end(res, body ?? "");
+  watchStall(res, stallMs);
 }
 
 function isPieces(body: HttpReply["body"]): body is Pieces {
@@ -99,14 +107,4 @@ function throwAway(req: NodeIncoming, done: () => void): void {
   };
   const timer = setTimeout(stop, lingerMs);
   req.on("data", onData).on("end", stop).on("close", stop).resume();
-}
-
-function writePieces(res: NodeResponse, status: number, headers: string[], pieces: Pieces): void {
-  const iterator = pieces[Symbol.asyncIterator]();
-  if (isGone(res)) {
-    iterator.return?.().then(undefined, noop);
-    return;
-  }
-  writeHead(res, status, headers);
-  new PieceWriter(res, iterator).start();
 }

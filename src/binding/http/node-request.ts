@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Http2ServerResponse } from "node:http2";
-import type { BodyTimes } from "../listen/connection.js";
+import type { CallTimes } from "../listen/connection.js";
 import type { HttpRequest } from "./http.js";
 import { type NodeIncoming, type ParsedBody, parsedBodyOf, readNodeBody } from "./node-body.js";
 
@@ -33,7 +33,7 @@ function pathStart(url: string): number {
 }
 
 export interface NodeRequestOptions extends Target {
-  readonly bodyTimes: BodyTimes;
+  readonly times: CallTimes;
   /** What a body parser left on the framework's request. Default: `body` and `rawBody` of `req`. */
   readonly parsed?: ParsedBody | undefined;
 }
@@ -72,7 +72,7 @@ export class NodeRequest implements HttpRequest {
   }
 
   body(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
-    const { parsed, bodyTimes: times } = this.#options;
+    const { parsed, times } = this.#options;
     return readNodeBody(this.#req, parsed ?? parsedBodyOf(this.#req), { maxBytes, times, hold });
   }
 

@@ -1,5 +1,6 @@
 import { noop } from "../../protocol/async/noop.js";
 import type { NodeResponse } from "./node-request.js";
+import { watchStall } from "./reply-stall.js";
 
 export type Pieces = AsyncIterable<string | Uint8Array>;
 
@@ -7,12 +8,15 @@ export type Pieces = AsyncIterable<string | Uint8Array>;
 export class PieceWriter {
   readonly #res: NodeResponse;
   readonly #iterator: AsyncIterator<string | Uint8Array>;
+  readonly #stallMs: number;
   /** `full`: waiting for the socket to drain. `left`: the peer has disconnected. */
   #state: "open" | "full" | "left" = "open";
+  #isWatched = false;
 
-  constructor(res: NodeResponse, iterator: AsyncIterator<string | Uint8Array>) {
+  constructor(res: NodeResponse, iterator: AsyncIterator<string | Uint8Array>, stallMs: number) {
     this.#res = res;
     this.#iterator = iterator;
+    this.#stallMs = stallMs;
   }
 
   start(): void {
@@ -28,10 +32,16 @@ export class PieceWriter {
     if (this.#state === "left") return;
     if (piece.done === true) {
       this.#res.end();
+      watchStall(this.#res, this.#stallMs);
       return;
     }
-    if (write(this.#res, piece.value)) this.#pull();
-    else this.#state = "full";
+    if (write(this.#res, piece.value)) {
+      this.#pull();
+      return;
+    }
+    this.#state = "full";
+    if (!this.#isWatched) watchStall(this.#res, this.#stallMs);
+    this.#isWatched = true;
   };
 
   readonly #onDrain = (): void => {

@@ -16,6 +16,8 @@ export interface ListenerLimits {
   /** The lowest rate at which a body may arrive, averaged over each third of `bodyTimeoutMs`. */
   readonly bodyMinBytesPerSecond: number;
   readonly headerMaxBytes: number;
+  /** How long a caller may take nothing of a reply while bytes of it wait. */
+  readonly replyStallMs: number;
   /** How long an HTTP/1.1 connection may stay idle between two requests. */
   readonly keepAliveIdleMs: number;
   /** How long an HTTP/2 connection may stay silent before a graceful close. */
@@ -23,13 +25,14 @@ export interface ListenerLimits {
   readonly streamsPerConnection: number;
 }
 
-/** The limits on the time that a body may take. */
-export type BodyTimes = Pick<ListenerLimits, "bodyTimeoutMs" | "bodyMinBytesPerSecond">;
+/** How long a request may take to arrive, and its reply to be taken. */
+export type CallTimes = Pick<ListenerLimits, "bodyTimeoutMs" | "bodyMinBytesPerSecond" | "replyStallMs">;
 
 export const defaultListenerLimits: ListenerLimits = {
   headerTimeoutMs: 10_000,
   bodyTimeoutMs: 30_000,
   bodyMinBytesPerSecond: 1024,
+  replyStallMs: 30_000,
   headerMaxBytes: 16 * 1024,
   keepAliveIdleMs: 15_000,
   http2IdleMs: 300_000,

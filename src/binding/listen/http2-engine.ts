@@ -1,4 +1,4 @@
-import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
+import { constants, createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { noop } from "../../protocol/async/noop.js";
 import type { ListenerLimits, RequestListener } from "./connection.js";
@@ -40,6 +40,7 @@ export function keepSessions(server: Http2Server, limits: ListenerLimits): Reado
   server.on("session", (session) => {
     sessions.add(session);
     session.on("close", () => sessions.delete(session));
+    session.on("stream", (stream) => void stream.setTimeout(limits.replyStallMs, cancelStalled));
     // The first SETTINGS frame is part of the preface. Later silence closes the connection gracefully: open streams go
     // on.
     const mute = (): void => session.destroy();
@@ -50,6 +51,14 @@ export function keepSessions(server: Http2Server, limits: ListenerLimits): Reado
     });
   });
   return sessions;
+}
+
+/**
+ * Node calls this when no byte of the stream has moved for a while. Ends the stream only: a proxy shares the connection
+ * with other callers.
+ */
+function cancelStalled(this: ServerHttp2Stream): void {
+  if (this.writableLength > 0) this.close(constants.NGHTTP2_CANCEL);
 }
 
 /** Sends GOAWAY on each session. */

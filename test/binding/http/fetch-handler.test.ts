@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fetchHandler } from "../../../src/binding/http/fetch-handler.js";
 import { createHttpJsonTransport } from "../../../src/binding/http-json/client.js";
 import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js";
+import { defaultListenerLimits } from "../../../src/binding/listen/connection.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
 import { endpointOf, httpAdapter, rpcAdapter } from "../../support/http-agent.js";
@@ -90,7 +91,7 @@ it("aborts the operation when the request is aborted", async () => {
 });
 
 describe("a body", () => {
-  const handle = fetchHandler(measure, { bodyTimes: { bodyTimeoutMs: 20, bodyMinBytesPerSecond: 0 } });
+  const handle = fetchHandler(measure, { times: { ...defaultListenerLimits, bodyTimeoutMs: 20 } });
   const post = (body: string | ReadableStream, headers = {}): Promise<Response> =>
     handle(new Request(origin, { method: "POST", body, headers, duplex: "half" }));
   const pieces = (count: number, size: number): ReadableStream =>

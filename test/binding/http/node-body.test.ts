@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
 import { nodeListener } from "../../../src/binding/http/node-listener.js";
+import { defaultListenerLimits } from "../../../src/binding/listen/connection.js";
 import { bareSocket, rawCall, serveEndpoint, serveHttp } from "../../support/http-agent.js";
 import { maxBytes, measure } from "../../support/measure.js";
 
@@ -44,7 +45,7 @@ describe("a body", () => {
   });
 
   it("that stays away is given up in time", async () => {
-    await using served = await serveEndpoint(measure, { bodyTimes: { bodyTimeoutMs: 20, bodyMinBytesPerSecond: 0 } });
+    await using served = await serveEndpoint(measure, { times: { ...defaultListenerLimits, bodyTimeoutMs: 20 } });
     const socket = await bareSocket(served.port);
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\nhalf");
     await expect.poll(socket.received).toMatch(/requestTimeout$/);

@@ -38,7 +38,7 @@ function countPieces(call: RawCall, listener: TakenCallListener): void {
   const take: unknown = Reflect.get(call, pieceName);
   if (typeof take !== "function") return;
   Reflect.set(call, pieceName, (piece: Uint8Array) => {
-    if (listener.onReceiveBytes(piece.length)) Reflect.apply(take, call, [piece]);
+    if (listener.onReceiveBytes(piece.length)) take.call(call, piece);
   });
 }
 
