@@ -3,15 +3,17 @@ import { pause } from "../protocol/async/pause.js";
 import type { Logger } from "../protocol/logger.js";
 import type { CallOutcome } from "./call.js";
 import { type CallPermit, Destination } from "./destination.js";
-import { type CallOwner, type CallTarget, isPaused, type Lane, rejectHurried, type Waiter } from "./lane.js";
+import {
+  type CallOwner,
+  type CallPlace,
+  type CallTarget,
+  isPaused,
+  type Lane,
+  rejectHurried,
+  type Waiter,
+} from "./lane.js";
+import { LaneMap } from "./lane-map.js";
 import type { PushLimits } from "./limits.js";
-
-/** Whose call it is, and where it goes. */
-export interface CallPlace {
-  readonly owner: string;
-  /** Scheme, host and port. */
-  readonly origin: string;
-}
 
 /** A call to schedule. */
 export interface CallTicket extends CallPlace {
@@ -37,9 +39,6 @@ interface Grant {
   readonly permit: CallPermit;
 }
 
-/** Destinations without calls whose state is kept. */
-const idleMax = 1000;
-
 /**
  * Decides when calls to webhooks start: round robin over owners, within an owner over destinations, within both in
  * order of arrival. A lane (owner and destination) with waiters is in one place: ready at its owner, blocked at its
@@ -48,12 +47,9 @@ const idleMax = 1000;
 export class CallScheduler {
   readonly #options: CallSchedulerOptions;
   #active = 0;
-  readonly #owners = new Map<string, CallOwner>();
+  readonly #lanes = new LaneMap((origin) => this.#createTarget(origin));
   /** Owners with ready lanes and room, in round-robin order. */
   readonly #ready = new Set<CallOwner>();
-  readonly #targets = new Map<string, CallTarget>();
-  /** Targets without lanes, least recently used first. */
-  readonly #idle = new Set<CallTarget>();
   /** Targets that may have room for blocked lanes. */
   readonly #freed = new Set<CallTarget>();
 
@@ -64,17 +60,17 @@ export class CallScheduler {
   /** Whether a call would start at once. */
   isFree({ owner: key, origin }: CallPlace): boolean {
     if (this.#active >= this.#options.limits.pushCallsAtOnce) return false;
-    const owner = this.#owners.get(key);
+    const owner = this.#lanes.owner(key);
     if (owner !== undefined && this.#isFull(owner)) return false;
     const lane = owner?.lanes.get(origin);
     if (lane !== undefined && (lane.waiters.size > 0 || lane.cancelHold !== undefined)) return false;
-    return this.#targets.get(origin)?.destination.admits !== false;
+    return this.#lanes.target(origin)?.destination.admits !== false;
   }
 
   /** Runs a call in its turn. A result that is no outcome says that no call was made. */
   async run<T extends string>(ticket: CallTicket, call: () => Promise<CallOutcome | T>): Promise<CallOutcome | T> {
     const { signals, hurry, pauseMs, origin } = ticket;
-    if (pauseMs > 0 && this.#targets.get(origin)?.destination.isFailing !== true) {
+    if (pauseMs > 0 && this.#lanes.target(origin)?.destination.isFailing !== true) {
       await pause(this.#options.clock, pauseMs, hurry, ...signals);
     }
     const grant = await this.#turn(ticket);
@@ -90,17 +86,14 @@ export class CallScheduler {
 
   /** Cancels all timers. */
   close(): void {
-    for (const { destination, lanes } of this.#targets.values()) {
-      destination.close();
-      for (const lane of lanes) lane.cancelHold?.();
-    }
+    this.#lanes.close();
   }
 
   #turn(ticket: CallTicket): Promise<Grant> {
     const { signals, hurry } = ticket;
     for (const signal of signals) signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Grant>();
-    const lane = this.#laneOf(ticket);
+    const lane = this.#lanes.of(ticket);
     const leave = (): void => {
       for (const signal of signals) signal.removeEventListener("abort", abort);
       hurry.removeEventListener("abort", rush);
@@ -204,10 +197,14 @@ export class CallScheduler {
   // The destination asked for a pause: it holds this owner's calls, not those of others.
   #hold(lane: Lane, ms: number): void {
     const { clock, limits } = this.#options;
+    const heldMs = Math.min(ms, limits.pushPauseMaxMs);
+    const until = clock.now() + heldMs;
+    if (heldMs <= 0 || (lane.cancelHold !== undefined && until <= lane.heldUntil)) return;
     lane.cancelHold?.();
+    lane.heldUntil = until;
     lane.owner.ready.delete(lane);
     lane.target.blocked.delete(lane);
-    lane.cancelHold = clock.after(Math.min(ms, limits.pushPauseMaxMs), () => {
+    lane.cancelHold = clock.after(heldMs, () => {
       lane.cancelHold = undefined;
       this.#schedule(lane);
       this.#dropIdle(lane);
@@ -218,20 +215,6 @@ export class CallScheduler {
 
   #isFull({ active }: CallOwner): boolean {
     return active >= this.#options.limits.pushCallsPerOwner;
-  }
-
-  #laneOf({ owner: key, origin }: CallPlace): Lane {
-    const owner: CallOwner = this.#owners.get(key) ?? { key, active: 0, lanes: new Map(), ready: new Set() };
-    const known = owner.lanes.get(origin);
-    if (known !== undefined) return known;
-    const target = this.#targets.get(origin) ?? this.#createTarget(origin);
-    const lane: Lane = { owner, target, waiters: new Set(), active: 0, cancelHold: undefined };
-    this.#owners.set(key, owner);
-    this.#targets.set(origin, target);
-    owner.lanes.set(origin, lane);
-    target.lanes.add(lane);
-    this.#idle.delete(target);
-    return lane;
   }
 
   #createTarget(origin: string): CallTarget {
@@ -253,27 +236,8 @@ export class CallScheduler {
   }
 
   #dropIdle(lane: Lane): void {
-    const { owner, target, waiters, active, cancelHold } = lane;
-    if (waiters.size > 0) return;
-    owner.ready.delete(lane);
-    target.blocked.delete(lane);
-    if (active > 0 || cancelHold !== undefined) return;
-    owner.lanes.delete(target.destination.origin);
-    if (owner.lanes.size === 0) this.#owners.delete(owner.key);
-    if (owner.ready.size === 0) this.#ready.delete(owner);
-    target.lanes.delete(lane);
-    if (target.lanes.size === 0) this.#rest(target);
-  }
-
-  // What was learnt of a destination is kept for its next call, within bounds.
-  #rest(target: CallTarget): void {
-    this.#idle.add(target);
-    if (this.#idle.size <= idleMax) return;
-    const [oldest] = this.#idle;
-    if (oldest === undefined) return;
-    oldest.destination.close();
-    this.#idle.delete(oldest);
-    this.#freed.delete(oldest);
-    this.#targets.delete(oldest.destination.origin);
+    const dropped = this.#lanes.drop(lane);
+    if (dropped !== undefined) this.#freed.delete(dropped);
+    if (lane.owner.ready.size === 0) this.#ready.delete(lane.owner);
   }
 }

@@ -1,5 +1,12 @@
 import type { Destination } from "./destination.js";
 
+/** Whose call it is, and where it goes. */
+export interface CallPlace {
+  readonly owner: string;
+  /** Scheme, host and port. */
+  readonly origin: string;
+}
+
 /** A call that waits for its turn. */
 export interface Waiter {
   readonly grant: () => void;
@@ -16,6 +23,8 @@ export interface Lane {
   active: number;
   /** Cancels the pause that the destination asked this owner for. `undefined`: there is none. */
   cancelHold: (() => void) | undefined;
+  /** When that pause ends, in milliseconds since the epoch. */
+  heldUntil: number;
 }
 
 /** The calls of one owner. */

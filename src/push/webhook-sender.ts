@@ -5,7 +5,8 @@ import type { StreamResponse } from "../protocol/model.js";
 import type { PushAdapter } from "../version/codec.js";
 import type { AskStore } from "./ask-store.js";
 import type { CallOutcome, CallWebhook } from "./call.js";
-import type { CallPlace, CallScheduler } from "./call-scheduler.js";
+import type { CallScheduler } from "./call-scheduler.js";
+import type { CallPlace } from "./lane.js";
 import type { PushLimits } from "./limits.js";
 import { type WebhookPayload, writeWebhookPayload } from "./webhook-payload.js";
 

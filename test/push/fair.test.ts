@@ -120,6 +120,24 @@ describe("an owner with many webhooks", () => {
   });
 });
 
+describe("an owner whose webhooks fail at a shared host", () => {
+  it("delays another owner's there by one pause, however many fail", async () => {
+    await using hook = await webhook();
+    hook.answer = ({ path }) => (path === "/hook?bad" ? 500 : 204);
+    await using on = scene({ random: () => 0.5 });
+    await times(30, () => endTask(on, "alice", `${hook.url}?bad`));
+    await expect.poll(() => on.logs.length).toBe(1);
+    await endTask(on, "bob", hook.url);
+    await on.timer(700);
+    const before = hook.calls.length;
+    await on.clock.advance(700);
+    await hook.received(before + 1);
+    await on.timer(1400);
+    await on.clock.advance(1400);
+    await expect.poll(() => hook.calls.map(({ path }) => path)).toContain("/hook");
+  });
+});
+
 describe("the calls to a destination", () => {
   it("start with four at once and grow while it answers", async () => {
     const { hook, answerAll } = await heldWebhook();
