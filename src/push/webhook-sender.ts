@@ -37,7 +37,7 @@ interface DeliveryWays {
 }
 
 /** Reads an event again for each attempt, so that a waiting delivery holds none. `undefined`: it is lost. */
-export type EventSource = () => Promise<StreamResponse | undefined>;
+type EventSource = () => Promise<StreamResponse | undefined>;
 
 /** `gone`: the configuration is deleted, or another process delivers it. `lost`: the log no longer has the event. */
 type Delivered = "done" | "gone" | "lost";
