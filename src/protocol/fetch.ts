@@ -34,6 +34,15 @@ export interface AnswerReader {
   cancel(): Promise<void>;
 }
 
+/** Reads a `Retry-After` header: the delay in milliseconds, at least 0. `undefined` if it is missing or invalid. */
+export function retryAfterOf(value: string | null, now: number): number | undefined {
+  if (value === null) return undefined;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+  const time = Date.parse(value);
+  return Number.isNaN(time) ? undefined : Math.max(0, time - now);
+}
+
 const longestChain = 8;
 
 /**

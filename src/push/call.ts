@@ -2,13 +2,17 @@ import { ForbiddenAddressError } from "../binding/fetch/address-policy.js";
 import type { NodeFetch } from "../binding/fetch/node-fetch.js";
 import type { Clock } from "../core/ports.js";
 import { noop } from "../protocol/async/noop.js";
+import { type HttpAnswer, retryAfterOf } from "../protocol/fetch.js";
 import type { TaskPushNotificationConfig } from "../protocol/model.js";
 import type { WebhookPayload } from "./webhook-payload.js";
 
-/** The outcome of one call. `failed`: a retry may help. `refused`: none will. The reason contains no secrets. */
+/**
+ * The outcome of one call. `failed`: a retry may help, not before `retryAfterMs` if the webhook said so. `refused`: none
+ * will. The reason contains no secrets.
+ */
 export type CallOutcome =
   | { readonly kind: "taken" }
-  | { readonly kind: "failed"; readonly reason: string }
+  | { readonly kind: "failed"; readonly reason: string; readonly retryAfterMs?: number | undefined }
   | { readonly kind: "refused"; readonly reason: string };
 
 /** Calls a webhook once. Never rejects: aborting the signal ends the call as a failure. */
@@ -44,7 +48,7 @@ export function createWebhookCaller({ fetch, clock, timeoutMs }: CallOptions): C
       });
       // Only the status of a webhook's answer is read.
       response.body?.cancel().catch(noop);
-      return outcomeOf(response.status);
+      return outcomeOf(response, clock.now());
     } catch (error) {
       if (error instanceof ForbiddenAddressError) return { kind: "refused", reason: "its address is not allowed" };
       return { kind: "failed", reason: limit.signal.aborted ? `no answer within ${timeoutMs} ms` : reasonOf(error) };
@@ -69,10 +73,11 @@ function headersOf(
 
 const retriedStatuses: ReadonlySet<number> = new Set([408, 429]);
 
-function outcomeOf(status: number): CallOutcome {
+function outcomeOf({ status, headers }: HttpAnswer, now: number): CallOutcome {
   if (status >= 200 && status < 300) return { kind: "taken" };
-  const kind = status >= 500 || retriedStatuses.has(status) ? "failed" : "refused";
-  return { kind, reason: `it answered with status ${status}` };
+  const reason = `it answered with status ${status}`;
+  if (status < 500 && !retriedStatuses.has(status)) return { kind: "refused", reason };
+  return { kind: "failed", reason, retryAfterMs: retryAfterOf(headers.get("retry-after"), now) };
 }
 
 // The text of an error may contain the URL and a secret in it; its code does not.

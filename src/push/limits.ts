@@ -1,7 +1,15 @@
 /** Limits of push deliveries. */
 export interface PushLimits {
-  /** Concurrent calls to webhooks in the process. Default: 16. */
+  /** Concurrent calls to webhooks in the process. Default: 512. */
   readonly pushCallsAtOnce: number;
+  /** Concurrent calls to webhooks of one owner. Default: 128. Without `authenticate` only the process limit applies. */
+  readonly pushCallsPerOwner: number;
+  /** Most concurrent calls to one destination: starts at 4 and grows while calls succeed. Default: 64. */
+  readonly pushCallsPerDestination: number;
+  /** Consecutive failures after which a destination gets only one call at a time, after pauses. Default: 5. */
+  readonly pushFailuresToPause: number;
+  /** Longest pause between calls to a failing destination; also limits `Retry-After`. Default: 60 s. */
+  readonly pushPauseMaxMs: number;
   /** Time limit of a webhook's answer. Default: 15 s. */
   readonly pushTimeoutMs: number;
   /** Attempts to deliver an event before it is dropped. Default: 3. */
@@ -11,7 +19,11 @@ export interface PushLimits {
 }
 
 export const defaultPushLimits: PushLimits = {
-  pushCallsAtOnce: 16,
+  pushCallsAtOnce: 512,
+  pushCallsPerOwner: 128,
+  pushCallsPerDestination: 64,
+  pushFailuresToPause: 5,
+  pushPauseMaxMs: 60_000,
   pushTimeoutMs: 15_000,
   pushAttempts: 3,
   pushRetryMs: 1000,

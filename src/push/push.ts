@@ -5,10 +5,10 @@ import type { Logger } from "../protocol/logger.js";
 import type { PushAdapter, Version } from "../version/codec.js";
 import { type Adoption, startAdoption } from "./adoption.js";
 import { createWebhookCaller } from "./call.js";
+import { CallScheduler } from "./call-scheduler.js";
 import { checkConfig } from "./check.js";
 import { defaultPushLimits, type PushLimits } from "./limits.js";
 import { createPolicy, type PushAllow } from "./policy.js";
-import { createSemaphore } from "./semaphore.js";
 import { createWebhookDeliveries, type WebhookDeliveries } from "./webhook-deliveries.js";
 import type { DeliveryDeps } from "./webhook-sender.js";
 
@@ -38,6 +38,8 @@ export interface PushDeliveryOptions {
   readonly adoptMs?: number | undefined;
   /** Resolves host names. Default: the system's resolver. */
   readonly lookup?: Lookup | undefined;
+  /** Numbers from 0 to 1, for the pauses of failing destinations. Default: `Math.random`. */
+  readonly random?: (() => number) | undefined;
 }
 
 /** Push notifications of one process: the core's port and the deliveries behind it. */
@@ -59,7 +61,8 @@ export function createPush(options: PushDeliveryOptions): Push {
   if (every !== undefined && every !== "event") throw new TypeError('push.every must be "event", or left out');
   const policy = createPolicy(allow);
   const fetch = createNodeFetch({ policy, lookup, connectTimeoutMs: limits.pushTimeoutMs });
-  const deliveries = createWebhookDeliveries(deliveryDeps(options, limits, fetch));
+  const deps = deliveryDeps(options, limits, fetch);
+  const deliveries = createWebhookDeliveries(deps);
   const unsubscribe = signals.subscribe(({ kind, taskId }) => {
     if (kind === "moved") deliveries.wake(taskId);
   });
@@ -72,6 +75,7 @@ export function createPush(options: PushDeliveryOptions): Push {
     const cancel = clock.after(graceMs, () => deliveries.stop());
     await ended;
     cancel();
+    deps.scheduler.close();
     await adoption?.release(graceMs);
     await fetch.close();
   };
@@ -99,7 +103,7 @@ function adoptionOf(options: PushDeliveryOptions, deliveries: WebhookDeliveries)
 }
 
 function deliveryDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: NodeFetch): DeliveryDeps {
-  const { store, tasks, clock, logger, every, versions, instance } = options;
+  const { store, tasks, clock, logger, every, versions, instance, random } = options;
   return {
     store,
     instance,
@@ -108,7 +112,7 @@ function deliveryDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: N
     logger,
     limits,
     everyEvent: every === "event",
-    semaphore: createSemaphore(limits.pushCallsAtOnce),
+    scheduler: new CallScheduler({ clock, logger, limits, random }),
     call: createWebhookCaller({ fetch, clock, timeoutMs: limits.pushTimeoutMs }),
     adapterOf: (registration) => adapterOf(versions, registration),
   };

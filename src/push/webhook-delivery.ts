@@ -2,20 +2,20 @@ import { setImmediate } from "node:timers/promises";
 import type { LogRecord, PushRegistration } from "../core/ports.js";
 import { noop } from "../protocol/async/noop.js";
 import { unlessAborted } from "../protocol/async/pause.js";
-import type { StreamResponse, Task } from "../protocol/model.js";
+import type { StreamResponse } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 import { type AskStore, createAskStore } from "./ask-store.js";
-import { joinChunks, pageRecords } from "./join-chunks.js";
+import { type DueEvent, DueEvents, positionOf, taskEvent } from "./due-events.js";
+import { pageRecords } from "./join-chunks.js";
 import { LazyCursor } from "./lazy-cursor.js";
-import { type ChunkRun, type Due, type Plan, planArtifacts, planEvents } from "./plan.js";
-import { TaskReplay } from "./task-replay.js";
+import { type Plan, planArtifacts, planEvents } from "./plan.js";
 import { type DeliveryDeps, WebhookSender } from "./webhook-sender.js";
 
 class Stopped extends Error {}
 
 /**
- * Delivers a task's events to one webhook, in order, one at a time. It is a log position with a wake-up and keeps no
- * events, so a slow or unreachable webhook delays no other.
+ * Delivers a task's events to one webhook, in order, one at a time. It is a log position with a wake-up: while it
+ * waits for its turn to call, it keeps no events.
  */
 export class WebhookDelivery {
   readonly key: number;
@@ -33,7 +33,7 @@ export class WebhookDelivery {
   /** Records up to here are not delivered. */
   readonly #from: number;
   #plan: Plan;
-  readonly #replay: TaskReplay;
+  readonly #events: DueEvents;
   readonly #cursor: LazyCursor;
   readonly #ask: AskStore;
   readonly #delivery: WebhookSender;
@@ -41,6 +41,10 @@ export class WebhookDelivery {
   readonly #stop = new AbortController();
   /** Aborts waiting; calls continue. */
   readonly #hurry = new AbortController();
+  /** What is due up to the position. */
+  #due: readonly DueEvent[] = [];
+  /** Grows from one after a wait, since the rest of a page is dropped at the next wait. */
+  #pageRecords = pageRecords;
   #dirty: boolean = true;
   #wakeUp = noop;
 
@@ -52,13 +56,13 @@ export class WebhookDelivery {
     this.#scope = registration.scope;
     this.#holder = deps.instance ?? registration.holder;
     this.#from = registration.cursor;
-    this.#replay = new TaskReplay(deps.tasks, registration);
     this.#ask = createAskStore({
       clock: deps.clock,
       stop: this.#stop.signal,
       hurry: this.#hurry.signal,
       onError: (error) => deps.logger.warn(this.#said({ error }), "push deliveries wait for the store"),
     });
+    this.#events = new DueEvents(deps.tasks, registration, this.#ask);
     this.#delivery = new WebhookSender(deps, registration, {
       ask: this.#ask,
       stop: this.#stop.signal,
@@ -115,7 +119,7 @@ export class WebhookDelivery {
 
   async #woken(): Promise<void> {
     // An idle task costs no memory.
-    if (!this.#dirty) this.#replay.forget();
+    if (!this.#dirty) this.#events.forget();
     while (!this.#dirty) {
       this.#hurry.signal.throwIfAborted();
       await new Promise<void>((resolve) => {
@@ -131,84 +135,102 @@ export class WebhookDelivery {
   // Handles the log up to its end. Returns false when nothing can follow.
   async #readOn(): Promise<boolean> {
     for (;;) {
-      const page = await this.#ask(() => this.#deps.tasks.recordsAfter(this.key, this.position, pageRecords));
-      if (page === undefined) return this.#finish(() => this.#deps.store.delete(this.key, this.id));
-      const isKept = page === "compacted" ? await this.#tellTask() : await this.#dealWith(page.records);
-      if (!isKept) return false;
-      if (page === "compacted" || (page.records.length > 0 && this.position < page.head.seq)) continue;
-      if (isTerminal(page.head.state)) return this.#settle(page.head.seq);
-      // A task without a holder has nothing due, so the next process need not check it.
-      if (page.head.holder === "") this.#cursor.move(this.position);
-      return true;
+      if (!(await this.#sendDue())) return false;
+      const next = await this.#readPage();
+      if (next !== "more") return next === "read";
     }
+  }
+
+  async #readPage(): Promise<"more" | "read" | "ended"> {
+    const limit = this.#pageRecords;
+    const page = await this.#ask(() => this.#deps.tasks.recordsAfter(this.key, this.position, limit));
+    if (page === undefined) return this.#finish(() => this.#deps.store.delete(this.key, this.id));
+    this.#pageRecords = Math.min(limit * 2, pageRecords);
+    const isKept = page === "compacted" ? await this.#tellTask() : await this.#dealWith(page.records);
+    if (!isKept) return "ended";
+    if (page === "compacted" || this.#due.length > 0) return "more";
+    if (page.records.length > 0 && this.position < page.head.seq) return "more";
+    if (isTerminal(page.head.state)) return this.#settle(page.head.seq);
+    // A task without a holder has nothing due, so the next process need not check it.
+    if (page.head.holder === "") this.#cursor.move(this.position);
+    return "read";
   }
 
   // Returns false when the configuration is gone.
   async #dealWith(records: readonly LogRecord[]): Promise<boolean> {
     for (const record of records) {
       if (record.seq <= this.position) continue;
-      if (!(await this.#deal(record))) return false;
+      this.#due = this.#dueAt(record);
+      if (this.#due.length > 0 && !this.#delivery.isFree) {
+        this.#leaveMemory(record.seq);
+        return true;
+      }
+      if (!(await this.#sendDue())) return false;
       // The task was sent instead, and delivery continues after it.
       if (this.position < record.seq) break;
     }
     return true;
   }
 
-  // Returns false when the configuration is gone.
-  async #deal(record: LogRecord): Promise<boolean> {
+  #dueAt(record: LogRecord): readonly DueEvent[] {
     const due = this.#plan(record);
     this.position = record.seq;
-    if (due.length === 0 || record.seq <= this.#from) return true;
+    if (due.length === 0 || record.seq <= this.#from) return [];
     // A webhook that receives tasks gets everything due at once.
-    const delivered = this.#delivery.tells === "task" ? [{ kind: "task", seq: record.seq } as const] : due;
-    for (const each of delivered) {
-      const event = await this.#eventOf(each);
-      if (event === undefined) return this.#tellTask();
-      if (!(await this.#delivery.deliver(event))) return false;
+    return this.#delivery.tells === "task" ? [{ kind: "task", seq: record.seq }] : due;
+  }
+
+  // What waits is a position in the log.
+  #leaveMemory(seq: number): void {
+    this.#due = this.#due.map((due) => positionOf(due, seq));
+    this.#events.forget();
+    this.#pageRecords = 1;
+  }
+
+  // Returns false when the configuration is gone.
+  async #sendDue(): Promise<boolean> {
+    if (this.#due.length === 0) return true;
+    for (const due of this.#due) {
+      const delivered = await this.#delivery.deliver(() => this.#events.read(due));
+      if (delivered === "gone") return false;
+      if (delivered === "lost") return this.#tellTask();
     }
+    this.#due = [];
     this.#cursor.move(this.position);
     return true;
   }
 
-  // `undefined` when the log no longer has it.
-  async #eventOf(due: Due | { readonly kind: "task"; readonly seq: number }): Promise<StreamResponse | undefined> {
-    if (due.kind === "event") return due.event;
-    if (due.kind === "chunks") return this.#joined(due.run);
-    const task = await this.#ask(() => this.#replay.at(due.seq));
-    return task === undefined ? undefined : taskEvent(task);
-  }
-
-  #joined(run: ChunkRun): Promise<StreamResponse | undefined> {
-    return this.#ask(() => joinChunks(this.#deps.tasks, this.key, run));
-  }
-
   // When the log no longer has an event, the task is sent instead. Returns false when the configuration is gone.
   async #tellTask(): Promise<boolean> {
+    this.#due = [];
+    const delivered = await this.#delivery.deliver(() => this.#taskNow());
+    if (delivered === "done") this.#cursor.move(this.position);
+    return delivered !== "gone";
+  }
+
+  // `undefined` when there is nothing to send: the webhook knows it, or the task is gone, as the next read finds.
+  async #taskNow(): Promise<StreamResponse | undefined> {
     const stored = await this.#ask(() => this.#deps.tasks.read(this.#scope, this.taskId));
-    // The next read finds that it is gone.
-    if (stored === undefined) return true;
+    if (stored === undefined) return undefined;
     if (stored.snapshot === undefined) throw new TypeError("the log does not reach back, and there is no snapshot");
     const { task, seq } = stored.snapshot;
     this.position = seq;
     // The start of its artifacts is unknown: from here on each chunk extends what the task showed.
     this.#plan = planEvents;
-    if (seq <= this.#from) return true;
-    const delivered = await this.#delivery.deliver(taskEvent(task));
-    if (delivered) this.#cursor.move(this.position);
-    return delivered;
+    return seq > this.#from ? taskEvent(task) : undefined;
   }
 
   // Everything is delivered: the configuration stays with its task and is not adopted.
-  #settle(cursor: number): Promise<false> {
+  #settle(cursor: number): Promise<"ended"> {
     const end = { holder: this.#holder, cursor };
     return this.#finish(() => this.#deps.store.settle(this.key, this.id, end));
   }
 
-  async #finish(write: () => Promise<void>): Promise<false> {
+  async #finish(write: () => Promise<void>): Promise<"ended"> {
     this.finished = true;
     this.#cursor.drop();
     await this.#ask(write);
-    return false;
+    return "ended";
   }
 
   #createCursor(cursor: number): LazyCursor {
@@ -227,8 +249,4 @@ export class WebhookDelivery {
   #said(fields: object): object {
     return { taskId: this.taskId, id: this.id, ...fields };
   }
-}
-
-function taskEvent(task: Task): StreamResponse {
-  return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } };
 }

@@ -1,13 +1,13 @@
 import type { Clock, PushRegistration, PushStore, TaskStore } from "../core/ports.js";
-import { pause } from "../protocol/async/pause.js";
+import { grownPause } from "../protocol/async/retry.js";
 import type { Logger } from "../protocol/logger.js";
 import type { StreamResponse } from "../protocol/model.js";
 import type { PushAdapter } from "../version/codec.js";
 import type { AskStore } from "./ask-store.js";
-import { attemptOften } from "./attempts.js";
 import type { CallOutcome, CallWebhook } from "./call.js";
+import type { CallScheduler } from "./call-scheduler.js";
+import type { CallPlace } from "./lane.js";
 import type { PushLimits } from "./limits.js";
-import type { Semaphore } from "./semaphore.js";
 import { type WebhookPayload, writeWebhookPayload } from "./webhook-payload.js";
 
 /** What all deliveries of a process share. The process that holds a configuration delivers it. */
@@ -17,7 +17,7 @@ export interface DeliveryDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: PushLimits;
-  readonly semaphore: Semaphore;
+  readonly scheduler: CallScheduler;
   readonly call: CallWebhook;
   /** What a webhook's version delivers: events or tasks. */
   readonly adapterOf: (registration: PushRegistration) => PushAdapter;
@@ -36,6 +36,16 @@ interface DeliveryWays {
   readonly onGone: () => void;
 }
 
+/** Reads an event again for each attempt, so that a waiting delivery holds none. `undefined`: it is lost. */
+type EventSource = () => Promise<StreamResponse | undefined>;
+
+/** `gone`: the configuration is deleted, or another process delivers it. `lost`: the log no longer has the event. */
+type Delivered = "done" | "gone" | "lost";
+
+const pauseFactor = 4;
+
+class Moved extends Error {}
+
 /** Delivers events to one webhook by its current configuration, as payloads of its version, with retries. */
 export class WebhookSender {
   readonly #deps: DeliveryDeps;
@@ -44,6 +54,8 @@ export class WebhookSender {
   #registration: PushRegistration;
   /** Number of replacements of the configuration during deliveries. */
   #replaced = 0;
+  /** Aborted when the configuration is replaced by one for another destination. */
+  #moved = new AbortController();
 
   constructor(deps: DeliveryDeps, registration: PushRegistration, ways: DeliveryWays) {
     this.#deps = deps;
@@ -52,14 +64,40 @@ export class WebhookSender {
   }
 
   replace(registration: PushRegistration): void {
+    const { origin } = this.#place;
     this.#registration = registration;
     this.#replaced += 1;
+    if (this.#place.origin === origin) return;
+    this.#moved.abort(new Moved());
+    this.#moved = new AbortController();
   }
 
-  /** Sends to the webhook by its configuration at that time. Returns false when the configuration is gone. */
-  async deliver(event: StreamResponse): Promise<boolean> {
-    const payload = this.#write(event);
-    return payload === undefined ? true : this.#send(payload);
+  /** Whether a call would start at once. */
+  get isFree(): boolean {
+    return this.#deps.scheduler.isFree(this.#place);
+  }
+
+  /** Sends to the webhook by its configuration at that time. An event that the webhook refuses is dropped. */
+  async deliver(event: EventSource): Promise<Delivered> {
+    const { limits, logger } = this.#deps;
+    let pauseMs = 0;
+    for (let attempts = 1; ; ) {
+      const result = await this.#attemptInTurn(event, pauseMs);
+      if (result === "moved") {
+        pauseMs = 0;
+        continue;
+      }
+      if (typeof result === "string") return result;
+      this.#ways.stop.throwIfAborted();
+      if (result.kind === "taken") return "done";
+      if (result.kind === "refused" || attempts >= limits.pushAttempts) {
+        const fields = this.#said({ attempts, reason: result.reason });
+        logger.warn(fields, "a webhook did not take an event, it was given up");
+        return "done";
+      }
+      pauseMs = grownPause(attempts, { firstMs: limits.pushRetryMs, factor: pauseFactor });
+      attempts += 1;
+    }
   }
 
   /** What the webhook receives: events, or its task's current state. */
@@ -80,24 +118,28 @@ export class WebhookSender {
     }
   }
 
-  // Returns false when the configuration is gone; an event that the webhook refuses is dropped.
-  async #send(payload: WebhookPayload): Promise<boolean> {
-    const { clock, limits, semaphore, logger } = this.#deps;
-    const attempt = (): Promise<CallOutcome | "gone"> => semaphore.run(this.#ways.stop, () => this.#attempt(payload));
-    const { outcome, attempts } = await attemptOften(attempt, limits, (ms) => pause(clock, ms, this.#ways.hurry));
-    if (outcome === "gone") return false;
-    this.#ways.stop.throwIfAborted();
-    if (outcome.kind !== "taken") {
-      const fields = this.#said({ attempts, reason: outcome.reason });
-      logger.warn(fields, "a webhook did not take an event, it was given up");
+  // `moved`: the turn was for another destination than the configuration now has.
+  async #attemptInTurn(event: EventSource, pauseMs: number): Promise<CallOutcome | Delivered | "moved"> {
+    const { stop, hurry } = this.#ways;
+    const place = this.#place;
+    const ticket = { ...place, pauseMs, hurry, signals: [stop, this.#moved.signal] };
+    try {
+      return await this.#deps.scheduler.run(ticket, () => this.#attempt(event, place.origin));
+    } catch (error) {
+      if (error instanceof Moved) return "moved";
+      throw error;
     }
-    return true;
   }
 
-  async #attempt(payload: WebhookPayload): Promise<CallOutcome | "gone"> {
+  async #attempt(event: EventSource, origin: string): Promise<CallOutcome | Delivered | "moved"> {
+    const response = await event();
+    if (response === undefined) return "lost";
+    const payload = this.#write(response);
+    if (payload === undefined) return "done";
     const registration = await this.#current();
     if (registration === undefined) return "gone";
     this.#registration = registration;
+    if (this.#place.origin !== origin) return "moved";
     return this.#deps.call(registration.config, payload, this.#ways.stop);
   }
 
@@ -113,6 +155,11 @@ export class WebhookSender {
     }
     this.#ways.onGone();
     return undefined;
+  }
+
+  get #place(): CallPlace {
+    const { scope, config } = this.#registration;
+    return { owner: JSON.stringify([scope.tenant, scope.owner]), origin: new URL(config.url).origin };
   }
 
   #said(fields: object): object {

@@ -43,6 +43,10 @@ export function resolveLimits(given: Partial<Limits> = {}, tellsApart = true): L
   }
   const limits = { ...defaultLimits, ...(Object.fromEntries(set) as Partial<Limits>) };
   if (tellsApart) return limits;
-  const { turnsPerOwner = limits.turnsPerProcess, streamsPerPrincipal = limits.streamsPerProcess } = given;
-  return { ...limits, turnsPerOwner, streamsPerPrincipal };
+  const {
+    turnsPerOwner = limits.turnsPerProcess,
+    streamsPerPrincipal = limits.streamsPerProcess,
+    pushCallsPerOwner = limits.pushCallsAtOnce,
+  } = given;
+  return { ...limits, turnsPerOwner, streamsPerPrincipal, pushCallsPerOwner };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { defaultPushLimits } from "../../src/push/limits.js";
 import { settle } from "../support/virtual-clock.js";
 import { webhook } from "./receiver.js";
 import { chunk, scene, status } from "./scene.js";
@@ -178,7 +179,7 @@ describe("push deliveries", () => {
         answers.push(resolve);
         most = Math.max(most, answers.length);
       });
-    const limits = { pushCallsAtOnce: 2, pushTimeoutMs: 15_000, pushAttempts: 1, pushRetryMs: 1 };
+    const limits = { ...defaultPushLimits, pushCallsAtOnce: 2, pushAttempts: 1 };
     await using on = scene({ limits });
     const task = await on.task();
     for (const id of ["p", "q", "r", "s"]) await task.register(id, { url: hook.url });

@@ -51,7 +51,7 @@ interface LogOf {
   register(
     id: string,
     config: Config,
-    as?: Partial<Pick<PushRegistration, "version" | "taskName">>,
+    as?: Partial<Pick<PushRegistration, "version" | "taskName" | "scope">>,
   ): Promise<PushRegistration>;
   delete(id: string): Promise<void>;
   /** Ids of the configurations that are not settled. */

@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { EventSourceMessage } from "eventsource-parser";
 import { noop } from "../../protocol/async/noop.js";
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
-import type { AnswerBody, HttpAnswer } from "../../protocol/fetch.js";
+import { type AnswerBody, type HttpAnswer, retryAfterOf } from "../../protocol/fetch.js";
 import { eventStreamType, mediaTypeOf } from "../http/media-type.js";
 import type { Incoming } from "./call.js";
 import { readEventStream } from "./event-stream-reader.js";
@@ -93,18 +93,10 @@ export function readEvents(
 /** Adds what only the headers of the response carry: the challenge and the retry delay. */
 export function withAnswerHeaders(error: A2AError, headers: HttpAnswer["headers"]): A2AError {
   const challenge = error.challenge ?? headers.get("www-authenticate") ?? undefined;
-  const retryAfterMs = error.retryAfterMs ?? retryAfterOf(headers.get("retry-after"));
+  const retryAfterMs = error.retryAfterMs ?? retryAfterOf(headers.get("retry-after"), Date.now());
   if (challenge === error.challenge && retryAfterMs === error.retryAfterMs) return error;
   const { code, message, metadata, violations, cause } = error;
   return new A2AError(code, message, { cause, metadata, violations, challenge, retryAfterMs });
-}
-
-function retryAfterOf(value: string | null): number | undefined {
-  if (value === null) return undefined;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const time = Date.parse(value);
-  return Number.isNaN(time) ? undefined : Math.max(0, time - Date.now());
 }
 
 const codesByHttpStatus: ReadonlyMap<number, ErrorCode> = new Map([

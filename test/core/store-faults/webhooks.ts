@@ -2,8 +2,8 @@ import type { PushService, PushStore, TaskStore } from "../../../src/core/ports.
 import { type Logger, silentLogger } from "../../../src/protocol/logger.js";
 import { TaskState } from "../../../src/protocol/model.js";
 import { type Adoption, startAdoption } from "../../../src/push/adoption.js";
+import { CallScheduler } from "../../../src/push/call-scheduler.js";
 import { defaultPushLimits } from "../../../src/push/limits.js";
-import { createSemaphore } from "../../../src/push/semaphore.js";
 import { createWebhookDeliveries, type WebhookDeliveries } from "../../../src/push/webhook-deliveries.js";
 import { memoryPushStore } from "../../../src/store/memory/push-store.js";
 import { v1 } from "../../../src/version/v1.0/v1.js";
@@ -58,12 +58,13 @@ export class Webhooks {
     const { clock } = process;
     const instance = instanceOf(process);
     const shared = { store, clock, logger: silentLogger satisfies Logger, instance };
+    const limits = { ...defaultPushLimits, pushCallsAtOnce: 2 };
     const deliveries = createWebhookDeliveries({
       ...shared,
       tasks,
-      limits: defaultPushLimits,
+      limits,
       everyEvent: false,
-      semaphore: createSemaphore(2),
+      scheduler: new CallScheduler({ clock, logger: silentLogger, limits }),
       adapterOf: () => v1.push,
       call: async ({ id }, { body }) => {
         this.#told.set(id, [...(this.#told.get(id) ?? []), body]);

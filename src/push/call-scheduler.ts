@@ -1,0 +1,243 @@
+import type { Clock } from "../core/ports.js";
+import { pause } from "../protocol/async/pause.js";
+import type { Logger } from "../protocol/logger.js";
+import type { CallOutcome } from "./call.js";
+import { type CallPermit, Destination } from "./destination.js";
+import {
+  type CallOwner,
+  type CallPlace,
+  type CallTarget,
+  isPaused,
+  type Lane,
+  rejectHurried,
+  type Waiter,
+} from "./lane.js";
+import { LaneMap } from "./lane-map.js";
+import type { PushLimits } from "./limits.js";
+
+/** A call to schedule. */
+export interface CallTicket extends CallPlace {
+  /** Pause in milliseconds since a failed attempt. A destination that fails has its own pauses instead. */
+  readonly pauseMs: number;
+  /** The first that aborts ends the wait with its reason. */
+  readonly signals: readonly AbortSignal[];
+  /** Aborted: it waits for free room only, not for the end of a pause. */
+  readonly hurry: AbortSignal;
+}
+
+export interface CallSchedulerOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: PushLimits;
+  /** From 0 to 1. Default: `Math.random`. */
+  readonly random?: (() => number) | undefined;
+}
+
+/** A granted turn. */
+interface Grant {
+  readonly lane: Lane;
+  readonly permit: CallPermit;
+}
+
+/**
+ * Decides when calls to webhooks start: round robin over owners, within an owner over destinations, within both in
+ * order of arrival. A lane (owner and destination) with waiters is in one place: ready at its owner, blocked at its
+ * destination until that has room, or held by a `Retry-After`. So a lane that cannot go costs the others nothing.
+ */
+export class CallScheduler {
+  readonly #options: CallSchedulerOptions;
+  #active = 0;
+  readonly #lanes = new LaneMap((origin) => this.#createTarget(origin));
+  /** Owners with ready lanes and room, in round-robin order. */
+  readonly #ready = new Set<CallOwner>();
+  /** Targets that may have room for blocked lanes. */
+  readonly #freed = new Set<CallTarget>();
+
+  constructor(options: CallSchedulerOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a call would start at once. */
+  isFree({ owner: key, origin }: CallPlace): boolean {
+    if (this.#active >= this.#options.limits.pushCallsAtOnce) return false;
+    const owner = this.#lanes.owner(key);
+    if (owner !== undefined && this.#isFull(owner)) return false;
+    const lane = owner?.lanes.get(origin);
+    if (lane !== undefined && (lane.waiters.size > 0 || lane.cancelHold !== undefined)) return false;
+    return this.#lanes.target(origin)?.destination.admits !== false;
+  }
+
+  /** Runs a call in its turn. A result that is no outcome says that no call was made. */
+  async run<T extends string>(ticket: CallTicket, call: () => Promise<CallOutcome | T>): Promise<CallOutcome | T> {
+    const { signals, hurry, pauseMs, origin } = ticket;
+    if (pauseMs > 0 && this.#lanes.target(origin)?.destination.isFailing !== true) {
+      await pause(this.#options.clock, pauseMs, hurry, ...signals);
+    }
+    const grant = await this.#turn(ticket);
+    let outcome: CallOutcome | undefined;
+    try {
+      const result = await call();
+      if (typeof result !== "string" && !signals.some(({ aborted }) => aborted)) outcome = result;
+      return result;
+    } finally {
+      this.#release(grant, outcome);
+    }
+  }
+
+  /** Cancels all timers. */
+  close(): void {
+    this.#lanes.close();
+  }
+
+  #turn(ticket: CallTicket): Promise<Grant> {
+    const { signals, hurry } = ticket;
+    for (const signal of signals) signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<Grant>();
+    const lane = this.#lanes.of(ticket);
+    const leave = (): void => {
+      for (const signal of signals) signal.removeEventListener("abort", abort);
+      hurry.removeEventListener("abort", rush);
+      lane.waiters.delete(waiter);
+    };
+    const waiter: Waiter = {
+      hurry,
+      grant: () => {
+        leave();
+        resolve(this.#begin(lane));
+      },
+      reject: (reason) => {
+        leave();
+        this.#dropIdle(lane);
+        reject(reason);
+      },
+    };
+    const abort = (): void => waiter.reject(signals.find((signal) => signal.aborted)?.reason);
+    const rush = (): void => {
+      if (isPaused(lane)) waiter.reject(hurry.reason);
+    };
+    for (const signal of signals) signal.addEventListener("abort", abort, { once: true });
+    hurry.addEventListener("abort", rush, { once: true });
+    lane.waiters.add(waiter);
+    if (hurry.aborted) rush();
+    this.#schedule(lane);
+    this.#pump();
+    return promise;
+  }
+
+  #begin(lane: Lane): Grant {
+    this.#active += 1;
+    lane.active += 1;
+    lane.owner.active += 1;
+    return { lane, permit: lane.target.destination.begin() };
+  }
+
+  #release({ lane, permit }: Grant, outcome: CallOutcome | undefined): void {
+    const { owner, target } = lane;
+    this.#active -= 1;
+    lane.active -= 1;
+    owner.active -= 1;
+    target.destination.end(permit, outcome);
+    if (outcome?.kind === "failed" && outcome.retryAfterMs !== undefined) this.#hold(lane, outcome.retryAfterMs);
+    this.#freed.add(target);
+    if (owner.ready.size > 0) this.#ready.add(owner);
+    this.#dropIdle(lane);
+    this.#pump();
+  }
+
+  #schedule(lane: Lane): void {
+    const { owner, target, waiters, cancelHold } = lane;
+    if (waiters.size === 0 || cancelHold !== undefined || target.blocked.has(lane)) return;
+    owner.ready.add(lane);
+    if (!this.#isFull(owner)) this.#ready.add(owner);
+  }
+
+  #pump(): void {
+    const { pushCallsAtOnce } = this.#options.limits;
+    for (;;) {
+      // First, so that the lanes of a busy destination get their turn among the ready ones.
+      const isMore = this.#unblock();
+      while (this.#active < pushCallsAtOnce && this.#grantNext());
+      if (!isMore || this.#active >= pushCallsAtOnce) return;
+    }
+  }
+
+  // Makes one lane of each destination with room ready. A lane whose owner is full takes none of that room.
+  #unblock(): boolean {
+    for (const target of [...this.#freed]) {
+      const [lane] = target.blocked;
+      if (lane === undefined || !target.destination.admits) {
+        this.#freed.delete(target);
+      } else {
+        target.blocked.delete(lane);
+        this.#schedule(lane);
+      }
+    }
+    return this.#freed.size > 0;
+  }
+
+  // Gives the next owner a turn. Returns false when no owner is ready.
+  #grantNext(): boolean {
+    const [owner] = this.#ready;
+    if (owner === undefined) return false;
+    this.#ready.delete(owner);
+    for (const lane of owner.ready) {
+      owner.ready.delete(lane);
+      if (lane.target.destination.admits) {
+        const [waiter] = lane.waiters;
+        waiter?.grant();
+        this.#schedule(lane);
+        break;
+      }
+      lane.target.blocked.add(lane);
+    }
+    if (owner.ready.size > 0 && !this.#isFull(owner)) this.#ready.add(owner);
+    return true;
+  }
+
+  // The destination asked for a pause: it holds this owner's calls, not those of others.
+  #hold(lane: Lane, ms: number): void {
+    const { clock, limits } = this.#options;
+    const heldMs = Math.min(ms, limits.pushPauseMaxMs);
+    const until = clock.now() + heldMs;
+    if (heldMs <= 0 || (lane.cancelHold !== undefined && until <= lane.heldUntil)) return;
+    lane.cancelHold?.();
+    lane.heldUntil = until;
+    lane.owner.ready.delete(lane);
+    lane.target.blocked.delete(lane);
+    lane.cancelHold = clock.after(heldMs, () => {
+      lane.cancelHold = undefined;
+      this.#schedule(lane);
+      this.#dropIdle(lane);
+      this.#pump();
+    });
+    rejectHurried(lane);
+  }
+
+  #isFull({ active }: CallOwner): boolean {
+    return active >= this.#options.limits.pushCallsPerOwner;
+  }
+
+  #createTarget(origin: string): CallTarget {
+    const target: CallTarget = {
+      destination: new Destination({
+        ...this.#options,
+        origin,
+        random: this.#options.random ?? Math.random,
+        onPause: () => target.lanes.forEach(rejectHurried),
+        onReady: () => {
+          this.#freed.add(target);
+          this.#pump();
+        },
+      }),
+      lanes: new Set(),
+      blocked: new Set(),
+    };
+    return target;
+  }
+
+  #dropIdle(lane: Lane): void {
+    const dropped = this.#lanes.drop(lane);
+    if (dropped !== undefined) this.#freed.delete(dropped);
+    if (lane.owner.ready.size === 0) this.#ready.delete(lane.owner);
+  }
+}

@@ -1,0 +1,151 @@
+import type { Clock } from "../core/ports.js";
+import { noop } from "../protocol/async/noop.js";
+import { grownPause } from "../protocol/async/retry.js";
+import type { Logger } from "../protocol/logger.js";
+import type { CallOutcome } from "./call.js";
+import type { PushLimits } from "./limits.js";
+
+export interface DestinationOptions {
+  readonly origin: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: PushLimits;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  /** Called when a pause begins. */
+  readonly onPause: () => void;
+  /** Called when a pause is over. */
+  readonly onReady: () => void;
+}
+
+/** A call under way: its generation, and whether it probes a failing destination. */
+export interface CallPermit {
+  readonly generation: number;
+  readonly isProbe: boolean;
+}
+
+const firstCalls = 4;
+/** A pause is this part of the grown one, plus up to half of it at random, so that processes do not probe together. */
+const jitterFloor = 0.75;
+
+/**
+ * One origin (scheme, host and port): how many calls it gets at once, and its circuit breaker.
+ *
+ * The limit grows by one per round of successful calls and is halved by a failure, once per generation of calls.
+ * `pushFailuresToPause` consecutive failures open the breaker. After a pause one call probes the destination: success
+ * closes the breaker, failure doubles the pause.
+ */
+export class Destination {
+  readonly #options: DestinationOptions;
+  #limit: number;
+  /** Calls that succeeded at the limit since it last changed. */
+  #successes = 0;
+  #active = 0;
+  /** Calls of an older generation began before the last change for the worse and change nothing again. */
+  #generation = 0;
+  #failures = 0;
+  #pauses = 0;
+  #phase: "closed" | "open" | "half-open" = "closed";
+  #isProbing = false;
+  #cancel = noop;
+
+  constructor(options: DestinationOptions) {
+    this.#options = options;
+    this.#limit = Math.max(1, Math.min(firstCalls, options.limits.pushCallsPerDestination));
+  }
+
+  get origin(): string {
+    return this.#options.origin;
+  }
+
+  /** Whether a call may start now. */
+  get admits(): boolean {
+    if (this.#phase === "closed") return this.#active < this.#limit;
+    return this.#phase === "half-open" && !this.#isProbing;
+  }
+
+  /** Whether no call may start before a pause is over. */
+  get isPaused(): boolean {
+    return this.#phase === "open";
+  }
+
+  /** Whether the breaker has opened and no call has succeeded since. */
+  get isFailing(): boolean {
+    return this.#phase !== "closed";
+  }
+
+  begin(): CallPermit {
+    const isProbe = this.#phase === "half-open";
+    this.#active += 1;
+    if (isProbe) this.#isProbing = true;
+    return { generation: this.#generation, isProbe };
+  }
+
+  /** `undefined`: no call was made, or it was aborted. */
+  end(permit: CallPermit, outcome: CallOutcome | undefined): void {
+    const isFull = this.#active >= this.#limit;
+    this.#active -= 1;
+    if (permit.isProbe) this.#isProbing = false;
+    if (outcome === undefined) return;
+    if (outcome.kind !== "failed") this.#succeed(isFull);
+    else if (this.#phase === "closed") this.#fail(permit);
+    else if (permit.isProbe) this.#pause();
+  }
+
+  /** Cancels its timer. */
+  close(): void {
+    this.#cancel();
+  }
+
+  #succeed(isFull: boolean): void {
+    const { logger, origin } = this.#options;
+    this.#failures = 0;
+    if (this.#phase === "closed") {
+      if (isFull) this.#grow();
+      return;
+    }
+    this.#cancel();
+    this.#phase = "closed";
+    this.#pauses = 0;
+    logger.info({ origin }, "a webhook destination answers again");
+  }
+
+  #fail({ generation }: CallPermit): void {
+    const { logger, limits, origin } = this.#options;
+    this.#failures += 1;
+    if (generation === this.#generation) this.#shrink();
+    if (this.#failures < limits.pushFailuresToPause) return;
+    logger.warn({ origin, failures: this.#failures }, "a webhook destination fails, its calls are paused");
+    this.#pause();
+  }
+
+  #grow(): void {
+    this.#successes += 1;
+    if (this.#successes < this.#limit || this.#limit >= this.#options.limits.pushCallsPerDestination) return;
+    this.#setLimit(this.#limit + 1);
+  }
+
+  #shrink(): void {
+    this.#generation += 1;
+    this.#setLimit(Math.max(1, Math.floor(this.#limit / 2)));
+  }
+
+  #setLimit(limit: number): void {
+    this.#limit = limit;
+    this.#successes = 0;
+  }
+
+  #pause(): void {
+    const { clock, limits, random, onPause, onReady } = this.#options;
+    this.#phase = "open";
+    this.#setLimit(1);
+    this.#generation += 1;
+    this.#pauses += 1;
+    const grown = grownPause(this.#pauses, { firstMs: limits.pushRetryMs, maxMs: limits.pushPauseMaxMs });
+    this.#cancel = clock.after(Math.min(grown * (jitterFloor + random() / 2), limits.pushPauseMaxMs), () => {
+      this.#phase = "half-open";
+      onReady();
+    });
+    onPause();
+  }
+}

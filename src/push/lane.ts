@@ -1,0 +1,55 @@
+import type { Destination } from "./destination.js";
+
+/** Whose call it is, and where it goes. */
+export interface CallPlace {
+  readonly owner: string;
+  /** Scheme, host and port. */
+  readonly origin: string;
+}
+
+/** A call that waits for its turn. */
+export interface Waiter {
+  readonly grant: () => void;
+  readonly reject: (reason: unknown) => void;
+  /** Aborted: it waits for free room only, not for the end of a pause. */
+  readonly hurry: AbortSignal;
+}
+
+/** Calls of one owner to one destination, in order of arrival. */
+export interface Lane {
+  readonly owner: CallOwner;
+  readonly target: CallTarget;
+  readonly waiters: Set<Waiter>;
+  active: number;
+  /** Cancels the pause that the destination asked this owner for. `undefined`: there is none. */
+  cancelHold: (() => void) | undefined;
+  /** When that pause ends, in milliseconds since the epoch. */
+  heldUntil: number;
+}
+
+/** The calls of one owner. */
+export interface CallOwner {
+  readonly key: string;
+  active: number;
+  readonly lanes: Map<string, Lane>;
+  /** Lanes that may go next, in round-robin order. */
+  readonly ready: Set<Lane>;
+}
+
+/** The calls to one destination. */
+export interface CallTarget {
+  readonly destination: Destination;
+  readonly lanes: Set<Lane>;
+  /** Lanes that wait until the destination has room, in round-robin order. */
+  readonly blocked: Set<Lane>;
+}
+
+/** Whether no call of a lane may start before a pause is over. */
+export function isPaused({ target, cancelHold }: Lane): boolean {
+  return cancelHold !== undefined || target.destination.isPaused;
+}
+
+/** Rejects the waiters of a paused lane that do not wait for the end of a pause. */
+export function rejectHurried({ waiters }: Lane): void {
+  for (const { hurry, reject } of [...waiters]) if (hurry.aborted) reject(hurry.reason);
+}

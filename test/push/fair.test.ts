@@ -1,0 +1,243 @@
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { defaultPushLimits } from "../../src/push/limits.js";
+import { type Receiver, webhook } from "./receiver.js";
+import { type Scene, scene, status } from "./scene.js";
+
+/** Ends a task of an owner that has a webhook. */
+async function endTask(on: Scene, owner: string, url: string): Promise<void> {
+  const task = await on.task();
+  await task.register("p", { url }, { scope: { agent: "", tenant: "", owner } });
+  await task.write([status("COMPLETED")]);
+}
+
+async function times(count: number, run: () => Promise<void>): Promise<void> {
+  for (let done = 0; done < count; done += 1) await run();
+}
+
+/** A webhook that answers when it is told to. */
+async function heldWebhook() {
+  const hook = await webhook();
+  const held: ((status: number) => void)[] = [];
+  hook.answer = () => new Promise((resolve) => held.push(resolve));
+  const answerAll = (code: number): void => {
+    for (const answer of held.splice(0)) answer(code);
+  };
+  return { hook, answerAll };
+}
+
+async function silentWebhook(): Promise<Receiver> {
+  const hook = await webhook();
+  hook.answer = () => undefined;
+  return hook;
+}
+
+/** Ends deliveries, some of which hang. */
+async function close(on: Scene): Promise<void> {
+  const closed = on.push.close();
+  await on.clock.advance(2000);
+  await closed;
+}
+
+describe("an endpoint that accepts calls and never answers", () => {
+  it("delays no webhook at another destination, of another owner or of the same one", async () => {
+    await using silent = await silentWebhook();
+    await using hook = await webhook();
+    const on = scene();
+    await times(200, () => endTask(on, "alice", silent.url));
+    await silent.received(4);
+    await endTask(on, "bob", hook.url);
+    await endTask(on, "alice", hook.url);
+    // The clock stands still: no call has timed out.
+    await hook.received(2);
+    expect(silent.calls).toHaveLength(4);
+    await close(on);
+  });
+
+  it("gets one call at a time after five have timed out", async () => {
+    await using silent = await silentWebhook();
+    const on = scene({ random: () => 0.5 });
+    await times(50, () => endTask(on, "alice", silent.url));
+    for (const [calls, ms] of [
+      [4, 15_000],
+      [6, 15_000],
+    ] as const) {
+      await silent.received(calls);
+      await on.clock.advance(ms);
+    }
+    await on.timer(700);
+    for (const [calls, nextMs] of [
+      [7, 1400],
+      [8, 2800],
+    ] as const) {
+      await on.clock.advance(nextMs / 2);
+      await silent.received(calls);
+      await on.clock.advance(15_000);
+      await on.timer(nextMs);
+    }
+    expect(silent.calls).toHaveLength(8);
+    expect(on.logs.filter((line) => line.includes("calls are paused"))).toHaveLength(1);
+    await on.push.close();
+  });
+});
+
+describe("an owner with many webhooks", () => {
+  it("does not delay another owner's webhooks at the same destination", async () => {
+    const { hook, answerAll } = await heldWebhook();
+    await using _ = hook;
+    const on = scene();
+    await times(100, () => endTask(on, "alice", `${hook.url}?alice`));
+    await hook.received(4);
+    await endTask(on, "bob", `${hook.url}?bob`);
+    await setImmediate();
+    answerAll(204);
+    await hook.received(8);
+    expect(hook.calls.slice(4).map(({ path }) => path)).toContain("/hook?bob");
+    hook.answer = () => 204;
+    answerAll(204);
+    await hook.received(101);
+    await on.push.close();
+  });
+
+  it("leaves calls to other owners, however many destinations hang", async () => {
+    await using silent = await silentWebhook();
+    await using hook = await webhook();
+    const limits = { ...defaultPushLimits, pushCallsAtOnce: 8, pushCallsPerOwner: 6 };
+    const on = scene({ limits, lookup: async () => ["127.0.0.1"] });
+    for (let host = 0; host < 20; host += 1) await endTask(on, "alice", `http://h${host}.example:${silent.port}/`);
+    await silent.received(6);
+    await endTask(on, "bob", hook.url);
+    await hook.received(1);
+    expect(silent.calls).toHaveLength(6);
+    await close(on);
+  });
+
+  it("gets them all delivered at many destinations", async () => {
+    await using hook = await webhook();
+    await using on = scene({ lookup: async () => ["127.0.0.1"] });
+    for (let host = 0; host < 200; host += 1) await endTask(on, "alice", `http://h${host}.example:${hook.port}/`);
+    await hook.received(200);
+  });
+});
+
+describe("an owner whose webhooks fail at a shared host", () => {
+  it("delays another owner's there by one pause, however many fail", async () => {
+    await using hook = await webhook();
+    hook.answer = ({ path }) => (path === "/hook?bad" ? 500 : 204);
+    await using on = scene({ random: () => 0.5 });
+    await times(30, () => endTask(on, "alice", `${hook.url}?bad`));
+    await expect.poll(() => on.logs.length).toBe(1);
+    await endTask(on, "bob", hook.url);
+    await on.timer(700);
+    const before = hook.calls.length;
+    await on.clock.advance(700);
+    await hook.received(before + 1);
+    await on.timer(1400);
+    await on.clock.advance(1400);
+    await expect.poll(() => hook.calls.map(({ path }) => path)).toContain("/hook");
+  });
+});
+
+describe("the calls to a destination", () => {
+  it("start with four at once and grow while it answers", async () => {
+    const { hook, answerAll } = await heldWebhook();
+    await using _ = hook;
+    const on = scene();
+    await times(60, () => endTask(on, "alice", hook.url));
+    const rounds = [4, 5, 6, 7];
+    let calls = 0;
+    for (const round of rounds) {
+      calls += round;
+      await hook.received(calls);
+      expect(hook.calls).toHaveLength(calls);
+      answerAll(204);
+    }
+    hook.answer = () => 204;
+    await hook.received(calls + 1);
+    answerAll(204);
+    await hook.received(60);
+    await on.push.close();
+  });
+});
+
+describe("a destination that fails", () => {
+  it("is probed after pauses and gets the rest when it answers again, and the log says both once", async () => {
+    await using hook = await webhook();
+    let code = 503;
+    hook.answer = () => code;
+    const on = scene({ random: () => 0.5 });
+    await times(30, () => endTask(on, "alice", `${hook.url}?key=s3cret`));
+    await expect.poll(() => on.logs.length).toBe(1);
+    await on.clock.advance(699);
+    const before = hook.calls.length;
+    await on.clock.advance(1);
+    await hook.received(before + 1);
+    await on.timer(1400);
+    expect(hook.calls).toHaveLength(before + 1);
+    code = 204;
+    await on.clock.advance(1400);
+    await hook.received(before + 31);
+    await on.push.close();
+    expect(on.logs.map((line) => JSON.parse(line).message)).toEqual([
+      "a webhook destination fails, its calls are paused",
+      "a webhook destination answers again",
+    ]);
+    expect(on.logs.map((line) => JSON.parse(line).origin)).toEqual(Array(2).fill(new URL(hook.url).origin));
+  });
+
+  it("holds up no graceful shutdown: what waits is left with its cursor", async () => {
+    await using hook = await webhook();
+    hook.answer = () => 503;
+    const on = scene({ random: () => 0.5 });
+    const task = await on.task();
+    for (const id of ["p", "q", "r", "s", "t", "u", "v"]) await task.register(id, { url: hook.url });
+    await task.write([status("COMPLETED")]);
+    await expect.poll(() => on.logs.length).toBe(1);
+    await on.push.close();
+    expect(await task.owed()).toHaveLength(7);
+    expect(on.clock.pending().filter((due) => due > on.clock.now() + 1)).toEqual([]);
+  });
+
+  it("is left by a delivery whose configuration is replaced by one for another destination", async () => {
+    await using failing = await webhook();
+    await using hook = await webhook();
+    failing.answer = () => 503;
+    await using on = scene({ random: () => 0.5 });
+    const task = await on.task();
+    const ids = ["p", "q", "r", "s", "t", "u", "v"];
+    for (const id of ids) await task.register(id, { url: failing.url });
+    await task.write([status("COMPLETED")]);
+    await expect.poll(() => on.logs.length).toBe(1);
+    for (const id of ids) await task.register(id, { url: hook.url });
+    // Two that have failed before the destination was paused may still be in their own pause.
+    await hook.received(7);
+    expect(hook.labels).toEqual(Array(7).fill("COMPLETED"));
+  });
+});
+
+describe("an answer with Retry-After", () => {
+  it.each([429, 503])("of status %d holds the owner's calls to that destination for so long", async (code) => {
+    await using hook = await webhook();
+    hook.answer = (_, count) => (count === 1 ? [code, { "Retry-After": "20" }] : 204);
+    await using on = scene();
+    await endTask(on, "alice", hook.url);
+    await on.timer(20_000);
+    await endTask(on, "alice", hook.url);
+    await endTask(on, "bob", `${hook.url}?bob`);
+    await hook.received(2);
+    await on.clock.advance(19_999);
+    expect(hook.calls.map(({ path }) => path)).toEqual(["/hook", "/hook?bob"]);
+    await on.clock.advance(1);
+    await hook.received(4);
+  });
+
+  it("holds them for a minute at most", async () => {
+    await using hook = await webhook();
+    hook.answer = (_, count) => (count === 1 ? [429, { "Retry-After": "999999" }] : 204);
+    await using on = scene();
+    await endTask(on, "alice", hook.url);
+    await on.timer(60_000);
+    await on.clock.advance(60_000);
+    await hook.received(2);
+  });
+});
