@@ -104,6 +104,8 @@ export async function runUnderLoad({ fleet, restartable, seed, disturb }: LoadRu
   let stopped = false;
   const workers = bindings.map((binding) => work(scene, binding, random.fork(), () => stopped));
   await disturb(scene);
+  // A slow machine may have seen few calls until here, and the rarer kinds not at all.
+  while (ledger.tally.canceled === 0 || ledger.tally.followUps === 0) await after(scene, 20);
   stopped = true;
   await Promise.all(workers);
   await checkRound(scene, new Map(), 0);
