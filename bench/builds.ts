@@ -48,7 +48,7 @@ export function buildAt(dist: string): Build {
 /** The row with `build` as its side `before`: what `ours` does, done by the programs of that build. */
 export function besideBuild(row: Row, build: Build): Row {
   const { ours } = row.start;
-  if (ours === undefined) return row;
+  if (ours === undefined || row.isAlone === true) return row;
   const run = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await withBuild(build, work);

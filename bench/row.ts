@@ -47,6 +47,8 @@ export interface Row {
   readonly start: PerSubject<() => Promise<Probe>>;
   /** Fewer rounds for a side that takes long; beside `before`, `ours` has at least as many as an interval needs. */
   readonly maxRounds?: Readonly<Partial<Record<Side, number>>>;
+  /** Not measured beside another build: it takes long, and its figure says enough by itself. Default: false. */
+  readonly isAlone?: boolean;
 }
 
 /** The best of each side, and what ours is as a multiple of another side. */

@@ -65,6 +65,7 @@ async function allRows(): Promise<readonly Row[]> {
   const { startRows } = await import("./rows/start.ts");
   const { clientRows } = await import("./rows/client.ts");
   const { durableRows } = await import("./rows/durable.ts");
+  const { hostileRows } = await import("./rows/hostile.ts");
   const { millionRows } = await import("./rows/million.ts");
   const { replicaRows } = await import("./rows/replicas.ts");
   const made = [
@@ -78,6 +79,7 @@ async function allRows(): Promise<readonly Row[]> {
     clientRows,
     durableRows,
     millionRows,
+    hostileRows,
     replicaRows,
   ];
   return made.flatMap((rows) => rows(effort));

@@ -4,12 +4,20 @@ import { loadMessages } from "../built.ts";
 
 const service = "/lf.a2a.v1.A2AService";
 
+interface GrpcLoadOptions {
+  /** Calls in flight. Default: 16. */
+  readonly concurrency?: number;
+  /** Metadata of every call. Default: none. */
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
 /** A bare grpc-js client of the service: requests encoded by the caller's text, answers decoded and handed on. */
-export async function createGrpcLoader(port: number, concurrency = 16) {
+export async function createGrpcLoader(port: number, { concurrency = 16, metadata: more = {} }: GrpcLoadOptions = {}) {
   const { SendMessageRequestSchema, SendMessageResponseSchema, StreamResponseSchema, Role } = await loadMessages();
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
   const metadata = new Metadata();
   metadata.set("a2a-version", "1.0");
+  for (const [name, value] of Object.entries(more)) metadata.set(name, value);
   let next = 0;
 
   const encode = (text: string) => {

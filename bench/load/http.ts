@@ -44,8 +44,13 @@ export function requestText(call: HttpCall, n: number): string {
 }
 
 /** Posts call `n` once and gives the body of its answer; any status but 200 throws. */
-export async function post(port: number, call: HttpCall, n: number): Promise<string> {
-  const response = await open(port, call, n);
+export async function post(
+  port: number,
+  call: HttpCall,
+  n: number,
+  more: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const response = await open(port, call, n, more);
   response.setEncoding("utf8");
   let body = "";
   for await (const piece of response) body += piece;

@@ -20,6 +20,7 @@ import {
 
 /** A card that contradicts itself. The message lists every problem, each with what to change. */
 export class CardError extends TypeError {
+  /** Every problem, as a sentence that names the member of the card. */
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {

@@ -4,6 +4,7 @@ import type { VersionName } from "../version/versions.js";
 
 /** The organization behind the agent. */
 export interface ProviderOptions {
+  /** Name of the organization. */
   readonly organization: string;
   /** Web site of the organization. */
   readonly url: string;
@@ -13,7 +14,9 @@ export interface ProviderOptions {
 export interface SkillOptions {
   /** Unique within the card. */
   readonly id: string;
+  /** Name shown to people. */
   readonly name: string;
+  /** What the skill does, for people and for models that choose an agent. */
   readonly description: string;
   /** At least one keyword. */
   readonly tags: readonly string[];
@@ -27,7 +30,9 @@ export interface SkillOptions {
 
 /** A protocol extension that the agent supports. */
 export interface ExtensionOptions {
+  /** The URI that identifies the extension. */
   readonly uri: string;
+  /** What this agent uses the extension for. Default: none. */
   readonly description?: string | undefined;
   /** Calls that do not activate it are refused. Default: false. */
   readonly required?: boolean | undefined;
@@ -37,12 +42,17 @@ export interface ExtensionOptions {
 
 /** What only the author knows about an agent; the framework adds interfaces and capabilities (spec 4.4). */
 export interface CardOptions {
+  /** Name of the agent, shown to people. */
   readonly name: string;
+  /** What the agent does, for people and for models that choose an agent. */
   readonly description: string;
   /** The agent's own version, not the protocol's. */
   readonly version: string;
+  /** Default: none. */
   readonly provider?: ProviderOptions | undefined;
+  /** Web page that documents the agent. Default: none. */
   readonly documentationUrl?: string | undefined;
+  /** Image that represents the agent. Default: none. */
   readonly iconUrl?: string | undefined;
   /** Default: one skill with the card's name and description. */
   readonly skills?: readonly SkillOptions[] | undefined;
@@ -50,6 +60,7 @@ export interface CardOptions {
   readonly defaultInputModes?: readonly string[] | undefined;
   /** Media types produced by every skill that lists none. Default: `["text/plain"]`. */
   readonly defaultOutputModes?: readonly string[] | undefined;
+  /** Protocol extensions that the agent supports (spec 4.6). Default: none. */
   readonly extensions?: readonly ExtensionOptions[] | undefined;
   /** Default: what is running. `false` turns a capability off; `true` for one that is not running fails at startup. */
   readonly capabilities?: CapabilityWishes | undefined;

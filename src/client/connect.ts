@@ -26,6 +26,7 @@ export type AgentAddress = string | URL | AgentCard | JsonObject;
 /** A client: the eleven operations and the helpers built on them. */
 export type Client = BaseClient & ClientOperations;
 
+/** How to connect to an agent. */
 export interface ConnectOptions extends ClientOptions {
   /** Aborts the search for the card. */
   readonly signal?: AbortSignal | undefined;

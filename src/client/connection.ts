@@ -6,6 +6,7 @@ export interface InterfaceName {
   readonly binding: string;
   /** The card's own name for the binding, if it differs from the protocol's, such as `REST`. */
   readonly listedAs?: string | undefined;
+  /** Where calls go, as written in the card. */
   readonly url: string;
   /** Protocol version. */
   readonly version: string;
@@ -13,6 +14,7 @@ export interface InterfaceName {
 
 /** An interface that was not used, and why. */
 export interface PassedOver extends InterfaceName {
+  /** For people; the wording may change. */
   readonly reason: string;
 }
 

@@ -52,6 +52,7 @@ export const defaultClientLimits: ClientLimits = {
 /** Wraps every call of a client; the first interceptor is the outermost. */
 export type Interceptor = (next: Caller) => Caller;
 
+/** How a client chooses an interface, and what accompanies its calls. */
 export interface ClientOptions {
   /**
    * Bindings in order of preference: `JSONRPC`, `GRPC`, `HTTP+JSON`, `CONNECT`, or another binding's URI. A newer
@@ -86,6 +87,7 @@ export interface ClientOptions {
   readonly timeoutMs?: number | undefined;
   /** `false` disables retries. */
   readonly retry?: RetryOptions | false | undefined;
+  /** Wrap every call, the first outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[] | undefined;
   /** Additional bindings, under their URIs in cards. A built-in name replaces that binding. */
   readonly transports?: readonly TransportFactory[] | undefined;
@@ -110,6 +112,7 @@ export interface ClientOptions {
    * as an object.
    */
   readonly grpcTls?: boolean | undefined;
+  /** Each limit has its own default. */
   readonly limits?: Partial<ClientLimits> | undefined;
   /** Used for HTTP calls; it decides which addresses it calls. Default: the platform's own. */
   readonly fetch?: typeof fetch | undefined;

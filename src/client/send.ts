@@ -24,7 +24,9 @@ export interface SendOptions extends CallOptions {
   readonly referenceTaskIds?: readonly string[] | undefined;
   /** Metadata of the message. */
   readonly metadata?: JsonObject | undefined;
+  /** What the sender accepts and how it wants to hear of the task (spec 3.2.2). Default: the agent's defaults. */
   readonly configuration?: MessageInitShape<typeof SendMessageConfigurationSchema> | undefined;
+  /** Default: the tenant of the interface in the card, else none. */
   readonly tenant?: string | undefined;
 }
 

@@ -8,6 +8,7 @@ import type { KnownVersions } from "./versions.js";
 
 /** The address of an interface and its protocol version. */
 export interface InterfaceAddress {
+  /** Where calls go, as written in the card. */
   readonly url: string;
   /** As written in the card. */
   readonly version: string;
@@ -17,14 +18,17 @@ export interface InterfaceAddress {
 
 /** What a client provides to its transports. */
 export interface TransportSetting {
+  /** The client's `fetch`, with its address policy, certificates and time limits. */
   readonly fetch: Fetch;
   /** Headers, or metadata, of every call. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Size of a reply, and of one event of a stream, in bytes. */
   readonly replyMaxBytes: number;
   /** Certificates, for bindings that open their own connections. */
   readonly tls: ClientTls | undefined;
   /** Whether an interface is called over TLS; gRPC addresses need not say. */
   readonly isSecure: (url: string) => boolean;
+  /** Time limit for establishing a connection in milliseconds. */
   readonly connectTimeoutMs: number;
   /** Which addresses may be connected to, for bindings that open their own connections. */
   readonly policy: AddressPolicy | undefined;

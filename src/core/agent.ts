@@ -13,6 +13,7 @@ export type AbortKind = "Canceled" | "DeadlineExceeded" | "Draining" | "Ownershi
 
 /** `signal.reason` of a turn, and what a pending `emit`, `receive` or `ask` rejects with. */
 export class TurnAborted extends Error {
+  /** Why the turn was aborted. */
   readonly kind: AbortKind;
 
   constructor(kind: AbortKind) {
@@ -33,14 +34,19 @@ export interface Turn {
   readonly text: string;
   /** The task as of the start of the turn; `undefined` for a new one. */
   readonly task: Task | undefined;
+  /** The id of the task, also before the task exists. */
   readonly taskId: string;
+  /** The id of the context that the task belongs to. */
   readonly contextId: string;
+  /** What the caller accepts, as sent with the message; `undefined` if it sent none. */
   readonly configuration: SendMessageConfiguration | undefined;
   /** Metadata of the request. */
   readonly metadata: JsonObject | undefined;
   /** URIs of the extensions active for the call. */
   readonly extensions: readonly string[];
+  /** The caller. Without `authenticate`, all callers are the owner `anonymous`. */
   readonly principal: Principal;
+  /** `""` without tenants. */
   readonly tenant: string;
   /** 1 for the first run; higher when the turn is re-run. */
   readonly attempt: number;
@@ -50,6 +56,7 @@ export interface Turn {
   readonly wake: JsonValue | undefined;
   /** Aborts with a `TurnAborted`. */
   readonly signal: AbortSignal;
+  /** The logger of the host; its records carry the ids of the task and the context. */
   readonly logger: Logger;
   /**
    * Emits an event. Resolves when it is accepted: an artifact chunk once it is in the batch, a status or a `lastChunk`

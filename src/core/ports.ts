@@ -23,6 +23,7 @@ export * from "./ports/signals.js";
  * a write took effect and reads the head to find out.
  */
 export interface TaskStore extends TaskLog, TaskInbox, Instances, SendRecords {
+  /** Waits for writes under way and releases everything. */
   close(): Promise<void>;
 }
 
@@ -36,7 +37,9 @@ export const taskCalls = { ...logCalls, ...inboxCalls, ...instanceCalls, ...send
 export interface Store extends TaskStore {
   /** Whether other processes are likely to use it, so that a dismissed stream can resume there. Default: false. */
   readonly shared?: boolean | undefined;
+  /** Default: none; without a push store there are no push notifications. */
   readonly push?: PushStore | undefined;
+  /** Default: hints stay within the process. */
   readonly signals?: Signals | undefined;
   /**
    * Prepares the store for the first call. Rejects with a readable message when it cannot be used. `logger`: receives

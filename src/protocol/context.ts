@@ -5,6 +5,7 @@ export type CallOrigin = Binding | "in-process";
 
 /** The caller as identified by `authenticate`. Everything stored belongs to one owner of one tenant. */
 export interface Principal {
+  /** Whose tasks the caller sees: a stable id, such as the subject of a token. */
   readonly owner: string;
   /** Default: `""`, the unnamed tenant. */
   readonly tenant?: string | undefined;
@@ -122,6 +123,7 @@ class CallContext implements OpenContext {
 
 /** What a client call may carry beside the request message. */
 export interface CallOptions {
+  /** Aborts the call, which then rejects with the signal's reason. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** Time limit of the whole call in milliseconds. Default: none. */
   readonly timeoutMs?: number | undefined;

@@ -62,11 +62,15 @@ export const errorDomain = "a2a-protocol.org";
 
 /** An invalid field of a request and the reason. `field` is a dotted path: `message.parts[0].text`. */
 export interface FieldViolation {
+  /** Dotted path of the field. */
   readonly field: string;
+  /** What is wrong with it: the kind of value found, and what is allowed. */
   readonly description: string;
 }
 
+/** What an `A2AError` carries beside its code and message. */
 export interface ErrorOptions {
+  /** The error behind it, for the log. Never sent to the peer. */
   readonly cause?: unknown;
   /** The invalid fields, for `BadRequest` details. */
   readonly violations?: readonly FieldViolation[] | undefined;
@@ -83,10 +87,15 @@ export interface ErrorOptions {
  * `errorTable`. Its message is public and is sent to the peer. Its `cause` is never sent.
  */
 export class A2AError extends Error {
+  /** Identifies the error. */
   readonly code: ErrorCode;
+  /** The invalid fields. Empty for errors about something else. */
   readonly violations: readonly FieldViolation[];
+  /** Further details, as in `ErrorInfo.metadata`. */
   readonly metadata: Readonly<Record<string, string>>;
+  /** When a retry may succeed, in milliseconds from the answer. */
   readonly retryAfterMs: number | undefined;
+  /** The value of `WWW-Authenticate`. */
   readonly challenge: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
@@ -106,6 +115,7 @@ export class A2AError extends Error {
  * the agent cannot have acted on it.
  */
 export class ConnectionError extends A2AError {
+  /** Whether any byte of the request was sent. */
   readonly written: boolean;
 
   constructor(message: string, options: ErrorOptions & { readonly written: boolean }) {

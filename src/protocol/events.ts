@@ -20,7 +20,9 @@ export type AgentEvent = TaskStatusUpdateEvent | TaskArtifactUpdateEvent | Messa
 
 /** Made by `park`: ends the turn and keeps the task. Callers never see it. */
 export interface ParkEvent {
+  /** Distinguishes it from the protocol's events. */
   readonly $typeName: "trivium.Park";
+  /** When the task is due, in milliseconds since 1970; `undefined` without a time. */
   readonly wakeAt: number | undefined;
 }
 
@@ -32,8 +34,11 @@ export interface KeyedArtifactEvent extends TaskArtifactUpdateEvent {
   readonly [artifactKey]?: object | undefined;
 }
 
+/** What an artifact carries beside its parts. */
 export interface ArtifactOptions {
+  /** Name shown to people. Default: none. */
   readonly name?: string | undefined;
+  /** Default: none. */
   readonly description?: string | undefined;
   /** Default: `<turn>.<ordinal>`, so that a turn that runs again replaces its unfinished artifacts. */
   readonly artifactId?: string | undefined;
@@ -41,7 +46,9 @@ export interface ArtifactOptions {
   readonly append?: boolean | undefined;
   /** Whether this is the artifact's last chunk. Default: false. */
   readonly lastChunk?: boolean | undefined;
+  /** Default: none. */
   readonly metadata?: JsonObject | undefined;
+  /** URIs of the extensions that the artifact uses. Default: none. */
   readonly extensions?: readonly string[] | undefined;
 }
 
@@ -74,7 +81,9 @@ export function artifactEvent(made: Artifact, append: boolean, lastChunk: boolea
   };
 }
 
+/** What a status carries beside its state and message. */
 export interface StatusOptions {
+  /** Metadata of the event. Default: none. */
   readonly metadata?: JsonObject | undefined;
 }
 
@@ -119,8 +128,11 @@ export const inputRequired: StatusConstructor = statusConstructor(TaskState.INPU
 /** The caller must grant access first. The text says to what and where (spec 7.6). */
 export const authRequired: StatusConstructor = statusConstructor(TaskState.AUTH_REQUIRED);
 
+/** What a message of the agent carries beside its parts. */
 export interface ReplyOptions {
+  /** Default: none. */
   readonly metadata?: JsonObject | undefined;
+  /** URIs of the extensions that the message uses. Default: none. */
   readonly extensions?: readonly string[] | undefined;
 }
 
@@ -143,6 +155,7 @@ export function reply(content: Content, options: ReplyOptions = {}): Message {
   return message;
 }
 
+/** When a parked task continues. */
 export interface ParkOptions {
   /** When to wake: a date, or milliseconds since the epoch. Default: when `wake` is called or a message arrives. */
   readonly wakeAt?: Date | number | undefined;

@@ -1,9 +1,13 @@
 import { noop } from "./async/noop.js";
 /** Receives what callers must not see. Any logger in the style of pino or `console` fits. */
 export interface Logger {
+  /** Details for finding faults. */
   debug(fields: object, message: string): void;
+  /** What happens in ordinary operation. */
   info(fields: object, message: string): void;
+  /** What an operator should look at, although nothing is lost. */
   warn(fields: object, message: string): void;
+  /** What failed and needs an operator. */
   error(fields: object, message: string): void;
 }
 

@@ -56,8 +56,10 @@ export type {
 const file = fileFromOutlines(files);
 
 // Same values as the generated enums, without having to load the generated code.
+/** Who sent a message: `Role.USER` or `Role.AGENT` (spec 4.1.5). */
 export const Role = enumOf("lf.a2a.v1.Role") as typeof RoleEnum;
 export type Role = RoleEnum;
+/** The states of a task, as numbers of the schema: `TaskState.COMPLETED` (spec 4.1.3). */
 export const TaskState = enumOf("lf.a2a.v1.TaskState") as typeof TaskStateEnum;
 export type TaskState = TaskStateEnum;
 

@@ -14,6 +14,7 @@ export type ReplyOf<K extends OperationName> = MessageShape<Methods[K]["output"]
 
 /** One element of a stream. */
 export interface StreamItem {
+  /** The event. */
   readonly response: StreamResponse;
   /** The opaque event id to resume after. A message has none. */
   readonly id?: string | undefined;

@@ -5,8 +5,11 @@ import { violationText } from "./violations.js";
 
 /** Options of a part of any kind (spec 4.1.6). */
 export interface PartOptions {
+  /** Default: the one that the function names, else none. */
   readonly mediaType?: string | undefined;
+  /** Default: none. */
   readonly filename?: string | undefined;
+  /** Default: none. */
   readonly metadata?: JsonObject | undefined;
 }
 

@@ -1,6 +1,7 @@
 import { type ArtifactOptions, artifact, artifactEvent, artifactKey, type KeyedArtifactEvent } from "./events.js";
 import { text } from "./parts.js";
 
+/** Describes the artifact that the text becomes. */
 export interface StreamTextOptions extends Omit<ArtifactOptions, "append" | "lastChunk"> {
   /** Media type of the text. Default: none, which means plain text. */
   readonly mediaType?: string | undefined;

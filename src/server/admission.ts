@@ -8,6 +8,7 @@ import type { AdmissionLimits } from "./limits.js";
 
 /** The headers or metadata of a call, passed to `authenticate` before the body is read. */
 export interface Caller {
+  /** The binding of the call, or `"in-process"`. */
   readonly binding: CallOrigin;
   /** A header or metadata value; names are case-insensitive. */
   header(name: string): string | undefined;

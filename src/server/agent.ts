@@ -48,6 +48,7 @@ export interface HostTasks {
 
 /** An agent that runs in this process. */
 export interface HostedAgent {
+  /** The tasks, for the program that hosts the agent. */
   readonly tasks: HostTasks;
 }
 
@@ -61,6 +62,7 @@ export interface MountedAgent extends InProcessAgent, HostedAgent {
   koa(): Promise<Middleware>;
   /** Refuses new work, waits for turns for up to `drainMs` (10 s), then aborts them. */
   close(drainMs?: number): Promise<void>;
+  /** The same as `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 

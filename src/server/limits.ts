@@ -17,6 +17,7 @@ export interface AdmissionLimits extends BindingLimits {
 /** Every limit of a server. See docs/limits.md. */
 export type Limits = AdmissionLimits & ListenerLimits & CoreLimits & PushLimits & ValidationLimits;
 
+/** The defaults of `Limits`. */
 export const defaultLimits: Limits = {
   ...defaultListenerLimits,
   ...defaultCoreLimits,

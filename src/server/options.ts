@@ -21,7 +21,9 @@ export interface HostOptions {
   readonly bindings?: readonly Binding[] | undefined;
   /** Identifies the caller. Default: no authentication, and all callers share the same tasks. */
   readonly authenticate?: Authenticate | undefined;
+  /** Default: nothing is logged. */
   readonly logger?: Logger | undefined;
+  /** Each limit has its own default. An unknown name is a `TypeError`. */
   readonly limits?: Partial<Limits> | undefined;
   /** Protocol versions to serve, or settings for them. Default: every supported protocol version. */
   readonly versions?: readonly VersionName[] | VersionSettings | undefined;
@@ -73,6 +75,7 @@ export interface AgentOptions extends HostOptions {
   readonly signals?: Signals | undefined;
 }
 
+/** Which protocol versions a server serves, and how. */
 export interface VersionSettings {
   /** Default: every supported protocol version. */
   readonly served?: readonly VersionName[] | undefined;
@@ -94,6 +97,7 @@ function isList(versions: readonly VersionName[] | VersionSettings): versions is
   return Array.isArray(versions);
 }
 
+/** Which webhooks an agent calls, and what it sends them. */
 export interface PushOptions {
   /** `"public"`: public internet addresses; `"loopback"`: this machine; or a list of hosts and CIDR blocks. */
   readonly allow: PushAllow;

@@ -17,6 +17,7 @@ import type { HostOptions, ListenOptions, ServeOptions } from "./options.js";
 export interface Server extends InProcessAgent {
   /** Base URL of the agent: `http://127.0.0.1:41241`. */
   readonly url: string;
+  /** The port that it listens on, also when 0 was asked for. */
   readonly port: number;
   /** Port of gRPC; the shared one unless gRPC has its own. */
   readonly grpcPort: number;
@@ -25,6 +26,7 @@ export interface Server extends InProcessAgent {
    * waits for the same end.
    */
   close(): Promise<void>;
+  /** The same as `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 

@@ -17,6 +17,7 @@ export interface TestClock extends Clock {
   pending(): readonly number[];
 }
 
+/** Where a test clock starts, and when it may move on. */
 export interface TestClockOptions {
   /** Milliseconds since 1970. Default: the start of 2026. */
   readonly start?: number | undefined;

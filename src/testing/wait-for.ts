@@ -4,9 +4,11 @@ import { applyEvent, copyTask } from "../protocol/fold.js";
 import { type Task, TaskState } from "../protocol/model.js";
 import { isTerminal } from "../protocol/states.js";
 
+/** How long `waitFor` waits, and in which tenant. */
 export interface WaitForOptions {
   /** Timeout in milliseconds of real time. Default: 5,000. */
   readonly timeoutMs?: number | undefined;
+  /** Default: none. */
   readonly tenant?: string | undefined;
 }
 

@@ -8,7 +8,9 @@ interface CachedCard {
 
 /** Agent cards by URL. The agent is asked each time whether its card is unchanged (spec 8.6). */
 export interface CardCache {
+  /** The card last fetched from a URL; `undefined` if there is none. */
   get(url: string): CachedCard | undefined;
+  /** Keeps a card with its ETag. */
   set(url: string, cached: CachedCard): void;
 }
 

@@ -60,8 +60,11 @@ export interface RecordedError {
 export interface Head {
   /** The store's own number for the task; ascends with creation. Calls by key follow a scoped `read`. */
   readonly key: number;
+  /** The task's id. */
   readonly id: string;
+  /** The context's id. */
   readonly contextId: string;
+  /** Whose task it is. */
   readonly scope: Scope;
   /** Changes when a log is restored or reset, so that old event ids are recognized. */
   readonly incarnation: string;
@@ -73,6 +76,7 @@ export interface Head {
   readonly holder: string;
   /** Whether the holder's lease was valid at the time of the read, by the store's clock. False without a holder. */
   readonly holderLive: boolean;
+  /** The state of the latest status. */
   readonly state: TaskState;
   /** Milliseconds since the epoch; never decreases. */
   readonly statusTime: number;

@@ -38,6 +38,7 @@ export interface PushStore {
    * `full`: the task already has `max` others. Replacing keeps the given cursor.
    */
   set(registration: PushRegistration, max: number): Promise<"stored" | "full">;
+  /** `undefined` for a missing configuration. */
   get(key: number, id: string): Promise<PushRegistration | undefined>;
   /** Oldest first. */
   list(key: number): Promise<readonly PushRegistration[]>;
@@ -54,6 +55,7 @@ export interface PushStore {
   adopt(agent: string, instance: string, limit: number): Promise<readonly PushRegistration[]>;
   /** Releases everything that an instance holds. */
   release(instance: string): Promise<void>;
+  /** Waits for writes under way and releases everything. */
   close(): Promise<void>;
 }
 

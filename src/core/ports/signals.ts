@@ -6,6 +6,7 @@ export interface Hint {
 
 /** Hints between handlers of one store. A hint may be lost, late or duplicated; it only wakes the reader. */
 export interface Signals {
+  /** Sends a hint to the subscribers. Returns at once; a failure is not reported. */
   publish(hint: Hint): void;
   /** The returned function unsubscribes. */
   subscribe(listener: (hint: Hint) => void): () => void;

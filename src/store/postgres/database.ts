@@ -7,12 +7,14 @@ import { postgresDialect } from "./dialect.js";
 import { createHotPath } from "./flush.js";
 import { type ConnectOptions, createPool, type Pool } from "./pool.js";
 
+/** How to connect to PostgreSQL. */
 export interface PostgresConnectOptions {
   /**
    * Of the database: `postgres://user:password@host:port/database`. Query parameters of `libpq` such as `sslmode` are
    * supported.
    */
   readonly url: string;
+  /** `max`: the largest number of connections for calls. Default: 10. */
   readonly pool?: { readonly max?: number | undefined } | undefined;
   /**
    * Whether a connection keeps the same database session. Set `false` for a pooler in transaction mode: then statements

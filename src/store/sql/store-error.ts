@@ -17,6 +17,7 @@ export type StoreFailure =
  * error is the `cause`.
  */
 export class StoreError extends Error {
+  /** Why the database did not answer. */
   readonly failure: StoreFailure;
 
   constructor(failure: StoreFailure, message: string, options?: { readonly cause?: unknown }) {

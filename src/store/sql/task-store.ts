@@ -30,9 +30,11 @@ import {
 import { createSqlPushStore } from "./push-store.js";
 import type { AppendRow, Backend, LogRow, NewTaskRow, PlainTaskCalls, SendRecordRow, StoredTaskRow } from "./rows.js";
 
+/** Options of a store over a database. */
 export interface SqlStoreOptions {
   /** Default: the machine's time. */
   readonly clock?: Clock | undefined;
+  /** How long finished tasks are kept. Default: the defaults of `RetentionOptions`. */
   readonly retention?: RetentionOptions | undefined;
   /** Time between two rounds of pruning, in milliseconds. Default: 60,000. */
   readonly pruneEveryMs?: number | undefined;

@@ -3,6 +3,7 @@ import type { PushStore, Signals, TaskStore } from "../../core/ports.js";
 
 /** One test of a contract. */
 export interface ContractTest {
+  /** The full name of the test: a sentence about behavior. */
   readonly name: string;
   /** Rejects with an `AssertionError` that describes the failure. */
   run(): Promise<void>;
@@ -16,17 +17,21 @@ export interface Suite {
 
 /** A store under test: new and empty. The suite closes it. */
 export interface Subject<S> {
+  /** The store. */
   readonly store: S;
   /** Advances the store's clock. Default: waits in real time, for stores with a clock of their own. */
   readonly advance?: ((ms: number) => Promise<void>) | undefined;
 }
 
+/** A push store under test. */
 export interface PushSubject extends Subject<PushStore> {
   /** The task store whose tasks and instances the push store knows. The suite closes it last. */
   readonly tasks?: TaskStore | undefined;
 }
 
+/** Creates a task store for one test. */
 export type MakeTaskStore = () => Promise<Subject<TaskStore>>;
+/** Creates a push store for one test. */
 export type MakePushStore = () => Promise<PushSubject>;
 /** Creates two ends of a hint network, which may be the same object. */
 export type MakeSignals = () => Promise<{ readonly here: Signals; readonly there: Signals }>;

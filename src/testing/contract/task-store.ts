@@ -11,6 +11,7 @@ import { sendTests } from "./task-store-sends.js";
 import { sizeTests } from "./task-store-sizes.js";
 import { turnTests } from "./task-store-turns.js";
 
+/** How the random histories of the contract are chosen. */
 export interface TaskStoreContractOptions {
   /** Number of random histories. Default: 100. */
   readonly histories?: number | undefined;

@@ -1,0 +1,100 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { type Server, startProgram, startServer } from "../child.ts";
+import { createGrpcLoader } from "../load/grpc.ts";
+import { post } from "../load/http.ts";
+import type { Effort, Probe, Row } from "../row.ts";
+import { assertReply, httpJsonCall, jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams } from "../wire.ts";
+
+const minute = 60_000;
+/** The memory at the end of the load may be so many times that of the second minute. */
+const memoryGrowth = 1.1;
+const honestOwners = 5;
+const honestPauseMs = 20;
+
+/** What honest callers notice of one that costs as much as it can. */
+export function hostileRows(effort: Effort): readonly Row[] {
+  const ms = effort.quick ? minute : 5 * minute;
+  return [
+    {
+      name: `honest callers beside a hostile one, ${ms / minute} min`,
+      unit: "ms",
+      what: `99th percentile of honest calls under the load of bench/clients/hostile.ts, less that of a quiet server; the row fails when an honest call is refused, or when the memory at the end is more than ${memoryGrowth} times that after two fifths`,
+      budgets: [{ of: "unit", atMost: 25 }],
+      start: { ours: () => Promise.resolve(probe(ms)) },
+      maxRounds: { ours: 1 },
+      isAlone: true,
+    },
+  ];
+}
+
+function probe(ms: number): Probe {
+  return {
+    measure: async () => {
+      await using server = await startServer("ours-guarded.ts");
+      const quiet = await during(server, delay(ms / 15));
+      await using hostile = await startProgram<string>("clients/hostile.ts", [String(server.http)]);
+      const load = hostile.ask({ run: ms });
+      const [loud, growth] = await Promise.all([during(server, load), memoryGrowthOf(server, ms)]);
+      if (growth > memoryGrowth) throw new Error(`the memory grew by a factor of ${growth.toFixed(2)}`);
+      return percentile99(loud) - percentile99(quiet);
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+async function memoryGrowthOf(server: Server, ms: number): Promise<number> {
+  await delay((ms * 2) / 5);
+  const early = await server.ask("rss");
+  await delay((ms * 3) / 5 - minute / 30);
+  return (await server.ask("rss")) / early;
+}
+
+/** Calls as honest callers do until `load` ends, and gives how long each call took in milliseconds. A refusal throws. */
+async function during(server: Server, load: Promise<unknown>): Promise<readonly number[]> {
+  let over = false;
+  const end = load.finally(() => {
+    over = true;
+  });
+  const times: number[] = [];
+  const callers = Array.from({ length: honestOwners }, (_, owner) => honestCaller(server, `honest-${owner}`));
+  const pending: Promise<void>[] = [];
+  for (let n = 1; !over; n++) {
+    const caller = callers[n % honestOwners];
+    if (caller !== undefined) pending.push(timed(() => caller(n), times));
+    await delay(honestPauseMs);
+  }
+  await Promise.all([end, ...pending]);
+  return times;
+}
+
+async function timed(call: () => Promise<void>, times: number[]): Promise<void> {
+  const start = performance.now();
+  await call();
+  times.push(performance.now() - start);
+}
+
+type HonestCaller = (n: number) => Promise<void>;
+
+/** One caller that sends messages and small tasks over each binding in turn, and checks every answer. */
+function honestCaller({ http, grpc }: Server, owner: string): HonestCaller {
+  const authorization = `Bearer ${owner}`;
+  const message = jsonRpcCall("SendMessage", (n) => sendParams("message", n));
+  const task = httpJsonCall("message:send", (n) => sendParams("task 1 100", n));
+  const loader = createGrpcLoader(grpc, { metadata: { authorization } });
+  const kinds: readonly HonestCaller[] = [
+    async (n) => assertReply(jsonRpcResult<PayloadJson>(await post(http, message, n, { authorization }), n)),
+    async (n) => {
+      const { task: made }: PayloadJson = JSON.parse(await post(http, task, n, { authorization }));
+      if (made?.status?.state !== "TASK_STATE_COMPLETED") throw new Error("no completed task");
+    },
+    async () => {
+      const { payload } = await (await loader).send("message");
+      if (payload.case !== "message") throw new Error("not the reply");
+    },
+  ];
+  return (n) => kinds[n % kinds.length]?.(n) ?? Promise.resolve();
+}
+
+function percentile99(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? Number.NaN;
+}
