@@ -1,4 +1,4 @@
-import { StoreUnavailable } from "../../../src/core/store-failure.js";
+import { NoAnswer, StoreUnavailable } from "../../../src/core/store-failure.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import type { SendMessageRequest, SendMessageResponse, Task } from "../../../src/protocol/model.js";
 import { isStop } from "../../../src/protocol/states.js";
@@ -27,7 +27,8 @@ export function meaningOf(error: unknown, weather: Weather, process: Process): "
 }
 
 function isStoreDown(error: unknown): boolean {
-  return error instanceof StoreDown || (error instanceof StoreUnavailable && error.cause instanceof StoreDown);
+  if (error instanceof StoreDown) return true;
+  return error instanceof StoreUnavailable && (error.cause instanceof StoreDown || error.cause instanceof NoAnswer);
 }
 
 /** The answer to a caller that knows its task by a name, translated to the task's id. */
