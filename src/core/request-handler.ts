@@ -35,6 +35,8 @@ export interface RequestHandlerOptions extends OperationOptions {
   /** Name of this process in the store. Default: a new one. */
   readonly instance?: string | undefined;
   readonly limits?: Partial<CoreLimits> | undefined;
+  /** What is known of the store, when others watch it too. Default: the handler's own. */
+  readonly health?: StoreHealth | undefined;
 }
 
 /** The request handler of one agent: its eleven operations and its shutdown. */
@@ -106,13 +108,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
   const { agent, agentId = "", signals, clock, restartable = false } = options;
   const makeId = options.newId ?? (() => newId(clock.now()));
   const { instance = makeId() } = options;
-  const health: StoreHealth = new StoreHealth({
-    clock,
-    limits,
-    logger: options.logger,
-    probe: () => runtime.lease.renew(),
-    probeRoom: () => probeRoom(runtime),
-  });
+  const { health = new StoreHealth({ clock, limits, logger: options.logger }) } = options;
   const logger = health.quiet(options.logger);
   const store = observeStore(options.store, health, { clock, limits });
   const onError = (error: unknown): void => logger.warn({ error }, "the watched tasks could not be polled");
@@ -145,6 +141,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
       new TurnRun(runtime, start, subject).run(atOnce ? "at once" : early);
     },
   };
+  health.probeWith({ there: () => runtime.lease.renew(), room: () => probeRoom(runtime) });
   return runtime;
 }
 

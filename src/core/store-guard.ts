@@ -57,6 +57,17 @@ export function guardPushStore(store: PushStore, logger: Logger): PushStore {
   return { ...calls, close: () => store.close() };
 }
 
+/** The push store with its failures known to `health`. It may be another database, so what succeeds says nothing. */
+export function observePushStore(store: PushStore, health: StoreHealth): PushStore {
+  const calls = portOf<Omit<PushStore, "close">>(
+    pushCalls,
+    (method) =>
+      (...args) =>
+        health.observe(callOf(store, method, args), "read"),
+  );
+  return { ...calls, close: () => store.close() };
+}
+
 function guarded<Port extends object>(calls: PortCalls<Port>, port: Port, fail: (error: unknown) => never): Port {
   return portOf(
     calls,

@@ -25,15 +25,20 @@ export interface StoreHealthOptions {
   readonly clock: Clock;
   readonly limits: Pick<CoreLimits, "storeRetryMs" | "storeWaitMs" | "storeAwayMs">;
   readonly logger: Logger;
+}
+
+/** The calls that find out whether the store is there. */
+export interface StoreProbes {
   /** A small write. */
-  readonly probe: () => Promise<void>;
+  there(): Promise<void>;
   /** A write that needs room. */
-  readonly probeRoom: () => Promise<void>;
+  room(): Promise<void>;
 }
 
 /** Whether the store takes writes: learned from all calls, and from probes once one has failed. */
 export class StoreHealth {
   readonly #options: StoreHealthOptions;
+  #probes: StoreProbes | undefined;
   #state: State = "ready";
   #cause: unknown;
   #since = 0;
@@ -48,6 +53,11 @@ export class StoreHealth {
 
   constructor(options: StoreHealthOptions) {
     this.#options = options;
+  }
+
+  /** Sets the probes. Before that no failure is followed up. */
+  probeWith(probes: StoreProbes): void {
+    this.#probes = probes;
   }
 
   /** True while the store is known to take no writes. */
@@ -68,7 +78,7 @@ export class StoreHealth {
 
   /** Takes note of a call that failed, or that did not answer in time. */
   readonly failed = (error: unknown): void => {
-    if (isAnswer(error) || this.#closed) return;
+    if (isAnswer(error) || this.#closed || this.#probes === undefined) return;
     if (this.#state !== "ready") this.#note(error);
     if (hasNoRoom(error)) return this.#gone(error, "full");
     if (this.#state !== "ready") return;
@@ -116,10 +126,11 @@ export class StoreHealth {
   }
 
   async #tryOnce(): Promise<void> {
-    const { probe, probeRoom } = this.#options;
+    const probes = this.#probes;
+    if (probes === undefined) return;
     const isFull = this.#state === "full";
     try {
-      await inStoreTime(this.#options, isFull ? probe().then(probeRoom) : probe());
+      await inStoreTime(this.#options, isFull ? probes.room() : probes.there());
       // It may have become full meanwhile.
       if (isFull || this.#state !== "full") this.#back();
     } catch (error) {

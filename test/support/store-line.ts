@@ -5,21 +5,21 @@ import { around } from "./fault-store.js";
 const needRoom: ReadonlySet<string> = new Set(["create", "append", "put", "beginSend"]);
 
 /** The line to a store, which a test cuts and restores. */
-export interface StoreLine {
+export interface StoreLine<Port extends object = TaskStore> {
   /** The store at the other end. */
-  readonly store: TaskStore;
+  readonly store: Port;
   /** Calls so far, by name. */
   readonly calls: readonly string[];
   /** From now on calls fail. */
   cut(): void;
   /** From now on calls of these methods, by default of all, are not answered. They reach the store when the line is restored. */
-  hold(...methods: readonly (keyof TaskStore)[]): void;
+  hold(...methods: readonly (keyof Port)[]): void;
   /** From now on writes find no room. */
   fill(): void;
   restore(): void;
 }
 
-export function storeLine(store: TaskStore): StoreLine {
+export function storeLine<Port extends object>(store: Port): StoreLine<Port> {
   const calls: string[] = [];
   let hinder: (method: string) => Promise<void> | undefined = () => undefined;
   let release = (): void => {};
