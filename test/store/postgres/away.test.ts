@@ -1,3 +1,6 @@
+import { randomBytes } from "node:crypto";
+import { chownSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { working } from "../../../src/protocol/events.js";
 import { type Server, serve } from "../../../src/server/serve.js";
@@ -8,6 +11,7 @@ import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-
 import type { LogLine } from "../../support/recording-logger.js";
 import { recordingLogger } from "../../support/recording-logger.js";
 import { silentRelay } from "../../support/silent-relay.js";
+import { mayMount, mountDisk } from "../../support/small-disk.js";
 
 interface Scene extends AsyncDisposable {
   readonly server: Server;
@@ -15,8 +19,8 @@ interface Scene extends AsyncDisposable {
   readonly texts: readonly string[];
 }
 
-/** Serves an agent that makes a task of each message, on a database. */
-async function start(url: string): Promise<Scene> {
+/** Serves an agent that makes a task of each message, of about `size` bytes, on a database. */
+async function start(url: string, size = 1): Promise<Scene> {
   const { log, logger } = recordingLogger();
   const texts: string[] = [];
   const store = postgresStore({ url });
@@ -29,7 +33,7 @@ async function start(url: string): Promise<Scene> {
     limits: { storeWaitMs: 500, storeAwayMs: 1500, heartbeatMs: 500 },
     async agent({ text }) {
       texts.push(text);
-      return working("done");
+      return working(randomBytes(size).toString("base64"));
     },
   });
   return {
@@ -102,5 +106,35 @@ describe.skipIf(!hasPostgres)("a server whose PostgreSQL is away", () => {
       expect([about("the task store is away").length, about("the task store is back").length]).toEqual([1, 1]);
     },
     60_000,
+  );
+
+  it.skipIf(!mayMount)(
+    "counts it as away when its disk is full, and recovers once there is room",
+    { timeout: 60_000 },
+    async () => {
+      using disk = mountDisk(24 * 2 ** 20);
+      const [row] = await database.query("show data_directory");
+      chownSync(disk.folder, statSync(String(row?.["data_directory"])).uid, -1);
+      await database.query(`create tablespace small location '${disk.folder}'`);
+      await database.query("create database small template template0 tablespace small");
+      {
+        await using scene = await start(database.url.replace(/postgres$/, "small"), 100_000);
+        const { server, log } = scene;
+        expect((await send(server, "first")).status).toBe(200);
+        const ballast = join(disk.folder, "ballast");
+        writeFileSync(ballast, Buffer.alloc(8 * 2 ** 20));
+        await untilRefused(scene);
+        expect(await send(server, "refused")).toMatchObject({ status: 503, retryAfter: "1" });
+        const list = { jsonrpc: "2.0", id: 1, method: "ListTasks", params: { pageSize: 1 } };
+        expect((await postJson(`${server.url}/json-rpc`, list)).status).toBe(200);
+        rmSync(ballast);
+        await expect.poll(async () => (await send(server, "again")).status, { timeout: 20_000 }).toBe(200);
+        expect(scene.texts).not.toContain("refused");
+        const about = (text: string) => log.filter(({ message }) => message === text);
+        expect([about("the task store is full").length, about("the task store is back").length]).toEqual([1, 1]);
+      }
+      await database.query("drop database small");
+      await database.query("drop tablespace small");
+    },
   );
 });
