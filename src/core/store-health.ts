@@ -81,7 +81,8 @@ export class StoreHealth {
     if (isAnswer(error) || this.#closed || this.#probes === undefined) return;
     if (this.#state !== "ready") this.#note(error);
     if (hasNoRoom(error)) return this.#gone(error, "full");
-    if (this.#state !== "ready") return;
+    // The calls of a probe fail too.
+    if (this.#state !== "ready" || this.#probing !== undefined) return;
     this.#state = "doubt";
     this.#probe();
   };
@@ -135,7 +136,8 @@ export class StoreHealth {
       if (isFull || this.#state !== "full") this.#back();
     } catch (error) {
       if (isAnswer(error)) this.#back();
-      else this.#gone(error, hasNoRoom(error) || this.#state === "full" ? "full" : "away");
+      // Other writes were answered meanwhile: the probe was slow, and the store is there.
+      else if (this.#state !== "ready") this.#gone(error, hasNoRoom(error) || this.#state === "full" ? "full" : "away");
     }
   }
 

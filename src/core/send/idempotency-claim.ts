@@ -6,7 +6,7 @@ import { NameTaken } from "../../protocol/task-names.js";
 import { giveUpSend } from "../ownership/abandoned-sends.js";
 import type { LogRecord, SendClaim, SendRecord, SentOutcome } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { inStoreTime, isAnswer, storeRetries } from "../store-failure.js";
+import { inStoreTime, isAnswer, publicFailure, storeRetries } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
 import { recordedError } from "../task/recorded-error.js";
 import type { Opening } from "../turn-start.js";
@@ -84,10 +84,14 @@ export class IdempotencyClaim {
 
   async #reply(message: Message): Promise<void> {
     const reply: SentOutcome = { kind: "reply", message };
-    const kept = await this.#settle(reply, sizeOfMessage(message)).catch(() => undefined);
+    let failure: unknown;
+    const kept = await this.#settle(reply, sizeOfMessage(message)).catch((error: unknown) => {
+      failure = error;
+    });
     if (kept === undefined) await this.#release();
     this.#leave();
     if (kept === true) return;
+    if (kept === undefined) throw publicFailure(failure);
     throw new A2AError("unavailable", "the reply could not be kept, send the message again", { retryAfterMs: 1000 });
   }
 

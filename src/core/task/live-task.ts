@@ -321,6 +321,8 @@ export class LiveTask {
     if (result === "stored") {
       this.#begun = true;
       if (head !== undefined) {
+        // An earlier attempt at the same task can no longer arrive.
+        this.#deps.lost.delete(this.id);
         this.#epoch = head.epoch;
         this.#turn = head.turn;
       } else if (claim !== undefined) {

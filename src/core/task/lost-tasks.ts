@@ -9,7 +9,9 @@ export function loseTask(
   reason: unknown,
 ): void {
   const open = reason instanceof UnansweredWrite;
-  const task: LostTask = { scope, since: clock.now(), open, refused: key === undefined };
+  // A refused task that could not be ended yet stays refused.
+  const refused = key === undefined || lost.get(id)?.refused === true;
+  const task: LostTask = { scope, since: clock.now(), open, refused };
   lost.set(id, task);
   if (!open) return;
   void reason.settled.then(() => {

@@ -23,7 +23,12 @@ export function meaningOf(error: unknown, weather: Weather, process: Process): "
   if (error instanceof Gone || (error instanceof A2AError && error.message === refusal)) return "unknown";
   const lost = error instanceof ConnectionLost;
   if (process.leaving && (lost || code === "unavailable")) return "unknown";
-  return (lost || isStoreDown(error)) && !isFair(weather) ? "unknown" : undefined;
+  return (lost || isStoreDown(error) || wasTakenOver(error)) && !isFair(weather) ? "unknown" : undefined;
+}
+
+// While the process stood still, another one took over its idempotent send.
+function wasTakenOver(error: unknown): boolean {
+  return error instanceof A2AError && error.message.startsWith("the reply could not be kept");
 }
 
 function isStoreDown(error: unknown): boolean {

@@ -20,7 +20,8 @@ function start(agent: Agent, options: Partial<TestHandlerOptions> = {}) {
     turns.push(turn);
     return agent(turn);
   };
-  return { ...startHandler({ clock, store: line.store, ...options, agent: counting }), clock, line, turns };
+  const handler = startHandler({ clock, store: line.store, ...options, agent: counting });
+  return { ...handler, clock, line, turns, stop: false };
 }
 
 /** Lets the heartbeat notice that the store is away. */
@@ -105,6 +106,32 @@ describe("while the store is known to be away", () => {
   });
 });
 
+describe("a store that is slow", () => {
+  it("is not taken for away while it answers other writes", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using served = start(async ({ emit, text }) => {
+      await emit(working());
+      while (text === "go on" && !served.stop) {
+        await new Promise<void>((resolve) => served.clock.after(100, resolve));
+        await emit(working());
+      }
+      await gate.promise;
+    });
+    const sent = served.send("go on");
+    await served.clock.advance(2000);
+    served.line.hold("renew");
+    await served.clock.advance(8000);
+    const another = served.send("new");
+    await settle();
+    served.stop = true;
+    gate.resolve();
+    await served.clock.advance(2000);
+    expect([stateOf(taskOf(await sent)), stateOf(taskOf(await another))]).toEqual(["COMPLETED", "COMPLETED"]);
+    expect(served.log.map(({ message }) => message)).not.toContain("the task store is away");
+    served.line.restore();
+  });
+});
+
 describe("a store that does not answer a send", () => {
   it.each<["cut" | "hold"]>([["cut"], ["hold"]])(
     "ends it after `storeWaitMs`, aborts its turn, and its late task is FAILED and runs no agent again (%s)",
@@ -123,7 +150,11 @@ describe("a store that does not answer a send", () => {
       expect(served.turns.map(({ signal }) => signal.aborted)).toEqual([true, true]);
       await served.clock.advance(30_000);
       served.line.restore();
+      // What is under way arrives, and the first try to end the task fails.
+      served.line.fill();
       await served.clock.advance(4000);
+      served.line.restore();
+      await served.clock.advance(8000);
       const { tasks } = await served.operations.listTasks(requestOf("listTasks"), contextOf());
       expect(tasks.map(stateOf)).toEqual(how === "cut" ? [] : ["FAILED", "FAILED"]);
       for (const { status } of tasks) expect(textIn(status?.message?.parts)).toContain("stored too late");
