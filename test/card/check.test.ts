@@ -128,7 +128,7 @@ it.each([
   expect(cardProblems(options)).toContainEqual(expect.stringContaining(problem));
 });
 
-it("ends on params that hold themselves, twice", () => {
+it("terminates on circular params", () => {
   const params: Record<string, unknown> = {};
   params["left"] = params;
   params["right"] = params;

@@ -42,7 +42,7 @@ describe("the names of bindings", () => {
     expect(client.connection?.listedAs).toBeUndefined();
   });
 
-  it("are what a transport of the caller's own replaces a binding by", async () => {
+  it("identify the binding that a custom transport replaces", async () => {
     await using server = await serve({ ...options, bindings: ["CONNECT"], versions: ["1.0"], port: 0, drainMs: 0 });
     const own = server.inProcess({ principal: { owner: "own" } });
     const transports = [{ binding: "CONNECT", create: () => own }];

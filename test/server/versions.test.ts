@@ -158,7 +158,7 @@ describe("versions that are served", () => {
   });
 });
 
-describe("of the versions that a server does not serve no code is put to use", () => {
+describe("no code of versions that a server does not serve is used", () => {
   const child = fileURLToPath(new URL("versions-child.mjs", import.meta.url));
 
   // 0.2 and 0.1 are built on parts of 0.3.

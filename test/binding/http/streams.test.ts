@@ -31,7 +31,7 @@ function openStream(url: string, binding: keyof typeof wires, headers = {}): Pro
 }
 
 describe.each(httpBindings)("a stream over %s", (binding) => {
-  it("is written line by line as every known reader wants it", async () => {
+  it("is written line by line in the form that every known reader accepts", async () => {
     const stream = async function* (): AsyncGenerator<StreamItem> {
       yield statusItem(1);
       yield { response: statusItem(2).response };

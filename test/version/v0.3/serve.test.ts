@@ -78,7 +78,7 @@ describe("push configurations of a handler that lists them in pages", () => {
   it.each([
     [["a", "t"], "t"],
     [["a", "b"], "a"],
-  ])("of %j the one without a name is %s", async (ids, found) => {
+  ])("of %j, the one without an id is %s", async (ids, found) => {
     expect(await serveV03(paged(ids)).getTaskPushNotificationConfig(get(""), context)).toMatchObject({ id: found });
   });
 
