@@ -227,7 +227,7 @@ function message(messageId: string): Task["history"][number] {
   return event.payload.value.status.message;
 }
 
-it.each(replaced)("cannot express how to %s", (_, now) => {
+it.each(replaced)("cannot express %s", (_, now) => {
   expect(differenceOf(base, { ...copyTask(base), ...now })).toBeUndefined();
 });
 
