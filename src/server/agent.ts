@@ -9,6 +9,7 @@ import type { Listening } from "../card/urls.js";
 import { newId } from "../core/ids.js";
 import type { Store } from "../core/ports.js";
 import { createRequestHandler, type HostedHandler } from "../core/request-handler.js";
+import { assertOptions } from "../protocol/check/rules.js";
 import { checkAgentId } from "../protocol/indexed-text.js";
 import { createPush } from "../push/push.js";
 import { processSignals } from "../signals/in-process.js";
@@ -24,6 +25,7 @@ import {
   type HostSettings,
   type InProcessAgent,
 } from "./host.js";
+import { mountedRule } from "./option-rules.js";
 import type { AgentOptions } from "./options.js";
 
 export type { InProcessAgent } from "./host.js";
@@ -71,6 +73,7 @@ export interface MountedAgent extends InProcessAgent, HostedAgent {
  * `CardError` for a card that contradicts itself.
  */
 export async function createAgent(options: AgentOptions): Promise<MountedAgent> {
+  assertOptions("createAgent()", options, mountedRule);
   const bindings = bindingsOf(options).filter(isMountable);
   const origin = options.publicUrl === undefined ? "http://localhost" : new URL(options.publicUrl).origin;
   const agent = await composeAgent({ ...options, bindings }, () => ({ origin }));
