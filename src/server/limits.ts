@@ -25,6 +25,7 @@ export const defaultLimits: Limits = {
   ...defaultValidationLimits,
   contentMaxBytes: 4 << 20,
   jsonBodyMaxBytes: 6 << 20,
+  jsonMaxValues: 250_000,
   // The official Python client abandons a stream that is silent for 5 s.
   keepAliveMs: 4000,
   inFlightMaxBytes: 256 << 20,

@@ -55,7 +55,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
 
   it("sends comments while it has no events", async () => {
     const source = fedSubscription();
-    const limits = { contentMaxBytes: 1e6, jsonBodyMaxBytes: 1e6, keepAliveMs: 20 };
+    const limits = { contentMaxBytes: 1e6, jsonBodyMaxBytes: 1e6, jsonMaxValues: 250_000, keepAliveMs: 20 };
     await using served = await httpAgent(serviceOf(source, { limits }));
     // Headers are sent even if no event comes.
     const response = await openStream(served.url, binding);
