@@ -8,20 +8,25 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 // Many tests start processes, or threads of a database: what one has compiled the next need not.
 process.env["NODE_COMPILE_CACHE"] ??= source(".cache/compiled");
 
+/** Tests of `npm run test:sweeps` alone: slow with any number of seeds, or because they wait for processes. */
+export const slow = [
+  "test/core/store-faults/hard-days.test.ts",
+  "test/bench/run.test.ts",
+  "test/examples/durable.test.ts",
+  "test/store/postgres/{closing,long-migration}.test.ts",
+];
+
 /** What takes longest begins first, so that one core does not wait for the other at the end. */
 class LongestFirst extends BaseSequencer {
   readonly #longest = [
     "browser/client",
     "store/sql/sqlite-contract",
-    "examples/durable",
     "cli/demo-store",
     "store/postgres/contract",
-    "store/postgres/closing",
     "e2e/agents-on-one-store",
     "stream/faults",
     "bad-input/sockets",
     "bad-input/fields",
-    "store/postgres/long-migration",
     "client/flat",
   ];
 
@@ -48,9 +53,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     exclude: [
       ...["crash", "interop", "package", "replicas", "runtimes"].map((folder) => `test/${folder}/**`),
-      // Of `npm run test:sweeps`.
-      "test/core/store-faults/hard-days.test.ts",
-      "test/bench/run.test.ts",
+      ...slow,
     ],
     // On a machine that is busy a process takes long to start; what is waited for comes all the same.
     testTimeout: 90_000,

@@ -1,7 +1,7 @@
 import { defineConfig, mergeConfig } from "vitest/config";
-import base from "./vitest.config.js";
+import base, { slow } from "./vitest.config.js";
 
-// The searches of `npm test` with many more seeds, and those that are slow with any number of them.
+// The searches of `npm test` with many more seeds, and the tests that it leaves out.
 const sweeps = mergeConfig(base, {
   test: {
     env: {
@@ -13,9 +13,9 @@ const sweeps = mergeConfig(base, {
   },
 });
 sweeps.test.include = [
+  ...slow,
   "test/core/simulator*.test.ts",
   "test/core/store-faults/*.test.ts",
-  "test/bench/run.test.ts",
   // What imports test/support/tries.ts.
   "test/binding/faults/{cuts,pieces}.test.ts",
   "test/examples/demo/text-figures.test.ts",

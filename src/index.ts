@@ -5,11 +5,11 @@ export type { CardOptions, ExtensionOptions, ProviderOptions, SkillOptions } fro
 export type { ClientOperations } from "./client/base-client.js";
 export { type CardCache, createCardCache } from "./client/card/card-cache.js";
 export { collect } from "./client/collect.js";
-export type { AgentAddress, ConnectOptions } from "./client/connect.js";
+export type { AgentAddress } from "./client/connect.js";
 export { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./client/connection.js";
 export { fileFrom } from "./client/file-from.js";
 export { Client } from "./client/node.js";
-export type { ClientLimits, ClientOptions, Interceptor } from "./client/options.js";
+export type { ClientLimits, ClientOptions, ConnectOptions, Interceptor } from "./client/options.js";
 export type { RetryOptions } from "./client/retrying.js";
 export type { SendOptions } from "./client/send.js";
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./client/transports.js";

@@ -203,7 +203,7 @@ V03-SSE-7 MUST: streams that are not declared are -32004
 V03-SSE-8 WISE: a stream of a task begins with it
   shown version/v0.3/json-rpc: streams the task first, and marks its end once
 V03-SSE-9 WISE: data stands on one line
-  shown binding/http/streams: is written line by line as every known reader wants it
+  shown binding/http/streams: is written line by line in the form that every known reader accepts
 V03-SSE-10 WISE: a client reads data on many lines, comments, other fields and any line ends
   shown version/v0.3/required-client: a stream may have lines of any kind
 V03-SSE-11 WISE: a client ends at final, or at the end of the stream

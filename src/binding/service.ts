@@ -22,6 +22,8 @@ export interface BindingLimits {
   readonly contentMaxBytes: number;
   /** Size of a JSON body. Larger than `contentMaxBytes`, because base64 is longer. */
   readonly jsonBodyMaxBytes: number;
+  /** JSON values in one request: members and entries at every level, of `data` and `metadata` alone over gRPC. */
+  readonly jsonMaxValues: number;
   readonly keepAliveMs: number;
 }
 

@@ -1,6 +1,4 @@
 import { isAuthority } from "../protocol/bindings.js";
-import { parseVersion } from "../protocol/service-parameters.js";
-import type { Mounted } from "./mounts.js";
 import {
   count,
   extensionUri,
@@ -14,7 +12,9 @@ import {
   type Rule,
   text,
   url,
-} from "./rules.js";
+} from "../protocol/check/rules.js";
+import { parseVersion } from "../protocol/service-parameters.js";
+import type { Mounted } from "./mounts.js";
 
 // What a card must contain (spec 4.4, 5.7), and which of it is contradictory.
 

@@ -1,5 +1,5 @@
+import { grpcAddress, url } from "../protocol/check/rules.js";
 import { type Caller, type Forwarded, forwardedBy, forwardedHeaders, type TrustProxy, trustProblems } from "./proxy.js";
-import { grpcAddress, url } from "./rules.js";
 
 /** How an agent is reached from outside. */
 export interface UrlOptions {

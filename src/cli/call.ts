@@ -1,7 +1,7 @@
 import { text } from "node:stream/consumers";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { ConnectOptions } from "../client/connect.js";
+import type { ConnectOptions } from "../client/options.js";
 import { type Binding, bindingNames } from "../protocol/bindings.js";
 import type { CallOptions } from "../protocol/context.js";
 import { invokeStream, invokeUnary, type Operation, operations } from "../protocol/operations.js";

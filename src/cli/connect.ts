@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
-import type { ConnectOptions } from "../client/connect.js";
 import { type Connection, interfaceText } from "../client/connection.js";
 import type { Client } from "../client/node.js";
+import type { ConnectOptions } from "../client/options.js";
 import type { TransportFactory } from "../client/transports.js";
 import { type Binding, bindingNamed, bindingNames, bindingRow } from "../protocol/bindings.js";
 import { A2AError } from "../protocol/errors.js";

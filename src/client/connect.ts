@@ -3,6 +3,7 @@ import type { credentialSource } from "../auth/credential-source.js";
 import { mayCarry, mayCarryTo } from "../auth/may-carry.js";
 import { callerClock } from "../protocol/async/clock.js";
 import { bindingNamed, isAuthority } from "../protocol/bindings.js";
+import { assertOptions } from "../protocol/check/rules.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
@@ -14,7 +15,8 @@ import { cardUrls, type DiscoveryOptions, type FoundCard } from "./card/discover
 import { cardReader, type ReadCard } from "./card/read-card.js";
 import { findSpokenCard, type Spoken } from "./card/spoken-card.js";
 import { type Composition, isCallable } from "./compose.js";
-import { type ClientLimits, type ClientOptions, defaultClientLimits } from "./options.js";
+import { connectRule } from "./option-rules.js";
+import { type ClientLimits, type ClientOptions, type ConnectOptions, defaultClientLimits } from "./options.js";
 import type { Network, NetworkOptions, Platform } from "./platform.js";
 import { createRetries } from "./retrying.js";
 import type { TransportFactory } from "./transports.js";
@@ -25,12 +27,6 @@ export type AgentAddress = string | URL | AgentCard | JsonObject;
 
 /** A client: the eleven operations and the helpers built on them. */
 export type Client = BaseClient & ClientOperations;
-
-/** How to connect to an agent. */
-export interface ConnectOptions extends ClientOptions {
-  /** Aborts the search for the card. */
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** Creates clients. */
 export interface ClientFactory {
@@ -45,6 +41,7 @@ export interface ClientFactory {
 export function clientFactory(platform: Platform): ClientFactory {
   return {
     async connect(agent, options = {}) {
+      assertOptions("Client.connect()", options, connectRule);
       const parts = await connectParts(agent, options, platform);
       const client = new BaseClient(parts);
       try {

@@ -21,9 +21,9 @@ export { type Content, data, file, fileOf, type PartOptions, text } from "../pro
 export type { ClientOperations } from "./base-client.js";
 export { type CardCache, createCardCache } from "./card/card-cache.js";
 export { collect } from "./collect.js";
-export type { AgentAddress, ConnectOptions } from "./connect.js";
+export type { AgentAddress } from "./connect.js";
 export { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./connection.js";
-export type { ClientLimits, ClientOptions, Interceptor } from "./options.js";
+export type { ClientLimits, ClientOptions, ConnectOptions, Interceptor } from "./options.js";
 export type { RetryOptions } from "./retrying.js";
 export type { SendOptions } from "./send.js";
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./transports.js";

@@ -119,3 +119,9 @@ export interface ClientOptions {
   /** Default: the machine's time. */
   readonly clock?: Clock | undefined;
 }
+
+/** How to connect to an agent. */
+export interface ConnectOptions extends ClientOptions {
+  /** Aborts the search for the card. */
+  readonly signal?: AbortSignal | undefined;
+}

@@ -1,6 +1,7 @@
 import type { Listening } from "../card/urls.js";
 import type { RequestHandler } from "../core/request-handler.js";
 import { systemClock } from "../protocol/async/system-clock.js";
+import { assertOptions } from "../protocol/check/rules.js";
 import type { ServerContext } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import { silentLogger } from "../protocol/logger.js";
@@ -15,6 +16,7 @@ import { createForwarding, forwardedNames } from "./forward.js";
 import type { Gateway } from "./gateway.js";
 import { type PassedOperations, passOperations } from "./handler.js";
 import { namedSends } from "./named-calls.js";
+import { gatewayRule } from "./option-rules.js";
 import { defaultRefreshMs, type GatewayOptions } from "./options.js";
 import { type RepublishedCard, republishCard } from "./published-card.js";
 import { RememberedNames } from "./remembered-names.js";
@@ -22,6 +24,7 @@ import { connectUpstream, type Upstream } from "./upstream.js";
 
 /** Serves an agent that runs elsewhere. */
 export async function serveGateway(options: GatewayOptions): Promise<Gateway> {
+  assertOptions("gateway()", options, gatewayRule);
   const { clock = systemClock, logger = silentLogger } = options;
   const forward = forwardedNames(options.forward);
   const upstream = await connectUpstream(options, { clock, logger });

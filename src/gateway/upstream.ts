@@ -42,7 +42,6 @@ const greetingMs = 10_000;
  */
 export async function connectUpstream(options: GatewayOptions, { clock, logger }: UpstreamSetting): Promise<Upstream> {
   const { upstream: address, client: own = {}, refreshMs = defaultRefreshMs } = options;
-  if (!(refreshMs >= 0)) throw new TypeError(`refreshMs must be a number of milliseconds from 0 on, not ${refreshMs}`);
   let changed = noop;
   const onConnection = (connection: Connection): void => {
     logger.info({ connection }, "the agent behind the gateway is reached");

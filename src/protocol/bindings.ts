@@ -76,7 +76,7 @@ export function bindingRow(name: Binding): BindingRow {
 }
 
 /** The error text for an unknown name. */
-export function unknownBinding(name: unknown): string {
+function unknownBinding(name: unknown): string {
   return `${JSON.stringify(name)} is none of ${bindingNames.join(", ")}`;
 }
 

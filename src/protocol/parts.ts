@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { copyOfJson } from "./codec/json/compact-value.js";
 import { type FreeJsonCheck, valueFromJson } from "./codec/json/struct.js";
 import type { Part } from "./model.js";
 import { violationText } from "./violations.js";
@@ -27,7 +28,7 @@ export function text(value: string, options?: PartOptions): Part {
  */
 export function data(value: JsonValue, options: PartOptions = {}): Part {
   const check: FreeJsonCheck = { maxDepth: Number.POSITIVE_INFINITY, lenient: true, violations: [] };
-  const content: Part["content"] = { case: "data", value: valueFromJson(value, check, 1) };
+  const content: Part["content"] = { case: "data", value: valueFromJson(copyOfJson(value), check, 1) };
   const [first] = check.violations;
   if (first !== undefined) throw new TypeError(`data: ${violationText(first)}`);
   return part(content, { mediaType: "application/json", ...options });

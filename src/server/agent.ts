@@ -11,6 +11,7 @@ import type { Store } from "../core/ports.js";
 import { createRequestHandler, type HostedHandler } from "../core/request-handler.js";
 import { observePushStore, observeStore } from "../core/store-guard.js";
 import { StoreHealth } from "../core/store-health.js";
+import { assertOptions } from "../protocol/check/rules.js";
 import { checkAgentId } from "../protocol/indexed-text.js";
 import { createPush } from "../push/push.js";
 import { processSignals } from "../signals/in-process.js";
@@ -26,6 +27,7 @@ import {
   type HostSettings,
   type InProcessAgent,
 } from "./host.js";
+import { mountedRule } from "./option-rules.js";
 import type { AgentOptions } from "./options.js";
 
 export type { InProcessAgent } from "./host.js";
@@ -73,6 +75,7 @@ export interface MountedAgent extends InProcessAgent, HostedAgent {
  * `CardError` for a card that contradicts itself.
  */
 export async function createAgent(options: AgentOptions): Promise<MountedAgent> {
+  assertOptions("createAgent()", options, mountedRule);
   const bindings = bindingsOf(options).filter(isMountable);
   const origin = options.publicUrl === undefined ? "http://localhost" : new URL(options.publicUrl).origin;
   const agent = await composeAgent({ ...options, bindings }, () => ({ origin }));

@@ -10,7 +10,7 @@ import type { Clock } from "../core/ports.js";
 import type { RequestHandler } from "../core/request-handler.js";
 import { within } from "../protocol/async/pause.js";
 import { systemClock } from "../protocol/async/system-clock.js";
-import { type Binding, bindingNames, bindings, unknownBinding } from "../protocol/bindings.js";
+import { type Binding, bindings } from "../protocol/bindings.js";
 import { type Logger, silentLogger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Version } from "../version/codec.js";
@@ -65,10 +65,8 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
 
 const defaultBindings = bindings.filter(({ isCore }) => isCore).map(({ name }) => name);
 
-/** The bindings in the options, by default the protocol's own. Throws a `TypeError` for an unknown name. */
+/** The bindings in the options, by default the protocol's own. */
 export function bindingsOf({ bindings: named = defaultBindings }: Pick<HostOptions, "bindings">): readonly Binding[] {
-  const unknown = named.find((name) => !bindingNames.includes(name));
-  if (unknown !== undefined) throw new TypeError(`bindings: ${unknownBinding(unknown)}`);
   return named;
 }
 

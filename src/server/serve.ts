@@ -6,11 +6,13 @@ import { createListener, type Listener } from "../binding/listen/listener.js";
 import type { CallHead } from "../binding/service.js";
 import type { Listening } from "../card/urls.js";
 import { noop } from "../protocol/async/noop.js";
+import { assertOptions } from "../protocol/check/rules.js";
 import { composeAgent, type HostedAgent, hostTasks } from "./agent.js";
 import { engineOf } from "./bindings.js";
 import { createFallback } from "./fallback.js";
 import type { ComposedAgent, InProcessAgent } from "./host.js";
 import { createHostGuard, guardedEndpoint, type HostGuard } from "./host-guard.js";
+import { serveRule } from "./option-rules.js";
 import type { HostOptions, ListenOptions, ServeOptions } from "./options.js";
 import { createReadiness, type Readiness } from "./readiness.js";
 
@@ -47,6 +49,7 @@ const lastWordsMs = 2000;
  * card contradicts itself, the port is taken, or the host is reachable from other machines without `authenticate` or `anonymous`.
  */
 export async function serve(options: ServeOptions): Promise<AgentServer> {
+  assertOptions("serve()", options, serveRule);
   const { server, agent } = await listenWith(options, (listening) => composeAgent(options, listening));
   if (options.store === undefined) agent.logger.info({}, "tasks are kept in memory and are lost with the process");
   return Object.assign(server, { tasks: hostTasks(agent) });

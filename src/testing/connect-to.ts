@@ -1,7 +1,10 @@
-import type { ConnectOptions } from "../client/connect.js";
 import type { Client } from "../client/node.js";
+import { connectRule } from "../client/option-rules.js";
+import type { ConnectOptions } from "../client/options.js";
 import type { Agent } from "../core/agent.js";
+import { anyObject, assertOptions, clock as clockRule, type MembersOf, object } from "../protocol/check/rules.js";
 import { createAgent, type InProcessAgent } from "../server/agent.js";
+import { agentMembers } from "../server/option-rules.js";
 import type { AgentOptions } from "../server/options.js";
 import { connectInProcess } from "./in-process-client.js";
 import { type TestClock, turnUntil } from "./test-clock.js";
@@ -17,6 +20,18 @@ export interface ConnectToOptions extends Partial<Omit<AgentOptions, "agent" | "
   readonly client?: Omit<ConnectOptions, "transports" | "prefer"> | undefined;
 }
 
+const { agent: _agent, card: _card, ...agentParts } = agentMembers;
+const clientParts = { clock: { rule: clockRule }, client: { rule: connectRule } };
+
+const functionRule = object({
+  ...agentParts,
+  card: { rule: anyObject },
+  ...clientParts,
+} satisfies MembersOf<ConnectToOptions>);
+
+const hasOwn = "an agent that runs already has its own";
+const agentRule = object(clientParts, Object.fromEntries(Object.keys(agentMembers).map((name) => [name, hasOwn])));
+
 const card = { name: "Under test", description: "Does what the test says", version: "0.0.0" };
 
 /**
@@ -25,6 +40,7 @@ const card = { name: "Under test", description: "Does what the test says", versi
  * own options.
  */
 export async function connectTo(agent: Agent | InProcessAgent, options: ConnectToOptions = {}): Promise<Client> {
+  assertOptions("connectTo()", options, typeof agent === "function" ? functionRule : agentRule);
   const { client: own, clock, ...parts } = options;
   const clientOptions = { ...own, clock: own?.clock ?? clock };
   if (typeof agent !== "function") return connectInProcess(agent, clientOptions);

@@ -1,5 +1,5 @@
-import type { ConnectOptions } from "../client/connect.js";
 import { Client } from "../client/node.js";
+import type { ConnectOptions } from "../client/options.js";
 import type { TransportFactory } from "../client/transports.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { InProcessAgent } from "../server/agent.js";

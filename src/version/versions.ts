@@ -46,14 +46,16 @@ export const versionTable: readonly VersionEntry[] = [
   },
 ];
 
+/** The names of every supported protocol version, newest first. */
+export const versionNames: readonly VersionName[] = versionTable.map(({ name }) => name);
+
 /** Returns the rows of the named versions, newest first. Throws a `TypeError` for an unknown name. */
 export function versionEntries(names: readonly string[] | undefined): readonly VersionEntry[] {
   if (names === undefined) return versionTable;
   const known = versionTable.filter(({ name }) => names.includes(name));
   const unknown = names.find((name) => known.every((entry) => entry.name !== name));
   if (unknown !== undefined) {
-    const choice = versionTable.map(({ name }) => name).join(", ");
-    throw new TypeError(`versions: ${JSON.stringify(unknown)} is none of ${choice}`);
+    throw new TypeError(`versions: ${JSON.stringify(unknown)} is none of ${versionNames.join(", ")}`);
   }
   if (known.length === 0) throw new TypeError("versions: name at least one, or leave it out");
   return known;

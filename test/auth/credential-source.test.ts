@@ -110,7 +110,7 @@ describe("a card", () => {
     d: apiKey("cookie", "d"),
   };
 
-  it("gets all that its first requirement asks for when all of it is there", async () => {
+  it("gets every secret of its first requirement when all are available", async () => {
     const card = cardWith(schemes, { a: [], b: [] }, { c: [], d: [] }, { a: [] });
     expect(await credentialFor(card, { a: "1", b: "2", c: "3", d: "4" })).toEqual({
       headers: { "x-a": "1" },
@@ -124,7 +124,7 @@ describe("a card", () => {
     expect(await credentialFor(card, { b: "2", c: "3" })).toBeUndefined();
   });
 
-  it("that also takes strangers gets the secret that is there", async () => {
+  it("that also admits anonymous callers gets the secret that is available", async () => {
     const card = cardWith(schemes, {}, { a: [] });
     expect(await credentialFor(card, { a: "1" })).toEqual({ headers: { "x-a": "1" }, query: {} });
     expect(await credentialFor(card, {})).toBeUndefined();
@@ -190,7 +190,7 @@ describe("a short name", () => {
 describe("a refusal", () => {
   const card = cardWith({ s: http("Bearer") }, { s: [] });
 
-  it("finds nothing better where the secret stays the same", async () => {
+  it("leads to no second try with the same secret", async () => {
     const source = credentialSource(card, { s: "t" }, offline);
     expect(await source.renew(await source.get(undefined), refusal(), undefined)).toBeUndefined();
   });
@@ -232,7 +232,7 @@ describe("a provider", () => {
     ]);
   });
 
-  it("that gives the same again has nothing better", async () => {
+  it("that returns the same again is not tried again", async () => {
     const source = credentialSource(cardWith({}), () => ({ headers: { a: "1" } }), offline);
     expect(await source.renew(await source.get(undefined), refusal(), undefined)).toBeUndefined();
   });

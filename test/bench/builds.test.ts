@@ -56,7 +56,7 @@ describe("a build beside the current one", () => {
     expect(figures).toMatchObject({ noBefore: "this build has no bench/servers/port.ts" });
   });
 
-  it("is left out of a row that its program cannot do, with what that complained about", async () => {
+  it("is left out of a row that its program cannot run, with that program's message", async () => {
     write("bench/servers/old.js", 'throw new Error("no such option");');
     const row = besideBuild(rowWith("old.js"), buildAt(join(folder, "dist")));
     const { noBefore } = await runRow(row, ["before"], effort);

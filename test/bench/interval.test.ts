@@ -20,7 +20,7 @@ describe("the ratio of two builds", () => {
     expect(ratioOf(Array.from({ length: 12 }, () => 1))).toEqual({ ratio: 1, interval: { low: 1, high: 1 } });
   });
 
-  it("turns over when the sides do", () => {
+  it("is inverted when the sides are swapped", () => {
     const { ratio = 0, interval } = ratioOf(slower.map((one) => 1 / one)) ?? {};
     const turned = ratioOf(slower);
     expect(1 / ratio).toBeCloseTo(turned?.ratio ?? 0, 12);

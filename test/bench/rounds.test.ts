@@ -52,7 +52,7 @@ describe("the rounds of a row", () => {
     expect(steps.filter((step) => step === "ours")).toHaveLength(2);
   });
 
-  it("go on without the build of before when that cannot do the row", async () => {
+  it("continue without the older build when it cannot run the row", async () => {
     const { row } = rowOf({ ours: [2, 1], floor: [1, 1] });
     const before = () => Promise.reject(new BeforeRefused("no such option: deadlineMs"));
     const figures = await runRow({ ...row, start: { ...row.start, before } }, subjects, rounds(1));

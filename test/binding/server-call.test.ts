@@ -4,7 +4,7 @@ import { handlerOf } from "../support/echo-service.js";
 
 const agentOf = () => ({ handler: handlerOf({}), taskNames: { find: async () => undefined } });
 
-it("a face that two agents have in common serves each its own handler, made once", () => {
+it("an adapter that two agents share serves each its own handler, created once", () => {
   const adapter = { serve: (handler: ReturnType<typeof handlerOf>) => ({ ...handler }) };
   const [one, other] = [agentOf(), agentOf()];
   const made = handlerFor(adapter, one);

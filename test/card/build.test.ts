@@ -35,7 +35,7 @@ it("makes a whole card of a name, a description and a version", () => {
   });
 });
 
-it("gives a name without letters a skill all the same", () => {
+it("gives an agent whose name has no letters a skill too", () => {
   expect(build({ name: "!!" }).skills[0]).toMatchObject({ id: "agent", tags: ["agent"] });
 });
 

@@ -174,7 +174,7 @@ describe("of an agent that serves two versions", () => {
     expect((await ask({ "If-None-Match": pure, "A2A-Version": "1.0" })).status).toBe(304);
   });
 
-  it("everybody gets the card of the newest when nothing is mounted for the other", async () => {
+  it("every caller gets the card of the newest when nothing is mounted for the other", async () => {
     await using server = await listen(
       serve({ versions: [newest, older], mounted: [newest], audience: "0.3" }).endpoint,
     );

@@ -15,11 +15,11 @@ it.each([
   ["the peer is a stranger", ["10.0.0.0/8"], stranger],
   ["the peer's address is unknown", ["10.0.0.0/8"], ""],
   ["the peer is of the other family", ["::/0"], inner],
-] as const)("believes nothing when %s", (_, trust, from) => {
+] as const)("trusts no header when %s", (_, trust, from) => {
   expect(read(trust, { "x-forwarded-host": "port.example" }, from)).toBeUndefined();
 });
 
-it("passes over what a stranger wrote before the trusted proxy did", () => {
+it("ignores what an untrusted peer wrote before the trusted proxy", () => {
   const headers = {
     "x-forwarded-for": `198.51.100.1, ${stranger}`,
     "x-forwarded-host": "evil.example, port.example",

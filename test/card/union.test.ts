@@ -64,7 +64,7 @@ it("is one card in which readers of 1.0 and of 0.3 find the same facts as in car
 it.each([
   ["0.2", second],
   ["0.1", first],
-])("holds every member of the card of %s, in this form or a newer one", (_, version) => {
+])("contains every member of the card of %s, in this form or a newer one", (_, version) => {
   expect(Object.keys(union)).toEqual(expect.arrayContaining(Object.keys(said(version.writeCard(everything)))));
   expect(union).toMatchObject({ url: said(version.writeCard(everything))["url"] });
 });
@@ -102,7 +102,7 @@ it("has each scheme and each skill in all of their forms, and no two alternative
   ]);
 });
 
-it("is that of the newest where a member has several forms", () => {
+it("uses the newest form where a member has several", () => {
   expect(union["defaultInputModes"]).toEqual(["text/plain"]);
   expect(union["capabilities"]).toEqual({
     streaming: true,

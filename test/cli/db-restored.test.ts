@@ -95,7 +95,8 @@ const places = [
 describe.each(places)("trivium db restored on $name", ({ skipped, make }) => {
   it.skipIf(skipped)("gives a new incarnation to tasks that are not finished, and to no others", async () => {
     const place = await make();
-    const open = () => (place.kind === "sqlite" ? sqliteStore(place) : postgresStore(place));
+    const open = () =>
+      place.kind === "sqlite" ? sqliteStore({ path: place.path }) : postgresStore({ url: place.url });
     const before = open();
     const waiting = await before.create(newTask());
     const ended = await before.create(newTask());

@@ -181,7 +181,7 @@ describe("trivium db", () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
   });
 
-  it("takes the place from the environment", async () => {
+  it("reads the location of the store from the environment", async () => {
     const store = newFile();
     const { code, stdout } = await trivium(["db", "migrate"], { env: { TRIVIUM_STORE: store } });
     expect(code).toBe(0);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { databaseLocation, locationText, storeLocation } from "../../src/cli/store-location.js";
 
-describe("the place of a store", () => {
+describe("the location of a store", () => {
   it.each([
     ["memory", { kind: "memory" }],
     ["tasks.db", { kind: "sqlite", path: "tasks.db" }],

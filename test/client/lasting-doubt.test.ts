@@ -9,7 +9,7 @@ import { begunScene, sceneOf } from "./stream/lasting-scene.js";
 
 // Agents that repeat or drop events where a snapshot meets the stream, or that never end a stream.
 
-describe.each(jsonBindings)("over %s, a stream that was put together by comparing", (binding) => {
+describe.each(jsonBindings)("over %s, a stream assembled by comparison", (binding) => {
   it("ends with the whole task when the agent repeated a piece", async () => {
     await using made = await begunScene(binding);
     const { agent, stream } = made;

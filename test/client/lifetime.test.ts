@@ -60,7 +60,7 @@ describe("a client that is closed", () => {
     expect(await leftOpen(before)).toEqual({});
   });
 
-  it.each(["read", "send", "stream"] as const)("makes no more calls: %s", async (call) => {
+  it.each(["read", "send", "stream"] as const)("makes no further calls: %s", async (call) => {
     await using agent = await countingAgent();
     await using proxy = await createFaultProxy({ target: { port: agent.port } });
     const client = await Client.connect(cardOf(allBindings.map((binding) => interfaceAt(binding, proxy.url()))));
@@ -111,7 +111,7 @@ describe("a client that is closed", () => {
     expect(listenersOn(signal)).toBe(0);
   });
 
-  it("was never made when its options are wrong", async () => {
+  it("is not created when its options are wrong", async () => {
     await using agent = await countingAgent();
     const before = openHandles();
     const credentials = { s: 7 } as never;

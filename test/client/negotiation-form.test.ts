@@ -153,7 +153,7 @@ describe("an agent of 0.2", () => {
     expect(client.connection).toMatchObject({ version: "0.2", passedOver: [] });
   });
 
-  it("is one for good once it has shown a task of its form", async () => {
+  it("is known for good once it has returned a task in its form", async () => {
     let isGone = false;
     const gone = error(-32601);
     await using server = await agentOf({

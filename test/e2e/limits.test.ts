@@ -1,4 +1,4 @@
-import { artifact, completed, failed, inputRequired, working } from "trivium";
+import { artifact, completed, data, failed, inputRequired, working } from "trivium";
 import { expect, it } from "vitest";
 import { errorOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { overEach, overEveryWire } from "../support/serve-agent.js";
@@ -40,6 +40,23 @@ overEveryWire((start) => {
     expect(error.message).toContain("10000");
     expect(turns).toBe(0);
     expect(stateOf(taskOf(await served.client.sendMessage(say("small"), {})))).toBe("COMPLETED");
+  });
+
+  it("a request of too many JSON values is refused with the limit named, and the next one is answered", async () => {
+    let turns = 0;
+    await using served = await start({
+      limits: { jsonMaxValues: 200 },
+      async agent() {
+        turns++;
+        return completed();
+      },
+    });
+    const withData = (count: number) => say(data({ list: Array(count).fill(0) }));
+    const error = await errorOf(served.client.sendMessage(withData(500), {}));
+    expect(error).toMatchObject(heard(served.wire, { code: "contentTooLarge" }));
+    expect(error.message).toContain("200 JSON values (jsonMaxValues)");
+    expect(turns).toBe(0);
+    expect(stateOf(taskOf(await served.client.sendMessage(withData(100), {})))).toBe("COMPLETED");
   });
 
   it("a full history accepts no further message", async () => {

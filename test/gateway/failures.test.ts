@@ -71,7 +71,7 @@ describe("a failure of a call of the gateway", () => {
     expect(publicFailure(foreign("unauthenticated", 401))).toMatchObject({ challenge: "Bearer" });
   });
 
-  it("keeps the agent's errors, and leaves other errors to the door", () => {
+  it("keeps the agent's errors, and leaves other errors to the server", () => {
     const said = new A2AError("taskNotFound", "no such task", { metadata: { taskId: "t" } });
     const unknown = new TypeError("oh");
     expect([publicFailure(said), publicFailure(unknown)]).toEqual([said, unknown]);

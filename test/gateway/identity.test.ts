@@ -136,7 +136,7 @@ describe("a gateway", () => {
   it("refreshes the card of its agent at a configurable interval", async () => {
     await using scene = await startScene();
     await expect(gateway({ upstream: scene.behind.url, port: 0, refreshMs: Number.NaN })).rejects.toThrow(
-      "refreshMs must be a number of milliseconds from 0 on, not NaN",
+      "refreshMs must be a number of 0 or more, not NaN",
     );
   });
 });

@@ -41,7 +41,7 @@ describe("an A2AError", () => {
     expect("cause" in error).toBe(false);
   });
 
-  it("keeps its cause to itself: nothing that is written of it names it", () => {
+  it("keeps its cause to itself: no written form contains it", () => {
     const cause = new Error("secret");
     const error = new A2AError("internalError", "internal error", { cause });
     expect(error.cause).toBe(cause);

@@ -42,7 +42,7 @@ describe("a content", () => {
     expect(partsOf(content)).toEqual(parts);
   });
 
-  it("is not the list that it was given: that one may change", () => {
+  it("is a copy of the given list, which may change", () => {
     const list = [one];
     const parts = partsOf(list);
     list.pop();

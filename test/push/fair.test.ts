@@ -216,7 +216,7 @@ describe("a destination that fails", () => {
 });
 
 describe("an answer with Retry-After", () => {
-  it.each([429, 503])("of status %d holds the owner's calls to that destination for so long", async (code) => {
+  it.each([429, 503])("of status %d holds the owner's calls to that destination for that long", async (code) => {
     await using hook = await webhook();
     hook.answer = (_, count) => (count === 1 ? [code, { "Retry-After": "20" }] : 204);
     await using on = scene();

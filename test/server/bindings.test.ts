@@ -22,16 +22,18 @@ describe("the names of bindings", () => {
     "fail at startup when unknown: %j",
     async (name) => {
       const bindings = unchecked(["GRPC", name]);
-      const message = `bindings: ${JSON.stringify(name)} is none of JSONRPC, GRPC, HTTP+JSON, CONNECT`;
-      await expect(serve({ ...options, ...bindings, port: 0 })).rejects.toThrow(new TypeError(message));
-      await expect(createAgent({ ...options, ...bindings })).rejects.toThrow(new TypeError(message));
+      const message = `bindings[1] must be "JSONRPC" or "GRPC" or "HTTP+JSON" or "CONNECT", not ${JSON.stringify(name)}`;
+      await expect(serve({ ...options, ...bindings, port: 0 })).rejects.toThrow(message);
+      await expect(createAgent({ ...options, ...bindings })).rejects.toThrow(message);
     },
   );
 
   it("fail at startup of a gateway when unknown", async () => {
     await using upstream = await serve({ ...options, port: 0, drainMs: 0 });
     const started = gateway({ upstream: upstream.url, ...unchecked(["http-json"]), port: 0 });
-    await expect(started).rejects.toThrow('bindings: "http-json" is none of JSONRPC, GRPC, HTTP+JSON, CONNECT');
+    await expect(started).rejects.toThrow(
+      'bindings[0] must be "JSONRPC" or "GRPC" or "HTTP+JSON" or "CONNECT", not "http-json"',
+    );
   });
 
   it.each(bindingNames)("are the same for options, preference, report and caller: %s", async (binding) => {
@@ -42,7 +44,7 @@ describe("the names of bindings", () => {
     expect(client.connection?.listedAs).toBeUndefined();
   });
 
-  it("are what a transport of the caller's own replaces a binding by", async () => {
+  it("identify the binding that a custom transport replaces", async () => {
     await using server = await serve({ ...options, bindings: ["CONNECT"], versions: ["1.0"], port: 0, drainMs: 0 });
     const own = server.inProcess({ principal: { owner: "own" } });
     const transports = [{ binding: "CONNECT", create: () => own }];

@@ -82,9 +82,8 @@ describe("versions that are served", () => {
 
   it.each([["0.4"], ["1.0.0"], ["v1.0"], [""]])("%j is no valid choice, which fails at startup", async (name) => {
     const options = { card, agent, port: 0, versions: [name as VersionName] };
-    await expect(serve(options)).rejects.toThrow(
-      new TypeError(`versions: ${JSON.stringify(name)} is none of 1.0, 0.3, 0.2, 0.1`),
-    );
+    const message = `serve(): versions[0] must be "1.0" or "0.3" or "0.2" or "0.1", not ${JSON.stringify(name)}`;
+    await expect(serve(options)).rejects.toThrow(message);
   });
 
   it("are at least one", async () => {
@@ -158,7 +157,7 @@ describe("versions that are served", () => {
   });
 });
 
-describe("of the versions that a server does not serve no code is put to use", () => {
+describe("no code of versions that a server does not serve is used", () => {
   const child = fileURLToPath(new URL("versions-child.mjs", import.meta.url));
 
   // 0.2 and 0.1 are built on parts of 0.3.

@@ -56,7 +56,12 @@ export function inPlace(changes: Partial<AdmittedCall> = {}): AdmittedCall {
 export function serviceOf(handler: Partial<Handler>, changes: Partial<Service> = {}): Service {
   return {
     handler: handlerOf(handler),
-    limits: { contentMaxBytes: 4 * 1024 * 1024, jsonBodyMaxBytes: 6 * 1024 * 1024, keepAliveMs: 15_000 },
+    limits: {
+      contentMaxBytes: 4 * 1024 * 1024,
+      jsonBodyMaxBytes: 6 * 1024 * 1024,
+      jsonMaxValues: 250_000,
+      keepAliveMs: 15_000,
+    },
     versions: ["1.0"],
     strictVersions: false,
     taskNames: { find: async () => undefined },

@@ -28,7 +28,7 @@ describe("a virtual clock", () => {
     expect(clock.pending()).toEqual([31]);
   });
 
-  it("runs timers that are set while it is turned, also by work that is not done at once", async () => {
+  it("runs timers that are set while it advances, also by asynchronous work", async () => {
     const clock = createVirtualClock(0);
     const ran: number[] = [];
     const tick = async (): Promise<void> => {

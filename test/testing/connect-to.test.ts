@@ -14,7 +14,7 @@ describe("a client of an agent without a port", () => {
     expect(client.connection).toMatchObject({ binding: "urn:trivium:binding:in-process:v1", passedOver: [] });
   });
 
-  it("shows secrets and headers to the agent's door", async () => {
+  it("passes secrets and headers to the agent's authenticate", async () => {
     const seen: string[] = [];
     await using client = await connectTo(async () => completed(), {
       authenticate: ({ binding, header }) => {

@@ -23,13 +23,13 @@ describe("the contract of a task store", () => {
   const model = (tests: readonly ContractTest[]) =>
     tests.find(({ name }) => name.startsWith("does what the model does"));
 
-  it("has names of their own for all tests", () => {
+  it("gives each test its own name", () => {
     const names = taskStoreContract(spoilt(() => ({}))).map(({ name }) => name);
     expect(names.length).toBeGreaterThan(50);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it("finds a store whose fence lets everybody through, and shows the shortest way there", async () => {
+  it("finds a store whose fence admits every write, and reports the shortest history", async () => {
     const make = spoilt((store) => {
       const append = store.append.bind(store);
       return {
@@ -63,7 +63,7 @@ describe("the contract of a task store, on names", () => {
     );
   });
 
-  it("finds a store whose names are seen by everybody", async () => {
+  it("finds a store that shows names to other owners", async () => {
     const make = spoilt((store) => {
       const taskNamed = store.taskNamed.bind(store);
       const owners = ["alice", "bob", "ab"];

@@ -98,7 +98,7 @@ describe("a JSON-RPC method is taken by", () => {
   });
 });
 
-describe("of faces that know a call", () => {
+describe("of adapters that accept a call", () => {
   const knowing = (version: string, isImplied: boolean) => ({ version, isImplied });
   const adapters = [knowing("1.0", false), knowing("0.3", true)];
   const versions = (declared: string | undefined, strict: boolean, knows: (version: string) => boolean = () => true) =>

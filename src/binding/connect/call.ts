@@ -1,5 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
+import { assertFewValues, JsonValueCounter } from "../../protocol/codec/value-count.js";
 import { A2AError } from "../../protocol/errors.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import { methodFor, type RpcMethod, type ServedMethod, type ServedPath } from "../grpc/method.js";
@@ -14,6 +15,8 @@ export interface ConnectCallOptions {
   readonly service: Service;
   readonly served: ServedPath;
   readonly bodyMaxBytes: number;
+  /** Whether the body is JSON that is not compressed, so that its values can be counted as it arrives. */
+  readonly isPlainJson: boolean;
 }
 
 /** One call over Connect or gRPC-Web. It throws only errors that connect-es can write. */
@@ -56,9 +59,13 @@ export class ConnectCall {
   }
 
   async *body(): AsyncGenerator<Uint8Array> {
-    const { request, bodyMaxBytes } = this.#options;
+    const { request, service, bodyMaxBytes, isPlainJson } = this.#options;
     try {
-      const bytes = await request.body(bodyMaxBytes, (bytes) => this.#call?.hold(bytes));
+      const values = isPlainJson ? new JsonValueCounter(service.limits.jsonMaxValues) : undefined;
+      const bytes = await request.body(bodyMaxBytes, (piece) => {
+        this.#call?.hold(piece.length);
+        values?.arrived(piece);
+      });
       this.#hasBody = true;
       yield bytes;
     } catch (error) {
@@ -70,6 +77,7 @@ export class ConnectCall {
     const { adapter, operation } = this.#method;
     try {
       const call = this.#reach(signal);
+      assertFewValues(wire, call.service.limits.jsonMaxValues);
       const request = adapter.readRequest(operation, wire);
       return adapter.writeReply(operation, await call.unary(this.#method, request), request);
     } catch (error) {
@@ -81,6 +89,7 @@ export class ConnectCall {
     const { adapter, operation } = this.#method;
     try {
       const call = this.#reach(signal);
+      assertFewValues(wire, call.service.limits.jsonMaxValues);
       const request = adapter.readRequest(operation, wire);
       const writer = adapter.writeStream(operation, request);
       for await (const item of call.stream(this.#method, request)) {

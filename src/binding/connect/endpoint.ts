@@ -6,7 +6,7 @@ import type { GrpcAdapter } from "../../version/codec.js";
 import { decodeOptions, type RpcMethod, type ServedPath, servedPaths } from "../grpc/method.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import type { BindingLimits, Service } from "../service.js";
-import { ConnectCall } from "./call.js";
+import { ConnectCall, type ConnectCallOptions } from "./call.js";
 
 export interface ConnectEndpointOptions {
   readonly adapters: readonly GrpcAdapter[];
@@ -26,7 +26,7 @@ function serve(served: ServedPath, service: Service): (request: HttpRequest) => 
   const [method] = served.methods;
   const handler = createHandler(method, service.limits);
   return async (request) => {
-    const call = new ConnectCall({ request, service, served, bodyMaxBytes: bodyMaxBytes(request, service.limits) });
+    const call = new ConnectCall({ request, service, served, ...bodyOf(request, service.limits) });
     const left = new AbortController();
     request.onLeave(() => left.abort());
     const handle = () =>
@@ -75,9 +75,13 @@ const isUnary = (method: DescMethod): method is DescMethodUnary => method.method
 
 const isStream = (method: DescMethod): method is DescMethodServerStreaming => method.methodKind === "server_streaming";
 
-function bodyMaxBytes(request: HttpRequest, limits: BindingLimits): number {
-  const json = request.header("content-type")?.includes("json") === true;
-  return json ? limits.jsonBodyMaxBytes : limits.contentMaxBytes;
+function bodyOf(request: HttpRequest, limits: BindingLimits): Pick<ConnectCallOptions, "bodyMaxBytes" | "isPlainJson"> {
+  const isJson = request.header("content-type")?.includes("json") === true;
+  const encoding = request.header("content-encoding") ?? "identity";
+  return {
+    bodyMaxBytes: isJson ? limits.jsonBodyMaxBytes : limits.contentMaxBytes,
+    isPlainJson: isJson && encoding === "identity",
+  };
 }
 
 // The headers connect-es reads. The call reads all others from the request itself.

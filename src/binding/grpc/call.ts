@@ -124,7 +124,8 @@ export class GrpcCall implements TakenCallListener {
 
   #readRequest(message: Uint8Array): AnyMessage {
     const { adapter, operation, descriptor } = this.#method;
-    return adapter.readRequest(operation, decodeMessage(descriptor.input, message));
+    const { jsonMaxValues } = this.#options.service.limits;
+    return adapter.readRequest(operation, decodeMessage(descriptor.input, message, jsonMaxValues));
   }
 
   #reply(request: AnyMessage, reply: AnyMessage): void {

@@ -90,11 +90,12 @@ export const same = (bytes: Buffer): Buffer => bytes;
  */
 export const decodeOptions = { recursionLimit: 1_000 } as const;
 
-/** Decodes a request. Throws `parseError` for invalid bytes. */
-export function decodeMessage(schema: DescMessage, bytes: Uint8Array): AnyMessage {
+/** Decodes a request. Throws `parseError` for invalid bytes, `contentTooLarge` for too much free JSON. */
+export function decodeMessage(schema: DescMessage, bytes: Uint8Array, maxValues: number): AnyMessage {
   try {
-    return readBinary(schema, bytes, decodeOptions);
+    return readBinary(schema, bytes, { ...decodeOptions, maxValues });
   } catch (cause) {
+    if (cause instanceof A2AError) throw cause;
     throw new A2AError("parseError", `the request is no ${schema.typeName} message`, { cause });
   }
 }

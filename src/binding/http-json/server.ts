@@ -5,11 +5,11 @@ import type { HttpJsonAdapter } from "../../version/codec.js";
 import { adaptersFor, versionsOf } from "../../version/detect.js";
 import {
   callUnary,
-  decodeBody,
   errorHeaders,
   headOf,
   httpStatusOf,
   parseJson,
+  readJsonText,
   type StreamForm,
   streamReply,
   withExtensions,
@@ -122,7 +122,7 @@ async function readRequest(match: RouteMatch, request: HttpRequest, call: Server
   const codec = adapter.codec(route.operation);
   // Routes without a body ignore one: some peers send one without meaning.
   if (!route.hasBody) return codec.readRequest(readQueryRequest(match, request.query));
-  const text = decodeBody(await request.body(call.service.limits.jsonBodyMaxBytes, call.hold));
+  const text = await readJsonText(request, call);
   return codec.readRequest(readBodyRequest(match, request.query, text === "" ? undefined : parseJson(text)));
 }
 

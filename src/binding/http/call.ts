@@ -1,5 +1,6 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import type { Binding } from "../../protocol/bindings.js";
+import { JsonValueCounter } from "../../protocol/codec/value-count.js";
 import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
@@ -19,12 +20,23 @@ export function headOf(binding: Binding, request: HttpRequest): CallHead {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-export function decodeBody(bytes: Uint8Array): string {
+function decodeBody(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch (cause) {
     throw new A2AError("parseError", "the body is not valid UTF-8", { cause });
   }
+}
+
+/** Reads a JSON body as text. Its bytes are booked, and its values counted, as they arrive. */
+export async function readJsonText(request: HttpRequest, call: ServerCall): Promise<string> {
+  const { jsonBodyMaxBytes, jsonMaxValues } = call.service.limits;
+  const values = new JsonValueCounter(jsonMaxValues);
+  const arrived = (piece: Uint8Array): void => {
+    call.hold(piece.length);
+    values.arrived(piece);
+  };
+  return decodeBody(await request.body(jsonBodyMaxBytes, arrived));
 }
 
 export function parseJson(text: string): JsonValue {

@@ -66,7 +66,7 @@ class FetchRequest implements HttpRequest {
     return this.#request.headers.get(name) ?? (name === "host" ? this.#host : undefined);
   }
 
-  async body(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
+  async body(maxBytes: number, arrived: (piece: Uint8Array) => void): Promise<Uint8Array> {
     if (Number(this.header("content-length") ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
     const reader = this.#request.body?.getReader();
     if (reader === undefined) return new Uint8Array(0);
@@ -76,9 +76,9 @@ class FetchRequest implements HttpRequest {
       reader.cancel().catch(noop);
     });
     try {
-      const bytes = await readAll(reader, maxBytes, (size) => {
-        watch.add(size);
-        hold(size);
+      const bytes = await readAll(reader, maxBytes, (piece) => {
+        watch.add(piece.length);
+        arrived(piece);
       });
       if (late !== undefined) throw late;
       return bytes;
@@ -99,7 +99,11 @@ class FetchRequest implements HttpRequest {
 
 type ByteReader = ReadableStreamDefaultReader<Uint8Array>;
 
-async function readAll(reader: ByteReader, maxBytes: number, arrived: (bytes: number) => void): Promise<Uint8Array> {
+async function readAll(
+  reader: ByteReader,
+  maxBytes: number,
+  arrived: (piece: Uint8Array) => void,
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for (;;) {
@@ -107,7 +111,7 @@ async function readAll(reader: ByteReader, maxBytes: number, arrived: (bytes: nu
     if (done) break;
     bytes += value.length;
     if (bytes > maxBytes) throw bodyTooLarge(maxBytes);
-    arrived(value.length);
+    arrived(value);
     chunks.push(value);
   }
   const [first] = chunks;

@@ -11,10 +11,10 @@ export interface HttpRequest {
   header(name: string): string | undefined;
   /**
    * Reads the whole body. Rejects with `contentTooLarge` as soon as it exceeds `maxBytes`, with `requestTimeout` if it
-   * arrives too late or too slowly, and with what `hold` throws. `hold` is called with the size of each piece as it
+   * arrives too late or too slowly, and with what `arrived` throws. `arrived` is called with each piece as it
    * arrives.
    */
-  body(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array>;
+  body(maxBytes: number, arrived: (piece: Uint8Array) => void): Promise<Uint8Array>;
   /** Calls back once if the peer leaves before the reply is finished; at once if it has already left. */
   onLeave(listener: () => void): void;
   /** Whether the request came over TLS; the URLs of the card depend on it. */

@@ -41,8 +41,8 @@ class RequestBelow implements HttpRequest {
     return this.#above.header(name);
   }
 
-  body(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
-    return this.#above.body(maxBytes, hold);
+  body(maxBytes: number, arrived: (piece: Uint8Array) => void): Promise<Uint8Array> {
+    return this.#above.body(maxBytes, arrived);
   }
 
   onLeave(listener: () => void): void {

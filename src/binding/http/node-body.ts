@@ -19,8 +19,8 @@ export function parsedBodyOf(request: object): ParsedBody {
 export interface BodyOptions {
   readonly maxBytes: number;
   readonly times: CallTimes;
-  /** Called with the size of each piece as it arrives. What it throws ends the reading. */
-  readonly hold: (bytes: number) => void;
+  /** Called with each piece as it arrives. What it throws ends the reading. */
+  readonly arrived: (piece: Uint8Array) => void;
 }
 
 /** Reads a request body within its limits, or takes it from `parsed` if a body parser has read it. */
@@ -49,9 +49,9 @@ function isWaiting(req: NodeIncoming): boolean {
 }
 
 /** Checks and books a body that is already in memory. */
-function counted(body: Uint8Array, { maxBytes, hold }: BodyOptions): Uint8Array {
+function counted(body: Uint8Array, { maxBytes, arrived }: BodyOptions): Uint8Array {
   if (body.length > maxBytes) throw bodyTooLarge(maxBytes);
-  hold(body.length);
+  arrived(body);
   return body;
 }
 
@@ -80,12 +80,12 @@ class BodyReader {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    const { maxBytes, hold } = this.#options;
+    const { maxBytes, arrived } = this.#options;
     this.#bytes += chunk.length;
     this.#watch.add(chunk.length);
     try {
       if (this.#bytes > maxBytes) throw bodyTooLarge(maxBytes);
-      hold(chunk.length);
+      arrived(chunk);
     } catch (error) {
       this.#fail(error);
       return;

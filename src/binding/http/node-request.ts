@@ -71,9 +71,9 @@ export class NodeRequest implements HttpRequest {
     return Array.isArray(value) ? value.join(", ") : value;
   }
 
-  body(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
+  body(maxBytes: number, arrived: (piece: Uint8Array) => void): Promise<Uint8Array> {
     const { parsed, times } = this.#options;
-    return readNodeBody(this.#req, parsed ?? parsedBodyOf(this.#req), { maxBytes, times, hold });
+    return readNodeBody(this.#req, parsed ?? parsedBodyOf(this.#req), { maxBytes, times, arrived });
   }
 
   onLeave(listener: () => void): void {

@@ -2,6 +2,7 @@ import { type Message as AnyMessage, type DescMessage, fromBinary, toBinary } fr
 import { type Clock, callerClock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { validate } from "../../protocol/check/validate.js";
+import { readBinary } from "../../protocol/codec/binary/reader.js";
 import type { CallOptions, Principal, ServerContext } from "../../protocol/context.js";
 import { A2AError, invalidParams, toldError } from "../../protocol/errors.js";
 import { type StreamResponse, StreamResponseSchema } from "../../protocol/model.js";
@@ -37,8 +38,10 @@ export interface InProcessOptions {
   readonly clock?: Pick<Clock, "after"> | undefined;
 }
 
-/** Limits on a request's content and on its size in binary. */
-type InProcessLimits = ValidationLimits & Pick<BindingLimits, "contentMaxBytes">;
+const unlimited = Number.POSITIVE_INFINITY;
+
+/** Limits on a request's content, on its size in binary, and on its free JSON. */
+type InProcessLimits = ValidationLimits & Pick<BindingLimits, "contentMaxBytes" | "jsonMaxValues">;
 
 /**
  * Calls a handler in the same process, without a wire. Requests are validated as in a binding. Requests and replies are
@@ -52,7 +55,7 @@ export function createInProcessTransport(
     handler,
     admission: gateOf(options),
     headers: lowerCased({ [versionParameter]: options.version ?? "", ...options.headers }),
-    limits: options.limits ?? { ...defaultValidationLimits, contentMaxBytes: Number.POSITIVE_INFINITY },
+    limits: options.limits ?? { ...defaultValidationLimits, contentMaxBytes: unlimited, jsonMaxValues: unlimited },
     clock: options.clock ?? callerClock,
   };
   const calls = createTransport({
@@ -161,7 +164,7 @@ function admit({ handler, admission, limits }: HandlerEnd, { operation, request 
   if (bytes.length > limits.contentMaxBytes) {
     throw new A2AError("contentTooLarge", `the request is over the limit of ${limits.contentMaxBytes} bytes`);
   }
-  const message = fromBinary(input, bytes, decodeOptions);
+  const message = readBinary(input, bytes, { ...decodeOptions, maxValues: limits.jsonMaxValues });
   const violations = validate(input, message, limits);
   if (violations.length > 0) throw invalidParams(...violations);
   // Requests and replies are in the model's form, whichever version is declared.

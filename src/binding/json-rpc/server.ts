@@ -4,10 +4,10 @@ import type { JsonRpcAdapter } from "../../version/codec.js";
 import { adaptersFor, versionsOf } from "../../version/detect.js";
 import {
   callUnary,
-  decodeBody,
   errorHeaders,
   headOf,
   httpStatusOf,
+  readJsonText,
   type StreamForm,
   streamReply,
   withExtensions,
@@ -135,11 +135,10 @@ async function readCall(
   request: HttpRequest,
   { errorContext, refusal }: { readonly errorContext: CallErrorContext; readonly refusal: Refusal },
 ): Promise<RpcRequest> {
-  const { jsonBodyMaxBytes } = call.service.limits;
   try {
     call.admit();
     assertJson(request, true);
-    return readRpcRequest(decodeBody(await request.body(jsonBodyMaxBytes, call.hold)), (id) => {
+    return readRpcRequest(await readJsonText(request, call), (id) => {
       errorContext.id = id;
     });
   } catch (error) {

@@ -1,3 +1,5 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { compactValue, keptJsonOf } from "../codec/json/compact-value.js";
 import { checkDepth, checkKey, type FreeJsonCheck } from "../codec/json/struct.js";
 import type { OneofValue } from "../codec/outline/dynamic.js";
 import { addViolation, underIndex, underMember } from "../violations.js";
@@ -34,6 +36,11 @@ const mendNumber: Mend = (value, run) => (Number.isFinite(value) ? value : misfi
 
 /** A `google.protobuf.Value`. */
 export const mendValue: Mend = (value, run, depth) => {
+  const json = isRecord(value) ? keptJsonOf(value) : undefined;
+  if (json !== undefined) {
+    const mended = mendJson(json, run, depth);
+    return mended === json ? value : compactValue(mended as JsonValue);
+  }
   const kind = isRecord(value) ? value["kind"] : undefined;
   const { case: name, value: given } = (isRecord(kind) ? kind : {}) as Partial<OneofValue>;
   const mend = kinds.get(name);

@@ -1,4 +1,5 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { keptJsonOf } from "../codec/json/compact-value.js";
 
 /** Whether two messages are equal, ignoring the order of keys in free JSON and unknown fields. */
 export function isSameMessage(a: AnyMessage, b: AnyMessage): boolean {
@@ -9,6 +10,9 @@ function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return false;
   if (a instanceof Uint8Array !== b instanceof Uint8Array) return false;
+  const json = keptJsonOf(a);
+  const other = keptJsonOf(b);
+  if (json !== undefined && other !== undefined) return isSame(json, other);
   const names = namesOf(a);
   return names.length === namesOf(b).length && names.every((name) => isSame(a[name], b[name]));
 }

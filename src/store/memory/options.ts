@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/ports.js";
+import { amount, clock, func, type MembersOf, object, type Rule, text } from "../../protocol/check/rules.js";
 import type { RetentionLimits } from "./retention.js";
 import type { SendLimits } from "./send-records.js";
 
@@ -25,6 +26,21 @@ export interface MemoryTaskStoreOptions {
    */
   readonly beforeFlush?: ((writes: number) => Promise<void> | undefined) | undefined;
 }
+
+const members: MembersOf<MemoryTaskStoreOptions> = {
+  clock: { rule: clock },
+  maxBytes: { rule: amount },
+  finishedLogMs: { rule: amount },
+  finishedLogMaxBytes: { rule: amount },
+  sendsMax: { rule: amount },
+  sendsMaxAgeMs: { rule: amount },
+  sendsMaxBytes: { rule: amount },
+  incarnation: { rule: text },
+  beforeFlush: { rule: func },
+};
+
+/** The options of `memoryTaskStore()`. */
+export const memoryRule: Rule = object(members);
 
 const mebibyte = 2 ** 20;
 

@@ -20,6 +20,7 @@ import type {
   StoredTask,
 } from "../../core/ports.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
+import { assertOptions } from "../../protocol/check/rules.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
@@ -28,7 +29,7 @@ import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit
 import { putEntry, sizeOfEntry, withoutEntries } from "./inbox.js";
 import { Instances } from "./instances.js";
 import { NameIndex } from "./name-index.js";
-import { type MemoryTaskStoreOptions, resolveLimits, resolveSendLimits } from "./options.js";
+import { type MemoryTaskStoreOptions, memoryRule, resolveLimits, resolveSendLimits } from "./options.js";
 import { ParkedTasks } from "./parked.js";
 import { type MemoryPushStore, memoryPushStore } from "./push-store.js";
 import { Retention } from "./retention.js";
@@ -41,6 +42,7 @@ import { TaskIndex } from "./task-index.js";
  * rejects with `resourceExhausted` when no room is left.
  */
 export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): Store {
+  assertOptions("memoryTaskStore()", options, memoryRule);
   return new MemoryTaskStore(options);
 }
 

@@ -42,10 +42,6 @@ export function resolveConnect(options: PostgresConnectOptions): ConnectOptions 
   if (!["postgres", "postgresql"].includes(scheme) || !url.startsWith(`${scheme}://`)) {
     throw new TypeError(`the url of the database begins with ${JSON.stringify(scheme)}, wanted postgres://`);
   }
-  for (const [name, value] of Object.entries({ "pool.max": max, connectTimeoutMs, statementTimeoutMs })) {
-    if (!Number.isSafeInteger(value) || value < 1)
-      throw new TypeError(`${name} is ${value}, wanted a whole number from 1`);
-  }
   return { url, max, sessions, connectTimeoutMs, statementTimeoutMs };
 }
 

@@ -1,5 +1,7 @@
 import type { Store } from "../../core/ports.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
+import { assertOptions, flag, type MembersOf, object, string, whole } from "../../protocol/check/rules.js";
+import { sqlMembers } from "../sql/option-rules.js";
 import { createSqlStore, type SqlStoreOptions } from "../sql/task-store.js";
 import { openPostgres, type PostgresConnectOptions, resolveConnect } from "./database.js";
 import { postgresSignals } from "./signals.js";
@@ -19,12 +21,23 @@ export interface PostgresStoreOptions extends PostgresConnectOptions, SqlStoreOp
   readonly hints?: boolean | undefined;
 }
 
+const postgresRule = object({
+  ...sqlMembers,
+  url: { rule: string, missing: "give postgres://user:password@host:port/database" },
+  pool: { rule: object({ max: { rule: whole(1) } }) },
+  sessions: { rule: flag },
+  connectTimeoutMs: { rule: whole(1) },
+  statementTimeoutMs: { rule: whole(1) },
+  hints: { rule: flag },
+} satisfies MembersOf<PostgresStoreOptions>);
+
 /**
  * Stores tasks and push configurations in a PostgreSQL database (12 or later), for one process or several. Needs the
  * package `pg`. `open()` or the first call connects and migrates the tables. Connections do not keep the process alive.
  * Calls reject with a `StoreError` while the database is unreachable, and work again afterwards.
  */
 export function postgresStore(options: PostgresStoreOptions): Store {
+  assertOptions("postgresStore()", options, postgresRule);
   const { clock = systemClock, logger } = options;
   const connect = resolveConnect(options);
   const { hints = connect.sessions } = options;

@@ -23,9 +23,6 @@ const dayMs = 24 * 3_600_000;
 
 export function resolveRetention(options: RetentionOptions = {}): Retention {
   const { tasksMs = 30 * dayMs, tasksMax, logsMs = dayMs, sendsMs = dayMs } = options;
-  for (const [name, value] of Object.entries({ tasksMs, tasksMax: tasksMax ?? 0, logsMs, sendsMs })) {
-    if (!(value >= 0)) throw new TypeError(`retention.${name} is ${value}, wanted a number from 0`);
-  }
   return { tasksMs: finite(tasksMs), tasksMax, logsMs: finite(logsMs), sendsMs };
 }
 

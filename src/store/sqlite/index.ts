@@ -1,5 +1,7 @@
 import type { Store } from "../../core/ports.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
+import { assertOptions, type MembersOf, object, oneOf, text, whole } from "../../protocol/check/rules.js";
+import { sqlMembers } from "../sql/option-rules.js";
 import { createSqlStore, type SqlStoreOptions } from "../sql/task-store.js";
 import { requireSqlite } from "./node-sqlite.js";
 import { createRemoteBackend } from "./remote-backend.js";
@@ -15,6 +17,14 @@ export type { SqliteFileOptions } from "./settings.js";
 /** Where and how the tasks are stored. */
 export interface SqliteStoreOptions extends SqliteFileOptions, SqlStoreOptions {}
 
+const sqliteRule = object({
+  ...sqlMembers,
+  path: { rule: text, missing: 'give a file, or ":memory:"' },
+  synchronous: { rule: oneOf("FULL", "NORMAL") },
+  busyTimeoutMs: { rule: whole(0) },
+  maxBytes: { rule: whole(1) },
+} satisfies MembersOf<SqliteStoreOptions>);
+
 /**
  * Stores tasks and push configurations in a SQLite file, in a separate thread. `open()` or the first call opens and
  * migrates the file; the thread does not keep the process alive. Several processes on one machine may share a file; it
@@ -22,6 +32,7 @@ export interface SqliteStoreOptions extends SqliteFileOptions, SqlStoreOptions {
  * afterwards. Throws a `StoreError` where Node has no SQLite (before 22.13).
  */
 export function sqliteStore(options: SqliteStoreOptions): Store {
+  assertOptions("sqliteStore()", options, sqliteRule);
   requireSqlite();
   const { clock } = options;
   const now = clock === undefined || clock === systemClock ? undefined : () => clock.now();

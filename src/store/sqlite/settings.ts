@@ -27,12 +27,5 @@ export interface SqliteSettings {
 export function resolveSettings(options: SqliteFileOptions): SqliteSettings {
   const { path, synchronous = "FULL", busyTimeoutMs = 5_000, maxBytes } = options;
   if (path === "") throw new TypeError('the path of the database is empty, wanted a file or ":memory:"');
-  if (synchronous !== "FULL" && synchronous !== "NORMAL") {
-    throw new TypeError(`synchronous is ${JSON.stringify(synchronous)}, wanted "FULL" or "NORMAL"`);
-  }
-  if (!Number.isSafeInteger(busyTimeoutMs) || busyTimeoutMs < 0) {
-    throw new TypeError(`busyTimeoutMs is ${busyTimeoutMs}, wanted a whole number from 0`);
-  }
-  if (maxBytes !== undefined && !(maxBytes > 0)) throw new TypeError(`maxBytes is ${maxBytes}, wanted more than 0`);
   return { path, synchronous, busyTimeoutMs, maxBytes };
 }

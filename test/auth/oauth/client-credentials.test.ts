@@ -10,7 +10,7 @@ const insufficient = (scope: string) =>
   refusal(`Bearer error="insufficient_scope", scope="${scope}"`, "permissionDenied");
 
 describe("the token request", () => {
-  it("shows the client by HTTP basic, each half encoded as in a form", async () => {
+  it("authenticates the client by HTTP Basic, each half form-encoded", async () => {
     await using server = await counted();
     const source = clientSource(
       `${server.url}/token`,
@@ -24,7 +24,7 @@ describe("the token request", () => {
     expect(headers?.accept).toBe("application/json");
   });
 
-  it("shows the client in the form where that is asked for, with further fields", async () => {
+  it("authenticates the client in the form when configured, with further fields", async () => {
     await using server = await counted();
     const secret = { authentication: "client_secret_post", parameters: { audience: "port" } } as const;
     await clientSource(server.url, secret).get(undefined);
@@ -229,7 +229,7 @@ describe("a refresh token", () => {
     ]);
   });
 
-  it("that is not taken any more leads to the whole flow", async () => {
+  it("that is no longer accepted restarts the flow", async () => {
     await using server = await authorizationServer(({ form }, place) =>
       form["grant_type"] === "refresh_token"
         ? errorAnswer("invalid_grant")
@@ -245,7 +245,7 @@ describe("a refresh token", () => {
     ]);
   });
 
-  it("is kept when the server cannot be asked", async () => {
+  it("is kept when the server cannot be reached", async () => {
     await using server = await authorizationServer((_, place) =>
       place === 2 ? { status: 503, json: {} } : tokenAnswer(`t${place}`, { refresh_token: "r1" }),
     );

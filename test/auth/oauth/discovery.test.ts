@@ -80,7 +80,7 @@ it("reads no document over plaintext from another machine", async () => {
   expect(error.message).toContain("is not https");
 });
 
-it("reads a document again after it could not be had", async () => {
+it("fetches the document again after a failed fetch", async () => {
   let asked = 0;
   await using server = await provider((url) => {
     asked += 1;

@@ -46,7 +46,7 @@ const sendTo = (url: string, protocol: "connect" | "grpc-web", replyMaxBytes?: n
 const streamOf = (url: string, protocol: "connect" | "grpc-web", replyMaxBytes?: number) =>
   itemsOf(clientOf(url, protocol, replyMaxBytes).sendStreamingMessage(hello, {}));
 
-describe("an answer that is no answer", () => {
+describe("an invalid answer", () => {
   it.each([
     ["a page", "connect", { "content-type": "text/html" }, "<html>"],
     ["no content type", "connect", {}, "x"],

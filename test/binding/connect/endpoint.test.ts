@@ -169,7 +169,7 @@ it("authenticates before it reads the body", async () => {
 
 it.each(webProtocols)("refuses a request over the limit on %s", async (protocol) => {
   const { contexts, service } = noting();
-  const limits = { contentMaxBytes: 1000, jsonBodyMaxBytes: 1500, keepAliveMs: 1000 };
+  const limits = { contentMaxBytes: 1000, jsonBodyMaxBytes: 1500, jsonMaxValues: 250_000, keepAliveMs: 1000 };
   await using agent = await connectAgent({ ...service, limits });
   const big = { ...hello, tenant: "x".repeat(2000) };
   for (const call of [

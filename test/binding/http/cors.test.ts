@@ -16,7 +16,7 @@ const preflight = (origin: string): RequestInit => ({
   headers: { Origin: origin, "Access-Control-Request-Method": "POST" },
 });
 
-describe("a question before the call", () => {
+describe("a preflight request", () => {
   it.each([
     { origins: [page], origin: page, allowed: page },
     { origins: [`${page}/`], origin: page, allowed: page },

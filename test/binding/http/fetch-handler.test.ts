@@ -120,7 +120,7 @@ describe("a body", () => {
   });
 });
 
-it("passes on what it knows about the request", async () => {
+it("passes on the facts of the request", async () => {
   const handle = fetchHandler(
     (request) => ({
       status: 200,

@@ -44,7 +44,7 @@ describe("a body", () => {
     socket.destroy();
   });
 
-  it("that stays away is given up in time", async () => {
+  it("that does not arrive is given up in time", async () => {
     await using served = await serveEndpoint(measure, { times: { ...defaultListenerLimits, bodyTimeoutMs: 20 } });
     const socket = await bareSocket(served.port);
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\nhalf");
@@ -81,7 +81,7 @@ describe("a body", () => {
     { body: { a: 1 }, size: 7 },
     { body: "text", size: 4 },
     { rawBody: Buffer.from("raw"), size: 3 },
-  ])("that a body parser took before us is made do with: $size bytes", async ({ size, ...parsed }) => {
+  ])("that a body parser has read is used: $size bytes", async ({ size, ...parsed }) => {
     const listener = nodeListener(measure);
     const server = createServer((req, res) => {
       req.resume().on("end", () => listener(Object.assign(req, parsed), res));
@@ -90,7 +90,7 @@ describe("a body", () => {
     expect((await rawCall(served.url, { body: "something" })).text).toBe(String(size));
   });
 
-  it("that earlier middleware consumed is a fault with its remedy", async () => {
+  it("that earlier middleware consumed is an error that names the remedy", async () => {
     const faults: unknown[] = [];
     const listener = nodeListener(measure, { onError: (fault) => faults.push(fault) });
     const server = createServer((req, res) => {

@@ -145,7 +145,7 @@ describe("a tenant", () => {
 it("an unknown version is refused before any request", async () => {
   const versions = ["0.4" as "0.3"];
   await expect(Client.connect("http://127.0.0.1:1", { versions })).rejects.toThrow(
-    'versions: "0.4" is none of 1.0, 0.3',
+    'versions[0] must be "1.0" or "0.3"',
   );
 });
 

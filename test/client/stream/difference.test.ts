@@ -170,7 +170,7 @@ it("finds nothing between a task and itself, however its text was kept", () => {
   );
 });
 
-it("gives what a text has more, as one chunk", () => {
+it("returns what was added to a text, as one chunk", () => {
   const known = foldAll(fresh, [artifactEvent({ parts: [text("one ")] })]);
   const now = foldAll(
     known,
@@ -227,7 +227,7 @@ function message(messageId: string): Task["history"][number] {
   return event.payload.value.status.message;
 }
 
-it.each(replaced)("knows no way to %s", (_, now) => {
+it.each(replaced)("cannot express %s", (_, now) => {
   expect(differenceOf(base, { ...copyTask(base), ...now })).toBeUndefined();
 });
 
@@ -268,7 +268,7 @@ function artifactOf(artifactId: string, value: string): Artifact {
   return create(ArtifactSchema, { artifactId, parts: [text(value)] });
 }
 
-it("takes a task for the same whose status has another time, or names its message otherwise", () => {
+it("treats a task as unchanged if only its status time or the id of its status message differs", () => {
   const known = foldAll(fresh, [statusEvent(TaskState.COMPLETED, "done")]);
   const now = copyTask(known);
   const status = { ...known.status, timestamp: create(TimestampSchema, { seconds: 7n }) };

@@ -8,7 +8,7 @@ import { sceneOf } from "./lasting-scene.js";
 // Agents that send subscribers only later events and not the current task, as most did before 1.0.
 
 describe.each(jsonBindings)("over %s, a subscription that does not begin with the task", (binding) => {
-  it("is given the task all the same, and each of its pieces once", async () => {
+  it("gets the task anyway, and each of its pieces once", async () => {
     await using made = await sceneOf(binding, { subscription: "nothing" }, (client) =>
       client.subscribeToTask({ id: "t" }),
     );
@@ -52,8 +52,8 @@ describe.each(jsonBindings)("over %s, a subscription that does not begin with th
   });
 });
 
-describe.each(jsonBindings)("over %s, a task of which the agent knows no more how it is", (binding) => {
-  it("is not waited for without end", async () => {
+describe.each(jsonBindings)("over %s, a task whose state the agent no longer knows", (binding) => {
+  it("is not awaited forever", async () => {
     const habits = { streams: false, task: emptyTask("t", "c") };
     await using made = await sceneOf(binding, habits, (client) => client.stream("go"));
     const { agent, client, stream } = made;

@@ -100,7 +100,7 @@ describe("CSV", () => {
     ["9007199254740993", "9007199254740993"],
     ["NaN", "NaN"],
     ["yes", "yes"],
-  ])("takes the cell %s for %j", (cell, value) => {
+  ])("reads the cell %s as %j", (cell, value) => {
     expect(tableFromCsv(`a;b\n${cell};`).columns[0]?.values).toEqual([value]);
   });
 

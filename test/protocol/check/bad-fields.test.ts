@@ -46,7 +46,7 @@ function wrongValues({ fieldKind, message, scalar }: DescField): JsonValue[] {
 const places = operations.flatMap(({ method, input }) => placesOf(input).map((place) => ({ method, input, ...place })));
 
 describe.each(places)("$method $path", ({ input, path, field, wrap }) => {
-  it("names itself when its value is of the wrong kind", () => {
+  it("is named when its value is of the wrong kind", () => {
     for (const value of wrongValues(field)) {
       const { violations } = readJson(input, wrap(value));
       expect([value, violations.map((violation) => violation.field)]).toEqual([value, [path]]);

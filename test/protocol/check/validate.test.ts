@@ -104,7 +104,7 @@ describe("free JSON that came in binary", () => {
     expect(validate(PartSchema, part(init)).map((violation) => violation.field)).toEqual([field]);
   });
 
-  it("is taken when there is nothing wrong with it", () => {
+  it("is accepted when it is valid", () => {
     expect(validate(PartSchema, part({ ...data({ a: [1, "x", null, true] }), metadata: { n: -1.5 } }))).toEqual([]);
   });
 });
@@ -141,18 +141,18 @@ it("names a field once when both reading and validating find it wrong, and every
   ]);
 });
 
-it("does not ask for what should be inside of a field that is no object", () => {
+it("reports no missing members inside a field that is not an object", () => {
   const violations = violationsOf(() => v1.jsonRpc?.codec(operationOf("sendMessage")).readRequest({ message: "hi" }));
   expect(violations).toEqual([{ field: "message", description: "must be an object, not a string" }]);
 });
 
-it("takes limits of one's own", () => {
+it("accepts custom limits", () => {
   const request = create(SendMessageRequestSchema, { message: { messageId: "long", role: 1, parts: [{ content: { case: "text", value: "x" } }] } });
   expect(validate(SendMessageRequestSchema, request)).toEqual([]);
   expect(validate(SendMessageRequestSchema, request, { ...defaultValidationLimits, idMaxLength: 3 })).toHaveLength(1);
 });
 
-it("lets an agent's message be what a caller's must not be", () => {
+it("allows in an agent's message what a caller must not send", () => {
   const reply = readJson(MessageSchema, { ...message, role: "ROLE_AGENT" }).message;
   expect(validate(MessageSchema, reply)).toEqual([]);
 });

@@ -283,7 +283,7 @@ describe("writing binary messages", () => {
     );
   });
 
-  it.each(named(ourTypes))("leaves nothing ordinary of %s to toBinary", (_, desc) => {
+  it.each(named(ourTypes))("writes every ordinary %s without toBinary", (_, desc) => {
     fc.assert(
       fc.property(fc.integer(), (seed) => {
         expect(beginningsOf(desc, anyMessage(drawing(seed), desc, { depth: 4, odd: false }))).toBe(1);
@@ -362,7 +362,7 @@ describe("writing binary messages", () => {
     expect(writeBinary(MessageSchema, outer)).toEqual(toBinary(MessageSchema, outer));
   });
 
-  it("gives memory that no later message changes, and to the bytes of writeBinary memory of their own", () => {
+  it("returns memory that no later message changes, and writeBinary returns bytes of its own", () => {
     for (const text of ["", "short", "x".repeat(60), "x".repeat(5_000), "x".repeat(2 ** 21)]) {
       const message = create(MessageSchema, { messageId: text });
       const expected = toBinary(MessageSchema, message);

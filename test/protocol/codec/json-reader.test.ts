@@ -93,7 +93,7 @@ describe("a bad member", () => {
     expect(readJson(SendMessageRequestSchema, { message: { parts } }).violations).toHaveLength(20);
   });
 
-  it("has its name cut when it is long", () => {
+  it("is cut in the message when its name is long", () => {
     const [violation] = readJson(SendMessageRequestSchema, { metadata: { ["k".repeat(5000)]: "\ud800" } }).violations;
     expect(violation?.field).toBe(`metadata.${"k".repeat(64)}…`);
   });

@@ -25,7 +25,9 @@ describe("without a database", () => {
   it("refuses options that cannot be", () => {
     const url = "postgres://127.0.0.1/none";
     expect(() => postgresStore({ url, sessions: false, hints: true })).toThrow("hints need sessions");
-    expect(() => postgresStore({ url, pool: { max: 0 } })).toThrow("pool.max is 0, wanted a whole number from 1");
+    expect(() => postgresStore({ url, pool: { max: 0 } })).toThrow(
+      "pool.max must be a whole number of 1 or more, not 0",
+    );
   });
 
   it("reports an unreachable database, and still closes", async () => {

@@ -174,7 +174,7 @@ describe("the thread of a database", () => {
   });
 });
 
-describe("writes of a moment", () => {
+describe("simultaneous writes", () => {
   it("are flushed together, and a refused one fails alone", async () => {
     const thread = threadOf({ path: `${await temporaryFolder()}/tasks.db` });
     const requests: ThreadRequest[] = [];

@@ -117,7 +117,7 @@ describe("what a store keeps in its rows", () => {
     );
   });
 
-  it("gives back what a send came to", () => {
+  it("gives back the outcome of a send", () => {
     fc.assert(
       fc.property(message, error, (reply, failure) => {
         expect(outcomeFromRow(outcomeToRow({ kind: "task" }))).toEqual({ kind: "task" });
@@ -165,7 +165,7 @@ describe("what a store keeps in its rows", () => {
     expect(() => logFromRow({ ...row, count: 2 })).toThrow(expect.objectContaining(damaged));
   });
 
-  it("refuses what cannot be written as an error that does not go away", () => {
+  it("refuses what cannot be written with a permanent error", () => {
     const broken = { ...create(StreamResponseSchema, {}), payload: { case: "task" as const, value: 7 as never } };
     expect(() => logToRow([{ kind: "event", seq: 1, event: broken }])).toThrow(
       expect.objectContaining({ code: "internalError", message: "a LogBatch cannot be stored" }),

@@ -49,7 +49,7 @@ describe("a file of SQLite", () => {
     });
   });
 
-  it("holds sends that are done once, and push configurations", async () => {
+  it("keeps the records of idempotent sends, and push configurations", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const ids = { messageId: "m", entry: "e", taskId: "t" };
     const config = create(TaskPushNotificationConfigSchema, { id: "p", url: "https://hook.example", token: "t0ken" });

@@ -58,7 +58,7 @@ describe("a send", () => {
     },
   );
 
-  it("that shall not wait does not", async () => {
+  it("that is not to wait does not", async () => {
     await using agent = await foreignAgent(({ result }) => result({ id: "t", status: state("submitted") }));
     const { payload } = await agent.operations.sendMessage(message({}, true), {});
     expect(payload).toMatchObject({ value: { status: { state: TaskState.SUBMITTED } } });

@@ -49,7 +49,7 @@ function withMember<K extends keyof TaskStore>(store: TaskStore, name: K, own: T
   });
 }
 
-describe("a send to a name that shall be done once", () => {
+describe("an idempotent send to a named task", () => {
   it("has the same result when it is repeated, though the name has a task by then", async () => {
     await using served = two();
     const { here, there, started } = served;

@@ -169,7 +169,7 @@ describe("a client of an agent older than 0.2.5", () => {
     });
   });
 
-  it("cannot take a configuration away", async () => {
+  it("cannot delete a configuration", async () => {
     const agent = await agentWith({});
     await expect(agent.deleteTaskPushNotificationConfig(configOf("delete", "c"), {})).rejects.toMatchObject({
       code: "unsupportedOperation",

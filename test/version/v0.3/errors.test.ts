@@ -86,7 +86,7 @@ describe("an error that is read", () => {
     });
   });
 
-  it.each([7, "text", ["x"], { taskId: "t" }])("does not mind data of another kind: %j", (data) => {
+  it.each([7, "text", ["x"], { taskId: "t" }])("ignores data of another kind: %j", (data) => {
     expect(errorFromJsonRpc({ code: -32002, message: "no", data })).toMatchObject({ code: "taskNotCancelable" });
   });
 });

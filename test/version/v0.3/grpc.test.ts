@@ -234,7 +234,7 @@ describe.each(["connect", "grpc-web"] as const)("%s of 0.3", (protocol) => {
   });
 });
 
-describe("the gRPC face of 0.3", () => {
+describe("the gRPC adapter of 0.3", () => {
   it("has every RPC of the service", () => {
     expect(new Set(adapter.methods.keys())).toEqual(new Set(gen.A2AService.methods.map(({ name }) => name)));
     expect(operations.filter((operation) => ![...rpcs.values()].includes(operation)).map(({ name }) => name)).toEqual([

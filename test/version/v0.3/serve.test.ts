@@ -78,11 +78,11 @@ describe("push configurations of a handler that lists them in pages", () => {
   it.each([
     [["a", "t"], "t"],
     [["a", "b"], "a"],
-  ])("of %j the one without a name is %s", async (ids, found) => {
+  ])("of %j: asked for without an id, the one found is %s", async (ids, found) => {
     expect(await serveV03(paged(ids)).getTaskPushNotificationConfig(get(""), context)).toMatchObject({ id: found });
   });
 
-  it("of none the one without a name is not found", async () => {
+  it("of none: asked for without an id, none is found", async () => {
     await expect(serveV03(paged([])).getTaskPushNotificationConfig(get(""), context)).rejects.toMatchObject({
       code: "taskNotFound",
     });

@@ -27,7 +27,7 @@ function source(items: readonly StreamItem[], end: () => void | Promise<void>) {
   return { told, stream: wholeTurn(give()) };
 }
 
-describe("the stream of a message to a task that is there", () => {
+describe("the stream of a message to an existing task", () => {
   it("sends its last status when the stream has ended after it", async () => {
     const ended = Promise.withResolvers<void>();
     const { stream, told } = source([item(working()), item(completed())], () => ended.promise);

@@ -89,7 +89,7 @@ describe("binary vectors of 1.0", () => {
   });
 });
 
-describe("the gRPC face of 1.0", () => {
+describe("the gRPC adapter of 1.0", () => {
   const { grpc } = v1;
   if (grpc === undefined) throw new Error("1.0 has gRPC");
 

@@ -1,3 +1,5 @@
+import { tooManyValues } from "../value-count.js";
+
 /** Thrown when the fast path does not apply. */
 export const unsupportedInput = new Error("left to fromBinary");
 /** Deeper messages are left to fromBinary, which knows the applicable limit. */
@@ -7,9 +9,19 @@ export const maxDepth = 64;
 export class Input {
   readonly bytes: Buffer;
   at = 0;
+  readonly #maxValues: number;
+  #values = 0;
 
-  constructor(bytes: Buffer) {
+  /** `maxValues`: how many values of free JSON there may be. */
+  constructor(bytes: Buffer, maxValues: number) {
     this.bytes = bytes;
+    this.#maxValues = maxValues;
+  }
+
+  /** Counts a value of free JSON. Throws `contentTooLarge` when there are too many. */
+  countValue(): void {
+    this.#values += 1;
+    if (this.#values > this.#maxValues) throw tooManyValues(this.#maxValues);
   }
 
   byte(): number {

@@ -34,7 +34,8 @@ const boolTag = 4 << 3;
 const structTag = (5 << 3) | 2;
 const listTag = (6 << 3) | 2;
 
-function readJsonValue(input: Input, end: number, depth: number): JsonValue {
+export function readJsonValue(input: Input, end: number, depth: number): JsonValue {
+  input.countValue();
   const value = readJsonKind(input, input.varint(), depth);
   if (input.at !== end) throw unsupportedInput;
   return value;
@@ -100,7 +101,8 @@ function writeJsonValue(output: Output, json: unknown): void {
   output.close(start, likelyLengthBytes);
 }
 
-function writeJsonKind(output: Output, json: unknown): void {
+/** The content of a Value. */
+export function writeJsonKind(output: Output, json: unknown): void {
   switch (typeof json) {
     case "string":
       output.varint(stringTag);

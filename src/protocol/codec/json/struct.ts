@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
 import { addViolation, underIndex, underMember, type Violations } from "../../violations.js";
 import { setOwn } from "../outline/dynamic.js";
+import { compactValue, keptJsonOf } from "./compact-value.js";
 
 // Free JSON: `metadata` and similar fields stay plain JSON objects, as protobuf-es holds a Struct in a field; a part's
 // `data` becomes a Value message. Neither is trusted: depth, keys, strings and numbers are checked.
@@ -46,51 +47,19 @@ function checkEntries(json: JsonObject | JsonValue[], check: FreeJsonCheck, dept
   }
 }
 
-/** Converts JSON into a Value message. */
+/** Converts JSON, which must not change from then on, into a Value message. */
 export function valueFromJson(json: JsonValue, check: FreeJsonCheck, depth: number): Value {
-  return { $typeName: "google.protobuf.Value", kind: kindFromJson(json, check, depth) };
-}
-
-function kindFromJson(json: JsonValue, check: FreeJsonCheck, depth: number): Value["kind"] {
-  switch (typeof json) {
-    case "string":
-      checkString(json, check);
-      return { case: "stringValue", value: json };
-    case "number":
-      checkNumber(json, check);
-      return { case: "numberValue", value: json };
-    case "boolean":
-      return { case: "boolValue", value: json };
-  }
-  if (json === null || !checkDepth(check, depth)) return { case: "nullValue", value: 0 };
-  if (Array.isArray(json)) return { case: "listValue", value: listFromJson(json, check, depth + 1) };
-  return { case: "structValue", value: structFromJson(json, check, depth + 1) };
-}
-
-function listFromJson(json: readonly JsonValue[], check: FreeJsonCheck, depth: number): ListValue {
-  const { violations } = check;
-  const values = json.map((entry, index) => {
-    const before = violations.length;
-    const value = valueFromJson(entry, check, depth);
-    underIndex(violations, before, index);
-    return value;
-  });
-  return { $typeName: "google.protobuf.ListValue", values };
-}
-
-function structFromJson(json: JsonObject, check: FreeJsonCheck, depth: number): Struct {
-  const { violations } = check;
-  const fields: { [key: string]: Value } = {};
-  for (const key of Object.keys(json)) {
-    const before = violations.length;
-    if (checkKey(key, check)) fields[key] = valueFromJson(json[key] ?? null, check, depth);
-    underMember(violations, before, key);
-  }
-  return { $typeName: "google.protobuf.Struct", fields };
+  checkJson(json, check, depth);
+  return compactValue(json);
 }
 
 /** Checks a Value message that did not come from JSON. */
 export function checkValue(value: Value, check: FreeJsonCheck, depth: number): void {
+  const json = keptJsonOf(value);
+  if (json !== undefined) {
+    checkJson(json as JsonValue, check, depth);
+    return;
+  }
   const { kind } = value;
   switch (kind.case) {
     case undefined:
@@ -128,8 +97,10 @@ function checkValues(list: ListValue, check: FreeJsonCheck, depth: number): void
   });
 }
 
-/** Converts a Value message into its JSON. */
+/** Converts a Value message into its JSON, which the caller must not change. */
 export function valueToJson(value: Value): JsonValue {
+  const json = keptJsonOf(value);
+  if (json !== undefined) return json as JsonValue;
   const { kind } = value;
   switch (kind.case) {
     case "structValue": {

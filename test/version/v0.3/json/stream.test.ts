@@ -150,7 +150,7 @@ describe("a stream that is read", () => {
     ]);
   });
 
-  it.each(["1764000000000", "7", ""])("takes the number %j for no place to go on from", (id) => {
+  it.each(["1764000000000", "7", ""])("does not resume from the number %j", (id) => {
     const [, item] = kindJsonStreamReader(operationOf("sendStreamingMessage")).read(working, { id });
     expect(item).toMatchObject({ response: { payload: { case: "statusUpdate" } }, id: undefined });
   });

@@ -1,6 +1,6 @@
-// Rules for an author's values, perhaps written without TypeScript: each reports every problem by path.
+// Rules for what a program gives, perhaps written without TypeScript: each reports every problem by path.
 
-/** Problems of the value at `path` as sentences; empty when it is valid. */
+/** Problems of the value at `path` as sentences; empty when it is valid. The path of options themselves is "". */
 export type Rule = (value: unknown, path: string) => readonly string[];
 
 /** A member of an object. `missing` says what to write when it is absent; a member without it is optional. */
@@ -11,23 +11,120 @@ export interface Member {
 
 const well: readonly string[] = [];
 
+/** The members that an object of type `T` may have: a rule for each, so that none is forgotten. */
+export type MembersOf<T> = { readonly [K in keyof Required<T>]: Member };
+
 /** An object with only these members; `hints` say what to do about other names that are often tried. */
 export function object(members: Readonly<Record<string, Member>>, hints: Readonly<Record<string, string>> = {}): Rule {
+  const names = Object.keys(members);
+  const advice = (name: string): string => {
+    if (Object.hasOwn(hints, name)) return `${hints[name]}`;
+    const near = nearest(name, names);
+    return near === undefined ? `take it out, or use one of ${names.join(", ")}` : `did you mean ${near}?`;
+  };
   return (value, path) => {
-    if (!isObject(value)) return [`${path} must be an object, not ${kindOf(value)}`];
+    if (!isObject(value)) return [`${path || "the options"} must be an object, not ${kindOf(value)}`];
     const strays = Object.keys(value).filter((name) => !Object.hasOwn(members, name) && value[name] !== undefined);
-    const instead = `take it out, or use one of ${Object.keys(members).join(", ")}`;
+    const at = (name: string): string => (path === "" ? name : `${path}.${name}`);
     return [
-      ...Object.entries(members).flatMap(([name, member]) => memberProblems(member, value[name], `${path}.${name}`)),
-      ...strays.map((name) => `${path}.${name} cannot be given: ${Object.hasOwn(hints, name) ? hints[name] : instead}`),
+      ...Object.entries(members).flatMap(([name, member]) => memberProblems(member, value[name], at(name))),
+      ...strays.map((name) => `${at(name)} cannot be given: ${advice(name)}`),
     ];
   };
+}
+
+/** Throws a `TypeError` with every problem of the options of `entry`, such as `serve()`. */
+export function assertOptions(entry: string, options: unknown, rule: Rule): void {
+  const problems = rule(options, "");
+  if (problems.length === 0) return;
+  const [first] = problems;
+  const told =
+    problems.length === 1 ? first : `${problems.length} problems:\n${problems.map((p) => `- ${p}`).join("\n")}`;
+  throw new TypeError(`${entry}: ${told}`);
+}
+
+/** The name that was probably meant: the same in another case, or with few letters changed. */
+function nearest(name: string, names: readonly string[]): string | undefined {
+  const lower = name.toLowerCase();
+  const ranked = names
+    .map((known) => ({ known, changes: changesBetween(lower, known.toLowerCase()) }))
+    .toSorted((a, b) => a.changes - b.changes);
+  const [best] = ranked;
+  return best !== undefined && best.changes <= Math.floor((name.length + 2) / 3) ? best.known : undefined;
+}
+
+/** How many letters must be changed, added or removed to make one word of the other (Levenshtein's distance). */
+function changesBetween(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j++) {
+      const replaced = (row[j] ?? 0) + (letter === b[j] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
 }
 
 function memberProblems({ rule, missing }: Member, value: unknown, path: string): readonly string[] {
   if (value !== undefined) return rule(value, path);
   return missing === undefined ? well : [`${path} is missing: ${missing}`];
 }
+
+/** A list, which may be empty. */
+export const entries = (rule: Rule): Rule => {
+  return (value, path) =>
+    Array.isArray(value)
+      ? Array.from<unknown>(value).flatMap((entry, index) => rule(entry, `${path}[${index}]`))
+      : [`${path} must be an array, not ${kindOf(value)}`];
+};
+
+/** An object whose members all follow one rule. */
+export const record = (rule: Rule): Rule => {
+  return (value, path) =>
+    isObject(value)
+      ? Object.entries(value).flatMap(([name, entry]) =>
+          entry === undefined ? well : rule(entry, `${path}[${JSON.stringify(name)}]`),
+        )
+      : [`${path} must be an object, not ${kindOf(value)}`];
+};
+
+/** One of these words. */
+export const oneOf = (...words: readonly string[]): Rule => {
+  const wanted = words.map((word) => JSON.stringify(word)).join(" or ");
+  return (value, path) => {
+    if (words.some((word) => word === value)) return well;
+    const near = typeof value === "string" ? nearest(value, words) : undefined;
+    const advice = near === undefined ? "" : `: did you mean ${JSON.stringify(near)}?`;
+    return [`${path} must be ${wanted}, not ${shown(value)}${advice}`];
+  };
+};
+
+/** This value, or what the rule takes. */
+export const valueOr = (other: unknown, rule: Rule): Rule => {
+  return (value, path) =>
+    value === other ? well : rule(value, path).map((problem) => problem.replace(" must be ", ` must be ${other} or `));
+};
+
+export const func: Rule = (value, path) =>
+  typeof value === "function" ? well : [`${path} must be a function, not ${kindOf(value)}`];
+
+/** An object that has these methods; `what` says what it is and where one comes from. */
+export const having = (what: string, ...methods: readonly string[]): Rule => {
+  return (value, path) => {
+    const has = (name: string): boolean =>
+      typeof value === "object" && value !== null && typeof Reflect.get(value, name) === "function";
+    const missing = methods.filter((name) => !has(name));
+    if (missing.length === 0) return well;
+    const seen =
+      typeof value === "object" && value !== null ? `an object without ${missing.join(", ")}` : kindOf(value);
+    return [`${path} must be ${what}, not ${seen}`];
+  };
+};
+
+export const clock = having("a clock with now() and after()", "now", "after");
+export const logger = having("a logger such as pino's", "debug", "info", "warn", "error");
 
 /** A non-empty list without two entries of the same `key`. */
 export function list(rule: Rule, key: (entry: unknown) => unknown = () => undefined): Rule {
@@ -55,6 +152,10 @@ export const text: Rule = (value, path) => {
   return value.isWellFormed() ? well : [`${path} holds half a surrogate pair`];
 };
 
+/** A string, which may be empty. */
+export const string: Rule = (value, path) =>
+  typeof value === "string" ? well : [`${path} must be a string, not ${kindOf(value)}`];
+
 export const flag: Rule = (value, path) =>
   typeof value === "boolean" ? well : [`${path} must be true or false, not ${kindOf(value)}`];
 
@@ -65,6 +166,22 @@ export const count = (most: number): Rule => {
       ? well
       : [`${path} must be a whole number from 0 to ${most}, not ${shown(value)}`];
 };
+
+/** A whole number of this or more. */
+export const whole = (least: number): Rule => {
+  return (value, path) =>
+    Number.isSafeInteger(value) && Number(value) >= least
+      ? well
+      : [`${path} must be a whole number of ${least} or more, not ${shown(value)}`];
+};
+
+/** A number of 0 or more; `Infinity` is one. */
+export const amount: Rule = (value, path) =>
+  typeof value === "number" && value >= 0 ? well : [`${path} must be a number of 0 or more, not ${shown(value)}`];
+
+/** Any of these names, each with an amount. */
+export const limits = (defaults: object): Rule =>
+  object(Object.fromEntries(Object.keys(defaults).map((name) => [name, { rule: amount }])));
 
 /** An absolute URL with one of these schemes and without credentials, which everybody would read. */
 export const url = (...schemes: readonly string[]): Rule => {
@@ -128,6 +245,12 @@ function jsonProblems(value: unknown, path: string, above: readonly object[]): r
 /** An object that JSON can express. */
 export const jsonObject: Rule = (value, path) =>
   isObject(value) ? jsonProblems(value, path, []) : [`${path} must be an object, not ${kindOf(value)}`];
+
+/** An object, of any class; not an array. */
+export const anyObject: Rule = (value, path) =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? well
+    : [`${path} must be an object, not ${kindOf(value)}`];
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null) return false;

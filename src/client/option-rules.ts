@@ -1,0 +1,64 @@
+import {
+  amount,
+  anyObject,
+  clock,
+  entries,
+  flag,
+  func,
+  having,
+  limits,
+  type MembersOf,
+  object,
+  oneOf,
+  type Rule,
+  record,
+  string,
+  text,
+  valueOr,
+  whole,
+} from "../protocol/check/rules.js";
+import { versionNames } from "../version/versions.js";
+import { type ClientOptions, type ConnectOptions, defaultClientLimits } from "./options.js";
+import type { RetryOptions } from "./retrying.js";
+
+const retry: MembersOf<RetryOptions> = {
+  maxAttempts: { rule: whole(1) },
+  firstPauseMs: { rule: amount },
+  maxPauseMs: { rule: amount },
+  maxRetryAfterMs: { rule: amount },
+  budget: { rule: amount },
+};
+
+const credentials: Rule = (value, path) => (typeof value === "function" ? [] : anyObject(value, path));
+const transport = having("a transport with create()", "create");
+
+/** What each option of a client may be; an unknown one is refused. */
+export const clientMembers: MembersOf<ClientOptions> = {
+  prefer: { rule: entries(text) },
+  versions: { rule: entries(oneOf(...versionNames)) },
+  fileBytes: { rule: oneOf("base64", "raw") },
+  credentials: { rule: credentials },
+  headers: { rule: record(string) },
+  extensions: { rule: entries(text) },
+  sendOnce: { rule: flag },
+  timeoutMs: { rule: amount },
+  retry: { rule: valueOr(false, object(retry)) },
+  interceptors: { rule: entries(func) },
+  transports: { rule: entries(transport) },
+  onConnection: { rule: func },
+  extendedCard: { rule: flag },
+  cardCache: { rule: valueOr(false, having("a cache of cards", "get", "set")) },
+  allowPrivate: { rule: flag },
+  allowPlaintext: { rule: flag },
+  tls: { rule: object({ ca: { rule: text }, cert: { rule: text }, key: { rule: text } }) },
+  grpcTls: { rule: flag },
+  limits: { rule: limits(defaultClientLimits) },
+  fetch: { rule: func },
+  clock: { rule: clock },
+};
+
+/** The options of `Client.connect()`. */
+export const connectRule: Rule = object({
+  ...clientMembers,
+  signal: { rule: having("an AbortSignal", "addEventListener", "throwIfAborted") },
+} satisfies MembersOf<ConnectOptions>);

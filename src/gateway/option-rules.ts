@@ -1,0 +1,18 @@
+import { clientMembers } from "../client/option-rules.js";
+import { amount, entries, type MembersOf, object, type Rule, text } from "../protocol/check/rules.js";
+import { hostMembers, listenMembers } from "../server/option-rules.js";
+import type { GatewayOptions } from "./options.js";
+
+const { extendedCard: _card, clock: _clock, ...upstreamMembers } = clientMembers;
+const own = "the gateway sets it for its own calls";
+
+/** The options of `gateway()`. */
+export const gatewayRule: Rule = object({
+  ...hostMembers,
+  ...listenMembers,
+  upstream: { rule: () => [], missing: "give the URL of the agent or of its card, or the card" },
+  client: { rule: object(upstreamMembers, { extendedCard: own, clock: own }) },
+  forward: { rule: entries(text) },
+  audience: { rule: text },
+  refreshMs: { rule: amount },
+} satisfies MembersOf<GatewayOptions>);

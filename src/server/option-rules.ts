@@ -1,0 +1,110 @@
+import type { CorsOptions } from "../binding/http/cors.js";
+import { bindingNames } from "../protocol/bindings.js";
+import {
+  amount,
+  anyObject,
+  clock,
+  count,
+  entries,
+  flag,
+  func,
+  having,
+  limits,
+  logger,
+  type Member,
+  type MembersOf,
+  object,
+  oneOf,
+  type Rule,
+  string,
+  text,
+  valueOr,
+} from "../protocol/check/rules.js";
+import { versionNames } from "../version/versions.js";
+import { defaultLimits } from "./limits.js";
+import type { AgentOptions, HostOptions, ListenOptions, PushOptions, VersionSettings } from "./options.js";
+
+// What each option may be. An unknown one is refused where it is given, since what it was meant to do would not happen.
+
+const port = { rule: count(65_535) };
+const names: Member = { rule: entries(text) };
+
+/** A list follows one rule, anything else another. */
+const listOr = (list: Rule, other: Rule): Rule => {
+  return (value, path) => (Array.isArray(value) ? list : other)(value, path);
+};
+
+const storeRule = having("a store, such as memoryTaskStore() or sqliteStore()", "create", "append", "read", "renew");
+
+const cors: MembersOf<CorsOptions> = {
+  origins: { rule: valueOr("*", entries(text)), missing: "list the origins whose pages may call" },
+  allowHeaders: names,
+  exposeHeaders: names,
+  credentials: { rule: flag },
+  maxAgeSeconds: { rule: amount },
+};
+
+const versionList = entries(oneOf(...versionNames));
+const versions: MembersOf<VersionSettings> = {
+  served: { rule: versionList },
+  strict: { rule: flag },
+  fileBytes: { rule: oneOf("base64", "raw") },
+};
+
+const push: MembersOf<PushOptions> = {
+  allow: {
+    rule: listOr(entries(text), oneOf("public", "loopback")),
+    missing: 'say which addresses webhooks may have: "public", "loopback" or a list',
+  },
+  every: { rule: oneOf("event") },
+  store: { rule: having("a push store", "put", "list", "adopt") },
+};
+
+export const hostMembers: MembersOf<HostOptions> = {
+  bindings: { rule: entries(oneOf(...bindingNames)) },
+  authenticate: { rule: func },
+  logger: { rule: logger },
+  limits: { rule: limits(defaultLimits) },
+  versions: { rule: listOr(versionList, object(versions)) },
+  cors: { rule: object(cors) },
+  publicUrl: { rule: text },
+  publicGrpc: { rule: text },
+  trustProxy: { rule: listOr(entries(text), flag) },
+  basePath: { rule: string },
+  clock: { rule: clock },
+};
+
+export const listenMembers: MembersOf<ListenOptions> = {
+  port,
+  host: { rule: text },
+  anonymous: { rule: oneOf("shared") },
+  allowedHosts: names,
+  grpcPort: port,
+  tls: { rule: anyObject },
+  app: { rule: having("a Koa app", "callback") },
+  drainMs: { rule: amount },
+  handleSignals: { rule: flag },
+};
+
+export const agentMembers: MembersOf<AgentOptions> = {
+  ...hostMembers,
+  card: { rule: anyObject, missing: "give at least its name, description and version" },
+  agent: { rule: func, missing: "give a function of a turn" },
+  agentId: { rule: string },
+  restartable: { rule: flag },
+  tenants: names,
+  store: { rule: storeRule },
+  push: { rule: object(push) },
+  signals: { rule: having("signals with publish() and subscribe()", "publish", "subscribe") },
+};
+
+const isOfServe = "it is an option of serve(), an agent that is mounted has no port of its own";
+
+/** The options of `serve()`. */
+export const serveRule: Rule = object({ ...agentMembers, ...listenMembers });
+
+/** The options of `createAgent()`. */
+export const mountedRule: Rule = object(
+  agentMembers,
+  Object.fromEntries(Object.keys(listenMembers).map((name) => [name, isOfServe])),
+);

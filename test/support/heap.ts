@@ -1,0 +1,20 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+setFlagsFromString("--expose-gc");
+const collect: () => void = runInNewContext("gc");
+
+/** The heap in use after everything that nobody holds was collected, in bytes. */
+function settledHeap(): number {
+  for (let pass = 0; pass < 4; pass++) collect();
+  return process.memoryUsage().heapUsed;
+}
+
+/** What `make` gives, and how many bytes of the heap it takes. */
+export function heapOf<T>(make: () => T): { readonly kept: T; readonly bytes: number } {
+  // What is compiled and cached on first use is not part of it.
+  make();
+  const before = settledHeap();
+  const kept = make();
+  return { kept, bytes: settledHeap() - before };
+}
