@@ -25,6 +25,10 @@ export interface CoreLimits {
   readonly graceMs: number;
   /** How long a turn retries a failing store. Default: 30 s. */
   readonly storeRetryMs: number;
+  /** How long a send waits for its first write, and for every other call of the store before it. Default: 2 s. */
+  readonly storeWaitMs: number;
+  /** How long the store may be away before readiness checks say so. Default: 10 s. */
+  readonly storeAwayMs: number;
   /** Time limit of one turn. Default: none. */
   readonly turnDeadlineMs: number | undefined;
   /** Renewal interval and lifetime of this process's lease. Defaults: 3 s and 15 s. */
@@ -58,6 +62,8 @@ export const defaultCoreLimits: CoreLimits = {
   taskAfterMs: 1000,
   graceMs: 5000,
   storeRetryMs: 30_000,
+  storeWaitMs: 2000,
+  storeAwayMs: 10_000,
   turnDeadlineMs: undefined,
   heartbeatMs: 3000,
   instanceTtlMs: 15_000,

@@ -23,7 +23,7 @@ import type { Runtime } from "./runtime.js";
 import { createPartCheck } from "./send/accept-parts.js";
 import type { SendCall, SendPolicy } from "./send/call.js";
 import { sendMessage, sendStreamingMessage } from "./send/send.js";
-import { guardPushStore } from "./store-failure.js";
+import { guardPushStore, timeStore } from "./store-guard.js";
 
 /** Returns the scope of a request. Throws when the caller may not use its tenant. */
 type ScopeOf = (context: ServerContext, request: { readonly tenant: string }) => Scope;
@@ -102,8 +102,9 @@ function sendOperations(
       return inlinePush(push, call, entry);
     },
   };
+  const sending = { ...runtime, store: timeStore(runtime.store, runtime.health, runtime) };
   const sendCall = (request: SendCall["request"], context: ServerContext): SendCall => ({
-    runtime,
+    runtime: sending,
     policy,
     request,
     context,

@@ -20,7 +20,8 @@ export * from "./ports/signals.js";
 
 /**
  * Where tasks are stored. Every method may reject when the store is unreachable; the caller then does not know whether
- * a write took effect and reads the head to find out.
+ * a write took effect and reads the head to find out. An error whose member `failure` is `"full"` says that there is no
+ * room for writes.
  */
 export interface TaskStore extends TaskLog, TaskInbox, Instances, SendRecords {
   /** Waits for writes under way and releases everything. */

@@ -14,7 +14,8 @@ import { startInstance } from "./ownership/instance.js";
 import { wakeDue, wakeTask } from "./ownership/wake.js";
 import type { Clock, QueuedSend, Signals, Store, TaskStore } from "./ports.js";
 import type { Runtime } from "./runtime.js";
-import { guardStore } from "./store-failure.js";
+import { guardStore, observeStore } from "./store-guard.js";
+import { StoreHealth } from "./store-health.js";
 import { TurnRun } from "./turn/run.js";
 import { createTurnCounter, shuttingDown } from "./turn-counter.js";
 import { createWatch } from "./watch.js";
@@ -34,6 +35,8 @@ export interface RequestHandlerOptions extends OperationOptions {
   /** Name of this process in the store. Default: a new one. */
   readonly instance?: string | undefined;
   readonly limits?: Partial<CoreLimits> | undefined;
+  /** What is known of the store, when others watch it too. Default: the handler's own. */
+  readonly health?: StoreHealth | undefined;
 }
 
 /** The request handler of one agent: its eleven operations and its shutdown. */
@@ -43,6 +46,11 @@ export interface RequestHandler {
   readonly taskNames: TaskNames;
   /** Waits at most `ms` for running turns, then aborts them and waits for their grace period. */
   drain(ms: number): Promise<void>;
+  /**
+   * Calls `listener` with false when the store has been away for `storeAwayMs`, and with true when it is back. Without a
+   * store it is missing.
+   */
+  watchStore?(listener: (ready: boolean) => void): void;
   /** Ends everything at once, including open streams. */
   close(): Promise<void>;
 }
@@ -63,6 +71,7 @@ export function createRequestHandler(options: RequestHandlerOptions): HostedHand
     taskNames: {
       find: ({ owner, tenant = "" }, name) => runtime.store.taskNamed({ agent: runtime.agentId, owner, tenant }, name),
     },
+    watchStore: (listener) => runtime.health.watch(listener),
     async drain(ms) {
       // A subscriber can resume at another process on the store and need not wait for this one to end.
       if (options.store.shared === true) for (const stream of runtime.subscriptions) stream.dismiss(shuttingDown());
@@ -76,6 +85,8 @@ export function createRequestHandler(options: RequestHandlerOptions): HostedHand
       await endTurns(runtime);
       runtime.watch.close();
       runtime.alarm.close();
+      // A probe renews the lease, which must not happen after the instance has retired.
+      await runtime.health.close();
       await instance.stop();
     },
   };
@@ -94,16 +105,20 @@ async function endTurns({ turns, claiming, clock, limits }: Runtime): Promise<vo
 
 function createRuntime(options: RequestHandlerOptions): Runtime {
   const limits = { ...defaultCoreLimits, ...definedOf(options.limits) };
-  const { agent, agentId = "", store, signals, clock, logger, restartable = false } = options;
+  const { agent, agentId = "", signals, clock, restartable = false } = options;
   const makeId = options.newId ?? (() => newId(clock.now()));
   const { instance = makeId() } = options;
+  const { health = new StoreHealth({ clock, limits, logger: options.logger }) } = options;
+  const logger = health.quiet(options.logger);
+  const store = observeStore(options.store, health, { clock, limits });
   const onError = (error: unknown): void => logger.warn({ error }, "the watched tasks could not be polled");
   const runtime: Runtime = {
     agent,
     agentId,
     restartable,
     alarm: createAlarm(clock, () => ring(runtime)),
-    store: guardStore(store, logger),
+    store: guardStore(options.store, health, logger),
+    health,
     signals,
     clock,
     logger,
@@ -126,7 +141,17 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
       new TurnRun(runtime, start, subject).run(atOnce ? "at once" : early);
     },
   };
+  health.probeWith({ there: () => runtime.lease.renew(), room: () => probeRoom(runtime) });
   return runtime;
+}
+
+// The record of a send that nobody makes, larger than what fits beside others.
+async function probeRoom({ agentId, instance, newId, store }: Runtime): Promise<void> {
+  const scope = { agent: agentId, tenant: "", owner: "" };
+  const entry = newId();
+  const digest = Array.from({ length: 400 }, newId).join("");
+  await store.beginSend({ scope, messageId: entry, entry, digest, taskId: entry, seq: 0, instance });
+  await store.forgetSend({ scope, messageId: entry, entry, attempt: 1 });
 }
 
 async function ring(runtime: Runtime): Promise<void> {

@@ -1,18 +1,9 @@
+import { noop } from "../protocol/async/noop.js";
 import { type Growth, grownPause, type RetryPlan } from "../protocol/async/retry.js";
 import { A2AError } from "../protocol/errors.js";
-import type { Logger } from "../protocol/logger.js";
 import { TurnAborted } from "./agent.js";
 import type { CoreLimits } from "./limits.js";
-import {
-  type Clock,
-  callOf,
-  type PortCalls,
-  type PushStore,
-  portOf,
-  pushCalls,
-  type TaskStore,
-  taskCalls,
-} from "./ports.js";
+import type { Clock } from "./ports.js";
 
 /** The error for a caller whose task store did not answer. Whether a write took effect is unknown. */
 export class StoreUnavailable extends A2AError {
@@ -28,53 +19,65 @@ export function isAnswer(error: unknown): error is A2AError {
 
 const storePauses: Growth = { firstMs: 20, maxMs: 2000 };
 
-/** The retry policy for failing store calls: until `storeRetryMs` have passed. */
-export function storeRetries({ clock, limits }: { readonly clock: Clock; readonly limits: CoreLimits }): RetryPlan {
-  const until = clock.now() + limits.storeRetryMs;
+/** Where store calls wait: the clock, and how long. */
+export interface StoreTimes {
+  readonly clock: Clock;
+  readonly limits: Pick<CoreLimits, "storeRetryMs" | "storeWaitMs">;
+}
+
+/** The retry policy for failing store calls: until `ms` have passed, by default `storeRetryMs`. */
+export function storeRetries({ clock, limits }: StoreTimes, ms = limits.storeRetryMs): RetryPlan {
+  const until = clock.now() + ms;
+  // A short wait tries often enough to notice that the store is back.
+  const pauses = { ...storePauses, maxMs: Math.min(2000, ms / 10) };
   return {
     clock,
     pauseAfter(error, failures) {
-      const pauseMs = grownPause(failures, storePauses);
+      const pauseMs = grownPause(failures, pauses);
       // An answer, such as a full store, is not retried.
-      return isAnswer(error) || clock.now() + pauseMs > until ? undefined : pauseMs;
+      return isAnswer(error) || clock.now() + pauseMs >= until ? undefined : pauseMs;
     },
   };
+}
+
+/**
+ * Calls `late` after `storeWaitMs`, unless canceled. When the process itself was stopped meanwhile, answers that have
+ * arrived come first.
+ */
+export function storeDeadline({ clock, limits }: StoreTimes, late: () => void): () => void {
+  let isOver = false;
+  const cancel = clock.after(limits.storeWaitMs, () => {
+    setImmediate(() => {
+      if (!isOver) late();
+    });
+  });
+  return () => {
+    isOver = true;
+    cancel();
+  };
+}
+
+/** Waits for a call of the store, at most `storeWaitMs`. */
+export async function inStoreTime<T>(times: StoreTimes, call: Promise<T>): Promise<T> {
+  let cancel = noop;
+  const late = new Promise<never>((_, reject) => {
+    cancel = storeDeadline(times, () => reject(new StoreUnavailable(new NoAnswer(times.limits.storeWaitMs))));
+  });
+  try {
+    return await Promise.race([call, late]);
+  } finally {
+    cancel();
+  }
+}
+
+/** The store has not answered a call in time. */
+export class NoAnswer extends Error {
+  constructor(ms: number) {
+    super(`the task store gave no answer within ${ms} ms (limit \`storeWaitMs\`)`);
+  }
 }
 
 /** What a caller is told of a failed write. */
 export function publicFailure(error: unknown): unknown {
   return error instanceof A2AError || error instanceof TurnAborted ? error : new StoreUnavailable(error);
-}
-
-/**
- * The store as the operations use it: a failed call throws a public error and logs its cause. Writes of turns bypass
- * it, since they have their own retries.
- */
-export function guardStore(store: TaskStore, logger: Logger): TaskStore {
-  const calls = guarded<Omit<TaskStore, "close">>(taskCalls, store, failing(logger, "the task store failed"));
-  return { ...calls, close: () => store.close() };
-}
-
-/** The same for the push store. */
-export function guardPushStore(store: PushStore, logger: Logger): PushStore {
-  const calls = guarded<Omit<PushStore, "close">>(
-    pushCalls,
-    store,
-    failing(logger, "the store of push configurations failed"),
-  );
-  return { ...calls, close: () => store.close() };
-}
-
-function guarded<Port extends object>(calls: PortCalls<Port>, port: Port, fail: (error: unknown) => never): Port {
-  return portOf(calls, (method, kind) =>
-    kind === "turn" ? (...args) => callOf(port, method, args) : (...args) => callOf(port, method, args).catch(fail),
-  );
-}
-
-function failing(logger: Logger, message: string): (error: unknown) => never {
-  return (error) => {
-    if (error instanceof A2AError) throw error;
-    logger.error({ error }, message);
-    throw new StoreUnavailable(error);
-  };
 }

@@ -9,6 +9,8 @@ import type { Listening } from "../card/urls.js";
 import { newId } from "../core/ids.js";
 import type { Store } from "../core/ports.js";
 import { createRequestHandler, type HostedHandler } from "../core/request-handler.js";
+import { observePushStore, observeStore } from "../core/store-guard.js";
+import { StoreHealth } from "../core/store-health.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { checkAgentId } from "../protocol/indexed-text.js";
 import { createPush } from "../push/push.js";
@@ -138,16 +140,17 @@ async function backendOf(
   const { capabilities } = published.card();
   // Shared, so that the lease of the instance that runs turns also covers its deliveries.
   const instance = newId(clock.now());
+  const health = new StoreHealth({ clock, limits, logger });
   const push =
     options.push === undefined
       ? undefined
       : createPush({
           ...options.push,
-          store: options.push.store ?? store.push ?? memoryPushStore(),
-          tasks: store,
+          store: observePushStore(options.push.store ?? store.push ?? memoryPushStore(), health),
+          tasks: observeStore(store, health, settings),
           signals,
           clock,
-          logger,
+          logger: health.quiet(logger),
           versions,
           limits,
           agentId,
@@ -164,6 +167,7 @@ async function backendOf(
     clock,
     logger,
     limits,
+    health,
     streaming: capabilities?.streaming,
     push: capabilities?.pushNotifications === true ? push?.service : undefined,
     inputModes: namedInputModes(card),

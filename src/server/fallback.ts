@@ -1,6 +1,7 @@
 import { type IncomingMessage, METHODS, type ServerResponse } from "node:http";
 import type { Logger } from "../protocol/logger.js";
 import type { ServeOptions } from "./options.js";
+import type { Readiness } from "./readiness.js";
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 
@@ -8,7 +9,7 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
  * Answers requests outside the protocol: `/healthz`, `/readyz`, and the user's own Koa app. Koa is loaded with the
  * first such request, so that an agent that is only called does not pay for it.
  */
-export function createFallback(app: ServeOptions["app"], ready: () => boolean, logger: Logger): Handle {
+export function createFallback(app: ServeOptions["app"], ready: Pick<Readiness, "status">, logger: Logger): Handle {
   let loading: Promise<Handle> | undefined;
   return (request, response) => {
     loading ??= load(app, ready);
@@ -23,7 +24,7 @@ export function createFallback(app: ServeOptions["app"], ready: () => boolean, l
   };
 }
 
-async function load(app: ServeOptions["app"], ready: () => boolean): Promise<Handle> {
+async function load(app: ServeOptions["app"], ready: Pick<Readiness, "status">): Promise<Handle> {
   const [{ default: Koa }, { default: Router }] = await Promise.all([import("koa"), import("@koa/router")]);
   const own = new Koa();
   // Every method that Node knows: an unknown path is then 404, not 501.
@@ -32,8 +33,9 @@ async function load(app: ServeOptions["app"], ready: () => boolean): Promise<Han
     ctx.body = { status: "ok" };
   });
   health.get("/readyz", (ctx) => {
-    ctx.status = ready() ? 200 : 503;
-    ctx.body = { status: ready() ? "ready" : "draining" };
+    const { status } = ready;
+    ctx.status = status === "ready" ? 200 : 503;
+    ctx.body = { status };
   });
   own.use(health.routes()).use(health.allowedMethods());
   if (app === undefined) return own.callback();

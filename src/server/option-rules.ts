@@ -57,7 +57,7 @@ const push: MembersOf<PushOptions> = {
     missing: 'say which addresses webhooks may have: "public", "loopback" or a list',
   },
   every: { rule: oneOf("event") },
-  store: { rule: having("a push store", "put", "list", "adopt") },
+  store: { rule: having("a push store", "set", "list", "adopt") },
 };
 
 export const hostMembers: MembersOf<HostOptions> = {

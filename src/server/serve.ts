@@ -14,6 +14,7 @@ import type { ComposedAgent, InProcessAgent } from "./host.js";
 import { createHostGuard, guardedEndpoint, type HostGuard } from "./host-guard.js";
 import { serveRule } from "./option-rules.js";
 import type { HostOptions, ListenOptions, ServeOptions } from "./options.js";
+import { createReadiness, type Readiness } from "./readiness.js";
 
 /** A listening server. */
 export interface Server extends InProcessAgent {
@@ -73,10 +74,12 @@ async function listenWith<A extends ComposedAgent>(
   let bound = { port, grpcPort };
   const origin = (): string => `${scheme}://${hostInUrl(host)}:${bound.port}`;
   const agent = await compose(() => ({ origin: origin(), grpcPort: bound.grpcPort }));
-  const ready = { value: true };
+  const ready = createReadiness();
+  agent.handler.watchStore?.(ready.storeReady);
   const guarded = options.authenticate === undefined && isLoopback(host) ? guard : undefined;
   const http = createHttp(options, agent, { ready, guard: guarded });
   const listeners = await listen({ ...options, port, host, guard: guarded }, agent, http);
+  ready.watch(listeners.setServing);
   bound = { port: listeners.main.port, grpcPort: listeners.grpc?.port };
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
@@ -101,12 +104,12 @@ async function listenWith<A extends ComposedAgent>(
 function createHttp(
   options: Pick<ListenOptions, "app"> & Pick<HostOptions, "basePath">,
   agent: ComposedAgent,
-  { ready, guard }: { readonly ready: { readonly value: boolean }; readonly guard: HostGuard | undefined },
+  { ready, guard }: { readonly ready: Readiness; readonly guard: HostGuard | undefined },
 ): RequestListener {
   const onError = (error: unknown): void => agent.logger.error({ error }, "a request could not be answered");
   const endpoint = guard === undefined ? agent.endpoint : guardedEndpoint(agent, guard, options);
   const protocol = nodeListener(endpoint, { times: agent.limits, onError });
-  const fallback = createFallback(options.app, () => ready.value, agent.logger);
+  const fallback = createFallback(options.app, ready, agent.logger);
   return (request, response) =>
     protocol(request, response, () => fallback(request as IncomingMessage, response as ServerResponse));
 }
@@ -145,14 +148,8 @@ async function listen(
   }
 }
 
-async function shutDown(
-  agent: ComposedAgent,
-  listeners: Listeners,
-  ready: { value: boolean },
-  drainMs: number,
-): Promise<void> {
-  ready.value = false;
-  listeners.setServing(false);
+async function shutDown(agent: ComposedAgent, listeners: Listeners, ready: Readiness, drainMs: number): Promise<void> {
+  ready.drain();
   agent.admission.close();
   listeners.main.retire();
   listeners.grpc?.retire();

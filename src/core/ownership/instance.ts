@@ -110,9 +110,9 @@ async function takeOrphan(runtime: Runtime, stored: StoredTask): Promise<void> {
 // last write may still arrive late, so they are checked for as long as the store may lag.
 async function sweepLost(runtime: Runtime): Promise<void> {
   const { clock, limits, lost, store } = runtime;
-  for (const [id, { scope, since }] of lost) {
+  for (const [id, { scope, since, open }] of lost) {
+    const over = !open && clock.now() - since > limits.instanceTtlMs;
     const stored = await store.read(scope, id);
-    const over = clock.now() - since > limits.instanceTtlMs;
     if (stored !== undefined && isOrphan(runtime, stored)) await takeOrphan(runtime, stored);
     else if (over) lost.delete(id);
   }

@@ -17,6 +17,9 @@ const maxRestarts = 3;
  * if this call did so. Rejects when no turn may start here now.
  */
 export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<boolean> {
+  if (runtime.lost.get(stored.head.id)?.refused === true) {
+    return giveUp(runtime, stored, "the task was stored too late: its send had been refused already");
+  }
   if (!runtime.restartable) {
     if (isInterrupted(stored.head.state)) return leave(runtime, stored);
     return giveUp(runtime, stored, "the process that worked on the task has gone");

@@ -78,7 +78,10 @@ export async function registerOf(call: SendCall, entry: string): Promise<Registe
   return config === undefined ? undefined : call.policy.inlinePush(call, entry);
 }
 
-/** Runs all checks that need no store, and returns what the turn starts with. */
+/**
+ * Runs all checks that need no store, and returns what the turn starts with. Throws while the store is known to be
+ * away.
+ */
 export function openSend({ runtime, policy, request, context, scope }: SendCall): TurnStart {
   const { message, configuration, metadata } = request;
   if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
@@ -86,6 +89,7 @@ export function openSend({ runtime, policy, request, context, scope }: SendCall)
   const { principal, extensions, taskName } = context;
   if (taskName !== undefined) checkIndexedId("message.taskId", taskName);
   policy.checkParts(message);
+  runtime.health.check();
   const send = { message, configuration, metadata, extensions };
   return { cause: "message", attempt: 1, principal, scope, entry: runtime.newId(), send };
 }

@@ -6,7 +6,7 @@ import { NameTaken } from "../../protocol/task-names.js";
 import { giveUpSend } from "../ownership/abandoned-sends.js";
 import type { LogRecord, SendClaim, SendRecord, SentOutcome } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { isAnswer, storeRetries } from "../store-failure.js";
+import { inStoreTime, isAnswer, publicFailure, storeRetries } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
 import { recordedError } from "../task/recorded-error.js";
 import type { Opening } from "../turn-start.js";
@@ -84,10 +84,14 @@ export class IdempotencyClaim {
 
   async #reply(message: Message): Promise<void> {
     const reply: SentOutcome = { kind: "reply", message };
-    const kept = await settle(this.#runtime, this.record, reply, sizeOfMessage(message)).catch(() => undefined);
+    let failure: unknown;
+    const kept = await this.#settle(reply, sizeOfMessage(message)).catch((error: unknown) => {
+      failure = error;
+    });
     if (kept === undefined) await this.#release();
     this.#leave();
     if (kept === true) return;
+    if (kept === undefined) throw publicFailure(failure);
     throw new A2AError("unavailable", "the reply could not be kept, send the message again", { retryAfterMs: 1000 });
   }
 
@@ -96,9 +100,16 @@ export class IdempotencyClaim {
     else {
       const kept = recordedError(error);
       const bytes = JSON.stringify(kept).length;
-      await settle(this.#runtime, this.record, { kind: "error", error: kept }, bytes).catch(() => this.#release());
+      await this.#settle({ kind: "error", error: kept }, bytes).catch(() => this.#release());
       this.#leave();
     }
+  }
+
+  // The caller waits for it.
+  #settle(outcome: SentOutcome, bytes: number): Promise<boolean> {
+    const { store, limits } = this.#runtime;
+    const settle = (): Promise<boolean> => store.settleSend(this.record, outcome, bytes);
+    return inStoreTime(this.#runtime, retry(settle, storeRetries(this.#runtime, limits.storeWaitMs)));
   }
 
   // A task that could not be created leaves its send to the next attempt.
@@ -133,11 +144,8 @@ export class IdempotencyClaim {
 
 /** Records that a send reached its task. If that fails, the task itself shows it while it exists. */
 export function noteTask(runtime: Runtime, record: IdempotencyClaim["record"]): void {
-  settle(runtime, record, { kind: "task" }, 0).catch((error: unknown) => {
+  const settle = (): Promise<boolean> => runtime.store.settleSend(record, { kind: "task" }, 0);
+  retry(settle, storeRetries(runtime)).catch((error: unknown) => {
     runtime.logger.warn({ taskId: record.taskId, error }, "the record of a send could not be settled");
   });
-}
-
-function settle(runtime: Runtime, claim: SendClaim, outcome: SentOutcome, bytes: number): Promise<boolean> {
-  return retry(() => runtime.store.settleSend(claim, outcome, bytes), storeRetries(runtime));
 }

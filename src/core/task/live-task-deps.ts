@@ -3,7 +3,19 @@ import type { Logger } from "../../protocol/logger.js";
 import type { Lease } from "../lease.js";
 import type { CoreLimits } from "../limits.js";
 import type { Clock, Signals, TaskStore } from "../ports.js";
+import type { StoreHealth } from "../store-health.js";
 import type { Watch } from "../watch.js";
+
+/** A task that this process abandoned when the store failed. A write of it may still arrive. */
+export interface LostTask {
+  readonly scope: Scope;
+  /** Since when no write of it is under way. */
+  since: number;
+  /** A write of it has no answer yet. */
+  open: boolean;
+  /** It was to be created, and its send was refused. */
+  readonly refused: boolean;
+}
 
 export interface LiveTaskDeps {
   readonly store: TaskStore;
@@ -14,6 +26,7 @@ export interface LiveTaskDeps {
   readonly limits: CoreLimits;
   readonly instance: string;
   readonly lease: Lease;
+  readonly health: StoreHealth;
   /** Tasks abandoned after store failures, by id: their stored state is unknown. */
-  readonly lost: Map<string, { readonly scope: Scope; readonly since: number }>;
+  readonly lost: Map<string, LostTask>;
 }

@@ -11,11 +11,12 @@ import type { Draft } from "./draft.js";
 import { eventIdPrefix } from "./event-id.js";
 import { applyRecord, foldStored } from "./fold.js";
 import type { LiveTaskDeps } from "./live-task-deps.js";
+import { loseTask } from "./lost-tasks.js";
 import { createRecentItems, type RecentItems } from "./recent-items.js";
 import { StatusTimes } from "./status-times.js";
 import { createTail, type Tail } from "./tail.js";
 import { TaskSize } from "./task-size.js";
-import { attempt, type Outcome, retryWrite, type Write } from "./write.js";
+import { makeFirstWrite, makeWrite, type Outcome, type Write } from "./write.js";
 import { committed, type Extras, exclusiveBatch, join, openBatch, type WriteBatch } from "./write-batch.js";
 
 /** A reader in this process that receives each record of a live task the moment it is stored. */
@@ -65,6 +66,8 @@ export class LiveTask {
   #senders: Map<string, Principal> | undefined;
   readonly #pending: WriteBatch[] = [];
   #writing = false;
+  /** Whether a write of this object has been stored. */
+  #begun = false;
   #waiters: (() => void)[] = [];
   readonly #size = new TaskSize();
   readonly #statusTimes: StatusTimes;
@@ -241,13 +244,9 @@ export class LiveTask {
   /** Abandons the task without writing: another process writes it, or the store is gone. */
   abandon(reason: unknown): void {
     if (this.closed) return;
-    if (!(reason instanceof TurnAborted)) this.#lose();
+    if (!(reason instanceof TurnAborted)) loseTask(this.#deps, this, reason);
     this.#close({ name: "abandoned", reason });
     this.#deps.watch.moved(this.id);
-  }
-
-  #lose(): void {
-    this.#deps.lost.set(this.id, { scope: this.scope, since: this.#deps.clock.now() });
   }
 
   #accept(drafts: readonly Draft[]): WriteBatch {
@@ -275,7 +274,8 @@ export class LiveTask {
       if (batch === undefined) break;
       const write = this.#number(batch);
       try {
-        this.#commit(batch, write, await this.#write(write));
+        const made = this.#begun ? makeWrite(this.#deps, write) : makeFirstWrite(this.#deps, write);
+        this.#commit(batch, write, await made);
       } catch (error) {
         batch.settled?.reject(error);
         this.abandon(error);
@@ -284,10 +284,6 @@ export class LiveTask {
     }
     this.#writing = false;
     this.#wake();
-  }
-
-  #write(write: Write): Promise<Outcome> {
-    return attempt(this.#deps, write).catch((error: unknown) => retryWrite(this.#deps, write, error));
   }
 
   #number({ drafts, bytes, extras }: WriteBatch): Write {
@@ -317,13 +313,16 @@ export class LiveTask {
     if (result === "fenced" || (result === "inboxMoved" && !batch.alone)) {
       const lost = new TurnAborted("OwnershipLost");
       // Another attempt of this process created the task, without a running turn.
-      if (head?.holder === this.#deps.instance) this.#lose();
+      if (head?.holder === this.#deps.instance) loseTask(this.#deps, this, lost);
       if (batch.alone) batch.settled?.resolve(result);
       else batch.settled?.reject(lost);
       return this.abandon(lost);
     }
     if (result === "stored") {
+      this.#begun = true;
       if (head !== undefined) {
+        // An earlier attempt at the same task can no longer arrive.
+        this.#deps.lost.delete(this.id);
         this.#epoch = head.epoch;
         this.#turn = head.turn;
       } else if (claim !== undefined) {

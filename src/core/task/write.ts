@@ -1,9 +1,10 @@
-import { retryAfter } from "../../protocol/async/retry.js";
+import { noop } from "../../protocol/async/noop.js";
+import { type RetryPlan, retryAfter } from "../../protocol/async/retry.js";
 import type { Scope } from "../../protocol/context.js";
 import { TaskState } from "../../protocol/model.js";
 import { NameTaken } from "../../protocol/task-names.js";
 import type { Append, AppendResult, Head, LogRecord, TaskStore } from "../ports.js";
-import { isAnswer, storeRetries } from "../store-failure.js";
+import { isAnswer, NoAnswer, StoreUnavailable, storeDeadline, storeRetries } from "../store-failure.js";
 import type { LiveTaskDeps } from "./live-task-deps.js";
 
 /** One write of a live task: the first, which creates it, or an append under the fence. */
@@ -28,12 +29,48 @@ export interface Outcome {
   readonly head?: Head | undefined;
 }
 
-/**
- * Retries a failed write while the store fails. After a failure it is unknown whether the write took effect, so the
- * head is read first.
- */
-export async function retryWrite(deps: LiveTaskDeps, write: Write, first: unknown): Promise<Outcome> {
-  const plan = storeRetries(deps);
+/** A first write that the store has not answered in time. It may still take effect. */
+export class UnansweredWrite extends StoreUnavailable {
+  /** Resolves when the write has an answer. */
+  readonly settled: Promise<void>;
+
+  constructor(cause: unknown, settled: Promise<void>) {
+    super(cause);
+    this.settled = settled;
+  }
+}
+
+/** Makes a write, and retries it while the store fails. */
+export function makeWrite(deps: LiveTaskDeps, write: Write): Promise<Outcome> {
+  return attempt(deps, write).catch((error: unknown) => retryWrite(deps, write, { error, plan: storeRetries(deps) }));
+}
+
+/** The same for the first write of a turn, for at most `storeWaitMs`: the caller of its send waits. */
+export function makeFirstWrite(deps: LiveTaskDeps, write: Write): Promise<Outcome> {
+  const { health, limits } = deps;
+  const { storeWaitMs } = limits;
+  const plan = storeRetries(deps, storeWaitMs);
+  let failure: unknown;
+  const made = attempt(deps, write).catch((error: unknown) => {
+    if (!isAnswer(error)) failure = error;
+    return retryWrite(deps, write, { error, plan });
+  });
+  return new Promise((resolve, reject) => {
+    const cancel = storeDeadline(deps, () => {
+      const late = new UnansweredWrite(failure ?? new NoAnswer(storeWaitMs), made.then(noop, noop));
+      health.failed(late);
+      reject(late);
+    });
+    made.finally(cancel).then(resolve, reject);
+  });
+}
+
+// After a failure it is unknown whether the write took effect, so the head is read first.
+async function retryWrite(
+  deps: LiveTaskDeps,
+  write: Write,
+  { error: first, plan }: { readonly error: unknown; readonly plan: RetryPlan },
+): Promise<Outcome> {
   const pauseAfter = (error: unknown, failures: number): number | undefined => {
     const pauseMs = plan.pauseAfter(error, failures);
     if (pauseMs !== undefined) {
@@ -71,8 +108,7 @@ async function refusedTask(deps: LiveTaskDeps, write: Write, error: unknown): Pr
   throw isTaken ? new NameTaken(error) : error;
 }
 
-/** Sends a write to the store. */
-export async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, body }: Write): Promise<Outcome> {
+async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, body }: Write): Promise<Outcome> {
   const { store, lease } = deps;
   const { key, epoch, seq } = fence;
   // A task held by an instance without a valid lease would be taken over at once.

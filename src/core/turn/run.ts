@@ -78,7 +78,7 @@ export class TurnRun {
     if (this.live !== undefined) this.inbox.watch(this.live);
     if (makeTask === "at once") this.#makeTask();
     else if (makeTask === "next") setImmediate(() => this.#makeTask());
-    else this.#timers.push(clock.after(limits.taskAfterMs, () => this.#makeTask()));
+    else this.#makeTaskLater();
     if (limits.turnDeadlineMs !== undefined) {
       this.#timers.push(clock.after(limits.turnDeadlineMs, () => this.abort("DeadlineExceeded")));
     }
@@ -192,6 +192,13 @@ export class TurnRun {
     if (!(await this.#writer.take(live, entry, send))) return false;
     this.message = send.message;
     return true;
+  }
+
+  // While the store is away no task can be made, and a reply needs none.
+  #makeTaskLater(): void {
+    const { clock, health, limits } = this.runtime;
+    const make = (): void => (health.away ? this.#makeTaskLater() : this.#makeTask());
+    this.#timers.push(clock.after(limits.taskAfterMs, make));
   }
 
   #makeTask(): void {

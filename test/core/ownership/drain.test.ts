@@ -36,7 +36,8 @@ describe("a handler that drains", () => {
 
   it("waits for a message whose turn has not started, and for that turn", async () => {
     const { clock, store, slow, answer } = slowAt("beginSend");
-    await using served = startHandler({ clock, store, agent: async () => working("done") });
+    const limits = { storeWaitMs: 2 * drainMs };
+    await using served = startHandler({ clock, store, limits, agent: async () => working("done") });
     slow();
     const sent = served.send("go", {}, once);
     const streamed = served.stream("go", {}, once)[Symbol.asyncIterator]().next();

@@ -32,7 +32,8 @@ it("a stream ends with its answer after its task was taken over and continued be
     if (cause === "restart") yield artifact("much more");
     yield inputRequired("how many?");
   };
-  const first = startHandler({ agent, clock, restartable: true, store: cutBehindCreate(store, gate.promise) });
+  const limits = { storeWaitMs: 30_000 };
+  const first = startHandler({ agent, clock, limits, restartable: true, store: cutBehindCreate(store, gate.promise) });
   const items = itemsOf(first.stream("go"));
   await settle();
   await using _second = startHandler({ agent, clock, restartable: true, store });

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from "../../../src/core/store-failure.js";
+import { NoAnswer, StoreUnavailable } from "../../../src/core/store-failure.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import type { SendMessageRequest, SendMessageResponse, Task } from "../../../src/protocol/model.js";
 import { isStop } from "../../../src/protocol/states.js";
@@ -23,11 +23,17 @@ export function meaningOf(error: unknown, weather: Weather, process: Process): "
   if (error instanceof Gone || (error instanceof A2AError && error.message === refusal)) return "unknown";
   const lost = error instanceof ConnectionLost;
   if (process.leaving && (lost || code === "unavailable")) return "unknown";
-  return (lost || isStoreDown(error)) && !isFair(weather) ? "unknown" : undefined;
+  return (lost || isStoreDown(error) || wasTakenOver(error)) && !isFair(weather) ? "unknown" : undefined;
+}
+
+// While the process stood still, another one took over its idempotent send.
+function wasTakenOver(error: unknown): boolean {
+  return error instanceof A2AError && error.message.startsWith("the reply could not be kept");
 }
 
 function isStoreDown(error: unknown): boolean {
-  return error instanceof StoreDown || (error instanceof StoreUnavailable && error.cause instanceof StoreDown);
+  if (error instanceof StoreDown) return true;
+  return error instanceof StoreUnavailable && (error.cause instanceof StoreDown || error.cause instanceof NoAnswer);
 }
 
 /** The answer to a caller that knows its task by a name, translated to the task's id. */

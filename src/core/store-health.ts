@@ -1,0 +1,193 @@
+import { noop } from "../protocol/async/noop.js";
+import type { Logger } from "../protocol/logger.js";
+import type { CoreLimits } from "./limits.js";
+import type { CallKind, Clock } from "./ports.js";
+import { inStoreTime, isAnswer, StoreUnavailable } from "./store-failure.js";
+
+// A failed call alone may be about one task or one connection. It causes a probe, a small write. If that fails too, or
+// takes longer than `storeWaitMs`, the store is away. Probes then go on until one succeeds. A call that fails because
+// there is no room needs no probe to confirm it.
+//
+// | state | transition | next  |                                                                        |
+// |-------|------------|-------|------------------------------------------------------------------------|
+// | ready | failed     | doubt | a call failed or took too long; a probe starts                         |
+// | ready, doubt | full | full | a call found no room                                                   |
+// | doubt, away, full | probe fails | away, full | the next probe follows after `probeMs`                  |
+// | doubt, away | answered | ready | a probe succeeded, or another write                                 |
+// | full  | answered   | ready | a probe found room                                                     |
+
+/** Pause between two probes. It is also what refused callers are told to wait. */
+const probeMs = 1000;
+
+type State = "ready" | "doubt" | "away" | "full";
+
+export interface StoreHealthOptions {
+  readonly clock: Clock;
+  readonly limits: Pick<CoreLimits, "storeRetryMs" | "storeWaitMs" | "storeAwayMs">;
+  readonly logger: Logger;
+}
+
+/** The calls that find out whether the store is there. */
+export interface StoreProbes {
+  /** A small write. */
+  there(): Promise<void>;
+  /** A write that needs room. */
+  room(): Promise<void>;
+}
+
+/** Whether the store takes writes: learned from all calls, and from probes once one has failed. */
+export class StoreHealth {
+  readonly #options: StoreHealthOptions;
+  #probes: StoreProbes | undefined;
+  #state: State = "ready";
+  #cause: unknown;
+  #since = 0;
+  #probing: Promise<void> | undefined;
+  #cancelProbe = noop;
+  #cancelAway = noop;
+  #closed = false;
+  #isReady = true;
+  readonly #listeners: ((ready: boolean) => void)[] = [];
+  /** Failures that came while the store was in doubt or away: the log has the first one. */
+  readonly #repeated = new WeakSet<object>();
+
+  constructor(options: StoreHealthOptions) {
+    this.#options = options;
+  }
+
+  /** Sets the probes. Before that no failure is followed up. */
+  probeWith(probes: StoreProbes): void {
+    this.#probes = probes;
+  }
+
+  /** True while the store is known to take no writes. */
+  get away(): boolean {
+    return this.#state === "away" || this.#state === "full";
+  }
+
+  /** Throws `StoreUnavailable` while the store is known to take no writes. */
+  check(): void {
+    if (this.away) throw new StoreUnavailable(this.#cause);
+  }
+
+  /** Watches a call of the store, which it returns. */
+  observe<T>(call: Promise<T>, kind: CallKind): Promise<T> {
+    call.then(this.#state === "ready" || kind === "read" ? noop : this.#answered, this.failed);
+    return call;
+  }
+
+  /** Takes note of a call that failed, or that did not answer in time. */
+  readonly failed = (error: unknown): void => {
+    if (isAnswer(error) || this.#closed || this.#probes === undefined) return;
+    if (this.#state !== "ready") this.#note(error);
+    if (hasNoRoom(error)) return this.#gone(error, "full");
+    // The calls of a probe fail too.
+    if (this.#state !== "ready" || this.#probing !== undefined) return;
+    this.#state = "doubt";
+    this.#probe();
+  };
+
+  /** Calls back when the store has been away for `storeAwayMs`, and when it is back after that. */
+  watch(listener: (ready: boolean) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** The same logger, in which failures that follow from what it was told already are `debug`. */
+  quiet(logger: Logger): Logger {
+    const lowered = (level: "warn" | "error") => (fields: object, message: string) =>
+      this.#isRepeated(fields) ? logger.debug(fields, message) : logger[level](fields, message);
+    return {
+      debug: (fields, message) => logger.debug(fields, message),
+      info: (fields, message) => logger.info(fields, message),
+      warn: lowered("warn"),
+      error: lowered("error"),
+    };
+  }
+
+  /** Ends the probes. Resolves when none is under way. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancelProbe();
+    this.#cancelAway();
+    await this.#probing;
+  }
+
+  readonly #answered = (): void => {
+    if (this.#state !== "full") this.#back();
+  };
+
+  #probe(): void {
+    this.#cancelProbe();
+    this.#probing ??= this.#tryOnce().finally(() => {
+      this.#probing = undefined;
+      if (!this.#closed && this.#state !== "ready") {
+        this.#cancelProbe = this.#options.clock.after(probeMs, () => this.#probe());
+      }
+    });
+  }
+
+  async #tryOnce(): Promise<void> {
+    const probes = this.#probes;
+    if (probes === undefined) return;
+    const isFull = this.#state === "full";
+    try {
+      await inStoreTime(this.#options, isFull ? probes.room() : probes.there());
+      // It may have become full meanwhile.
+      if (isFull || this.#state !== "full") this.#back();
+    } catch (error) {
+      if (isAnswer(error)) this.#back();
+      // Other writes were answered meanwhile: the probe was slow, and the store is there.
+      else if (this.#state !== "ready") this.#gone(error, hasNoRoom(error) || this.#state === "full" ? "full" : "away");
+    }
+  }
+
+  #gone(error: unknown, state: "away" | "full"): void {
+    if (this.#closed) return;
+    const wasAway = this.away;
+    this.#state = state;
+    this.#note(error);
+    if (wasAway) return;
+    const { clock, limits, logger } = this.#options;
+    this.#cause = error;
+    this.#since = clock.now();
+    this.#cancelAway = clock.after(limits.storeAwayMs, () => this.#setReady(false));
+    logger.error({ error }, state === "full" ? "the task store is full" : "the task store is away");
+    if (this.#probing === undefined) this.#cancelProbe = clock.after(probeMs, () => this.#probe());
+  }
+
+  #back(): void {
+    if (this.#state === "ready") return;
+    const { clock, logger } = this.#options;
+    const wasAway = this.away;
+    this.#state = "ready";
+    this.#cancelProbe();
+    this.#cancelAway();
+    if (!wasAway) return;
+    logger.info({ awayMs: clock.now() - this.#since }, "the task store is back");
+    this.#setReady(true);
+  }
+
+  #setReady(ready: boolean): void {
+    if (this.#isReady === ready) return;
+    this.#isReady = ready;
+    for (const listener of this.#listeners) listener(ready);
+  }
+
+  #note(error: unknown): void {
+    if (typeof error === "object" && error !== null) this.#repeated.add(error);
+  }
+
+  #isRepeated(fields: object): boolean {
+    const error: unknown = "error" in fields ? fields.error : undefined;
+    if (typeof error !== "object" || error === null) return false;
+    if (this.#repeated.has(error)) return true;
+    const cause = error instanceof StoreUnavailable ? error.cause : undefined;
+    return typeof cause === "object" && cause !== null && this.#repeated.has(cause);
+  }
+}
+
+/** True for a store that answers reads and has no room for writes. */
+function hasNoRoom(error: unknown): boolean {
+  const cause = error instanceof StoreUnavailable ? error.cause : error;
+  return typeof cause === "object" && cause !== null && "failure" in cause && cause.failure === "full";
+}
