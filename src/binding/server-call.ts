@@ -67,8 +67,13 @@ export class ServerCall<S extends CallGate = Service> {
     if (this.#ended) this.end();
   }
 
-  /** Books bytes of the request as they arrive. Throws `unavailable` or `resourceExhausted`. */
-  readonly hold = (bytes: number): void => this.#request?.hold(bytes);
+  /** Books a piece of the request as it arrives. Throws `unavailable` or `resourceExhausted`. */
+  readonly arrived = (piece: Uint8Array): void => this.hold(piece.length);
+
+  /** Books bytes of the request. Throws `unavailable` or `resourceExhausted`. */
+  hold(bytes: number): void {
+    this.#request?.hold(bytes);
+  }
 
   /** Calls a unary operation. The bytes of the request are released, since it is decoded. */
   unary({ handler, adapter, operation }: CallTarget, message: AnyMessage): Promise<AnyMessage> {
