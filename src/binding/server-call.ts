@@ -1,4 +1,5 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { sizeOfTasksIn } from "../protocol/check/size.js";
 import { createContext, type OpenContext, type Principal, type ServerContext } from "../protocol/context.js";
 import { invokeStream, invokeUnary, type Operation, type Operations, type StreamItem } from "../protocol/operations.js";
 import { requestedExtensions, versionParameter } from "../protocol/service-parameters.js";
@@ -29,6 +30,9 @@ export function authenticate<S extends CallGate>(service: S, head: CallHead): Se
   if (principal instanceof Promise) return principal.then((known) => new ServerCall(service, head, known));
   return new ServerCall(service, head, principal);
 }
+
+/** Replies and events up to this size are not booked: a socket takes them at once. */
+export const smallReplyBytes = 64 * 1024;
 
 const unknown = (): undefined => undefined;
 
@@ -67,8 +71,26 @@ export class ServerCall<S extends CallGate = Service> {
     if (this.#ended) this.end();
   }
 
-  /** Books bytes of the request as they arrive. Throws `unavailable` or `resourceExhausted`. */
-  readonly hold = (bytes: number): void => this.#request?.hold(bytes);
+  /** Books a piece of the request as it arrives. Throws `unavailable` or `resourceExhausted`. */
+  readonly arrived = (piece: Uint8Array): void => this.hold(piece.length);
+
+  /** Books bytes of the request, or of a reply that waits to be taken. Throws `unavailable` or `resourceExhausted`. */
+  hold(bytes: number): void {
+    (this.#request ?? this.#stream)?.hold(bytes);
+  }
+
+  /** Throws as `hold` does when there is no room for a large reply or event, before it is encoded. */
+  assertRoom(reply: AnyMessage): void {
+    const bytes = sizeOfTasksIn(reply);
+    if (bytes <= smallReplyBytes) return;
+    this.hold(bytes);
+    this.release(bytes);
+  }
+
+  /** Releases bytes of a reply that its peer has taken. */
+  release(bytes: number): void {
+    (this.#request ?? this.#stream)?.release(bytes);
+  }
 
   /** Calls a unary operation. The bytes of the request are released, since it is decoded. */
   unary({ handler, adapter, operation }: CallTarget, message: AnyMessage): Promise<AnyMessage> {

@@ -38,12 +38,12 @@ interface EnteringCall {
 /** The place of a call in the server. */
 export interface AdmittedCall {
   /**
-   * Books bytes of the request as they arrive. Throws `resourceExhausted` or `unavailable` when a limit on bytes in
-   * memory is reached.
+   * Books bytes of the request as they arrive, and of a reply that waits to be taken. Throws `resourceExhausted` or
+   * `unavailable` when a limit on bytes in memory is reached.
    */
   hold(bytes: number): void;
-  /** Releases the bytes of the request, once it is decoded. */
-  release(): void;
+  /** Releases so many bytes. Default: all. */
+  release(bytes?: number): void;
   /** Ends the admission and releases the bytes. Calling it twice is harmless. */
   leave(): void;
 }

@@ -1,23 +1,23 @@
 import { A2AError } from "../protocol/errors.js";
 
 /**
- * Counts the bytes of requests in memory, for the process and for each caller. A caller may hold half of what the others
+ * Counts the bytes of requests and replies in memory, for the process and for each caller. A caller may hold half of what the others
  * leave: one alone gets half of the limit, two get a third each, and there is always room for the next.
  */
 export interface ByteLedger {
-  /** Opens an entry for one request. `callerOf` names its caller, and is called only for a request that is not small. */
+  /** Opens an entry for one call. `callerOf` names its caller, and is called only when the call is not small. */
   open(callerOf: () => string): LedgerEntry;
 }
 
-/** The bytes of one request. */
+/** The bytes of one call: of its request until it is decoded, of its reply until the peer has taken it. */
 export interface LedgerEntry {
   /** Books bytes as they arrive. Throws `unavailable` or `resourceExhausted`, and books nothing then. */
   hold(bytes: number): void;
-  /** Releases everything that was booked. */
-  release(): void;
+  /** Releases so many bytes. Default: everything that was booked. */
+  release(bytes?: number): void;
 }
 
-/** Up to this size a request counts for the process alone: it takes less than finding out who the caller is. */
+/** Up to this size a call counts for the process alone: it takes less than finding out who the caller is. */
 const smallBytes = 1024;
 
 /** `maxBytes`: the limit of the process. */
@@ -37,7 +37,7 @@ export function createByteLedger(maxBytes: number): ByteLedger {
     const own = held.get(caller) ?? 0;
     // A caller's only request may exceed the share, or a small limit would refuse every request.
     if (own > before && own + bytes > (maxBytes - (total - own)) / 2) {
-      const text = `too many request bytes of this caller in memory: the limit is half of what others leave of ${limit}`;
+      const text = `too many bytes of this caller in memory: the limit is half of what others leave of ${limit}`;
       throw new A2AError("resourceExhausted", text, details);
     }
     book(caller, bytes);
@@ -50,7 +50,7 @@ export function createByteLedger(maxBytes: number): ByteLedger {
       return {
         hold(bytes) {
           if (total + bytes > maxBytes) {
-            throw new A2AError("unavailable", `too many request bytes in memory: the limit is ${limit}`, details);
+            throw new A2AError("unavailable", `too many bytes in memory: the limit is ${limit}`, details);
           }
           if (caller !== undefined) share(caller, bytes, booked);
           else if (booked + bytes > smallBytes) {
@@ -61,11 +61,11 @@ export function createByteLedger(maxBytes: number): ByteLedger {
           total += bytes;
           booked += bytes;
         },
-        release() {
-          total -= booked;
-          if (caller !== undefined) book(caller, -booked);
-          caller = undefined;
-          booked = 0;
+        release(bytes = booked) {
+          total -= bytes;
+          booked -= bytes;
+          if (caller !== undefined) book(caller, -bytes);
+          if (booked === 0) caller = undefined;
         },
       };
     },

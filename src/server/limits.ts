@@ -6,7 +6,7 @@ import { defaultPushLimits, type PushLimits } from "../push/limits.js";
 
 /** Admission limits, shared by all calls of the process. */
 export interface AdmissionLimits extends BindingLimits {
-  /** Bytes of requests being read or handled. Default: 256 MiB; beyond it calls are `unavailable`. */
+  /** Bytes of requests being read and of replies not yet taken. Default: 256 MiB; beyond it calls are `unavailable`. */
   readonly inFlightMaxBytes: number;
   /** Open streams of one principal. Default: 1,000. Unauthenticated callers share the process limit. */
   readonly streamsPerPrincipal: number;

@@ -79,7 +79,9 @@ export class ConnectCall {
       const call = this.#reach(signal);
       assertFewValues(wire, call.service.limits.jsonMaxValues);
       const request = adapter.readRequest(operation, wire);
-      return adapter.writeReply(operation, await call.unary(this.#method, request), request);
+      const reply = await call.unary(this.#method, request);
+      call.assertRoom(reply);
+      return adapter.writeReply(operation, reply, request);
     } catch (error) {
       throw this.#public(error);
     }
@@ -93,15 +95,22 @@ export class ConnectCall {
       const request = adapter.readRequest(operation, wire);
       const writer = adapter.writeStream(operation, request);
       for await (const item of call.stream(this.#method, request)) {
+        call.assertRoom(item.response);
         // connect-es encodes the message itself, possibly as JSON.
         for (const { payload } of writer.write(item)) yield payload;
       }
       for (const { payload } of writer.end?.() ?? []) yield payload;
     } catch (error) {
       throw this.#public(error);
-    } finally {
-      this.end();
     }
+  }
+
+  hold(bytes: number): void {
+    this.#call?.hold(bytes);
+  }
+
+  release(bytes: number): void {
+    this.#call?.release(bytes);
   }
 
   /** Counts the call out. */

@@ -4,6 +4,7 @@ import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/conn
 import { compressionGzip } from "@connectrpc/connect-node";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { decodeOptions, type RpcMethod, type ServedPath, servedPaths } from "../grpc/method.js";
+import { BookedPieces, bookReply } from "../http/booked-body.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import type { BindingLimits, Service } from "../service.js";
 import { ConnectCall, type ConnectCallOptions } from "./call.js";
@@ -40,11 +41,10 @@ function serve(served: ServedPath, service: Service): (request: HttpRequest) => 
         contextValues: createContextValues().set(callKey, call),
       });
     const response = await handle();
-    if (call.reached && method.operation.streams) return streamReply(response);
-    call.end();
+    if (call.reached && method.operation.streams) return streamReply(response, call);
     // connect-es reports an undecodable body as an internal error. `handle()` again reports it as the caller's fault.
     const blamesUs = response.status === 500 || response.status === 200;
-    return wholeReply(call.misread && blamesUs ? await handle() : response);
+    return bookedReply(call, await wholeReply(call.misread && blamesUs ? await handle() : response));
   };
 }
 
@@ -107,11 +107,30 @@ function headersOf(request: HttpRequest): Headers {
   return headers;
 }
 
-function streamReply({ status, header, body }: UniversalServerResponse): HttpReply {
-  return { status, headers: Object.fromEntries(header ?? []), body };
+function streamReply({ status, header, body }: UniversalServerResponse, call: ConnectCall): HttpReply {
+  return {
+    status,
+    headers: Object.fromEntries(header ?? []),
+    body: body === undefined ? undefined : new BookedPieces(body, call),
+  };
 }
 
-async function wholeReply({ status, header, body }: UniversalServerResponse): Promise<HttpReply> {
+/** A reply that ends its call: at once, or when it is large and was taken. */
+function bookedReply(call: ConnectCall, reply: HttpReply & { readonly body: Uint8Array }): HttpReply {
+  let booked: HttpReply = reply;
+  try {
+    booked = bookReply(call, reply);
+  } finally {
+    if (booked === reply) call.end();
+  }
+  return booked;
+}
+
+async function wholeReply({
+  status,
+  header,
+  body,
+}: UniversalServerResponse): Promise<HttpReply & { readonly body: Uint8Array }> {
   const { "content-length": _, ...headers } = Object.fromEntries(header ?? []);
   const pieces: Uint8Array[] = [];
   for await (const piece of body ?? []) pieces.push(piece);

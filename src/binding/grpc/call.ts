@@ -116,6 +116,8 @@ export class GrpcCall implements TakenCallListener {
       this.#message = undefined;
       if (this.#method.operation.streams) await this.#pump(request, call.stream(this.#method, request));
       else this.#reply(request, await call.unary(this.#method, request));
+      // A call ends when nothing large waits for its peer.
+      if (this.#pendingBytes > highWaterBytes) await this.#drain();
       this.#succeed();
     } catch (error) {
       this.#fail(error);
@@ -130,8 +132,9 @@ export class GrpcCall implements TakenCallListener {
 
   #reply(request: AnyMessage, reply: AnyMessage): void {
     const { adapter, operation, descriptor } = this.#method;
+    this.#admitted?.assertRoom(reply);
     const bytes = writeBuffer(descriptor.output, adapter.writeReply(operation, reply, request));
-    this.#send(bytes, noop);
+    this.#sendCounted(bytes);
   }
 
   /** Writes events as they come. Events ready at once share a write; a full socket pauses the loop. */
@@ -141,6 +144,7 @@ export class GrpcCall implements TakenCallListener {
     const events = stream[Symbol.asyncIterator]();
     this.#events = events;
     for (let next = await events.next(); next.done !== true && !this.#over; next = await events.next()) {
+      this.#admitted?.assertRoom(next.value.response);
       this.#sendEvents(writer.write(next.value));
       if (this.#pendingBytes > highWaterBytes) await this.#drain();
     }
@@ -149,13 +153,19 @@ export class GrpcCall implements TakenCallListener {
 
   #sendEvents(events: readonly WireEvent<AnyMessage>[]): void {
     for (const { payload } of events) {
-      const bytes = bytesOf(this.#method.descriptor.output, payload);
-      this.#pendingBytes += bytes.length;
-      this.#send(bytes, () => this.#written(bytes.length));
+      this.#sendCounted(bytesOf(this.#method.descriptor.output, payload));
     }
   }
 
+  /** Sends a message, which is booked until its peer has taken it if it is large. */
+  #sendCounted(bytes: Uint8Array): void {
+    if (bytes.length > highWaterBytes) this.#admitted?.hold(bytes.length);
+    this.#pendingBytes += bytes.length;
+    this.#send(bytes, () => this.#written(bytes.length));
+  }
+
   #written(bytes: number): void {
+    if (bytes > highWaterBytes) this.#admitted?.release(bytes);
     this.#pendingBytes -= bytes;
     if (this.#pendingBytes <= highWaterBytes) this.#drained?.();
   }

@@ -3,6 +3,7 @@ import { A2AError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { HttpJsonAdapter } from "../../version/codec.js";
 import { adaptersFor, versionsOf } from "../../version/detect.js";
+import { bookReply } from "../http/booked-body.js";
 import {
   callUnary,
   errorHeaders,
@@ -73,12 +74,16 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
       return reply;
     }
     const answered = await callUnary(call, target, { request, message });
+    call.assertRoom(answered);
     const type = replyTypeOf(request, adapter.mediaType);
-    return jsonReply(200, adapter.codec(operation).writeReply(answered, message), { ...errorContext, type });
+    const written = jsonReply(200, adapter.codec(operation).writeReply(answered, message), { ...errorContext, type });
+    const booked = bookReply(call, written);
+    if (booked !== written) reply = booked;
+    return booked;
   } catch (error) {
     return failure(request, errorContext, service.publicError(error));
   } finally {
-    // A stream counts until it ends.
+    // A stream counts until it ends, a large reply until it is taken.
     if (reply === undefined) call?.end();
   }
 }
@@ -158,7 +163,7 @@ function jsonReply(
   status: number,
   json: unknown,
   { adapter, extensions, type }: CallErrorContext & { readonly type: string },
-): HttpReply {
+): HttpReply & { readonly body: string } {
   // A shared cache could serve a task to another caller.
   const headers = { "Content-Type": type, "Cache-Control": "no-store" };
   return { status, headers: withExtensions(headers, adapter, extensions), body: JSON.stringify(json) };

@@ -1,6 +1,6 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import type { Binding } from "../../protocol/bindings.js";
-import { JsonValueCounter } from "../../protocol/codec/value-count.js";
+import { isTooShort, JsonValueCounter } from "../../protocol/codec/value-count.js";
 import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
@@ -31,12 +31,16 @@ function decodeBody(bytes: Uint8Array): string {
 /** Reads a JSON body as text. Its bytes are booked, and its values counted, as they arrive. */
 export async function readJsonText(request: HttpRequest, call: ServerCall): Promise<string> {
   const { jsonBodyMaxBytes, jsonMaxValues } = call.service.limits;
-  const values = new JsonValueCounter(jsonMaxValues);
-  const arrived = (piece: Uint8Array): void => {
-    call.hold(piece.length);
+  const isSmall = isTooShort(Number(request.header("content-length")), jsonMaxValues);
+  const arrived = isSmall ? call.arrived : counting(call, new JsonValueCounter(jsonMaxValues));
+  return decodeBody(await request.body(jsonBodyMaxBytes, arrived));
+}
+
+function counting(call: ServerCall, values: JsonValueCounter): (piece: Uint8Array) => void {
+  return (piece) => {
+    call.arrived(piece);
     values.arrived(piece);
   };
-  return decodeBody(await request.body(jsonBodyMaxBytes, arrived));
 }
 
 export function parseJson(text: string): JsonValue {

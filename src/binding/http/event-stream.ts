@@ -2,6 +2,8 @@ import { noop } from "../../protocol/async/noop.js";
 import { over, type Step } from "../../protocol/async/steps.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import type { WireEvent } from "../../version/codec.js";
+import { smallReplyBytes } from "../server-call.js";
+import type { BookingCall } from "./booked-body.js";
 import { eventStreamType } from "./media-type.js";
 
 // Writes server-sent events. An `EventStream` reads its subscription only while the socket accepts data, so it buffers
@@ -16,8 +18,6 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = {
 
 // No blank line after it: after an event with an id, some readers would take that for an event without data.
 const comment = ": keep-alive\n";
-/** Events ready at once are joined up to this length, in characters. */
-const pieceMaxLength = 64 * 1024;
 /** After this time a stream without events gets its headers, so that the reader knows it is open. */
 const openWaitMs = 2_000;
 
@@ -38,11 +38,11 @@ export interface EventStreamForm {
   writeFailure(error: unknown): string;
 }
 
-/** The call that a stream answers. */
-export interface EventStreamCall {
+/** The call that a stream answers. `end` is called once when the stream has ended and its text was taken. */
+export interface EventStreamCall extends BookingCall {
   readonly service: { readonly limits: { readonly keepAliveMs: number } };
-  /** Called once when the stream ends, for whatever reason. */
-  end(): void;
+  /** Throws when there is no room for an event, before it is written. */
+  assertRoom(event: StreamItem["response"]): void;
 }
 
 type Piece = Step<string>;
@@ -64,10 +64,14 @@ export class EventStream implements AsyncIterableIterator<string> {
   #openTimer: ReturnType<typeof setTimeout> | undefined;
   #taker: ((piece: Piece) => void) | undefined;
   #text = "";
+  /** How much of the text is booked, and how much of what the socket was given. */
+  #bookedText = 0;
+  #bookedPiece = 0;
   #source: "idle" | "reading" = "idle";
   #plan: "none" | "handOver" = "none";
   #phase: "live" | "over" = "live";
   #quietTicks = 0;
+  #ended = false;
 
   constructor(items: AsyncIterable<StreamItem>, form: EventStreamForm, call: EventStreamCall) {
     const { keepAliveMs } = call.service.limits;
@@ -87,6 +91,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   }
 
   next(): Promise<Piece> {
+    this.#taken();
     if (this.#text !== "") return Promise.resolve(this.#take());
     if (this.#phase === "over") return Promise.resolve(over);
     return new Promise((resolve) => {
@@ -97,6 +102,8 @@ export class EventStream implements AsyncIterableIterator<string> {
 
   return(): Promise<Piece> {
     this.#text = "";
+    this.#bookedText = 0;
+    this.#taken();
     if (this.#phase === "live") {
       this.#finish();
       // Not awaited: a blocked iterator returns only when its own wait ends.
@@ -122,7 +129,9 @@ export class EventStream implements AsyncIterableIterator<string> {
     if (this.#phase === "over") return;
     const done = result.done === true;
     try {
+      if (!done) this.#call.assertRoom(result.value.response);
       this.#text += done ? this.#form.writeEnd() : this.#form.write(result.value);
+      if (this.#text.length > smallReplyBytes) this.#book();
     } catch (error) {
       this.#items.return?.().then(undefined, noop);
       this.#onFailure(error);
@@ -137,7 +146,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   /** Reads on while a reader waits, and hands over the text when no more is ready. */
   #goOn(): void {
     if (this.#taker === undefined) return;
-    if (this.#text.length >= pieceMaxLength) {
+    if (this.#text.length >= smallReplyBytes) {
       // Yield: a subscription that always has events must not block the event loop.
       inNextTurn(() => this.#handOver());
       return;
@@ -151,7 +160,7 @@ export class EventStream implements AsyncIterableIterator<string> {
 
   #handOverSoon(): void {
     this.#plan = "none";
-    if (this.#text !== "" && this.#text.length < pieceMaxLength) this.#handOver();
+    if (this.#text !== "" && this.#text.length < smallReplyBytes) this.#handOver();
   }
 
   /** Gives the waiting reader the ready text, or the end if no text is left. */
@@ -174,9 +183,30 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#handOver();
   };
 
+  /** Books the text, which is given up when there is no room for it. */
+  #book(): void {
+    try {
+      this.#call.hold(this.#text.length - this.#bookedText);
+    } catch (error) {
+      this.#text = "";
+      this.#taken();
+      throw error;
+    }
+    this.#bookedText = this.#text.length;
+  }
+
+  /** The socket has taken what it was given. */
+  #taken(): void {
+    if (this.#bookedPiece > 0) this.#call.release(this.#bookedPiece);
+    this.#bookedPiece = 0;
+    this.#endCall();
+  }
+
   #take(): Piece {
     const value = this.#text;
     this.#text = "";
+    this.#bookedPiece = this.#bookedText;
+    this.#bookedText = 0;
     this.#quietTicks = 0;
     return { done: false, value };
   }
@@ -190,6 +220,13 @@ export class EventStream implements AsyncIterableIterator<string> {
   #finish(): void {
     this.#phase = "over";
     clearInterval(this.#ticker);
+    this.#endCall();
+  }
+
+  /** Ends the call once: when the stream is over, and nothing booked waits for the socket. */
+  #endCall(): void {
+    if (this.#phase === "live" || this.#ended || this.#bookedText + this.#bookedPiece > 0) return;
+    this.#ended = true;
     this.#call.end();
   }
 

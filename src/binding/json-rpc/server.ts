@@ -2,6 +2,7 @@ import { A2AError, toldError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
 import { adaptersFor, versionsOf } from "../../version/detect.js";
+import { bookReply } from "../http/booked-body.js";
 import {
   callUnary,
   errorHeaders,
@@ -103,16 +104,17 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     }
     const answered = await callUnary(call, target, { request, message });
     if (read.id === undefined) return { status: 204, headers: {}, body: undefined };
+    call.assertRoom(answered);
     const result = JSON.stringify(adapter.codec(operation).writeReply(answered, message));
-    return {
-      status: 200,
-      headers: withExtensions(jsonHeaders, adapter, errorContext.extensions),
-      body: `{"jsonrpc":"2.0","id":${read.id},"result":${result}}`,
-    };
+    const headers = withExtensions(jsonHeaders, adapter, errorContext.extensions);
+    const text = `{"jsonrpc":"2.0","id":${read.id},"result":${result}}`;
+    const written = bookReply(call, { status: 200, headers, body: text });
+    if (written.body !== text) reply = written;
+    return written;
   } catch (error) {
     return failure(errorContext, service.publicError(error));
   } finally {
-    // A stream stays admitted until it ends.
+    // A stream stays admitted until it ends, a large reply until it is taken.
     if (reply === undefined) call?.end();
   }
 }

@@ -1,8 +1,16 @@
-import type { JsonValue } from "@bufbuild/protobuf";
+import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { keptJsonOf } from "../codec/json/compact-value.js";
 import { artifactIndex } from "../fold.js";
-import type { Artifact, Message, Part, StreamResponse, Task } from "../model.js";
+import type {
+  Artifact,
+  ListTasksResponse,
+  Message,
+  Part,
+  SendMessageResponse,
+  StreamResponse,
+  Task,
+} from "../model.js";
 
 // Approximate sizes in bytes for limits: cheap, and never far off for large values.
 
@@ -41,6 +49,23 @@ export function sizeOfTask({ artifacts, history, status }: Task): number {
   for (const message of history) size += sizeOfMessage(message);
   for (const artifact of artifacts) size += sizeOfArtifact(artifact);
   return size;
+}
+
+/** Size of the tasks that a reply or an event holds, before it is encoded. */
+export function sizeOfTasksIn(reply: AnyMessage): number {
+  switch (reply.$typeName) {
+    case "lf.a2a.v1.Task":
+      return sizeOfTask(reply as Task);
+    case "lf.a2a.v1.ListTasksResponse":
+      return (reply as ListTasksResponse).tasks.reduce((sum, task) => sum + sizeOfTask(task), 0);
+    case "lf.a2a.v1.SendMessageResponse":
+    case "lf.a2a.v1.StreamResponse": {
+      const { payload } = reply as SendMessageResponse | StreamResponse;
+      return payload.case === "task" ? sizeOfTask(payload.value) : 0;
+    }
+    default:
+      return 0;
+  }
 }
 
 export function sizeOfMessage(message: Message): number {

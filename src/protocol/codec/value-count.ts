@@ -4,6 +4,11 @@ import { keptJsonOf } from "./json/compact-value.js";
 
 const [quote, backslash, comma, openBrace, openBracket] = [0x22, 0x5c, 0x2c, 0x7b, 0x5b];
 
+/** Whether a JSON body of this many bytes cannot hold more values than this: each takes a byte, and one before the next. */
+export function isTooShort(bytes: number, maxValues: number): boolean {
+  return bytes < 2 * maxValues;
+}
+
 /**
  * Counts the values of a JSON body while its bytes arrive, so that a body of too many is never parsed: as objects they
  * take up to a hundred times their bytes. `arrived` takes each piece.
@@ -24,8 +29,7 @@ export class JsonValueCounter {
   /** Throws `contentTooLarge` when there are too many values. */
   arrived(piece: Uint8Array): void {
     this.#bytes += piece.length;
-    // Each value takes a byte, and another one before the next.
-    if (this.#bytes < 2 * this.#maxValues) {
+    if (isTooShort(this.#bytes, this.#maxValues)) {
       this.#early ??= [];
       this.#early.push(piece);
       return;
