@@ -29,7 +29,7 @@ export function mountDisk(bytes: number): SmallDisk {
 /** Whether this process may mount a disk: as root on Linux, outside of most containers. */
 export const mayMount = tryMount();
 
-if (!mayMount) process.stderr.write("no disk can be mounted: tests of a full disk are skipped (they need root)\n");
+if (!mayMount) process.stderr.write("no disk can be mounted: its tests of a full disk are left out (they need root)\n");
 
 function tryMount(): boolean {
   try {
