@@ -14,7 +14,7 @@ export interface PostgresConnectOptions {
    * supported.
    */
   readonly url: string;
-  /** `max`: the largest number of connections for calls. Default: 10. */
+  /** `max`: the largest number of connections for calls. Default: 10. The lease and the hints have one more each. */
   readonly pool?: { readonly max?: number | undefined } | undefined;
   /**
    * Whether a connection keeps the same database session. Set `false` for a pooler in transaction mode: then statements
@@ -68,15 +68,19 @@ export function openPostgres(options: PostgresConnectOptions, now?: (() => numbe
   const dialect = postgresDialect({ now, withoutLimits: (_, run) => withoutLimits(connect, run) });
   const hot = createHotPath({ pool, shard: dialect.shard, now });
   const backend = createKyselyBackend({ db, dialect, hot });
+  // Other processes take this one for dead when its renewal waits for a connection behind the calls of its callers.
+  const heartbeat = connectTo({ ...connect, max: 1 });
+  const { renew } = createKyselyBackend({ db: heartbeat.db, dialect, hot });
   return {
     db,
     dialect,
     backend: {
       ...backend,
+      renew,
       async close() {
         await hot.drain();
-        await backend.close();
-        await pool.close();
+        await Promise.all([backend.close(), heartbeat.db.destroy()]);
+        await Promise.all([pool.close(), heartbeat.pool.close()]);
       },
     },
   };

@@ -8,7 +8,8 @@ import type { PackedWrites } from "./packed.js";
 
 export type ThreadRequest =
   | { readonly kind: "open" }
-  | { readonly kind: "call"; readonly call: BackendCall }
+  /** `isUrgent`: answered before all requests that wait. */
+  | { readonly kind: "call"; readonly call: BackendCall; readonly isUrgent?: boolean | undefined }
   /** Writes committed together, answered with a `GroupAnswer`. */
   | ({ readonly kind: "group" } & PackedWrites)
   /** Closes the database; the thread ends after the answer. */

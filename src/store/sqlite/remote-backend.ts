@@ -20,7 +20,7 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
   };
   const writes = createGroupCommit<GroupWrite, unknown>(flush, { gather: true });
   const hot = <R>(write: HotWrite) => writes.write(write) as Promise<R>;
-  const ask = (call: BackendCall) => thread.ask({ kind: "call", call });
+  const ask = (call: BackendCall, isUrgent?: boolean) => thread.ask({ kind: "call", call, isUrgent });
   const remote =
     (port: BackendCall["port"]) =>
     (method: string, kind: CallKind): AnyCall =>
@@ -34,6 +34,8 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
     },
     create: async (row) => insertedHead(row, await hot<InsertedTask>({ kind: "create", row })),
     append: (row) => hot<AppendResult>({ kind: "append", row }),
+    // Other processes take this one for dead when its renewal waits behind the reads of its callers.
+    renew: (...args) => ask({ port: "tasks", method: "renew", args }, true) as ReturnType<Backend["renew"]>,
     // Long, and no caller waits for it: it gets its own transaction.
     prune: (...args) => ask({ port: "tasks", method: "prune", args }) as ReturnType<Backend["prune"]>,
     async close() {

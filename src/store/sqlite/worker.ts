@@ -1,4 +1,5 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { Fifo } from "../memory/fifo.js";
 import type { ReportMigration } from "../sql/migration-report.js";
 import { callBackend } from "./backend-call.js";
 import { openSqlite, type SqliteDatabase } from "./database.js";
@@ -7,18 +8,43 @@ import { faultFrom, type ThreadMessage, type ThreadReply, type ThreadRequest } f
 import { unpackWrites } from "./packed.js";
 import type { SqliteSettings } from "./settings.js";
 
-// The database's thread: opens it at the first request and answers requests one by one.
+// The database's thread: opens it at the first request and answers requests one by one, urgent ones first.
 
 const port = parentPort;
 const settings: SqliteSettings = workerData;
 let database: SqliteDatabase | undefined;
 let now: number | undefined;
-let turn: Promise<void> = Promise.resolve();
+const urgent = new Fifo<ThreadMessage>();
+const waiting = new Fifo<ThreadMessage>();
+let isWorking = false;
 
 port?.on("message", (message: ThreadMessage) => {
-  // A request may take several event-loop turns, and a read must not run in the middle of a write.
-  turn = turn.then(() => answer(message));
+  enqueue(message);
+  void work();
 });
+
+function enqueue(message: ThreadMessage): void {
+  const { request } = message;
+  (request.kind === "call" && request.isUrgent === true ? urgent : waiting).push(message);
+}
+
+// A request may take several event-loop turns, and a read must not run in the middle of a write.
+async function work(): Promise<void> {
+  if (isWorking) return;
+  isWorking = true;
+  for (let next = take(); next !== undefined; next = take()) await answer(next);
+  isWorking = false;
+}
+
+/** The next request, among all that have arrived: the event loop would hand over the newer ones only later. */
+function take(): ThreadMessage | undefined {
+  if (port !== null) {
+    for (let more = receiveMessageOnPort(port); more !== undefined; more = receiveMessageOnPort(port)) {
+      enqueue(more.message);
+    }
+  }
+  return urgent.shift() ?? waiting.shift();
+}
 
 async function answer({ id, now: time, request }: ThreadMessage): Promise<void> {
   now = time;
