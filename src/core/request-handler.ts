@@ -78,6 +78,7 @@ export function createRequestHandler(options: RequestHandlerOptions): HostedHand
       // A turn that no caller waits for would only be aborted.
       runtime.alarm.close();
       instance.rest();
+      runtime.turns.letGo();
       await within(runtime.clock, ms, runtime.turns.idle());
       await endTurns(runtime);
     },

@@ -10,6 +10,8 @@ import { TurnQueue } from "./turn-queue.js";
 interface CountedTurn {
   readonly scope: Scope;
   abort(kind: AbortKind): void;
+  /** Aborts the turn if it waits for its caller, so that its task can wait without a process. */
+  letGo(): void;
 }
 
 /** The running turns, counted by owner. */
@@ -27,6 +29,9 @@ export interface TurnCounter {
   expect(): () => void;
   enter(turn: CountedTurn): void;
   leave(turn: CountedTurn): void;
+  /** Lets go of all turns that wait for their callers; `isLettingGo` tells those that begin to wait later. */
+  letGo(): void;
+  readonly isLettingGo: boolean;
   /** Aborts all turns, and every turn that starts from now on. */
   drain(): void;
   /** Resolves when no turn runs and none is expected. */
@@ -43,6 +48,7 @@ export function createTurnCounter(
   const underway = createIdleCounter();
   let total = 0;
   let draining = false;
+  let lettingGo = false;
 
   const refusal = (key: string): A2AError | undefined => {
     if (draining) return shuttingDown();
@@ -90,6 +96,13 @@ export function createTurnCounter(
       const left = running.get(turn);
       running.delete(turn);
       left?.();
+    },
+    letGo() {
+      lettingGo = true;
+      for (const turn of [...running.keys()]) turn.letGo();
+    },
+    get isLettingGo() {
+      return lettingGo;
     },
     drain() {
       draining = true;

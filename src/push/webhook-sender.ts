@@ -118,13 +118,15 @@ export class WebhookSender {
     }
   }
 
-  // `moved`: the turn was for another destination than the configuration now has.
+  // `moved`: the turn, or the call that failed, was for another destination than the configuration now has.
   async #attemptInTurn(event: EventSource, pauseMs: number): Promise<CallOutcome | Delivered | "moved"> {
     const { stop, hurry } = this.#ways;
     const place = this.#place;
     const ticket = { ...place, pauseMs, hurry, signals: [stop, this.#moved.signal] };
     try {
-      return await this.#deps.scheduler.run(ticket, () => this.#attempt(event, place.origin));
+      const result = await this.#deps.scheduler.run(ticket, () => this.#attempt(event, place.origin));
+      const isFailed = typeof result !== "string" && result.kind === "failed";
+      return isFailed && this.#place.origin !== place.origin ? "moved" : result;
     } catch (error) {
       if (error instanceof Moved) return "moved";
       throw error;

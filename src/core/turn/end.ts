@@ -44,6 +44,8 @@ async function endAborted({ runtime, writer, inbox, subject }: EndingTurn, abort
   // A cancel that arrived while the turn was being aborted for another reason.
   if (await inbox.holdsCancel()) return writer.end(TaskState.CANCELED);
   if (live !== undefined && runtime.restartable) return release(live, aborted);
+  // As a killed process would have left it: the next message starts a turn.
+  if (live !== undefined && isInterrupted(live.state)) return inbox.endTurn(live, [{ kind: "turnEnded" }]);
   if (live !== undefined) return writer.end(TaskState.FAILED, "the server was shut down before the task was done");
   if ("opening" in subject) subject.opening.failed(shuttingDown());
 }

@@ -17,6 +17,7 @@ interface InboxTurn {
   readonly runtime: Runtime;
   readonly answered: boolean;
   abort(kind: AbortKind): void;
+  letGo(): void;
   refusal(): unknown;
   orAborted<T>(wait: Promise<T>): Promise<T>;
   flushed(): Promise<void>;
@@ -56,6 +57,11 @@ export class TurnInbox implements Watcher {
 
   get key(): number | undefined {
     return this.#live?.key;
+  }
+
+  /** Whether the agent waits for a message, and none is being taken. */
+  get isWaiting(): boolean {
+    return this.#receiver?.phase === "waiting";
   }
 
   watch(live: LiveTask): void {
@@ -98,6 +104,7 @@ export class TurnInbox implements Watcher {
       if (live.closed) throw noMessage();
       receiver.phase = "waiting";
       this.#look();
+      if (this.#run.runtime.turns.isLettingGo) this.#run.letGo();
       return await this.#run.orAborted(taken);
     } finally {
       this.#receiver = undefined;

@@ -4,6 +4,7 @@ import { A2AError } from "../../protocol/errors.js";
 import type { AgentEvent } from "../../protocol/events.js";
 import { copyTask } from "../../protocol/fold.js";
 import { type Message, type Task, TaskState } from "../../protocol/model.js";
+import { isInterrupted } from "../../protocol/states.js";
 import { type AbortKind, TurnAborted } from "../agent.js";
 import type { InboxEntry, QueuedSend } from "../ports.js";
 import type { Runtime } from "../runtime.js";
@@ -180,6 +181,13 @@ export class TurnRun {
     this.#controller?.abort(reason);
     if (kind === "OwnershipLost") return void this.#conclude(undefined);
     this.#timers.push(this.runtime.clock.after(this.runtime.limits.graceMs, () => void this.#conclude(undefined)));
+  }
+
+  /** Aborts a turn that waits for its caller, unless it is to run again: its task waits without it. */
+  letGo(): void {
+    const { live, inbox, runtime } = this;
+    if (runtime.restartable || live === undefined || !inbox.isWaiting || !isInterrupted(live.state)) return;
+    this.abort("Draining");
   }
 
   /** The task, created now if necessary: a turn that waits for a message needs a task to receive it. */

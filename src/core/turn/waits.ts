@@ -11,7 +11,9 @@ export class TurnWaits {
     const rejects = this.#rejects;
     return new Promise((resolve, reject) => {
       rejects.add(reject);
-      wait.then(resolve, reject).finally(() => rejects.delete(reject));
+      // Before it settles: an abort by whoever waited must not find a wait that is over.
+      const settled = wait.finally(() => rejects.delete(reject));
+      settled.then(resolve, reject);
     });
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Agent } from "../../../src/core/agent.js";
 import type { TaskStore } from "../../../src/core/ports.js";
-import { inputRequired, park, working } from "../../../src/protocol/events.js";
+import { authRequired, completed, inputRequired, park, working } from "../../../src/protocol/events.js";
 import { idempotentSendExtension } from "../../../src/protocol/extensions.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { startHandler } from "../../support/handler.js";
@@ -115,5 +116,80 @@ describe("a handler that drains", () => {
     await drained;
     await turnUntil(clock, served.handler.close());
     expect(causes).toHaveLength(2);
+  });
+});
+
+describe("a handler that drains, and a turn that waits for its caller", () => {
+  const questions = [
+    ["INPUT_REQUIRED", inputRequired("which one?")],
+    ["AUTH_REQUIRED", authRequired("who are you?")],
+  ] as const;
+
+  it.each(questions)(
+    "lets go of it at once at %s, and the next message starts a turn elsewhere",
+    async (state, asks) => {
+      const clock = createVirtualClock();
+      const store = memoryTaskStore({ clock });
+      const turns: string[] = [];
+      const agent: Agent = async ({ text, cause, ask }) => {
+        turns.push(`${cause} ${text}`);
+        if (text !== "go") return completed();
+        await ask(asks);
+        return completed();
+      };
+      await using first = startHandler({ clock, store, agent });
+      const { id: taskId } = taskOf(await first.send("go"));
+      // No time needs to pass.
+      await first.handler.drain(drainMs);
+      expect(stateOf(await first.get(taskId))).toBe(state);
+      expect(await store.head({ agent: "", tenant: "", owner: "alice" }, taskId)).toMatchObject({ holder: "" });
+      await using second = startHandler({ clock, store, agent });
+      expect(stateOf(taskOf(await second.send("the red one", { taskId })))).toBe("COMPLETED");
+      expect(turns).toEqual(["message go", "message the red one"]);
+    },
+  );
+
+  it("lets go of one that begins to wait meanwhile", async () => {
+    const clock = createVirtualClock();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await using served = startHandler({
+      clock,
+      agent: async ({ emit, ask }) => {
+        await emit(working());
+        await promise;
+        await ask(inputRequired("which one?"));
+        return completed();
+      },
+    });
+    const sent = served.send("go");
+    await settle();
+    const drained = served.handler.drain(drainMs);
+    await settle();
+    resolve();
+    expect(stateOf(taskOf(await sent))).toBe("INPUT_REQUIRED");
+    await drained;
+  });
+
+  it("waits for one that waits at WORKING, and fails it in the end", async () => {
+    const clock = createVirtualClock();
+    await using served = startHandler({
+      clock,
+      agent: async ({ emit, receive }) => {
+        await emit(working());
+        await receive();
+        return completed();
+      },
+    });
+    const sent = served.send("go");
+    await settle();
+    let isDrained = false;
+    const drained = served.handler.drain(drainMs).then(() => (isDrained = true));
+    await clock.advance(drainMs - 1);
+    expect(isDrained).toBe(false);
+    await turnUntil(
+      clock,
+      drained.then(() => {}),
+    );
+    expect(stateOf(taskOf(await sent))).toBe("FAILED");
   });
 });
