@@ -16,8 +16,8 @@ export interface Replicas extends Server {
   readonly proxy: RoundRobin;
 }
 
-/** A clock that tests advance would overtake a heartbeat on its way to the database. */
-const unhurried = { heartbeatMs: 3_600_000, instanceTtlMs: 36_000_000 };
+/** A clock that tests advance would overtake a heartbeat, or any call, on its way to the database. */
+const unhurried = { heartbeatMs: 3_600_000, instanceTtlMs: 36_000_000, storeWaitMs: 3_600_000 };
 
 export interface ReplicaOptions extends ToServe {
   /** Whether the servers publish hints to each other. Default: true. */
