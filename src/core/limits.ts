@@ -4,6 +4,8 @@ export interface CoreLimits {
   readonly eventMaxBytes: number;
   /** Size of one task. Default: 32 MiB. */
   readonly taskMaxBytes: number;
+  /** Size of the tasks on one page of ListTasks, which has at least one task. Default: 8 MiB. */
+  readonly pageMaxBytes: number;
   /** Messages in the history of a task. Default: 1,000. */
   readonly historyMaxMessages: number;
   /** Concurrent turns of one owner. Default: 1,000. */
@@ -51,6 +53,7 @@ export interface CoreLimits {
 export const defaultCoreLimits: CoreLimits = {
   eventMaxBytes: 4 << 20,
   taskMaxBytes: 32 << 20,
+  pageMaxBytes: 8 << 20,
   historyMaxMessages: 1000,
   turnsPerOwner: 1000,
   turnsPerProcess: 20_000,

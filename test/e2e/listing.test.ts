@@ -122,6 +122,28 @@ overEach(wiresThat("list tasks"), (start, wire) => {
     ]);
   });
 
+  it("a page of tasks ends by its size, and the next one goes on behind it", async () => {
+    await using served = await start({
+      limits: { pageMaxBytes: 5_000 },
+      async *agent() {
+        yield artifact("x".repeat(2_000));
+        yield completed();
+      },
+    });
+    for (let made = 0; made < 5; made++) await served.client.sendMessage(say("go"), {});
+    const lengths: number[] = [];
+    const seen = new Set<string>();
+    for (let pageToken = "", more = true; more; more = pageToken !== "") {
+      const page = await served.client.listTasks(requestOf("listTasks", { pageToken, includeArtifacts: true }), {});
+      lengths.push(page.tasks.length);
+      for (const { id } of page.tasks) seen.add(id);
+      pageToken = page.nextPageToken;
+      expect(page.totalSize).toBe(5);
+    }
+    expect(lengths).toEqual([2, 2, 1]);
+    expect(seen.size).toBe(5);
+  });
+
   it("a page token is valid only for its own filters", async () => {
     const clock = createVirtualClock();
     await using served = await start({ clock, agent });

@@ -155,6 +155,11 @@ export interface ListQuery {
   /** Milliseconds since the epoch, inclusive. May be fractional; status times are whole. */
   readonly since?: number | undefined;
   readonly limit: number;
+  /**
+   * A page ends before the task that would take its snapshots over this size, and has at least one task. Default: no
+   * limit.
+   */
+  readonly maxBytes?: number | undefined;
   /** The last task of the previous page. A forged one may have a fractional time or match no task. */
   readonly after?: { readonly statusTime: number; readonly key: number } | undefined;
 }

@@ -18,7 +18,12 @@ export async function listTasks(runtime: Runtime, request: ListTasksRequest, sco
     JSON.stringify([scope.agent, scope.tenant, scope.owner, filters.contextId, filters.state, filters.since]),
   );
   const after = request.pageToken === "" ? undefined : readCursor(request.pageToken, bound);
-  const page = await runtime.store.list(scope, { ...filters, limit: pageSize, after });
+  const page = await runtime.store.list(scope, {
+    ...filters,
+    limit: pageSize,
+    maxBytes: runtime.limits.pageMaxBytes,
+    after,
+  });
   const options = { historyLength: request.historyLength ?? 0, artifacts: request.includeArtifacts === true };
   const last = page.tasks.at(-1);
   return {

@@ -74,6 +74,10 @@ export class TaskEntry {
     return entryBytes + nameBytes(this.name) + this.#logBytes + this.#snapshotBytes + this.#inboxBytes;
   }
 
+  get snapshotBytes(): number {
+    return this.#snapshotBytes;
+  }
+
   get logBytes(): number {
     return this.#logBytes;
   }

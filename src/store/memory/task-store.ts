@@ -25,6 +25,7 @@ import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
 import { checkNewSend, checkNewTask } from "../check-indexed.js";
+import { fitting } from "../fitting.js";
 import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit.js";
 import { putEntry, sizeOfEntry, withoutEntries } from "./inbox.js";
 import { Instances } from "./instances.js";
@@ -111,7 +112,8 @@ class MemoryTaskStore implements Store {
     this.#assertOpen();
     const now = this.#clock.now();
     const { entries, total, more } = this.#index.list(scope, query);
-    return { tasks: entries.map((entry) => entry.stored(now)), total, more };
+    const page = fitting(entries, ({ snapshotBytes }) => snapshotBytes, query.maxBytes);
+    return { tasks: page.map((entry) => entry.stored(now)), total, more: more || page.length < entries.length };
   }
 
   async put(key: number, item: InboxEntry, maxMessages: number, fence?: PutFence): Promise<PutResult> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Head, ListQuery, StoredTask, TaskStore } from "../../core/ports.js";
 import { TaskState } from "../../protocol/model.js";
-import { alice, appendTo, assertWhole, bob, events, foreign, newTask, status } from "./fixtures.js";
+import { alice, appendTo, assertWhole, bob, events, foreign, newTask, status, taskAt } from "./fixtures.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 
 const { SUBMITTED, WORKING, COMPLETED } = TaskState;
@@ -115,6 +115,32 @@ function pageTests({ describe, it }: Suite, make: MakeTaskStore): void {
         }),
       );
     }
+    it(
+      "end before the task that takes them over their size, and hold each task whole and once",
+      withStore(make, async (store) => {
+        // Two of these are more than a page, and each is more than what is small.
+        const sizes = [300_000, 300_000, 1_000, 1_000, 900_000, 1_000];
+        const heads: Head[] = [];
+        for (const [index, size] of sizes.entries()) heads.push(await large(store, index, size));
+        const query = { limit: 4, maxBytes: 500_000 };
+        const tasks: StoredTask[] = [];
+        const lengths: number[] = [];
+        for (let after: ListQuery["after"], more = true; more; ) {
+          const page = await store.list(alice, { ...query, after });
+          assert.equal(page.total, sizes.length);
+          tasks.push(...page.tasks);
+          lengths.push(page.tasks.length);
+          ({ more } = page);
+          after = page.tasks.at(-1)?.head;
+        }
+        assert.deepEqual(lengths, [1, 1, 3, 1]);
+        assert.deepEqual(placesOf(heads, tasks), [5, 4, 3, 2, 1, 0]);
+        assert.deepEqual(
+          tasks.map(({ snapshot }) => snapshot?.task.id.length),
+          sizes.toReversed(),
+        );
+      }),
+    );
     for (const [statusTime, places] of [
       [19.5, [0]],
       [20.000_001, [2, 1, 0]],
@@ -214,6 +240,16 @@ async function fill(
     heads.push(await store.create(newTask({ contextId, ...status(state, time, 1), status: { state, time } })));
   }
   return heads;
+}
+
+/** Creates a finished task at this time, whose snapshot takes so many bytes: nearly all of them in its id. */
+async function large(store: TaskStore, time: number, bytes: number): Promise<Head> {
+  const head = await store.create(newTask({ ...status(SUBMITTED, time, 1), status: { state: SUBMITTED, time } }));
+  const task = { ...taskAt(2), id: "x".repeat(bytes) };
+  await store.append(
+    appendTo(head, { ...status(COMPLETED, time, 2), snapshot: { task, bytes }, end: { inboxPut: 0 } }),
+  );
+  return head;
 }
 
 function placesOf(heads: readonly Head[], tasks: readonly { readonly head: Head }[]): number[] {

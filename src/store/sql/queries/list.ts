@@ -1,13 +1,15 @@
 import { type SqlBool, sql } from "kysely";
 import type { ListQuery } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
+import { fitting } from "../../fitting.js";
 import { compiled, compiledBy, type Params } from "../compiled.js";
 import type { DbContext } from "../dialect.js";
+import { selectHeads } from "../head-row.js";
 import type { Given } from "../param.js";
 import { periodMs, periodOf } from "../periods.js";
 import { type StoredTaskRow, scopeOf } from "../rows.js";
 import { inScope } from "../scope.js";
-import { selectTasks, untilWhole, withLogs } from "./tasks.js";
+import { type TaskRow, untilWhole, withLogs } from "./tasks.js";
 
 export interface ListedTasks {
   readonly tasks: readonly StoredTaskRow[];
@@ -21,11 +23,33 @@ export async function listTasks(context: DbContext, scope: Scope, query: ListQue
   const total = (await countFor(query).first(context, args))?.total ?? 0;
   return untilWhole(async () => {
     const rows = await pageFor(query).all(context, args);
-    const page = rows.slice(0, query.limit);
-    const tasks = await withLogs(context, page);
-    return tasks.length < page.length ? "torn" : { tasks, total, more: rows.length > query.limit };
+    const page = fitting(rows.slice(0, query.limit), (row) => Number(row.snapshot_bytes ?? 0), query.maxBytes);
+    const tasks = await withLogs(context, await withLargeSnapshots(context, page));
+    return tasks.length < page.length ? "torn" : { tasks, total, more: rows.length > page.length };
   });
 }
+
+/** Larger snapshots are read one by one, once it is known which of them are on the page. */
+const smallSnapshotBytes = 64 << 10;
+
+interface ListedRow extends TaskRow {
+  readonly snapshot_bytes: number | null;
+}
+
+/** Reads the snapshots that the page left out. One that was replaced meanwhile stays missing. */
+async function withLargeSnapshots(context: DbContext, page: readonly ListedRow[]): Promise<readonly TaskRow[]> {
+  const rows: TaskRow[] = [];
+  for (const row of page) {
+    const { key, snapshot_seq: seq, snapshot_payload: small } = row;
+    const large = seq === null || small !== null ? undefined : await snapshotAt.first(context, { key, seq });
+    rows.push(large === undefined ? row : { ...row, snapshot_payload: large.payload });
+  }
+  return rows;
+}
+
+const snapshotAt = compiled(({ db }, { key, seq }: Params<{ readonly key: number; readonly seq: number }>) =>
+  db.selectFrom("trivium_snapshots").select("payload").where("key", "=", key).where("seq", "=", seq),
+);
 
 /** The arguments of the statements. Members that the text does not name are ignored. */
 interface PageArgs extends Scope {
@@ -85,7 +109,15 @@ export function countFor({ contextId, state, since }: Filters) {
 function pageWith(has: ReadonlySet<string>) {
   return compiled((context, params: Params<PageArgs>) => {
     const { contextId, state, since, afterTime, afterKey, rows } = params;
-    return selectTasks(context)
+    return selectHeads(context)
+      .leftJoin("trivium_snapshots as s", "s.key", "t.key")
+      .select(["s.seq as snapshot_seq", "s.format as snapshot_format"])
+      .select(sql<number | null>`length(s.payload)`.as("snapshot_bytes"))
+      .select(
+        sql<Uint8Array | null>`case when length(s.payload) <= ${sql.lit(smallSnapshotBytes)} then s.payload end`.as(
+          "snapshot_payload",
+        ),
+      )
       .where(inScope("t", params))
       .$if(has.has("contextId"), (select) => select.where(inContext(context, contextId)))
       .$if(has.has("state"), (select) => select.where(stateColumn(has), "=", state))

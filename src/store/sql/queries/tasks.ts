@@ -66,7 +66,7 @@ const taskById = compiled((context, params: Params<TaskId>) =>
 );
 
 /** Heads with their snapshots, aliased `s`. */
-export function selectTasks(context: DbContext) {
+function selectTasks(context: DbContext) {
   return selectHeads(context)
     .leftJoin("trivium_snapshots as s", "s.key", "t.key")
     .select(["s.seq as snapshot_seq", "s.format as snapshot_format", "s.payload as snapshot_payload"]);
