@@ -1,27 +1,100 @@
+import { monotonic } from "../protocol/async/clock.js";
 import type { CoreLimits } from "./limits.js";
 import type { Clock, TaskStore } from "./ports.js";
 
-/** What makes a process the holder of its tasks: a row in the store that expires unless it is renewed. */
+/**
+ * What makes a process the holder of its tasks: a row in the store that expires unless it is renewed. Its expiry says
+ * something about its holder alone: after anything that may have kept others from renewing theirs as well, such as a
+ * store that was away or whose clock was set, this process takes nothing over until all others had time to renew.
+ */
 export interface Lease {
+  /** False from the moment at which the lease may have expired, by this process's own clocks. */
+  readonly valid: boolean;
+  /** How long it has been invalid since it was last valid, in milliseconds. */
+  readonly lapsedMs: number;
   /** `undefined` while the lease is valid, else a promise of its renewal. Checked before a task is claimed. */
   hold(): Promise<void> | undefined;
   renew(): Promise<void>;
+  /** Whether the expired lease of another process says that it is gone. Renews this one to find out. */
+  trustsExpiry(): Promise<boolean>;
 }
 
 export interface LeaseOptions {
-  readonly store: TaskStore;
+  readonly store: Pick<TaskStore, "renew">;
   readonly clock: Clock;
-  readonly limits: CoreLimits;
+  readonly limits: Pick<CoreLimits, "heartbeatMs" | "instanceTtlMs">;
   readonly instance: string;
+  /** Gives up the tasks that others took over while this process could not renew. */
+  readonly checkHeld: () => Promise<void>;
 }
 
-export function createLease({ store, clock, limits, instance }: LeaseOptions): Lease {
-  let goodUntil = Number.NEGATIVE_INFINITY;
+/** A moment by the clocks of this process. */
+interface Moment {
+  readonly wall: number;
+  readonly steady: number;
+}
+
+/** A renewal: when it began and was answered, and the store's time in between. */
+interface Renewal {
+  readonly begun: Moment;
+  readonly answered: Moment;
+  readonly stored: number;
+}
+
+/** A renewal younger than this shows that nothing is amiss. */
+const freshMs = 100;
+
+export function createLease({ store, clock, limits, instance, checkHeld }: LeaseOptions): Lease {
+  const { heartbeatMs, instanceTtlMs } = limits;
+  let last: Renewal | undefined;
+  let restUntil = Number.POSITIVE_INFINITY;
+  const now = (): Moment => ({ wall: clock.now(), steady: monotonic(clock) });
+  // Counted from before the renewal, since the store counts from a later moment.
+  const heldMs = (): number => (last === undefined ? Number.POSITIVE_INFINITY : elapsed(last.begun, now()));
+  const isLate = (next: Renewal): boolean =>
+    last !== undefined &&
+    (elapsed(last.begun, next.answered) >= instanceTtlMs || drift(last, next) > (instanceTtlMs - heartbeatMs) / 2);
+
   const renew = async (): Promise<void> => {
-    // Measured from before the call, since the store counts from a later moment.
-    const until = clock.now() + limits.instanceTtlMs;
-    await store.renew(instance, limits.instanceTtlMs);
-    goodUntil = until;
+    const begun = now();
+    const stored = await store.renew(instance, instanceTtlMs);
+    const next = { begun, answered: now(), stored };
+    if (last === undefined) {
+      // After an outage all others may be about to renew.
+      restUntil = next.answered.steady + heartbeatMs;
+    } else if (isLate(next)) {
+      restUntil = next.answered.steady + instanceTtlMs;
+      await checkHeld();
+    }
+    if (last === undefined || begun.steady >= last.begun.steady) last = next;
   };
-  return { renew, hold: () => (clock.now() < goodUntil ? undefined : renew()) };
+
+  return {
+    get valid() {
+      return heldMs() < instanceTtlMs;
+    },
+    get lapsedMs() {
+      return last === undefined ? 0 : Math.max(0, heldMs() - instanceTtlMs);
+    },
+    renew,
+    hold: () => (heldMs() < instanceTtlMs ? undefined : renew()),
+    async trustsExpiry() {
+      if (monotonic(clock) < restUntil && last !== undefined) return false;
+      if (last === undefined || elapsed(last.answered, now()) > freshMs) await renew();
+      return monotonic(clock) >= restUntil;
+    },
+  };
+}
+
+// The steady clock may stand still while the machine sleeps, and the other one may be set.
+function elapsed(from: Moment, to: Moment): number {
+  return Math.max(to.steady - from.steady, to.wall - from.wall);
+}
+
+// How far the store's clock has moved away from this process's between two renewals, at least.
+function drift(before: Renewal, after: Renewal): number {
+  const stored = after.stored - before.stored;
+  const least = after.begun.steady - before.answered.steady;
+  const most = after.answered.steady - before.begun.steady;
+  return Math.max(least - stored, stored - most, 0);
 }

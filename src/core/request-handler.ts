@@ -10,6 +10,7 @@ import { newId } from "./ids.js";
 import { createLease } from "./lease.js";
 import { type CoreLimits, defaultCoreLimits } from "./limits.js";
 import { createOperations, type OperationOptions } from "./operations.js";
+import { checkHeld } from "./ownership/held.js";
 import { startInstance } from "./ownership/instance.js";
 import { wakeDue, wakeTask } from "./ownership/wake.js";
 import type { Clock, QueuedSend, Signals, Store, TaskStore } from "./ports.js";
@@ -126,7 +127,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
     limits,
     newId: makeId,
     instance,
-    lease: createLease({ store, clock, limits, instance }),
+    lease: createLease({ store, clock, limits, instance, checkHeld: () => checkHeld(runtime) }),
     lost: new Map(),
     watch: createWatch({ store, signals, clock, pollMs: limits.pollMs, onError }),
     live: new Map(),

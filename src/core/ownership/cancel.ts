@@ -32,7 +32,7 @@ export async function cancelTask(runtime: Runtime, request: CancelTaskRequest, s
 
 // Returns false when the task must be read again.
 async function tryCancel(runtime: Runtime, stored: StoredTask): Promise<boolean> {
-  const isLost = isOrphan(runtime, stored);
+  const isLost = await isOrphan(runtime, stored);
   // A turn is not re-run only to be canceled.
   if (isLost && !runtime.restartable) {
     await takeOver(runtime, stored);

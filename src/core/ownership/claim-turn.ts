@@ -46,11 +46,18 @@ export async function claimTurn(
   return "claimed";
 }
 
-/** True when no process works on a held task: its holder expired, or is this process, which abandoned it. */
-export function isOrphan(runtime: Runtime, { head }: Pick<StoredTask, "head">): boolean {
+/** True when no process works on a held task: its holder is gone, or is this process, which abandoned it. */
+export async function isOrphan(runtime: Runtime, { head }: Pick<StoredTask, "head">): Promise<boolean> {
   if (head.holder === "" || isTerminal(head.state)) return false;
-  if (head.holder !== runtime.instance) return !head.holderLive;
+  if (head.holder !== runtime.instance) return !head.holderLive && (await isGone(runtime));
   return !runtime.claiming.has(head.id) && runtime.live.get(head.id)?.closed !== false;
+}
+
+/** Whether a process with an expired lease is gone. */
+export async function isGone({ lease }: Pick<Runtime, "lease">): Promise<boolean> {
+  return lease.trustsExpiry().catch((error: unknown) => {
+    throw publicFailure(error);
+  });
 }
 
 /**

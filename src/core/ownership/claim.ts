@@ -57,7 +57,7 @@ export async function deliverOnce(
 ): Promise<Delivery | "placed"> {
   const { scope, entry, send } = start;
   // No other process can have delivered the message before its record existed.
-  let stored = before !== undefined && !isOrphan(runtime, before) ? before : undefined;
+  let stored = before !== undefined && !(await isOrphan(runtime, before)) ? before : undefined;
   for (let tries = 0; tries < maxTries; tries++) {
     if (stored === undefined) {
       stored = await readSettled(runtime, scope, send.message.taskId);
@@ -80,7 +80,7 @@ function contended(): A2AError {
 // Reads the task. If its holder has expired, the task is taken over first.
 async function readSettled(runtime: Runtime, scope: Scope, taskId: string): Promise<StoredTask> {
   let stored = await runtime.store.read(scope, taskId);
-  if (stored !== undefined && isOrphan(runtime, stored)) {
+  if (stored !== undefined && (await isOrphan(runtime, stored))) {
     await takeOver(runtime, stored);
     stored = await runtime.store.read(scope, taskId);
   }

@@ -3,7 +3,8 @@ import type { Head, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
 import { freeGivenUp } from "./abandoned-sends.js";
-import { isOrphan } from "./claim-turn.js";
+import { isGone, isOrphan } from "./claim-turn.js";
+import { giveUpHeld } from "./held.js";
 import { takeOver } from "./take-over.js";
 import { wakeDue } from "./wake.js";
 
@@ -34,6 +35,7 @@ export function startInstance(runtime: Runtime): Instance {
       if (!orphans.stopped) sweeping ??= sweep();
     } catch (error) {
       logger.warn({ error }, "the heartbeat failed");
+      if (lease.lapsedMs >= limits.instanceTtlMs) giveUpHeld(runtime);
     }
     if (!stopped) cancel = clock.after(limits.heartbeatMs, next);
   };
@@ -84,6 +86,7 @@ interface OrphanSweep {
 // after it.
 async function sweepOrphans(runtime: Runtime, sweep: OrphanSweep): Promise<void> {
   const { store, agentId } = runtime;
+  if (!(await isGone(runtime))) return;
   for (let heads: readonly Head[] | undefined; heads === undefined || heads.length === orphanPage; ) {
     heads = await store.orphans(agentId, orphanPage, sweep.behind);
     for (const { key, scope, id } of heads) {
@@ -98,7 +101,7 @@ async function sweepOrphans(runtime: Runtime, sweep: OrphanSweep): Promise<void>
 
 // An orphan for which this process has no room is left to others, or to the next sweep.
 async function takeOrphan(runtime: Runtime, stored: StoredTask): Promise<void> {
-  if (!isOrphan(runtime, stored)) return;
+  if (!(await isOrphan(runtime, stored))) return;
   try {
     await takeOver(runtime, stored);
   } catch (error) {
@@ -113,7 +116,7 @@ async function sweepLost(runtime: Runtime): Promise<void> {
   for (const [id, { scope, since, open }] of lost) {
     const over = !open && clock.now() - since > limits.instanceTtlMs;
     const stored = await store.read(scope, id);
-    if (stored !== undefined && isOrphan(runtime, stored)) await takeOrphan(runtime, stored);
+    if (stored !== undefined && (await isOrphan(runtime, stored))) await takeOrphan(runtime, stored);
     else if (over) lost.delete(id);
   }
 }

@@ -39,7 +39,7 @@ async function tryWake(
   wake: JsonValue | undefined,
 ): Promise<boolean | undefined> {
   const { key, id, holder } = stored.head;
-  if (isOrphan(runtime, stored)) {
+  if (await isOrphan(runtime, stored)) {
     await takeOver(runtime, stored);
     return undefined;
   }

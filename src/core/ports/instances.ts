@@ -11,8 +11,11 @@ export interface DueCursor {
 
 /** The processes that use a store, under names that expire. */
 export interface Instances {
-  /** Registers or renews an instance. It expires `ttlMs` from now by the store's clock. */
-  renew(instance: string, ttlMs: number): Promise<void>;
+  /**
+   * Registers or renews an instance. It expires `ttlMs` from now by the store's clock. Returns the store's time in
+   * milliseconds since the epoch. Also forgets instances that renewed later than now: the store's clock was set back.
+   */
+  renew(instance: string, ttlMs: number): Promise<number>;
   /** Expires an instance at once. */
   retire(instance: string): Promise<void>;
   /**

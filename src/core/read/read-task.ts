@@ -25,15 +25,20 @@ export interface ReadOptions extends CopyOptions {
 }
 
 /**
- * Reads a task, from the turn in this process if one runs it, else from the store. Throws `taskNotFound` (spec 3.1.3).
+ * Reads a task, from the turn in this process if one runs it, else from the store. Throws `taskNotFound` (spec 3.1.3),
+ * or `unavailable` when another process may run it and the store is away.
  */
 export async function readTask(runtime: Runtime, scope: Scope, id: string, options?: ReadOptions): Promise<TaskNow> {
+  if (!runtime.lease.valid) runtime.health.check();
   return copyOfLive(runtime, scope, id, options) ?? readStoredTask(runtime, scope, id, options);
 }
 
-/** Copies a task that a turn of this process runs; `undefined` for any other, and for one behind `from`. */
+/**
+ * Copies a task that a turn of this process runs; `undefined` for any other, for one behind `from`, and for all while
+ * another process may have taken them over.
+ */
 export function copyOfLive(runtime: Runtime, scope: Scope, id: string, options?: ReadOptions): TaskNow | undefined {
-  const live = runtime.live.get(id);
+  const live = runtime.lease.valid ? runtime.live.get(id) : undefined;
   const fresh = live?.closed === false && live.stored >= (options?.from ?? 0);
   if (!fresh || live.key === undefined || !sameScope(live.scope, scope)) return undefined;
   const { key, stored: seq, idPrefix, incarnation } = live;

@@ -95,7 +95,8 @@ export class RecordReader implements Watcher {
   }
 
   #isAsking(): boolean {
-    return this.#runtime.live.get(this.taskId)?.task.status?.state === TaskState.INPUT_REQUIRED;
+    const { lease, live } = this.#runtime;
+    return lease.valid && live.get(this.taskId)?.task.status?.state === TaskState.INPUT_REQUIRED;
   }
 
   #advance(records: readonly LogRecord[]): readonly LogRecord[] {

@@ -4,6 +4,7 @@ import type { Message, SendMessageRequest } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import { giveUpSend } from "../ownership/abandoned-sends.js";
 import { deliverOnce } from "../ownership/claim.js";
+import { isGone } from "../ownership/claim-turn.js";
 import { TaskWaiter } from "../ownership/task-waiter.js";
 import type { NewSend, SendRecord, StoredTask } from "../ports.js";
 import { isPlaced } from "../read/read-task.js";
@@ -130,7 +131,7 @@ async function waitForOutcome(call: SendCall, start: TurnStart, first: SendRecor
     for (let record: SendRecord | undefined = first; record !== undefined; ) {
       const found = await outcomeOf(call, record);
       if (found !== undefined) return found;
-      if (record.live || runtime.sending.has(record.entry)) {
+      if (await isUnderWay(runtime, record)) {
         call.arrived?.();
         await waiter.next();
       } else if (await take(runtime, record)) return mine(runtime, start, record);
@@ -140,6 +141,11 @@ async function waitForOutcome(call: SendCall, start: TurnStart, first: SendRecor
   } finally {
     waiter.stop();
   }
+}
+
+async function isUnderWay(runtime: Runtime, { live, instance, entry }: SendRecord): Promise<boolean> {
+  if (live || runtime.sending.has(entry)) return true;
+  return instance !== "" && instance !== runtime.instance && !(await isGone(runtime));
 }
 
 async function outcomeOf({ runtime }: SendCall, record: SendRecord): Promise<Found | undefined> {

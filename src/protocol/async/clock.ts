@@ -4,6 +4,13 @@ export interface Clock {
   now(): number;
   /** Calls `run` once after `ms`; the returned function cancels it. */
   after(ms: number, run: () => void): () => void;
+  /** Milliseconds since some moment, by a clock that nobody sets. Default: `now`. */
+  monotonic?(): number;
+}
+
+/** The monotonic time of a clock in milliseconds. */
+export function monotonic(clock: Clock): number {
+  return clock.monotonic?.() ?? clock.now();
 }
 
 /** The machine's time for callers: a waiting call keeps the process alive, as an active one does. */

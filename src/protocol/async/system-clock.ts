@@ -6,6 +6,7 @@ const longestTimerMs = 2 ** 31 - 1;
 /** The machine's time for servers: its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after(ms, run) {
     let left = ms;
     let timer: NodeJS.Timeout;

@@ -2,6 +2,7 @@ import type { Clock } from "../../core/ports.js";
 import type { Instance, TaskEntry } from "./task-entry.js";
 
 interface Holder extends Instance {
+  renewedAt: number;
   expiresAt: number;
   readonly held: Set<TaskEntry>;
 }
@@ -17,9 +18,13 @@ export class Instances {
     this.#clock = clock;
   }
 
-  renew(name: string, ttlMs: number): void {
+  /** Returns the store's time. */
+  renew(name: string, ttlMs: number): number {
     this.#forgetIdle();
-    this.#holder(name).expiresAt = this.#clock.now() + ttlMs;
+    const now = this.#clock.now();
+    for (const holder of this.#holders.values()) if (holder.renewedAt > now) holder.expiresAt = expired;
+    Object.assign(this.#holder(name), { renewedAt: now, expiresAt: now + ttlMs });
+    return now;
   }
 
   retire(name: string): void {
@@ -63,7 +68,7 @@ export class Instances {
   #holder(name: string): Holder {
     let holder = this.#holders.get(name);
     if (holder === undefined) {
-      holder = { name, expiresAt: expired, held: new Set() };
+      holder = { name, renewedAt: expired, expiresAt: expired, held: new Set() };
       this.#holders.set(name, holder);
     }
     return holder;

@@ -150,9 +150,9 @@ class MemoryTaskStore implements Store {
     this.#retention.written(entry, entry.bytes - before);
   }
 
-  async renew(instance: string, ttlMs: number): Promise<void> {
+  async renew(instance: string, ttlMs: number): Promise<number> {
     this.#assertOpen();
-    this.#instances.renew(instance, ttlMs);
+    return this.#instances.renew(instance, ttlMs);
   }
 
   async retire(instance: string): Promise<void> {

@@ -61,6 +61,9 @@ async function withoutLimits<T>(connect: ConnectOptions, run: (db: Kysely<Databa
   }
 }
 
+/** A renewal on a connection that has died fails before the lease expires, and the next one opens another. */
+const heartbeatTimeoutMs = 3000;
+
 /** `now`: the store's clock. Default: the database's clock. */
 export function openPostgres(options: PostgresConnectOptions, now?: (() => number) | undefined): PostgresDatabase {
   const connect = resolveConnect(options);
@@ -69,7 +72,7 @@ export function openPostgres(options: PostgresConnectOptions, now?: (() => numbe
   const hot = createHotPath({ pool, shard: dialect.shard, now });
   const backend = createKyselyBackend({ db, dialect, hot });
   // Other processes take this one for dead when its renewal waits for a connection behind the calls of its callers.
-  const heartbeat = connectTo({ ...connect, max: 1 });
+  const heartbeat = connectTo({ ...connect, max: 1, statementTimeoutMs: heartbeatTimeoutMs });
   const { renew } = createKyselyBackend({ db: heartbeat.db, dialect, hot });
   return {
     db,

@@ -29,6 +29,7 @@ export const migrations: readonly Migration[] = [
   { version: 1, name: "tasks and their tables", statements: (db, dialect) => firstTables(db, dialect) },
   { version: 2, name: "counters by time", statements: (db, dialect) => countersByTime(db, dialect) },
   { version: 3, name: "agents in scopes", statements: (db, dialect) => agentsInScopes(db, dialect) },
+  { version: 4, name: "lifetimes of instances", statements: (db, dialect) => lifetimes(db, dialect) },
 ];
 
 const tenantAndOwner = ["tenant", "owner"] as const;
@@ -137,4 +138,9 @@ function countersByTime(db: Kysely<Database>, dialect: SqlDialect): readonly Sch
   const filled = sql`insert into "trivium_periods" ("tenant", "owner", "period", "state", "shard", "count")
 select "tenant", "owner", "status_time" / 600000, "state", '', count(*) from "trivium_tasks" group by 1, 2, 3, 4`;
   return [periodsTable(db, dialect, tenantAndOwner), periodsIndex(db, dialect), statementOf(db, filled)];
+}
+
+/** Shows which instances renewed before the clock was set back. Unknown for those of earlier releases. */
+function lifetimes(db: Kysely<Database>, { types }: SqlDialect): readonly SchemaStatement[] {
+  return [db.schema.alterTable("trivium_instances").addColumn("ttl_ms", types.integer)];
 }

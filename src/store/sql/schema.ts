@@ -67,6 +67,8 @@ interface InboxTable {
 export interface InstancesTable {
   name: string;
   expires_at: number;
+  /** How long before `expires_at` it was renewed; `null` for instances of earlier releases. */
+  ttl_ms: number | null;
 }
 
 /** Idempotent sends. */

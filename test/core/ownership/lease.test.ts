@@ -18,10 +18,11 @@ function leased() {
     state.renewals++;
     if (state.broken) throw new Error("no store");
     await clock.advance(100);
-    await store.renew(instance, ttlMs);
+    return store.renew(instance, ttlMs);
   };
   const limits = { ...defaultCoreLimits, instanceTtlMs: 15_000 };
-  const lease = createLease({ store: { ...store, renew }, clock, limits, instance: "i" });
+  const checkHeld = async (): Promise<void> => {};
+  const lease = createLease({ store: { ...store, renew }, clock, limits, instance: "i", checkHeld });
   return { clock, lease, state };
 }
 

@@ -164,9 +164,10 @@ describe("an orphaned restartable turn", () => {
     const { agent, turns } = halting(() => true);
     const first = start(agent);
     const taskId = await begun(first);
+    await using second = startHandler({ agent, clock, store, restartable: true });
+    await clock.advance(4000);
     first.die();
     await store.retire((await store.head(alice, taskId))?.holder ?? "");
-    await using second = startHandler({ agent, clock, store, restartable: true });
     expect(stateOf(await second.cancel(taskId))).toBe("CANCELED");
     expect(turns.length).toBe(1);
   });

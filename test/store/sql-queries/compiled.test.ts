@@ -71,9 +71,9 @@ describe("a compiled statement", () => {
   it("gives a column that its table got after the first run", async () => {
     const all = compiled(({ db }) => db.selectFrom("trivium_instances").selectAll());
     await opened.backend.renew("here", 10);
-    expect(await all.all(opened.context, {})).toEqual([{ name: "here", expires_at: 1_010 }]);
+    expect(await all.all(opened.context, {})).toEqual([{ name: "here", expires_at: 1_010, ttl_ms: 10 }]);
     opened.database.exec("alter table trivium_instances add column note text not null default 'new'");
-    expect(await all.all(opened.context, {})).toEqual([{ name: "here", expires_at: 1_010, note: "new" }]);
+    expect(await all.all(opened.context, {})).toEqual([{ name: "here", expires_at: 1_010, ttl_ms: 10, note: "new" }]);
   });
 
   it("refuses an argument that SQLite has no form for", async () => {
@@ -96,7 +96,7 @@ describe("a statement that runs while a transaction is open", () => {
       began = resolve;
     });
     const failing = inTransaction(opened.context, async (within) => {
-      await sql`insert into trivium_instances values ('inside', 1)`.execute(within.db);
+      await sql`insert into trivium_instances (name, expires_at) values ('inside', 1)`.execute(within.db);
       began();
       await undone;
       throw new Error("undone");

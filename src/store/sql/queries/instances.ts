@@ -16,29 +16,44 @@ export function instanceQueries(context: DbContext): Pick<Backend, keyof Instanc
 
 /** How long expired instances are kept. A missing one counts as expired. */
 const keptMs = 3_600_000;
+/** Differences between the clocks of processes and transactions. */
+const slackMs = 1000;
 
 /** Rejects when the database cannot be written. Changes nothing. */
 export async function checkWritable({ db }: DbContext): Promise<void> {
   await db.deleteFrom("trivium_instances").where("name", "=", "").execute();
 }
 
-async function renewInstance(context: DbContext, name: string, ttlMs: number): Promise<void> {
-  await putInstance.write(context, { name, ttlMs });
+async function renewInstance(context: DbContext, name: string, ttlMs: number): Promise<number> {
+  const renewed = await putInstance.first(context, { name, ttlMs });
   await dropInstances.write(context, {});
+  return (renewed?.expires_at ?? Number.NaN) - ttlMs;
 }
 
 const putInstance = compiled(
   ({ db, dialect }, { name, ttlMs }: Params<{ readonly name: string; readonly ttlMs: number }>) =>
     db
       .insertInto("trivium_instances")
-      .values({ name, expires_at: sql<number>`${dialect.now()} + ${ttlMs}` })
+      .values({ name, expires_at: sql<number>`${dialect.now()} + ${ttlMs}`, ttl_ms: ttlMs })
       .onConflict((conflict) =>
-        conflict.column("name").doUpdateSet((set) => ({ expires_at: set.ref("excluded.expires_at") })),
-      ),
+        conflict.column("name").doUpdateSet((set) => ({
+          expires_at: set.ref("excluded.expires_at"),
+          ttl_ms: set.ref("excluded.ttl_ms"),
+        })),
+      )
+      .returning("expires_at"),
 );
 
+// Those that expired long ago, and those that renewed later than now.
 const dropInstances = compiled(({ db, dialect }) =>
-  db.deleteFrom("trivium_instances").where("expires_at", "<", sql<number>`${dialect.now()} - ${keptMs}`),
+  db
+    .deleteFrom("trivium_instances")
+    .where(({ eb, or }) =>
+      or([
+        eb("expires_at", "<", sql<number>`${dialect.now()} - ${keptMs}`),
+        eb("expires_at", ">", sql<number>`${dialect.now()} + ttl_ms + ${sql.lit(slackMs)}`),
+      ]),
+    ),
 );
 
 async function retireInstance(context: DbContext, name: string): Promise<void> {

@@ -1,0 +1,24 @@
+import { TurnAborted } from "../agent.js";
+import type { Runtime } from "../runtime.js";
+import type { LiveTask } from "../task/live-task.js";
+
+const pageKeys = 500;
+
+/** Gives up the tasks that another process has taken over. */
+export async function checkHeld({ live, store }: Pick<Runtime, "live" | "store">): Promise<void> {
+  const held = new Map<number, LiveTask>();
+  for (const task of live.values()) if (task.key !== undefined) held.set(task.key, task);
+  const keys = [...held.keys()];
+  for (let from = 0; from < keys.length; from += pageKeys) {
+    for (const { key, epoch } of await store.heads(keys.slice(from, from + pageKeys))) {
+      const task = held.get(key);
+      // Only a claim raises the epoch, and this process makes none of a task that it holds.
+      if (task !== undefined && task.epoch < epoch) task.abandon(new TurnAborted("OwnershipLost"));
+    }
+  }
+}
+
+/** Gives up all tasks: for so long was the store out of reach that other processes, if there are any, have them. */
+export function giveUpHeld({ live }: Pick<Runtime, "live">): void {
+  for (const task of [...live.values()]) task.abandon(new TurnAborted("OwnershipLost"));
+}
