@@ -10,7 +10,7 @@ import type { Clock, TaskStore } from "./ports.js";
 export interface Lease {
   /** False from the moment at which the lease may have expired, by this process's own clocks. */
   readonly valid: boolean;
-  /** How long it has been invalid since it was last valid, in milliseconds. */
+  /** How long it has been invalid for want of a renewal, in milliseconds by the monotonic clock. */
   readonly lapsedMs: number;
   /** `undefined` while the lease is valid, else a promise of its renewal. Checked before a task is claimed. */
   hold(): Promise<void> | undefined;
@@ -74,7 +74,7 @@ export function createLease({ store, clock, limits, instance, checkHeld }: Lease
       return heldMs() < instanceTtlMs;
     },
     get lapsedMs() {
-      return last === undefined ? 0 : Math.max(0, heldMs() - instanceTtlMs);
+      return last === undefined ? 0 : Math.max(0, monotonic(clock) - last.begun.steady - instanceTtlMs);
     },
     renew,
     hold: () => (heldMs() < instanceTtlMs ? undefined : renew()),

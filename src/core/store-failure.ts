@@ -1,3 +1,4 @@
+import { monotonic } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
 import { type Growth, grownPause, type RetryPlan } from "../protocol/async/retry.js";
 import { A2AError } from "../protocol/errors.js";
@@ -27,7 +28,7 @@ export interface StoreTimes {
 
 /** The retry policy for failing store calls: until `ms` have passed, by default `storeRetryMs`. */
 export function storeRetries({ clock, limits }: StoreTimes, ms = limits.storeRetryMs): RetryPlan {
-  const until = clock.now() + ms;
+  const until = monotonic(clock) + ms;
   // A short wait tries often enough to notice that the store is back.
   const pauses = { ...storePauses, maxMs: Math.min(2000, ms / 10) };
   return {
@@ -35,7 +36,7 @@ export function storeRetries({ clock, limits }: StoreTimes, ms = limits.storeRet
     pauseAfter(error, failures) {
       const pauseMs = grownPause(failures, pauses);
       // An answer, such as a full store, is not retried.
-      return isAnswer(error) || clock.now() + pauseMs >= until ? undefined : pauseMs;
+      return isAnswer(error) || monotonic(clock) + pauseMs >= until ? undefined : pauseMs;
     },
   };
 }

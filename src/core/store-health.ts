@@ -1,3 +1,4 @@
+import { monotonic } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
 import type { Logger } from "../protocol/logger.js";
 import type { CoreLimits } from "./limits.js";
@@ -149,7 +150,7 @@ export class StoreHealth {
     if (wasAway) return;
     const { clock, limits, logger } = this.#options;
     this.#cause = error;
-    this.#since = clock.now();
+    this.#since = monotonic(clock);
     this.#cancelAway = clock.after(limits.storeAwayMs, () => this.#setReady(false));
     logger.error({ error }, state === "full" ? "the task store is full" : "the task store is away");
     if (this.#probing === undefined) this.#cancelProbe = clock.after(probeMs, () => this.#probe());
@@ -163,7 +164,7 @@ export class StoreHealth {
     this.#cancelProbe();
     this.#cancelAway();
     if (!wasAway) return;
-    logger.info({ awayMs: clock.now() - this.#since }, "the task store is back");
+    logger.info({ awayMs: monotonic(clock) - this.#since }, "the task store is back");
     this.#setReady(true);
   }
 

@@ -1,6 +1,7 @@
 import { TurnAborted } from "../agent.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
+import { loseTask } from "../task/lost-tasks.js";
 
 const pageKeys = 500;
 
@@ -18,7 +19,14 @@ export async function checkHeld({ live, store }: Pick<Runtime, "live" | "store">
   }
 }
 
-/** Gives up all tasks: for so long was the store out of reach that other processes, if there are any, have them. */
-export function giveUpHeld({ live }: Pick<Runtime, "live">): void {
-  for (const task of [...live.values()]) task.abandon(new TurnAborted("OwnershipLost"));
+/**
+ * Gives up all tasks: for so long was the store out of reach that other processes, if there are any, have them. Those
+ * that nobody took over are ended or re-run when it is back.
+ */
+export function giveUpHeld(runtime: Pick<Runtime, "live" | "lost" | "clock">): void {
+  for (const task of [...runtime.live.values()]) {
+    const reason = new TurnAborted("OwnershipLost");
+    loseTask(runtime, task, reason);
+    task.abandon(reason);
+  }
 }

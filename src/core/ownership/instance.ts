@@ -1,3 +1,4 @@
+import { monotonic } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import type { Head, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
@@ -114,7 +115,7 @@ async function takeOrphan(runtime: Runtime, stored: StoredTask): Promise<void> {
 async function sweepLost(runtime: Runtime): Promise<void> {
   const { clock, limits, lost, store } = runtime;
   for (const [id, { scope, since, open }] of lost) {
-    const over = !open && clock.now() - since > limits.instanceTtlMs;
+    const over = !open && monotonic(clock) - since > limits.instanceTtlMs;
     const stored = await store.read(scope, id);
     if (stored !== undefined && (await isOrphan(runtime, stored))) await takeOrphan(runtime, stored);
     else if (over) lost.delete(id);

@@ -195,6 +195,10 @@ describe("a process that is cut off from the store", () => {
     cut.line.cut = true;
     await here.time.advance(2 * ttlMs + 6000);
     expect(cut.turns.aborted).toEqual(["OwnershipLost"]);
+    // Nobody else was there to take it over.
+    cut.line.cut = false;
+    await here.time.advance(6000);
+    expect(stateOf(await cut.get(cut.taskId))).toBe("FAILED");
   });
 
   it("asks the store in the first moment after it stood still, and keeps what nobody took over", async () => {

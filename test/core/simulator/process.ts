@@ -20,6 +20,8 @@ export class Process {
   waiting = 0;
   /** It stalled or was cut off from the store, so others may have presumed it dead. */
   missed = false;
+  /** How far its clock was set, in all. */
+  setMs = 0;
   #waiting: (() => void)[] = [];
   readonly #timers = new Set<() => void>();
   readonly #agentTimers = new Set<() => void>();
@@ -27,8 +29,9 @@ export class Process {
 
   constructor(name: string, time: Clock, skewMs: number) {
     this.name = name;
-    const now = (): number => time.now() + skewMs;
-    this.clock = { now, after: (ms, run) => this.#after(time, this.#timers, { ms, run }) };
+    const now = (): number => time.now() + skewMs + this.setMs;
+    const monotonic = (): number => time.now();
+    this.clock = { now, monotonic, after: (ms, run) => this.#after(time, this.#timers, { ms, run }) };
     this.agentClock = { now, after: (ms, run) => this.#after(time, this.#agentTimers, { ms, run }) };
     this.died = new Promise<never>((_, reject) => {
       this.#reject = reject;

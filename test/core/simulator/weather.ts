@@ -10,6 +10,10 @@ export interface Weather {
   readonly failing: number;
   /** The store is unreachable at times, for longer than a turn waits. */
   readonly outages: boolean;
+  /** The store is away for all at times, for longer than a lease lasts. */
+  readonly away: boolean;
+  /** The clocks of the store and of processes are set, forward and back. */
+  readonly steps: boolean;
   readonly hintsLost: number;
   readonly hintsDoubled: number;
   readonly hintMs: number;
@@ -50,11 +54,18 @@ export function drawWeather(random: Random): Weather {
     clients: random.int(1, 5),
     pace: random.pick(["calm", "hasty"]),
     focus: random.pick([0.5, 0.8, 1]),
+    away: random.chance(0.2),
+    steps: random.chance(0.2),
   };
 }
 
 /** True when nothing can come between a message and its turn. */
-export function isFair({ failing, outages, crashes, pauses }: Weather): boolean {
+export function isFair(weather: Weather): boolean {
+  return keepsTasks(weather) && !weather.away;
+}
+
+/** True when no process loses a task: nothing happens to one process that does not happen to all. */
+export function keepsTasks({ failing, outages, crashes, pauses }: Weather): boolean {
   return failing === 0 && !outages && !crashes && !pauses;
 }
 
@@ -64,14 +75,15 @@ export function isPrompt(weather: Weather): boolean {
 }
 
 /** Limits that a short run reaches. */
-export function drawLimits(random: Random): Partial<CoreLimits> {
+export function drawLimits(random: Random, { away }: Weather): Partial<CoreLimits> {
   return {
     batchMaxEvents: random.pick([1, 2, 8, 64]),
     inboxMaxMessages: random.pick([1, 2, 16]),
     inboxWaitMs: random.pick([30, 500, 2000]),
     taskAfterMs: random.pick([20, 300]),
     graceMs: 1000,
-    storeRetryMs: 3000,
+    // A turn must outlast the time for which the store is away.
+    storeRetryMs: away ? 20_000 : 3000,
     turnDeadlineMs: random.chance(0.2) ? 3000 : undefined,
     heartbeatMs: 1000,
     instanceTtlMs: 4000,

@@ -54,6 +54,8 @@ export class World {
   /** Tasks that clients know. */
   readonly known: string[] = [];
   readonly lines: string[] = [];
+  /** How far the store's clock was set, in all. */
+  setMs = 0;
   calm = false;
   /** Takeovers have had time to happen. */
   recovered = false;
@@ -68,9 +70,9 @@ export class World {
     this.#traced = traced;
     this.time = createVirtualClock(Date.UTC(2026, 0, 1), () => immediates.settle());
     this.weather = drawWeather(this.random.fork());
-    this.limits = drawLimits(this.random.fork());
+    this.limits = drawLimits(this.random.fork(), this.weather);
     const finishedLogMs = this.weather.shortLogs ? 700 : 3_600_000;
-    this.store = makeStore({ clock: this.time, finishedLogMs });
+    this.store = makeStore({ clock: this.#storeClock(), finishedLogMs });
     this.#bus = createBus(this.time, this.random.fork(), this.weather);
     for (let index = 0; index < this.weather.processes; index++) this.start();
   }
@@ -142,6 +144,18 @@ export class World {
     for (const each of this.#processes) if (each.process === process) each.store.out = out;
   }
 
+  /** Takes the store away from all processes, or gives it back to one after the other. */
+  async cutAll(ms: number, random: Random): Promise<void> {
+    this.trace(() => "the store is away");
+    for (const { store } of this.#processes) store.out = true;
+    await this.sleep(ms);
+    this.trace(() => "the store is back");
+    for (const { store } of this.#processes) {
+      store.out = false;
+      await this.sleep(random.int(0, 300));
+    }
+  }
+
   /** From now on nothing fails. */
   becalm(): void {
     this.trace(() => "calm");
@@ -183,6 +197,11 @@ export class World {
   /** Tasks that have not ended. */
   unfinished(): readonly string[] {
     return [...this.journal.tasks.values()].filter(({ states }) => !isTerminal(states.at(-1) ?? 0)).map(({ id }) => id);
+  }
+
+  // Its timers and its monotonic time go on, whatever it is set to.
+  #storeClock(): Clock {
+    return { ...this.time, now: () => this.time.now() + this.setMs, monotonic: () => this.time.now() };
   }
 
   #logger(name: string): Logger {
