@@ -6,15 +6,20 @@ import { loseTask } from "../task/lost-tasks.js";
 const pageKeys = 500;
 
 /** Gives up the tasks that another process has taken over. */
-export async function checkHeld({ live, store }: Pick<Runtime, "live" | "store">): Promise<void> {
+export async function checkHeld({
+  live,
+  store,
+  instance,
+}: Pick<Runtime, "live" | "store" | "instance">): Promise<void> {
   const held = new Map<number, LiveTask>();
   for (const task of live.values()) if (task.key !== undefined) held.set(task.key, task);
   const keys = [...held.keys()];
   for (let from = 0; from < keys.length; from += pageKeys) {
-    for (const { key, epoch } of await store.heads(keys.slice(from, from + pageKeys))) {
+    for (const { key, epoch, holder } of await store.heads(keys.slice(from, from + pageKeys))) {
       const task = held.get(key);
-      // Only a claim raises the epoch, and this process makes none of a task that it holds.
-      if (task !== undefined && task.epoch < epoch) task.abandon(new TurnAborted("OwnershipLost"));
+      // The claim of a next turn may be under way here.
+      if (task !== undefined && task.epoch < epoch && holder !== instance)
+        task.abandon(new TurnAborted("OwnershipLost"));
     }
   }
 }
