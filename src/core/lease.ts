@@ -51,9 +51,10 @@ export function createLease({ store, clock, limits, instance, checkHeld }: Lease
   const now = (): Moment => ({ wall: clock.now(), steady: monotonic(clock) });
   // Counted from before the renewal, since the store counts from a later moment.
   const heldMs = (): number => (last === undefined ? Number.POSITIVE_INFINITY : elapsed(last.begun, now()));
-  const isLate = (next: Renewal): boolean =>
-    last !== undefined &&
-    (elapsed(last.begun, next.answered) >= instanceTtlMs || drift(last, next) > (instanceTtlMs - heartbeatMs) / 2);
+  // Others may have renewed a heartbeat before this process did, and be kept from it by the same cause.
+  const lateMs = Math.max(instanceTtlMs - 2 * heartbeatMs, instanceTtlMs / 2);
+  const isDisturbed = (before: Renewal, next: Renewal): boolean =>
+    elapsed(before.begun, next.answered) >= lateMs || drift(before, next) > (instanceTtlMs - heartbeatMs) / 2;
 
   const renew = async (): Promise<void> => {
     const begun = now();
@@ -62,7 +63,7 @@ export function createLease({ store, clock, limits, instance, checkHeld }: Lease
     if (last === undefined) {
       // After an outage all others may be about to renew.
       restUntil = next.answered.steady + heartbeatMs;
-    } else if (isLate(next)) {
+    } else if (isDisturbed(last, next)) {
       restUntil = next.answered.steady + instanceTtlMs;
       await checkHeld();
     }

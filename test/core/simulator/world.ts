@@ -154,6 +154,8 @@ export class World {
       store.out = false;
       await this.sleep(random.int(0, 300));
     }
+    // Each process finds it again before the next time.
+    await this.sleep(3000);
   }
 
   /** From now on nothing fails. */
