@@ -16,6 +16,8 @@ export class FaultyStore {
   readonly port: TaskStore;
   /** While set, no call gets through. */
   out = false;
+  /** The same, for all processes at once. */
+  away = false;
   readonly #store: TaskStore;
   readonly #journal: Journal;
   readonly #process: Process;
@@ -71,6 +73,7 @@ export class FaultyStore {
   /** From now on no call fails. */
   calm(): void {
     this.out = false;
+    this.away = false;
     this.#weather = { slow: 0, slowMs: 0, failing: 0 };
   }
 
@@ -89,7 +92,7 @@ export class FaultyStore {
   }
 
   #fault(): Fault {
-    if (this.out) return "before";
+    if (this.out || this.away) return "before";
     if (!this.#random.chance(this.#weather.failing)) return undefined;
     return this.#random.pick(["before", "after", "late"]);
   }

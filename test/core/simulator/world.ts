@@ -147,11 +147,11 @@ export class World {
   /** Takes the store away from all processes, or gives it back to one after the other. */
   async cutAll(ms: number, random: Random): Promise<void> {
     this.trace(() => "the store is away");
-    for (const { store } of this.#processes) store.out = true;
+    for (const { store } of this.#processes) store.away = true;
     await this.sleep(ms);
     this.trace(() => "the store is back");
     for (const { store } of this.#processes) {
-      store.out = false;
+      store.away = false;
       await this.sleep(random.int(0, 300));
     }
     // Each process finds it again before the next time.
