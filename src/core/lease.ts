@@ -15,7 +15,7 @@ export interface Lease {
   /** `undefined` while the lease is valid, else a promise of its renewal. Checked before a task is claimed. */
   hold(): Promise<void> | undefined;
   renew(): Promise<void>;
-  /** Whether the expired lease of another process says that it is gone. Renews this one to find out. */
+  /** Whether a lease that was just seen as expired says that its holder is gone. Renews this one to find out. */
   trustsExpiry(): Promise<boolean>;
 }
 
@@ -40,9 +40,6 @@ interface Renewal {
   readonly answered: Moment;
   readonly stored: number;
 }
-
-/** A renewal younger than this shows that nothing is amiss. */
-const freshMs = 100;
 
 export function createLease({ store, clock, limits, instance, checkHeld }: LeaseOptions): Lease {
   const { heartbeatMs, instanceTtlMs } = limits;
@@ -80,8 +77,9 @@ export function createLease({ store, clock, limits, instance, checkHeld }: Lease
     renew,
     hold: () => (heldMs() < instanceTtlMs ? undefined : renew()),
     async trustsExpiry() {
-      if (monotonic(clock) < restUntil && last !== undefined) return false;
-      if (last === undefined || elapsed(last.answered, now()) > freshMs) await renew();
+      if (last !== undefined && monotonic(clock) < restUntil) return false;
+      // The store's clock may have been set since the last one.
+      await renew();
       return monotonic(clock) >= restUntil;
     },
   };

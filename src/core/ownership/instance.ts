@@ -87,9 +87,9 @@ interface OrphanSweep {
 // after it.
 async function sweepOrphans(runtime: Runtime, sweep: OrphanSweep): Promise<void> {
   const { store, agentId } = runtime;
-  if (!(await isGone(runtime))) return;
   for (let heads: readonly Head[] | undefined; heads === undefined || heads.length === orphanPage; ) {
     heads = await store.orphans(agentId, orphanPage, sweep.behind);
+    if (heads.length > 0 && !(await isGone(runtime))) return;
     for (const { key, scope, id } of heads) {
       if (sweep.stopped) return;
       sweep.behind = key;
