@@ -13,7 +13,7 @@ export const slow = [
   "test/core/store-faults/hard-days.test.ts",
   "test/bench/run.test.ts",
   "test/examples/durable.test.ts",
-  "test/store/postgres/{away,closing,long-migration}.test.ts",
+  "test/store/postgres/{away,closing,leases,long-migration}.test.ts",
 ];
 
 /** What takes longest begins first, so that one core does not wait for the other at the end. */

@@ -119,7 +119,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
     agentId,
     restartable,
     alarm: createAlarm(clock, () => ring(runtime)),
-    store: guardStore(options.store, health, logger),
+    store: guardStore(options.store, health, logger, { clock, limits }),
     health,
     signals,
     clock,

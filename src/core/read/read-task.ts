@@ -25,11 +25,9 @@ export interface ReadOptions extends CopyOptions {
 }
 
 /**
- * Reads a task, from the turn in this process if one runs it, else from the store. Throws `taskNotFound` (spec 3.1.3),
- * or `unavailable` when another process may run it and the store is away.
+ * Reads a task, from the turn in this process if one runs it, else from the store. Throws `taskNotFound` (spec 3.1.3).
  */
 export async function readTask(runtime: Runtime, scope: Scope, id: string, options?: ReadOptions): Promise<TaskNow> {
-  if (!runtime.lease.valid) runtime.health.check();
   return copyOfLive(runtime, scope, id, options) ?? readStoredTask(runtime, scope, id, options);
 }
 
