@@ -15,6 +15,11 @@ export interface Lease {
   /** `undefined` while the lease is valid, else a promise of its renewal. Checked before a task is claimed. */
   hold(): Promise<void> | undefined;
   renew(): Promise<void>;
+  /**
+   * The time of the store in milliseconds since the epoch, as far as the last renewal shows: that of this process unless
+   * its clock differs.
+   */
+  storeTime(): number;
   /** Whether a lease that was just seen as expired says that its holder is gone. Renews this one to find out. */
   trustsExpiry(): Promise<boolean>;
 }
@@ -40,6 +45,9 @@ interface Renewal {
   readonly answered: Moment;
   readonly stored: number;
 }
+
+/** Clocks that differ by less show the same time. */
+const sameMs = 50;
 
 export function createLease({ store, clock, limits, instance, checkHeld }: LeaseOptions): Lease {
   const { heartbeatMs, instanceTtlMs } = limits;
@@ -76,6 +84,14 @@ export function createLease({ store, clock, limits, instance, checkHeld }: Lease
     },
     renew,
     hold: () => (heldMs() < instanceTtlMs ? undefined : renew()),
+    storeTime() {
+      const own = clock.now();
+      if (last === undefined) return own;
+      const { begun, answered, stored } = last;
+      const roundTrip = answered.steady - begun.steady;
+      const expected = stored + monotonic(clock) - begun.steady - roundTrip / 2;
+      return Math.abs(own - expected) <= roundTrip / 2 + sameMs ? own : Math.round(expected);
+    },
     async trustsExpiry() {
       if (last !== undefined && monotonic(clock) < restUntil) return false;
       // The store's clock may have been set since the last one.

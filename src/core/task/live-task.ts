@@ -77,7 +77,7 @@ export class LiveTask {
     born: Pick<LiveTask, "id" | "contextId" | "scope" | "version" | "name"> | StoredTask,
   ) {
     this.#deps = deps;
-    this.#statusTimes = new StatusTimes(deps.clock, "head" in born ? born.head.statusTime : 0);
+    this.#statusTimes = new StatusTimes(deps.lease, "head" in born ? born.head.statusTime : 0);
     if ("head" in born) {
       const { head } = born;
       ({ id: this.id, contextId: this.contextId, scope: this.scope, version: this.version } = head);

@@ -1,15 +1,16 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { Clock, LogRecord } from "../ports.js";
+import type { Lease } from "../lease.js";
+import type { LogRecord } from "../ports.js";
 import type { Write } from "./write.js";
 
-/** Assigns the times of a task's statuses, which never decrease. */
+/** Assigns the times of a task's statuses: by the store's clock, which all processes share, and never decreasing. */
 export class StatusTimes {
-  readonly #clock: Clock;
+  readonly #lease: Pick<Lease, "storeTime">;
   #last: number;
 
   /** `last`: time of the last stored status. */
-  constructor(clock: Clock, last: number) {
-    this.#clock = clock;
+  constructor(lease: Pick<Lease, "storeTime">, last: number) {
+    this.#lease = lease;
     this.#last = last;
   }
 
@@ -20,7 +21,7 @@ export class StatusTimes {
       if (record.kind !== "event" || record.event.payload.case !== "statusUpdate") continue;
       const { status } = record.event.payload.value;
       if (status === undefined) continue;
-      this.#last = Math.max(this.#clock.now(), this.#last);
+      this.#last = Math.max(this.#lease.storeTime(), this.#last);
       status.timestamp = timestampFromMs(this.#last);
       stamped = { state: status.state, time: this.#last };
     }

@@ -1,10 +1,11 @@
+import { timestampFromMs, timestampMs, timestampNow } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import type { Agent, TurnAborted } from "../../../src/core/agent.js";
 import { callOf, portOf, type TaskStore, taskCalls } from "../../../src/core/ports.js";
-import { artifact, working } from "../../../src/protocol/events.js";
+import { artifact, completed, working } from "../../../src/protocol/events.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
-import { type BegunTask, beginTask, startHandler } from "../../support/handler.js";
-import { errorOf, linesOf, stateOf, textIn } from "../../support/say.js";
+import { type BegunTask, beginTask, contextOf, startHandler } from "../../support/handler.js";
+import { errorOf, linesOf, requestOf, stateOf, taskOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
 
 const ttlMs = 15_000;
@@ -154,6 +155,40 @@ describe("a process that is gone", () => {
     expect(stateOf(await a.get(gone.taskId))).toBe("FAILED");
     await gone[Symbol.asyncDispose]();
     await expectDone(here, [a]);
+  });
+});
+
+describe("a process whose clock differs from the store's", () => {
+  it.each([
+    ["behind", -3_600_000],
+    ["ahead", 3_600_000],
+  ])("stamps statuses with the store's time (%s)", async (_, ms) => {
+    const here = place();
+    const own = settable(here.time);
+    own.shift.ms = ms;
+    const agent: Agent = async () => completed();
+    await using served = startHandler({ agent, clock: own.clock, store: here.store });
+    await here.time.advance(1000);
+    const asked = here.time.now();
+    const task = taskOf(await served.send("go"));
+    expect(timestampMs(task.status?.timestamp ?? timestampNow())).toBe(asked);
+    await here.time.advance(1);
+    const since = (time: number) => requestOf("listTasks", { statusTimestampAfter: timestampFromMs(time) });
+    const listed = async (time: number) =>
+      (await served.operations.listTasks(since(time), contextOf())).tasks.map(({ id }) => id);
+    expect([await listed(asked), await listed(asked + 1)]).toEqual([[task.id], []]);
+  });
+
+  it("stamps statuses of a task in the order of its log when its clock is set between them", async () => {
+    const here = place();
+    await using a = await processOn(here);
+    const begun = timestampMs((await a.get(a.taskId)).status?.timestamp ?? timestampNow());
+    a.shift.ms = -3_600_000;
+    await here.time.advance(1000);
+    a.turns.end();
+    await here.time.advance(1000);
+    const { status } = await a.get(a.taskId);
+    expect(timestampMs(status?.timestamp ?? timestampNow()) - begun).toBe(1000);
   });
 });
 
