@@ -11,8 +11,10 @@ import type { Draft } from "../task/draft.js";
 import { foldStored } from "../task/fold.js";
 import { LiveTask } from "../task/live-task.js";
 import { messageDraft, withoutPush } from "../task/message-record.js";
+import type { TurnOrigin } from "../turn/origin.js";
 import type { TurnStart } from "../turn-start.js";
 import { claimTurn, isOrphan } from "./claim-turn.js";
+import { claimRestart, waitingTurn } from "./restart.js";
 import { takeOver } from "./take-over.js";
 
 /**
@@ -102,6 +104,8 @@ function checkOpen({ head }: StoredTask, { send }: TurnStart): void {
 }
 
 async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Promise<Delivery | undefined> {
+  const waiting = await waitingTurn(runtime, stored);
+  if (waiting !== undefined) return answer(runtime, start, stored, waiting);
   const live = new LiveTask(runtime, stored);
   checkRoom(runtime, live.task, start.send.message);
   const leave = (await runtime.turns.room(start.scope)) ?? noop;
@@ -121,6 +125,29 @@ async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Pr
   }
   leave();
   return claimed === "busy" ? undefined : arrived(runtime, start, stored);
+}
+
+// The message is the answer to the question of a turn that is now run again.
+async function answer(
+  runtime: Runtime,
+  start: TurnStart,
+  stored: StoredTask,
+  waiting: TurnOrigin,
+): Promise<Delivery | undefined> {
+  checkRoom(runtime, foldStored(stored), start.send.message);
+  const leave = (await runtime.turns.room(start.scope)) ?? noop;
+  const restart = await claimRestart(runtime, stored, waiting).catch((error: unknown) => {
+    leave();
+    throw error;
+  });
+  let delivery: Delivery | undefined;
+  try {
+    delivery = restart === undefined ? undefined : await enqueue(runtime, start, stored);
+    return delivery;
+  } finally {
+    restart?.start(delivery !== undefined);
+    leave();
+  }
 }
 
 // A claim is also refused when it succeeded earlier, its answer was lost, and another process has ended the turn since.

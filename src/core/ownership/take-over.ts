@@ -8,6 +8,7 @@ import { LiveTask } from "../task/live-task.js";
 import { messageDraft } from "../task/message-record.js";
 import { isReleased, readOrigin } from "../turn/origin.js";
 import { claimTurn, endNow } from "./claim-turn.js";
+import { claimRestart } from "./restart.js";
 
 /** How often a turn is re-run. */
 const maxRestarts = 3;
@@ -20,10 +21,8 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
   if (runtime.lost.get(stored.head.id)?.refused === true) {
     return giveUp(runtime, stored, "the task was stored too late: its send had been refused already");
   }
-  if (!runtime.restartable) {
-    if (isInterrupted(stored.head.state)) return leave(runtime, stored);
-    return giveUp(runtime, stored, "the process that worked on the task has gone");
-  }
+  if (isInterrupted(stored.head.state)) return leave(runtime, stored);
+  if (!runtime.restartable) return giveUp(runtime, stored, "the process that worked on the task has gone");
   // A turn is not re-run only to be canceled.
   const { entries } = await runtime.store.inbox(stored.head.key);
   if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, stored, TaskState.CANCELED);
@@ -32,25 +31,14 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
   if (!released && origin.attempt > maxRestarts) {
     return giveUp(runtime, stored, `the task was tried ${origin.attempt} times, and each time the process has gone`);
   }
-  const { scope } = stored.head;
-  runtime.turns.check(scope);
-  const live = new LiveTask(runtime, stored);
-  // Entries were put while the previous process held the task, so their number is unknown.
-  live.sawInbox(-1);
-  const { turn } = live;
-  const { wake, messageSeq: message, entry, send } = origin;
-  const attempt = origin.attempt + (released ? 0 : 1);
-  const claimed = await claimTurn(runtime, live, {
-    turn,
-    drafts: [{ kind: "turnStarted", turn, attempt, cause: "restart", wake, message }],
-  });
-  if (claimed !== "claimed") return false;
-  const principal = storedPrincipal(scope);
-  runtime.startTurn({ cause: "restart", attempt, principal, scope, entry, send, wake }, { live });
-  return true;
+  runtime.turns.check(stored.head.scope);
+  const restart = await claimRestart(runtime, stored, released ? origin : { ...origin, attempt: origin.attempt + 1 });
+  restart?.start();
+  return restart !== undefined;
 }
 
-// A task that waits for its caller needs no process meanwhile. A message that has arrived since starts the next turn.
+// A task that waits for its caller needs no process meanwhile. A message that has arrived since starts the next turn,
+// or answers the one that is re-run.
 async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   const { key, scope } = stored.head;
   const { entries, inboxPut } = await runtime.store.inbox(key);
@@ -60,13 +48,19 @@ async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   if (entry?.send === undefined) {
     const takes = entries.map(({ id }) => id);
     const extras = { claim: { turn: live.turn }, takes, end: { inboxPut } };
-    const left = live.exclusive([{ kind: "turnEnded" }], extras).catch((error: unknown) => {
+    const kind = runtime.restartable ? "turnReleased" : "turnEnded";
+    const left = live.exclusive([{ kind }], extras).catch((error: unknown) => {
       throw publicFailure(error);
     });
     return (await left) === "stored";
   }
   const { send, id } = entry;
   runtime.turns.check(scope);
+  if (runtime.restartable) {
+    const restart = await claimRestart(runtime, stored, await readOrigin(runtime, stored));
+    restart?.start(true);
+    return restart !== undefined;
+  }
   live.sawInbox(-1);
   const turn = live.turn + 1;
   const claimed = await claimTurn(runtime, live, {

@@ -43,7 +43,8 @@ async function endAborted({ runtime, writer, inbox, subject }: EndingTurn, abort
   if (aborted.kind === "DeadlineExceeded") return writer.end(TaskState.FAILED, "the turn took longer than it may");
   // A cancel that arrived while the turn was being aborted for another reason.
   if (await inbox.holdsCancel()) return writer.end(TaskState.CANCELED);
-  if (live !== undefined && runtime.restartable) return release(live, aborted);
+  if (live !== undefined && runtime.restartable)
+    return isInterrupted(live.state) ? leaveWaiting(live, aborted) : release(live, aborted);
   // As a killed process would have left it: the next message starts a turn.
   if (live !== undefined && isInterrupted(live.state)) return inbox.endTurn(live, [{ kind: "turnEnded" }]);
   if (live !== undefined) return writer.end(TaskState.FAILED, "the server was shut down before the task was done");
@@ -73,6 +74,12 @@ function notTooSoon({ runtime, start, begun }: EndingTurn, wakeAt: number | unde
 async function release(live: LiveTask, aborted: TurnAborted): Promise<void> {
   await live.exclusive([{ kind: "turnReleased" }], {});
   live.abandon(aborted);
+}
+
+// Nobody runs the task until its caller has answered. A message that is there already is left to who takes it over.
+async function leaveWaiting(live: LiveTask, aborted: TurnAborted): Promise<void> {
+  const left = await live.exclusive([{ kind: "turnReleased" }], { end: { inboxPut: live.inboxPut } });
+  if (left === "inboxMoved") await release(live, aborted);
 }
 
 async function endFailed(turn: EndingTurn, error: unknown): Promise<void> {

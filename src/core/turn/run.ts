@@ -14,6 +14,7 @@ import type { TurnStart, TurnSubject } from "../turn-start.js";
 import { type EndingTurn, endTurn } from "./end.js";
 import { TurnInbox } from "./inbox.js";
 import { TurnState } from "./phase.js";
+import { asksTheSame } from "./question.js";
 import { runAgent } from "./run-agent.js";
 import { createTurn } from "./turn.js";
 import { TurnWaits } from "./waits.js";
@@ -38,6 +39,8 @@ export class TurnRun {
   /** Settles when all events that wait for room have been accepted. */
   #line: Promise<void> | undefined;
   #begun = 0;
+  /** Whether the agent has still to come to the question that was answered. */
+  #isAnswered: boolean;
   #timers: (() => void)[] = [];
 
   constructor(runtime: Runtime, start: TurnStart, subject: TurnSubject) {
@@ -45,6 +48,7 @@ export class TurnRun {
     this.start = start;
     this.scope = start.scope;
     this.message = start.send.message;
+    this.#isAnswered = start.isAnswered === true;
     this.subject = subject;
     this.#writer = new TurnWriter(this, (made) => {
       this.#follow(made);
@@ -183,11 +187,18 @@ export class TurnRun {
     this.#timers.push(this.runtime.clock.after(this.runtime.limits.graceMs, () => void this.#conclude(undefined)));
   }
 
-  /** Aborts a turn that waits for its caller, unless it is to run again: its task waits without it. */
+  /** Aborts a turn that waits for its caller: its task waits without it. */
   letGo(): void {
-    const { live, inbox, runtime } = this;
-    if (runtime.restartable || live === undefined || !inbox.isWaiting || !isInterrupted(live.state)) return;
+    const { live, inbox } = this;
+    if (live === undefined || !inbox.isWaiting || !isInterrupted(live.state)) return;
     this.abort("Draining");
+  }
+
+  /** Whether an event is the question at which the turn waited before it was re-run, and which has been answered. */
+  isAnswered(event: AgentEvent): boolean {
+    if (!this.#isAnswered) return false;
+    this.#isAnswered = false;
+    return asksTheSame(normalizeEvent(event, this.#writer.identity), this.before?.status);
   }
 
   /** The task, created now if necessary: a turn that waits for a message needs a task to receive it. */

@@ -31,6 +31,7 @@ interface ViewedTurn {
   readonly inbox: Pick<TurnInbox, "receive">;
   emit(event: AgentEvent): Promise<void> | undefined;
   flushed(): Promise<void>;
+  isAnswered(event: AgentEvent): boolean;
 }
 
 /** The agent's view of its turn. Members are created on access, so that destructuring pays only for what it takes. */
@@ -160,7 +161,7 @@ async function emit(run: ViewedTurn, budget: YieldBudget, event: AgentEvent): Pr
 }
 
 async function ask(run: ViewedTurn, event: AgentEvent): Promise<Message> {
-  await run.emit(event);
+  if (!run.isAnswered(event)) await run.emit(event);
   return run.inbox.receive();
 }
 

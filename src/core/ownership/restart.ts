@@ -1,0 +1,45 @@
+import { storedPrincipal } from "../../protocol/context.js";
+import { isInterrupted } from "../../protocol/states.js";
+import type { StoredTask } from "../ports.js";
+import type { Runtime } from "../runtime.js";
+import { LiveTask } from "../task/live-task.js";
+import { isReleased, readOrigin, type TurnOrigin } from "../turn/origin.js";
+import { claimTurn } from "./claim-turn.js";
+
+/** A turn that was claimed to be run again. */
+export interface Restart {
+  readonly live: LiveTask;
+  /** `isAnswered`: the message that answers the question at which it waited is in the inbox. */
+  start(isAnswered?: boolean): void;
+}
+
+/** Claims a task in order to run its last turn again. `undefined`: another process was faster. */
+export async function claimRestart(
+  runtime: Runtime,
+  stored: StoredTask,
+  { attempt, wake, messageSeq: message, entry, send }: TurnOrigin,
+): Promise<Restart | undefined> {
+  const { scope } = stored.head;
+  const live = new LiveTask(runtime, stored);
+  // Entries may have been put while another process held the task, so their number is unknown.
+  live.sawInbox(-1);
+  const { turn } = live;
+  const claimed = await claimTurn(runtime, live, {
+    turn,
+    drafts: [{ kind: "turnStarted", turn, attempt, cause: "restart", wake, message }],
+  });
+  if (claimed !== "claimed") return undefined;
+  const principal = storedPrincipal(scope);
+  const start = { cause: "restart", attempt, principal, scope, entry, send, wake } as const;
+  return { live, start: (isAnswered = false) => runtime.startTurn({ ...start, isAnswered }, { live }) };
+}
+
+/**
+ * The last turn of a task, if it waits for its caller without a process and is to be run again once the caller has
+ * answered.
+ */
+export async function waitingTurn(runtime: Runtime, stored: StoredTask): Promise<TurnOrigin | undefined> {
+  const { holder, state } = stored.head;
+  if (!runtime.restartable || holder !== "" || !isInterrupted(state)) return undefined;
+  return (await isReleased(runtime, stored)) ? readOrigin(runtime, stored) : undefined;
+}

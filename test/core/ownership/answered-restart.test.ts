@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../../../src/core/agent.js";
+import type { TaskStore } from "../../../src/core/ports.js";
+import { artifact, authRequired, completed, inputRequired, working } from "../../../src/protocol/events.js";
+import { idempotentSendExtension } from "../../../src/protocol/extensions.js";
+import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
+import { startHandler, type TestHandler } from "../../support/handler.js";
+import { errorOf, historyOf, linesOf, stateOf, taskOf, textIn } from "../../support/say.js";
+import { createVirtualClock, settle, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
+
+// A turn of a restartable agent that waits for its caller when its process goes.
+
+const forEver = new Promise<never>(() => {});
+
+interface Place {
+  readonly clock: VirtualClock;
+  readonly store: TaskStore;
+  readonly turns: string[];
+  readonly agent: Agent;
+}
+
+/** An agent that orders a thing in the color that its caller names. */
+function place(asks: (color: string) => ReturnType<typeof inputRequired> = () => inputRequired("which color?")): Place {
+  const clock = createVirtualClock();
+  const turns: string[] = [];
+  const agent: Agent = async function* ({ text, cause, attempt, ask }) {
+    turns.push(`${cause} ${attempt} ${text}`);
+    yield working("looking");
+    const answer = await ask(asks(""));
+    yield artifact(`${text} in ${textIn(answer.parts)}`, { artifactId: "a" });
+    yield completed();
+  };
+  return { clock, store: memoryTaskStore({ clock }), turns, agent };
+}
+
+function start({ clock, store, agent }: Place): TestHandler {
+  return startHandler({ clock, store, agent, restartable: true });
+}
+
+/** A process whose way to the store can be cut for good. */
+function mortal(here: Place): TestHandler & { die(): void } {
+  let isDead = false;
+  const store = new Proxy(here.store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return (...args: readonly unknown[]) => (isDead ? forEver : Reflect.apply(member, target, args));
+    },
+  });
+  return Object.assign(start({ ...here, store }), { die: () => (isDead = true) });
+}
+
+const ways = {
+  /** Its server shuts down. */
+  async drained(here: Place): Promise<string> {
+    const first = start(here);
+    const { id } = taskOf(await first.send("a lamp"));
+    // No time needs to pass.
+    await first.handler.drain(10_000);
+    await turnUntil(here.clock, first.handler.close());
+    return id;
+  },
+  /** Its process dies, and another one notices. */
+  async killed(here: Place): Promise<string> {
+    const first = mortal(here);
+    const { id } = taskOf(await first.send("a lamp"));
+    first.die();
+    return id;
+  },
+};
+
+describe.each(["drained", "killed"] as const)("a restartable turn that waits for its caller and is %s", (way) => {
+  it.each([
+    ["INPUT_REQUIRED", () => inputRequired("which color?")],
+    ["AUTH_REQUIRED", () => authRequired("which color?")],
+  ] as const)("is run again by the answer to its question at %s, and not before", async (state, asks) => {
+    const here = place(asks);
+    const taskId = await ways[way](here);
+    await using second = start(here);
+    await here.clock.advance(40_000);
+    expect(here.turns).toEqual(["message 1 a lamp"]);
+    expect(await here.store.head({ agent: "", tenant: "", owner: "alice" }, taskId)).toMatchObject({ holder: "" });
+    expect(stateOf(await second.get(taskId))).toBe(state);
+    const task = taskOf(await second.send("red", { taskId }));
+    expect([stateOf(task), textIn(task.artifacts[0]?.parts)]).toEqual(["COMPLETED", "a lamp in red"]);
+    expect(here.turns).toEqual(["message 1 a lamp", "restart 1 a lamp"]);
+    const asked = historyOf(task).filter((each) => each === "agent: which color?");
+    expect([asked.length, historyOf(task).at(-1)]).toEqual([1, "user: red"]);
+  });
+
+  it("answers a stream of that message", async () => {
+    const here = place();
+    const taskId = await ways[way](here);
+    await using second = start(here);
+    await here.clock.advance(40_000);
+    expect(await linesOf(second.stream("red", { taskId }))).toEqual([
+      "task INPUT_REQUIRED",
+      "status WORKING",
+      'artifact a "a lamp in red"',
+      "status COMPLETED",
+    ]);
+  });
+
+  it("takes the answer once, whoever sends it again", async () => {
+    const here = place();
+    const taskId = await ways[way](here);
+    await using second = start(here);
+    await using third = start(here);
+    await here.clock.advance(40_000);
+    const once = { extensions: [idempotentSendExtension] };
+    const said = { taskId, messageId: "m" };
+    const answers = [second.send("red", said, once), third.send("red", said, once), second.send("red", said, once)];
+    await here.clock.advance(5000);
+    for (const answer of answers) expect(stateOf(taskOf(await answer))).toBe("COMPLETED");
+    expect(here.turns).toEqual(["message 1 a lamp", "restart 1 a lamp"]);
+    expect(historyOf(await second.get(taskId)).filter((each) => each === "user: red")).toHaveLength(1);
+  });
+
+  it("can be canceled, and is not run", async () => {
+    const here = place();
+    const taskId = await ways[way](here);
+    await using second = start(here);
+    await here.clock.advance(40_000);
+    expect(stateOf(await second.cancel(taskId))).toBe("CANCELED");
+    expect(here.turns).toEqual(["message 1 a lamp"]);
+  });
+
+  it("asks another question that it comes to", async () => {
+    let asked = 0;
+    const here = place(() => inputRequired(`question ${++asked}?`));
+    const taskId = await ways[way](here);
+    await using second = start(here);
+    await here.clock.advance(40_000);
+    const task = taskOf(await second.send("red", { taskId }));
+    expect(stateOf(task)).toBe("COMPLETED");
+    expect(historyOf(task)).toContain("agent: question 2?");
+  });
+});
+
+it("a restartable turn is answered by a message that came before its process was known to be dead", async () => {
+  const here = place();
+  const taskId = await ways.killed(here);
+  await using second = start(here);
+  const sent = second.send("red", { taskId });
+  await settle();
+  expect(here.turns).toEqual(["message 1 a lamp"]);
+  await here.clock.advance(40_000);
+  expect(textIn(taskOf(await sent).artifacts[0]?.parts)).toBe("a lamp in red");
+  expect(here.turns).toEqual(["message 1 a lamp", "restart 1 a lamp"]);
+});
+
+it("a message for which a task has no room does not run its turn again", async () => {
+  const here = place();
+  const taskId = await ways.drained(here);
+  await using second = startHandler({ ...here, restartable: true, limits: { historyMaxMessages: 2 } });
+  expect(await errorOf(second.send("red", { taskId }))).toMatchObject({ code: "resourceExhausted" });
+  expect(here.turns).toEqual(["message 1 a lamp"]);
+});
