@@ -144,7 +144,8 @@ export class Journal {
     if (record.kind === "turnReleased") return;
     if (record.cause === "restart") {
       this.restarts++;
-      if (!history.turnOpen) this.fail(`${id}: a turn runs again at ${record.seq} that had ended`);
+      if (!history.turnOpen && records.at(-2)?.kind !== "turnReleased")
+        this.fail(`${id}: a turn runs again at ${record.seq} that had ended`);
       if (record.attempt > 4) this.fail(`${id}: a turn runs for the ${record.attempt}th time`);
       this.said.delete(id);
     } else if (history.turnOpen) {
