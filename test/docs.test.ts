@@ -7,6 +7,7 @@ const read = (file: string): string => readFileSync(file, "utf8");
 
 function written(name: string, value: number | undefined): string {
   if (value === undefined) return "none";
+  if (name.endsWith("Ms") && value >= 86_400_000) return `${value / 86_400_000} days`;
   if (name.endsWith("Ms")) return `${value / 1000} s`;
   if (!name.endsWith("Bytes")) return value.toLocaleString("en");
   return value >= 1 << 20 ? `${value / (1 << 20)} MiB` : `${value / 1024} KiB`;

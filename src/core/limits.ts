@@ -12,6 +12,12 @@ export interface CoreLimits {
   readonly turnsPerOwner: number;
   /** Concurrent turns of the process. Default: 20,000. */
   readonly turnsPerProcess: number;
+  /** Unfinished tasks of one owner. Default: 10,000; `undefined`: no limit. */
+  readonly tasksPerOwner: number | undefined;
+  /**
+   * How long a task may wait for its caller, or parked without a time, before it ends FAILED. Default: 30 days.
+   */
+  readonly taskWaitMaxMs: number;
   /** How long a send waits for another turn to end when a limit of turns is reached. Default: 1 s. */
   readonly turnWaitMs: number;
   /** How many events and bytes a turn may be ahead of the store. Defaults: 64 and 256 KiB. */
@@ -57,6 +63,8 @@ export const defaultCoreLimits: CoreLimits = {
   historyMaxMessages: 1000,
   turnsPerOwner: 1000,
   turnsPerProcess: 20_000,
+  tasksPerOwner: 10_000,
+  taskWaitMaxMs: 30 * 24 * 3_600_000,
   turnWaitMs: 1000,
   batchMaxEvents: 64,
   batchMaxBytes: 256 << 10,

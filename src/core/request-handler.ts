@@ -14,6 +14,7 @@ import { checkHeld } from "./ownership/held.js";
 import { startInstance } from "./ownership/instance.js";
 import { wakeDue, wakeTask } from "./ownership/wake.js";
 import type { Clock, QueuedSend, Signals, Store, TaskStore } from "./ports.js";
+import { createTaskQuota } from "./quota.js";
 import type { Runtime } from "./runtime.js";
 import { guardStore, observeStore } from "./store-guard.js";
 import { StoreHealth } from "./store-health.js";
@@ -135,6 +136,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
     sending: new Set(),
     givenUp: new Map(),
     turns: createTurnCounter(limits, clock),
+    quota: createTaskQuota(guardStore(options.store, health, logger, { clock, limits }), limits),
     subscriptions: new Set(),
     startTurn: (start, subject) => {
       const { configuration } = start.send;

@@ -1,6 +1,7 @@
 import type { Agent } from "./agent.js";
 import type { Alarm } from "./alarm.js";
 import type { SendClaim } from "./ports.js";
+import type { TaskQuota } from "./quota.js";
 import type { LiveTask } from "./task/live-task.js";
 import type { LiveTaskDeps } from "./task/live-task-deps.js";
 import type { TurnCounter } from "./turn-counter.js";
@@ -25,6 +26,7 @@ export interface Runtime extends LiveTaskDeps {
   /** Claims under way, by task id. */
   readonly claiming: Map<string, Promise<void>>;
   readonly turns: TurnCounter;
+  readonly quota: TaskQuota;
   /** Open subscriptions. */
   readonly subscriptions: Set<{ dismiss(error: unknown): void }>;
   /** Starts a turn, which then runs by itself. */

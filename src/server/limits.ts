@@ -44,6 +44,7 @@ export function resolveLimits(given: Partial<Limits> = {}, tellsApart = true): L
     turnsPerOwner = limits.turnsPerProcess,
     streamsPerPrincipal = limits.streamsPerProcess,
     pushCallsPerOwner = limits.pushCallsAtOnce,
+    tasksPerOwner,
   } = given;
-  return { ...limits, turnsPerOwner, streamsPerPrincipal, pushCallsPerOwner };
+  return { ...limits, turnsPerOwner, streamsPerPrincipal, pushCallsPerOwner, tasksPerOwner };
 }

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import type { Head, TaskStore } from "../../src/core/ports.js";
+import type { Scope } from "../../src/protocol/context.js";
 import { TaskPushNotificationConfigSchema, TaskState } from "../../src/protocol/model.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { alice, appendTo, bob, event, events, newTask, status, taskAt } from "../contract/fixtures.js";
@@ -77,15 +78,39 @@ describe("a memory task store that is full", () => {
 
   it("never drops a task that is not finished, and refuses a new one when there is no room left", async () => {
     const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
-    const held = await store.create(newTask({ bytes: 20 * kibibyte }));
+    // Callers that are not told apart.
+    const scope = { ...alice, owner: "" };
+    const held = await store.create(newTask({ scope, bytes: 20 * kibibyte }));
     const asking = { state: INPUT_REQUIRED, time: 1 };
-    const idle = await store.create(newTask({ bytes: 20 * kibibyte, status: asking, end: { inboxPut: 0 } }));
-    const terminalButHeld = await store.create(newTask({ bytes: kibibyte, status: { state: COMPLETED, time: 1 } }));
+    const idle = await store.create(newTask({ scope, bytes: 20 * kibibyte, status: asking, end: { inboxPut: 0 } }));
+    const ended = { state: COMPLETED, time: 1 };
+    const terminalButHeld = await store.create(newTask({ scope, bytes: kibibyte, status: ended }));
     const finished = await finish(store, 100);
-    await expect(store.create(newTask({ bytes: 6 * kibibyte }))).rejects.toMatchObject({ code: "resourceExhausted" });
+    const over = store.create(newTask({ scope, bytes: 6 * kibibyte }));
+    await expect(over).rejects.toMatchObject({ code: "resourceExhausted" });
     expect(await whatIsLeft(store, [held, idle, terminalButHeld, finished])).toEqual([0, 1, 2, 3]);
-    await store.create(newTask({ bytes: 5 * kibibyte }));
+    await store.create(newTask({ scope, bytes: 5 * kibibyte }));
     expect(await whatIsLeft(store, [held, idle, terminalButHeld, finished])).toEqual([0, 1, 2]);
+    await store.close();
+  });
+
+  it("leaves each owner half of what the unfinished tasks of others leave", async () => {
+    const store = memoryTaskStore({ maxBytes: 100 * kibibyte });
+    const fill = async (scope: Scope): Promise<readonly Head[]> => {
+      const made: Head[] = [];
+      for (;;) {
+        const head = await store.create(newTask({ scope, bytes: 9 * kibibyte })).catch(() => undefined);
+        if (head === undefined) return made;
+        made.push(head);
+      }
+    };
+    const [first, second, third] = [await fill(alice), await fill(bob), await fill({ ...bob, owner: "carol" })];
+    expect([first, second, third].map(({ length }) => length)).toEqual([5, 2, 1]);
+    // Whoever ends tasks has room again.
+    const [head] = second;
+    if (head === undefined) throw new Error("there is no task");
+    await store.append(appendTo(head, { status: { state: COMPLETED, time: 5 }, end: { inboxPut: 0 } }));
+    expect([await fill(bob), await fill(alice)].map(({ length }) => length)).toEqual([1, 0]);
     await store.close();
   });
 

@@ -5,12 +5,15 @@ import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
 import { freeGivenUp } from "./abandoned-sends.js";
 import { isGone, isOrphan } from "./claim-turn.js";
+import { expireWaiting } from "./expire.js";
 import { giveUpHeld } from "./held.js";
 import { takeOver } from "./take-over.js";
 import { wakeDue } from "./wake.js";
 
 /** Page size of a sweep for orphans. */
 const orphanPage = 100;
+/** Pause between two sweeps for tasks that have waited for too long. */
+const expiryPauseMs = 60_000;
 
 /**
  * This process's lease on the tasks it runs: one row in the store, renewed by a heartbeat that nothing else may delay.
@@ -29,6 +32,7 @@ export function startInstance(runtime: Runtime): Instance {
   let cancel = noop;
   let beating: Promise<void> = Promise.resolve();
   let sweeping: Promise<void> | undefined;
+  let nextExpiry = monotonic(clock);
 
   const beat = async (): Promise<void> => {
     try {
@@ -47,6 +51,9 @@ export function startInstance(runtime: Runtime): Instance {
       await sweepLost(runtime);
       await wakeDue(runtime);
       await freeGivenUp(runtime);
+      if (monotonic(clock) < nextExpiry) return;
+      nextExpiry = monotonic(clock) + expiryPauseMs;
+      await expireWaiting(runtime);
     } catch (error) {
       logger.warn({ error }, "abandoned tasks could not be taken over: the next heartbeat tries again");
     } finally {

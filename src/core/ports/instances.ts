@@ -9,6 +9,9 @@ export interface DueCursor {
   readonly key: number;
 }
 
+/** A position among the tasks that wait. */
+export type WaitingCursor = Pick<Head, "statusTime" | "key">;
+
 /** The processes that use a store, under names that expire. */
 export interface Instances {
   /**
@@ -28,6 +31,12 @@ export interface Instances {
    * `after`: only those after this position.
    */
   due(agent: string, limit: number, after?: DueCursor): Promise<readonly Head[]>;
+  /**
+   * Heads of the agent's unfinished tasks that have no holder and no wake time, and whose last status is at least
+   * `olderMs` old by the store's clock: oldest first, then by key, at most `limit`. `after`: only those after this
+   * position.
+   */
+  waiting(agent: string, olderMs: number, limit: number, after?: WaitingCursor): Promise<readonly Head[]>;
 }
 
 export const instanceCalls = {
@@ -35,4 +44,5 @@ export const instanceCalls = {
   retire: "write",
   orphans: "read",
   due: "read",
+  waiting: "read",
 } as const satisfies PortCalls<Instances>;

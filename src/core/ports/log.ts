@@ -199,6 +199,8 @@ export interface TaskLog {
   /** Heads of the tasks that still exist, in any order. */
   heads(keys: readonly number[]): Promise<readonly Head[]>;
   list(scope: Scope, query: ListQuery): Promise<ListPage>;
+  /** The number of tasks in the scope that have not ended. */
+  unfinished(scope: Scope): Promise<number>;
 }
 
 export const logCalls = {
@@ -210,4 +212,5 @@ export const logCalls = {
   recordsAfter: "read",
   heads: "read",
   list: "read",
+  unfinished: "read",
 } as const satisfies PortCalls<TaskLog>;

@@ -94,8 +94,10 @@ export function openSend({ runtime, policy, request, context, scope }: SendCall)
   return { cause: "message", attempt: 1, principal, scope, entry: runtime.newId(), send };
 }
 
-/** Runs `start` once a turn for the owner may begin. Rejects over the limits of turns. */
+/** Runs `start` once a turn for a new task of the owner may begin. Rejects over the limits of turns and of tasks. */
 export async function withRoom<T>({ runtime, scope }: SendCall, start: () => Promise<T>): Promise<T> {
+  const counted = runtime.quota.admit(scope);
+  if (counted !== undefined) await counted;
   const room = runtime.turns.room(scope);
   const leave = room === undefined ? noop : await room;
   try {

@@ -145,7 +145,10 @@ async function waitForOutcome(call: SendCall, start: TurnStart, first: SendRecor
 
 async function isUnderWay(runtime: Runtime, { live, instance, entry }: SendRecord): Promise<boolean> {
   if (live || runtime.sending.has(entry)) return true;
-  return instance !== "" && instance !== runtime.instance && !(await isGone(runtime));
+  if (instance === "") return false;
+  // Asking renews the lease of this process, so that a record of its own is live again.
+  const mayBeGone = await isGone(runtime);
+  return instance === runtime.instance || !mayBeGone;
 }
 
 async function outcomeOf({ runtime }: SendCall, record: SendRecord): Promise<Found | undefined> {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/ports.js";
+import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { Fifo } from "./fifo.js";
 import type { TaskEntry } from "./task-entry.js";
@@ -23,6 +24,8 @@ export class Retention {
   readonly #drop: (entry: TaskEntry) => void;
   readonly #tasks = new Fifo<TaskEntry>();
   readonly #logs = new Fifo<FinishedLog>();
+  /** Bytes of the unfinished tasks of each owner. */
+  readonly #owners = new Map<string, number>();
   #bytes = 0;
   #finishedBytes = 0;
   #finishedLogBytes = 0;
@@ -35,10 +38,19 @@ export class Retention {
     this.#drop = drop;
   }
 
-  /** Makes room for a new task. Throws `resourceExhausted` when unfinished tasks leave none. */
-  admit(bytes: number): void {
+  /**
+   * Makes room for what a caller brings. Throws `resourceExhausted` when unfinished tasks leave none, or when those of
+   * the owner take more than half of what the others leave. Callers that are not told apart share all of it.
+   */
+  admit(bytes: number, scope: Scope): void {
     const { maxBytes } = this.#limits;
-    if (this.#bytes - this.#finishedBytes + bytes > maxBytes) {
+    const unfinished = this.#bytes - this.#finishedBytes;
+    const own = this.#owners.get(ownerOf(scope)) ?? 0;
+    if (scope.owner !== "" && own > 0 && own + bytes > (maxBytes - (unfinished - own)) / 2) {
+      const text = `unfinished tasks of this caller take more than half of what others leave of ${maxBytes} bytes of memory`;
+      throw new A2AError("resourceExhausted", text, { retryAfterMs: 1_000 });
+    }
+    if (unfinished + bytes > maxBytes) {
       throw new A2AError("resourceExhausted", `tasks take more than ${maxBytes} bytes of memory`, {
         retryAfterMs: 1_000,
       });
@@ -50,11 +62,13 @@ export class Retention {
   written(entry: TaskEntry, growth: number): void {
     this.#bytes += growth;
     if (entry.finished) this.#finishedBytes += growth;
+    else this.#count(entry, growth);
     while (this.#bytes > this.#limits.maxBytes && this.#canDrop(entry)) this.#dropTask();
   }
 
   finish(entry: TaskEntry): void {
     entry.finished = true;
+    this.#count(entry, -entry.bytes);
     this.#finishedBytes += entry.bytes;
     this.#tasks.push(entry);
     this.#logs.push({ entry, at: this.#clock.now(), bytes: entry.logBytes });
@@ -68,6 +82,14 @@ export class Retention {
     this.#stopTimer = undefined;
     this.#tasks.clear();
     this.#logs.clear();
+    this.#owners.clear();
+  }
+
+  #count({ scope }: TaskEntry, growth: number): void {
+    const owner = ownerOf(scope);
+    const bytes = (this.#owners.get(owner) ?? 0) + growth;
+    if (bytes === 0) this.#owners.delete(owner);
+    else this.#owners.set(owner, bytes);
   }
 
   #canDrop(written: TaskEntry): boolean {
@@ -109,4 +131,8 @@ export class Retention {
     for (let log = this.#logs.peek(); log !== undefined && log.at <= limit; log = this.#logs.peek()) this.#dropLog();
     this.#schedule();
   }
+}
+
+function ownerOf({ agent, tenant, owner }: Scope): string {
+  return JSON.stringify([agent, tenant, owner]);
 }

@@ -18,6 +18,7 @@ import type {
   SentOutcome,
   Store,
   StoredTask,
+  WaitingCursor,
 } from "../../core/ports.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import { assertOptions } from "../../protocol/check/rules.js";
@@ -116,6 +117,11 @@ class MemoryTaskStore implements Store {
     return { tasks: page.map((entry) => entry.stored(now)), total, more: more || page.length < entries.length };
   }
 
+  async unfinished(scope: Scope): Promise<number> {
+    this.#assertOpen();
+    return this.#index.unfinished(scope);
+  }
+
   async put(key: number, item: InboxEntry, maxMessages: number, fence?: PutFence): Promise<PutResult> {
     const entry = this.#entry(key);
     // Only finished tasks are dropped, so a missing one has ended.
@@ -125,7 +131,7 @@ class MemoryTaskStore implements Store {
     const inbox = putEntry(entry.inbox, item, maxMessages);
     if (inbox === undefined) return "full";
     if (inbox === entry.inbox) return "stored";
-    this.#retention.admit(sizeOfEntry(item));
+    this.#retention.admit(sizeOfEntry(item), entry.scope);
     this.#changeInbox(entry, inbox);
     entry.inboxPut += 1;
     return "stored";
@@ -170,6 +176,17 @@ class MemoryTaskStore implements Store {
     this.#assertOpen();
     const now = this.#clock.now();
     return this.#parked.due(agent, now, { limit, after }).map((entry) => entry.head(now));
+  }
+
+  async waiting(agent: string, olderMs: number, limit: number, after = nowhere): Promise<readonly Head[]> {
+    this.#assertOpen();
+    const now = this.#clock.now();
+    return [...this.#byKey.values()]
+      .filter((entry) => entry.scope.agent === agent && entry.statusTime <= now - olderMs && waits(entry))
+      .filter((entry) => before(after, entry) < 0)
+      .sort(before)
+      .slice(0, limit)
+      .map((entry) => entry.head(now));
   }
 
   async beginSend(send: NewSend): Promise<SendRecord> {
@@ -217,7 +234,7 @@ class MemoryTaskStore implements Store {
     if (this.#byId.has(task.id)) throw new A2AError("internalError", `a task with the id ${task.id} exists`);
     this.#names.assertFree(task);
     assertNumbered(task.records, 0);
-    this.#retention.admit(bytesOf(task));
+    this.#retention.admit(bytesOf(task), task.scope);
     const { id, contextId, scope } = task;
     this.#lastKey += 1;
     const lists = this.#index.lists(scope, contextId);
@@ -290,6 +307,16 @@ class MemoryTaskStore implements Store {
   #assertOpen(): void {
     if (this.#closed) throw closedError();
   }
+}
+
+function waits({ state, holder, wakeAt }: TaskEntry): boolean {
+  return !isTerminal(state) && holder === undefined && wakeAt === undefined;
+}
+
+const nowhere: WaitingCursor = { statusTime: Number.NEGATIVE_INFINITY, key: 0 };
+
+function before(left: WaitingCursor, right: WaitingCursor): number {
+  return left.statusTime - right.statusTime || left.key - right.key;
 }
 
 function closedError(): A2AError {

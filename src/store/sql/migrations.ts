@@ -1,4 +1,4 @@
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type SqlBool, sql } from "kysely";
 import { agentsInScopes } from "./agents-migration.js";
 import type { SqlDialect } from "./dialect.js";
 import type { Database } from "./schema.js";
@@ -29,7 +29,7 @@ export const migrations: readonly Migration[] = [
   { version: 1, name: "tasks and their tables", statements: (db, dialect) => firstTables(db, dialect) },
   { version: 2, name: "counters by time", statements: (db, dialect) => countersByTime(db, dialect) },
   { version: 3, name: "agents in scopes", statements: (db, dialect) => agentsInScopes(db, dialect) },
-  { version: 4, name: "lifetimes of instances", statements: (db, dialect) => lifetimes(db, dialect) },
+  { version: 4, name: "waiting tasks", statements: (db, dialect) => waitingTasks(db, dialect) },
 ];
 
 const tenantAndOwner = ["tenant", "owner"] as const;
@@ -140,7 +140,18 @@ select "tenant", "owner", "status_time" / 600000, "state", '', count(*) from "tr
   return [periodsTable(db, dialect, tenantAndOwner), periodsIndex(db, dialect), statementOf(db, filled)];
 }
 
-/** Shows which instances renewed before the clock was set back. Unknown for those of earlier releases. */
-function lifetimes(db: Kysely<Database>, { types }: SqlDialect): readonly SchemaStatement[] {
-  return [db.schema.alterTable("trivium_instances").addColumn("ttl_ms", types.integer)];
+/**
+ * An index of the tasks that wait for their callers, and a column that shows which instances renewed before the clock
+ * was set back; it is unknown for those of earlier releases.
+ */
+function waitingTasks(db: Kysely<Database>, { types }: SqlDialect): readonly SchemaStatement[] {
+  const waiting = sql<SqlBool>`"holder" = '' and "finished_at" is null and "wake_at" is null`;
+  return [
+    db.schema
+      .createIndex("trivium_tasks_waiting")
+      .on("trivium_tasks")
+      .columns(["agent", "status_time", "key"])
+      .where(waiting),
+    db.schema.alterTable("trivium_instances").addColumn("ttl_ms", types.integer),
+  ];
 }

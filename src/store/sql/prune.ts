@@ -1,8 +1,7 @@
 import { sql } from "kysely";
-import { TaskState } from "../../protocol/model.js";
 import { type DbContext, inTransaction } from "./dialect.js";
 import { foldPeriods, periodMs } from "./periods.js";
-import type { Retention } from "./rows.js";
+import { type Retention, terminalStates } from "./rows.js";
 import type { Database } from "./schema.js";
 
 export interface Pruned {
@@ -65,13 +64,11 @@ async function finishedTasks(
   return rows.map(({ key }) => key);
 }
 
-const terminal = [TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED];
-
 async function countFinished({ db }: DbContext): Promise<number> {
   const row = await db
     .selectFrom("trivium_counts")
     .select(sql<number>`cast(coalesce(sum(count), 0) as bigint)`.as("count"))
-    .where("state", "in", terminal)
+    .where("state", "in", terminalStates)
     .executeTakeFirst();
   return row?.count ?? 0;
 }

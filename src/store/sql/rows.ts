@@ -16,6 +16,7 @@ import type {
   TaskStore,
 } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
+import { TaskState } from "../../protocol/model.js";
 import type { ReportMigration } from "./migration-report.js";
 
 // Queries and answers of a database as plain objects with payloads as bytes, so that they can be sent to another
@@ -152,6 +153,9 @@ export interface Retention {
   /** How long an idempotent send is remembered. */
   readonly sendsMs: number;
 }
+
+/** The states of tasks that have ended. */
+export const terminalStates = [TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED] as const;
 
 /** The scope of a row. */
 export function scopeOf({ agent, tenant, owner }: Scope): Scope {

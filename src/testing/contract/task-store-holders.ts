@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import type { Head } from "../../core/ports.js";
 import { TaskState } from "../../protocol/model.js";
-import { appendTo, entry, headOf, newTask, status } from "./fixtures.js";
+import { alice, appendTo, bob, entry, foreign, headOf, newTask, sibling, status } from "./fixtures.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 
 // Long enough for a networked store to respond in time, short enough to wait for.
@@ -70,6 +71,62 @@ export function holderTests({ describe, it }: Suite, make: MakeTaskStore): void 
     );
   });
   orphanTests({ describe, it }, make);
+  waitingTests({ describe, it }, make);
+}
+
+const asks = (time: number) => ({ status: { state: TaskState.INPUT_REQUIRED, time }, end: { inboxPut: 0 } });
+
+function waitingTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("tasks that wait for their callers", () => {
+    it(
+      "are those that nobody runs and that have not ended, of one agent, oldest first",
+      withStore(make, async (store) => {
+        const newer = await store.create(newTask(asks(2000)));
+        const older = await store.create(newTask(asks(1000)));
+        const same = await store.create(newTask(asks(2000)));
+        const parked = {
+          status: { state: TaskState.WORKING, time: 3000 },
+          end: { inboxPut: 0, park: { wakeAt: undefined } },
+        };
+        const resting = await store.create(newTask(parked));
+        await store.create(newTask({ ...parked, end: { inboxPut: 0, park: { wakeAt: 5 } } }));
+        await store.create(newTask());
+        await store.create(newTask({ status: done, end: { inboxPut: 0 } }));
+        await store.create(newTask({ ...asks(1000), scope: sibling }));
+        const found = async (limit: number, after?: Pick<Head, "statusTime" | "key">) =>
+          (await store.waiting("", 0, limit, after)).map(({ key }) => key);
+        assert.deepEqual(await found(10), [older.key, newer.key, same.key, resting.key]);
+        assert.deepEqual(await found(2), [older.key, newer.key]);
+        assert.deepEqual(await found(10, { statusTime: 2000, key: newer.key }), [same.key, resting.key]);
+        await store.append(appendTo(older, { claim: { holder: "here", turn: 2 } }));
+        assert.deepEqual(await found(1), [newer.key]);
+      }),
+    );
+    it(
+      "are given only when their last status is old enough",
+      withStore(make, async (store) => {
+        const now = await store.renew("here", long);
+        const old = await store.create(newTask(asks(now - 3_600_000)));
+        await store.create(newTask(asks(now)));
+        assert.deepEqual(
+          (await store.waiting("", 1_800_000, 10)).map(({ key }) => key),
+          [old.key],
+        );
+      }),
+    );
+    it(
+      "count as unfinished, like those that run, for their own scope",
+      withStore(make, async (store) => {
+        await store.create(newTask(asks(1)));
+        const running = await store.create(newTask());
+        await store.create(newTask({ status: done, end: { inboxPut: 0 } }));
+        await store.create(newTask({ scope: bob }));
+        assert.deepEqual([await store.unfinished(alice), await store.unfinished(bob)], [2, 1]);
+        await store.append(appendTo(running, { ...status(TaskState.FAILED, 9, 2), end: { inboxPut: 0 } }));
+        assert.deepEqual([await store.unfinished(alice), await store.unfinished(foreign)], [1, 0]);
+      }),
+    );
+  });
 }
 
 function orphanTests({ describe, it }: Suite, make: MakeTaskStore): void {

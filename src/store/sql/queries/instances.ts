@@ -1,5 +1,5 @@
 import { type SqlBool, sql } from "kysely";
-import type { DueCursor, Head, Instances } from "../../../core/ports.js";
+import type { DueCursor, Head, Instances, WaitingCursor } from "../../../core/ports.js";
 import { compiled, type Params } from "../compiled.js";
 import type { DbContext } from "../dialect.js";
 import { type HeadRow, headFrom, selectHeads } from "../head-row.js";
@@ -11,6 +11,7 @@ export function instanceQueries(context: DbContext): Pick<Backend, keyof Instanc
     retire: (instance) => retireInstance(context, instance),
     orphans: (agent, limit, after) => orphans(context, { agent, limit, after }),
     due: (agent, limit, after) => dueTasks(context, { agent, limit, after }),
+    waiting: (agent, olderMs, limit, after) => waitingTasks(context, { agent, olderMs, limit, after }),
   };
 }
 
@@ -126,6 +127,30 @@ async function dueTasks(
 ): Promise<readonly Head[]> {
   const { wakeAt, key } = after;
   return (await due.all(context, { agent, limit, wakeAt, key })).map(headFrom);
+}
+
+/** Unfinished tasks of an agent that nobody runs and that have no wake time. */
+export const waiting = compiled(
+  (context, { agent, limit, olderMs, statusTime, key }: Params<Sweep & WaitingCursor & { readonly olderMs: number }>) =>
+    selectHeads(context)
+      .where("t.agent", "=", agent)
+      .where("t.holder", "=", sql.lit(""))
+      .where("t.finished_at", "is", null)
+      .where("t.wake_at", "is", null)
+      .where("t.status_time", "<=", sql<number>`${context.dialect.now()} - ${olderMs}`)
+      .where(sql<SqlBool>`(t.status_time, t.key) > (${statusTime}, ${key})`)
+      .orderBy("t.status_time")
+      .orderBy("t.key")
+      .limit(limit),
+);
+
+async function waitingTasks(
+  context: DbContext,
+  sweep: Sweep & { readonly olderMs: number; readonly after?: WaitingCursor | undefined },
+): Promise<readonly Head[]> {
+  const { statusTime, key } = sweep.after ?? { statusTime: Number.MIN_SAFE_INTEGER, key: 0 };
+  const { agent, olderMs, limit } = sweep;
+  return (await waiting.all(context, { agent, olderMs, limit, statusTime, key })).map(headFrom);
 }
 
 type HoldingTable = "trivium_tasks" | "trivium_push_configs";

@@ -1,9 +1,10 @@
+import { sql } from "kysely";
 import type { Head, TaskLog } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
 import { compiled, type Params } from "../compiled.js";
 import type { DbContext, LogRange } from "../dialect.js";
 import { type HeadRow, headFrom, selectHeads } from "../head-row.js";
-import type { Backend, LogRow, SnapshotRow, StoredTaskRow } from "../rows.js";
+import { type Backend, type LogRow, type SnapshotRow, type StoredTaskRow, terminalStates } from "../rows.js";
 import { inScope } from "../scope.js";
 
 export function taskQueries(context: DbContext): Omit<Pick<Backend, keyof TaskLog>, "create" | "append" | "list"> {
@@ -13,6 +14,7 @@ export function taskQueries(context: DbContext): Omit<Pick<Backend, keyof TaskLo
     head: (scope, id) => readHead(context, scope, id),
     recordsAfter: (key, after, limit) => recordsAfter(context, key, { after, limit }),
     heads: (keys) => readHeads(context, keys),
+    unfinished: async (scope) => (await countUnfinished.first(context, scope))?.count ?? 0,
   };
 }
 
@@ -42,6 +44,14 @@ async function readHeads(context: DbContext, keys: readonly number[]): Promise<r
 
 const headsByKey = compiled((context, { keys }: Params<{ readonly keys: readonly number[] }>) =>
   selectHeads(context).where(context.dialect.isOneOf("t.key", keys)),
+);
+
+const countUnfinished = compiled(({ db }, scope: Params<Scope>) =>
+  db
+    .selectFrom("trivium_counts as c")
+    .select(sql<number>`cast(coalesce(sum(c.count), 0) as bigint)`.as("count"))
+    .where(inScope("c", scope))
+    .where("c.state", "not in", terminalStates),
 );
 
 async function taskNamed(context: DbContext, scope: Scope, name: string): Promise<string | undefined> {

@@ -1,0 +1,31 @@
+import { TaskState } from "../../protocol/model.js";
+import { isTerminal } from "../../protocol/states.js";
+import type { Head, StoredTask, WaitingCursor } from "../ports.js";
+import type { Runtime } from "../runtime.js";
+import { endNow } from "./claim-turn.js";
+
+const page = 100;
+
+/**
+ * Ends tasks that have waited for their callers, or parked without a time, for longer than `taskWaitMaxMs`: FAILED, by
+ * a claimed write, so that subscribers and webhooks hear of it.
+ */
+export async function expireWaiting(runtime: Runtime): Promise<void> {
+  const { store, agentId, limits, alarm } = runtime;
+  const text = `the task has waited for longer than it may: the limit is ${limits.taskWaitMaxMs} ms (taskWaitMaxMs)`;
+  for (let after: WaitingCursor | undefined; ; ) {
+    const heads: readonly Head[] = await store.waiting(agentId, limits.taskWaitMaxMs, page, after);
+    for (const { scope, id, statusTime } of heads) {
+      if (alarm.closed) return;
+      const stored = await store.read(scope, id);
+      if (stored !== undefined && stillWaits(stored, statusTime)) await endNow(runtime, stored, TaskState.FAILED, text);
+    }
+    after = heads.at(-1);
+    if (heads.length < page) return;
+  }
+}
+
+// It may have gone on since.
+function stillWaits({ head }: StoredTask, since: number): boolean {
+  return head.statusTime === since && head.holder === "" && head.wakeAt === undefined && !isTerminal(head.state);
+}

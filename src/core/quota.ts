@@ -1,0 +1,54 @@
+import type { Scope } from "../protocol/context.js";
+import { A2AError } from "../protocol/errors.js";
+import type { CoreLimits } from "./limits.js";
+import type { TaskStore } from "./ports.js";
+
+/** Bounds the unfinished tasks of each owner. */
+export interface TaskQuota {
+  /**
+   * `undefined` while the owner is known to have room for another task; else a promise that asks the store and rejects
+   * with `resourceExhausted` when there is none.
+   */
+  admit(scope: Scope): Promise<void> | undefined;
+}
+
+/** How many owners are known at once. One that is forgotten is counted anew. */
+const ownersMax = 10_000;
+
+/** How many tasks an unknown owner may start before it is counted. */
+const unknownMax = 100;
+
+/**
+ * Sends of an owner are counted here, and its tasks in the store once so many were sent that they could be over the
+ * limit. Processes that share a store may let an owner get some tasks over it.
+ */
+export function createTaskQuota(
+  store: Pick<TaskStore, "unfinished">,
+  { tasksPerOwner }: Pick<CoreLimits, "tasksPerOwner">,
+): TaskQuota {
+  if (tasksPerOwner === undefined) return { admit: () => undefined };
+  /** How many tasks each owner may start until it is counted again. */
+  const left = new Map<string, number>();
+  const remember = (owner: string, room: number): void => {
+    left.delete(owner);
+    left.set(owner, room);
+    const [oldest] = left.keys();
+    if (left.size > ownersMax && oldest !== undefined) left.delete(oldest);
+  };
+  const count = async (owner: string, scope: Scope): Promise<void> => {
+    const room = tasksPerOwner - (await store.unfinished(scope));
+    remember(owner, Math.ceil(room / 4) - 1);
+    if (room > 0) return;
+    const text = `too many unfinished tasks of this caller: the limit is ${tasksPerOwner} (tasksPerOwner)`;
+    throw new A2AError("resourceExhausted", text, { retryAfterMs: 60_000, metadata: { limit: "tasksPerOwner" } });
+  };
+  return {
+    admit(scope) {
+      const owner = JSON.stringify([scope.tenant, scope.owner]);
+      const room = left.get(owner) ?? Math.min(unknownMax, Math.ceil(tasksPerOwner / 4));
+      if (room <= 0) return count(owner, scope);
+      remember(owner, room - 1);
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../../../src/core/agent.js";
+import { inputRequired, park, working } from "../../../src/protocol/events.js";
+import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
+import { startHandler } from "../../support/handler.js";
+import { linesOf, stateOf, taskOf, textIn } from "../../support/say.js";
+import { createVirtualClock, settle } from "../../support/virtual-clock.js";
+
+const hourMs = 3_600_000;
+const limits = { taskWaitMaxMs: hourMs };
+
+describe("a task that waits for longer than it may", () => {
+  it("ends FAILED, and its subscribers hear of it", async () => {
+    await using served = startHandler({ agent: async () => inputRequired("which one?"), limits });
+    const { id } = taskOf(await served.send("go"));
+    await settle();
+    const heard = linesOf(served.subscribe(id));
+    await served.clock.advance(hourMs - 120_000);
+    expect(stateOf(await served.get(id))).toBe("INPUT_REQUIRED");
+    await served.clock.advance(240_000);
+    const task = await served.get(id);
+    expect(stateOf(task)).toBe("FAILED");
+    expect(textIn(task.status?.message?.parts)).toContain("taskWaitMaxMs");
+    expect(await heard).toEqual(["task INPUT_REQUIRED", "status FAILED"]);
+  });
+
+  it("has as long again after each message", async () => {
+    await using served = startHandler({ agent: async () => inputRequired("which one?"), limits });
+    const { id: taskId } = taskOf(await served.send("go"));
+    await served.clock.advance(hourMs - 120_000);
+    await served.send("more", { taskId });
+    await served.clock.advance(hourMs - 120_000);
+    expect(stateOf(await served.get(taskId))).toBe("INPUT_REQUIRED");
+  });
+
+  it.each([
+    ["parked without a time", undefined, "FAILED"],
+    ["parked until a time to come", 10 * hourMs, "WORKING"],
+  ] as const)("is one that is %s, or not", async (_, parkMs, state) => {
+    const clock = createVirtualClock();
+    const agent: Agent = async ({ emit }) => {
+      await emit(working());
+      return park(parkMs === undefined ? {} : { wakeAt: clock.now() + parkMs });
+    };
+    await using served = startHandler({ agent, clock, limits });
+    const { id } = taskOf(await served.send("go", { configuration: { returnImmediately: true } }));
+    await clock.advance(2 * hourMs);
+    expect(stateOf(await served.get(id))).toBe(state);
+  });
+
+  it("is not one that a turn runs, however long that takes", async () => {
+    const agent: Agent = async ({ emit, ask }) => {
+      await emit(working());
+      await ask(inputRequired("which one?"));
+    };
+    await using served = startHandler({ agent, limits });
+    const { id } = taskOf(await served.send("go"));
+    await served.clock.advance(3 * hourMs);
+    expect(stateOf(await served.get(id))).toBe("INPUT_REQUIRED");
+  });
+
+  it("is ended once by several processes, and others of many too", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    const options = { agent: async () => inputRequired("which one?"), clock, store, limits };
+    await using first = startHandler(options);
+    await using _second = startHandler(options);
+    const ids: string[] = [];
+    for (let sent = 0; sent < 150; sent++) ids.push(taskOf(await first.send("go")).id);
+    await clock.advance(hourMs + 120_000);
+    for (const id of ids) expect(stateOf(await first.get(id))).toBe("FAILED");
+  });
+});
