@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -66,16 +67,18 @@ afterAll(async () => {
 
 const id = (): string => tasks["hog"] ?? "";
 
-/** A call of the caller `hog` that reads nothing of its reply; the function that is returned leaves it. */
-type Unread = () => () => void;
+/** A call of the caller `hog` whose reply has begun and is not read; the function that is returned leaves it. */
+type Unread = () => Promise<() => void>;
 
 function overHttp(method: string, target: () => string, body?: () => object): Unread {
-  return () => {
+  return async () => {
     const socket = connect({ port: server.port, host: "127.0.0.1" });
-    socket.on("error", () => {}).pause();
+    socket.on("error", () => {});
     const text = body === undefined ? "" : JSON.stringify(body());
     const head = `Host: localhost\r\nx-caller: hog\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\n`;
     socket.write(`${method} ${target()} HTTP/1.1\r\n${head}Content-Length: ${text.length}\r\n\r\n${text}`);
+    // The first bytes are there; nobody takes them.
+    await once(socket, "readable");
     return () => socket.destroy();
   };
 }
@@ -88,11 +91,12 @@ const rpc = (method: string, params: () => object): Unread =>
   );
 
 function overGrpc(method: string, message: () => Uint8Array): Unread {
-  return () => {
+  return async () => {
     const head = { ":method": "POST", ":path": `${service}/${method}`, te: "trailers", "x-caller": "hog" };
     const stream = session.request({ ...head, "content-type": "application/grpc", "a2a-version": "1.0" });
-    stream.on("error", () => {}).pause();
+    stream.on("error", () => {});
     stream.end(frame(message()));
+    await once(stream, "response");
     return () => stream.destroy();
   };
 }
@@ -122,8 +126,7 @@ const unread: Readonly<Record<string, Unread>> = {
 describe("replies that are not read", () => {
   it.each(Object.entries(unread))("take half of the room of other calls at most: %s", async (_, begin) => {
     const get = (caller: string) => ask(caller, "GetTask", { id: tasks[caller] });
-    const leave = [begin(), begin()];
-    // While one of the two is being written, a third one may still find room.
+    const leave = [await begin(), await begin()];
     await expect.poll(async () => (await get("hog")).status).toBe(429);
     expect((await get("hog")).text).toContain("this caller");
     expect((await get("honest")).status).toBe(200);
