@@ -188,7 +188,8 @@ export interface TaskLog {
   /** Only the head. */
   head(scope: Scope, id: string): Promise<Head | undefined>;
   /**
-   * Records with `seq > after`, oldest first, at most `limit`, with the head at the same moment. `compacted`: the log
+   * Records with `seq > after`, oldest first, at most `limit` and fewer when they are large, but at least one if there
+   * is one; with the head at the same moment. `compacted`: the log
    * no longer reaches back to `after`.
    */
   recordsAfter(

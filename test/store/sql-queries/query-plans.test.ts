@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ListQuery } from "../../../src/core/ports.js";
 import type { DbContext } from "../../../src/store/sql/dialect.js";
-import { due, expiredHolders, heldBy } from "../../../src/store/sql/queries/instances.js";
+import { due, expiredHolders, heldBy, waiting } from "../../../src/store/sql/queries/instances.js";
 import { countFor, pageFor } from "../../../src/store/sql/queries/list.js";
 import { adoptable } from "../../../src/store/sql/queries/push.js";
 import { openBackend } from "./database.js";
@@ -78,6 +78,7 @@ describe("repeated queries", () => {
   const asked = {
     "tasks of an expired holder": heldBy,
     "tasks to be woken": due,
+    "tasks that wait for their callers": waiting,
     "push configurations to be adopted": adoptable,
   };
   for (const [what, statement] of Object.entries(asked)) {

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type SqlBool, sql } from "kysely";
 import type { Head, TaskLog } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
 import { compiled, type Params } from "../compiled.js";
@@ -115,7 +115,9 @@ function recordsAfter(
     if (after >= row.seq || limit <= 0) return { head, log: [] };
     const last = Math.min(row.seq, after + limit);
     const log = await logUpTo.all(context, { key, after, upto: row.seq, last });
-    return isWhole(log, after, last) ? { head, log } : "torn";
+    // Rows are dropped from the start, so that what was read is whole as far as it goes.
+    const end = log.at(-1)?.seq ?? after;
+    return end > after && isWhole(log, after, Math.min(last, end)) ? { head, log } : "torn";
   });
 }
 
@@ -177,11 +179,18 @@ const logsOfRanges = compiled(({ db, dialect }, { ranges }: Params<{ readonly ra
     .orderBy("l.seq"),
 );
 
-/** The rows of a range up to the one with the record `last`. */
-const logUpTo = compiled(({ db }, { key, after, upto, last }: Params<LogRange & { readonly last: number }>) =>
-  db
+/** A read of records ends before the row that takes it over this size, and has at least one row. */
+export const readMaxBytes = 8 << 20;
+
+/** The rows of a range up to the one with the record `last`, as far as their sizes allow. */
+const logUpTo = compiled(({ db }, { key, after, upto, last }: Params<LogRange & { readonly last: number }>) => {
+  const range = db
     .selectFrom("trivium_log as l")
-    .select(["l.seq", "l.count", "l.format", "l.payload as bytes"])
+    .select([
+      "l.seq",
+      sql<number>`sum(length(l.payload)) over (order by l.seq)`.as("bytes"),
+      sql<number>`min(l.seq) over ()`.as("first"),
+    ])
     .where("l.key", "=", key)
     .where("l.seq", ">", after)
     .where("l.seq", "<=", (where) =>
@@ -196,6 +205,12 @@ const logUpTo = compiled(({ db }, { key, after, upto, last }: Params<LogRange & 
         upto,
       ),
     )
-    .where("l.seq", "<=", upto)
-    .orderBy("l.seq"),
-);
+    .where("l.seq", "<=", upto);
+  return db
+    .selectFrom("trivium_log as r")
+    .innerJoin(range.as("w"), "w.seq", "r.seq")
+    .select(["r.seq", "r.count", "r.format", "r.payload as bytes"])
+    .where("r.key", "=", key)
+    .where(sql<SqlBool>`(w.bytes <= ${sql.lit(readMaxBytes)} or w.seq = w.first)`)
+    .orderBy("r.seq");
+});

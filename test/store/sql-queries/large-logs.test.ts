@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readMaxBytes } from "../../../src/store/sql/queries/tasks.js";
+import { databaseKinds, type TestDatabase } from "./databases.js";
+import { appendRow, taskRow } from "./rows.js";
+
+const count = 10;
+
+for (const { name, skipped, make } of databaseKinds()) {
+  describe.skipIf(skipped)(`a log of large records on ${name}`, () => {
+    let database: TestDatabase;
+    beforeEach(async () => {
+      database = await make(() => 1_000);
+      await database.backend.open();
+    });
+    afterEach(() => database.backend.close());
+
+    /** The log of a task with records of this size, read to its end: the last number of each page. */
+    async function pagesOf(bytes: number): Promise<readonly number[]> {
+      const { backend } = database;
+      let head = await backend.create(taskRow("large"));
+      for (let written = 0; written < count; written += 1) {
+        const log = { seq: head.seq + 1, count: 1, format: 1, bytes: new Uint8Array(bytes) };
+        await backend.append({ ...appendRow(head), log });
+        head = { ...head, seq: head.seq + 1 };
+      }
+      const ends: number[] = [];
+      for (let after = 1; after < head.seq; ) {
+        const page = await backend.recordsAfter(head.key, after, 256);
+        if (page === undefined || page === "compacted") throw new Error("the log is gone");
+        after = page.log.at(-1)?.seq ?? Number.NaN;
+        ends.push(after);
+      }
+      return ends;
+    }
+
+    it("is read in pages of 8 MiB", async () => {
+      expect(await pagesOf(readMaxBytes / 4)).toEqual([5, 9, 11]);
+    });
+
+    it("is read record by record when each is larger than that", async () => {
+      expect(await pagesOf(readMaxBytes + 1)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    });
+
+    it("is read at once when its records are small", async () => {
+      expect(await pagesOf(1000)).toEqual([11]);
+    });
+  });
+}
