@@ -4,6 +4,11 @@ export interface CoreLimits {
   readonly eventMaxBytes: number;
   /** Size of one task. Default: 32 MiB. */
   readonly taskMaxBytes: number;
+  /**
+   * How much of a running task's log is kept behind its snapshot, for readers who come back; at least ten minutes of
+   * it. Default: 16 MiB.
+   */
+  readonly logWindowBytes: number;
   /** Size of the tasks on one page of ListTasks, which has at least one task. Default: 8 MiB. */
   readonly pageMaxBytes: number;
   /** Messages in the history of a task. Default: 1,000. */
@@ -59,6 +64,7 @@ export interface CoreLimits {
 export const defaultCoreLimits: CoreLimits = {
   eventMaxBytes: 4 << 20,
   taskMaxBytes: 32 << 20,
+  logWindowBytes: 16 << 20,
   pageMaxBytes: 8 << 20,
   historyMaxMessages: 1000,
   turnsPerOwner: 1000,

@@ -58,12 +58,13 @@ export async function deliverOnce(
   { after, before }: ClaimNumbers,
 ): Promise<Delivery | "placed"> {
   const { scope, entry, send } = start;
+  const { messageId } = send.message;
   // No other process can have delivered the message before its record existed.
   let stored = before !== undefined && !(await isOrphan(runtime, before)) ? before : undefined;
   for (let tries = 0; tries < maxTries; tries++) {
     if (stored === undefined) {
       stored = await readSettled(runtime, scope, send.message.taskId);
-      if (await isPlaced(runtime, { key: stored.head.key, after, entry })) return "placed";
+      if (await isPlaced(runtime, { head: stored.head, after, entry, messageId })) return "placed";
     }
     checkOpen(stored, start);
     const { holder, epoch, inboxPut } = stored.head;

@@ -197,6 +197,13 @@ export interface TaskLog {
     after: number,
     limit: number,
   ): Promise<{ readonly head: Head; readonly records: readonly LogRecord[] } | "compacted" | undefined>;
+  /** The records with these numbers that are still there, in any order. */
+  recordsAt(key: number, seqs: readonly number[]): Promise<readonly LogRecord[]>;
+  /**
+   * Drops the records up to `upTo`, the number of an earlier snapshot, except those numbered in `keep`, which may bring
+   * others of their writes with them. From then on the log reaches back to `upTo`.
+   */
+  compact(key: number, upTo: number, keep: readonly number[]): Promise<void>;
   /** Heads of the tasks that still exist, in any order. */
   heads(keys: readonly number[]): Promise<readonly Head[]>;
   list(scope: Scope, query: ListQuery): Promise<ListPage>;
@@ -211,6 +218,8 @@ export const logCalls = {
   read: "read",
   head: "read",
   recordsAfter: "read",
+  recordsAt: "read",
+  compact: "write",
   heads: "read",
   list: "read",
   unfinished: "read",

@@ -2,7 +2,7 @@ import type { Scope } from "../../protocol/context.js";
 import { taskNotFound } from "../../protocol/errors.js";
 import { type CopyOptions, copyTask } from "../../protocol/fold.js";
 import type { Task, TaskState } from "../../protocol/model.js";
-import type { LogRecord } from "../ports.js";
+import type { Head, LogRecord } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { eventIdPrefix } from "../task/event-id.js";
 import { foldStored } from "../task/fold.js";
@@ -74,32 +74,35 @@ export function isSent(record: LogRecord, sent: SentKey): boolean {
 }
 
 /** A message that a send delivered, by the id of the send, anywhere behind `after`. */
-export interface Placed {
-  readonly key: number;
+interface Placed {
+  readonly head: Pick<Head, "key" | "id" | "scope">;
   readonly after: number;
   readonly entry: string;
+  readonly messageId: string;
 }
 
 const pageRecords = 256;
 
-/**
- * Whether a message waits in the inbox or was taken. Also true when the log is gone, since the task has then ended and
- * its history shows the message.
- */
-export async function isPlaced(runtime: Runtime, placed: Placed): Promise<boolean> {
+/** Whether a message waits in the inbox or was taken. Without its log the task's history shows that. */
+export async function isPlaced(runtime: Runtime, { head, after, entry, messageId }: Placed): Promise<boolean> {
+  const { key, id, scope } = head;
   // The inbox first: an entry that leaves it meanwhile is found in the log.
-  const { entries } = await runtime.store.inbox(placed.key);
-  return entries.some(({ id }) => id === placed.entry) || isTaken(runtime, placed);
+  const { entries } = await runtime.store.inbox(key);
+  if (entries.some((waiting) => waiting.id === entry)) return true;
+  const taken = await isTaken(runtime, { key, after, entry });
+  if (taken !== "compacted") return taken;
+  const { task } = await readStoredTask(runtime, scope, id);
+  return task.history.some((said) => said.messageId === messageId);
 }
 
-/** Whether a message was taken after a position, as far as the log shows. */
+/** Whether a message was taken after a position, as far as the log shows. `compacted`: it does not reach back so far. */
 export async function isTaken(
   { store }: Runtime,
-  { key, after, ...sent }: SentKey & Pick<Placed, "key" | "after">,
-): Promise<boolean> {
+  { key, after, ...sent }: SentKey & { readonly key: number; readonly after: number },
+): Promise<boolean | "compacted"> {
   for (let position = after; ; ) {
     const page = await store.recordsAfter(key, position, pageRecords);
-    if (page === "compacted") return true;
+    if (page === "compacted") return "compacted";
     const last = page?.records.at(-1);
     if (page === undefined || last === undefined) return false;
     if (page.records.some((record) => isSent(record, sent))) return true;

@@ -157,7 +157,10 @@ async function outcomeOf({ runtime }: SendCall, record: SendRecord): Promise<Fou
   const head = await runtime.store.head(scope, taskId);
   // An ended task takes no more messages: what it has not taken, it has refused.
   const isKnown = after === 0 || (head !== undefined && isTerminal(head.state));
-  if (head !== undefined && (isKnown || (await isPlaced(runtime, { key: head.key, after, entry })))) {
+  if (
+    head !== undefined &&
+    (isKnown || (await isPlaced(runtime, { head, after, entry, messageId: record.messageId })))
+  ) {
     if (outcome === undefined) noteTask(runtime, record);
     return { kind: "task", sent: record, head };
   }

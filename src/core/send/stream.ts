@@ -180,7 +180,7 @@ async function endBehind(
   const { task, state, seq } = await readStoredTask(runtime, scope, id);
   const waits = { see: createSendGate({ messageId }, "stream").see };
   if (task.history.some((each) => each.messageId === messageId)) {
-    return (await isTaken(runtime, { key, after, messageId })) ? waits : taken;
+    return (await isTaken(runtime, { key, after, messageId })) === false ? taken : waits;
   }
   if (!isTerminal(state)) return entries.some(({ send }) => send?.message.messageId === messageId) ? waits : taken;
   if (after >= seq) throw endedFirst(id);

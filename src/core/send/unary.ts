@@ -5,7 +5,7 @@ import type { SendMessageResponse, Task } from "../../protocol/model.js";
 import type { Delivery } from "../ownership/claim.js";
 import type { LogRecord } from "../ports.js";
 import { readTaskAt } from "../read/past-task.js";
-import { isTaken, type Placed, readStoredTask, readTask } from "../read/read-task.js";
+import { isTaken, readStoredTask, readTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
 import type { Verdict } from "../read/task-stream.js";
 import { shuttingDown } from "../turn-counter.js";
@@ -62,8 +62,15 @@ function sendDelivered({ call, start, register }: SentMessage, delivery: Deliver
   return followTaken(call, taskId, { key, after: seq, entry: start.entry });
 }
 
+/** A message that a send delivered, and where its log is followed from. */
+interface Followed {
+  readonly key: number;
+  readonly after: number;
+  readonly entry: string;
+}
+
 /** Follows a task from a position until the message is answered, or taken if that is enough. */
-function followTaken(call: SendCall, taskId: string, placed: Placed): Promise<SendMessageResponse> {
+function followTaken(call: SendCall, taskId: string, placed: Followed): Promise<SendMessageResponse> {
   const immediately = call.request.configuration?.returnImmediately === true;
   const reader = new RecordReader(call.runtime, taskId, placed.key, placed.after);
   const answered = follow(call, reader, createSendGate(placed, immediately ? "taken" : "stop"));
@@ -145,7 +152,7 @@ async function answerAgain(call: SendCall, { sent, head }: ReachedTask): Promise
 async function withdrawLate<T>(
   { runtime, idempotency }: SendCall,
   taskId: string,
-  placed: Placed,
+  placed: Followed,
   answered: Promise<T>,
 ): Promise<T> {
   const { clock, limits, store } = runtime;
@@ -158,7 +165,7 @@ async function withdrawLate<T>(
     const first = await Promise.race([answered, late]);
     if (first !== "late") return first;
     // Taken, unless another attempt of the same send was faster.
-    if (!(await store.withdraw(key, entry)) && (await isTaken(runtime, placed))) return await answered;
+    if (!(await store.withdraw(key, entry)) && (await isTaken(runtime, placed)) !== false) return await answered;
     answered.catch(noop);
     runtime.live.get(taskId)?.forgetSender(entry);
     await idempotency?.forget();

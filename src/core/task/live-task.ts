@@ -1,3 +1,4 @@
+import { monotonic } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { sizeOfMessage, sizeOfTask } from "../../protocol/check/size.js";
 import type { Principal, Scope } from "../../protocol/context.js";
@@ -11,6 +12,7 @@ import type { Draft } from "./draft.js";
 import { eventIdPrefix } from "./event-id.js";
 import { applyRecord, foldStored } from "./fold.js";
 import type { LiveTaskDeps } from "./live-task-deps.js";
+import { LogWindow } from "./log-window.js";
 import { loseTask } from "./lost-tasks.js";
 import { createRecentItems, type RecentItems } from "./recent-items.js";
 import { StatusTimes } from "./status-times.js";
@@ -56,6 +58,7 @@ export class LiveTask {
   #stored = 0;
   #inboxPut = 0;
   #turn = 1;
+  #turnSeq = 0;
   #messageSeq = 0;
   #wakeAt: number | undefined;
   #state: TaskState = TaskState.UNSPECIFIED;
@@ -70,6 +73,7 @@ export class LiveTask {
   #begun = false;
   #waiters: (() => void)[] = [];
   readonly #size = new TaskSize();
+  readonly #window = new LogWindow();
   readonly #statusTimes: StatusTimes;
 
   constructor(
@@ -329,7 +333,7 @@ export class LiveTask {
         this.#epoch++;
         this.#turn = claim.turn;
       }
-      this.#publish(body.records, body.bytes, body.end !== undefined);
+      this.#publish(body);
     }
     batch.settled?.resolve(result);
   }
@@ -343,18 +347,33 @@ export class LiveTask {
     return { task, bytes: size };
   }
 
-  #publish(records: readonly LogRecord[], bytes: number, ends: boolean): void {
+  #publish({ records, bytes, end, snapshot }: Write["body"]): void {
     for (const record of records) {
       applyRecord(this.task, record);
       this.#stored = record.seq;
-      if (record.kind === "turnStarted") this.#messageSeq = record.message ?? record.seq + 1;
+      if (record.kind === "turnStarted") {
+        this.#turnSeq = record.seq;
+        this.#messageSeq = record.message ?? record.seq + 1;
+      }
       if (record.kind === "message") this.#size.took(sizeOfMessage(record.message));
       for (const observer of this.#observers) observer.record(record, this.task);
     }
     this.tail.push(records, bytes);
-    if (ends) this.#close(ended);
+    this.#window.written(bytes);
+    if (end !== undefined) this.#close(ended);
+    else if (snapshot !== undefined) this.#dropLog();
     this.#deps.watch.moved(this.id);
     this.#deps.signals.publish({ kind: "moved", taskId: this.id });
+  }
+
+  // A restart reads how the turn began. What could not be dropped is dropped with the next snapshot.
+  #dropLog(): void {
+    const { clock, limits, store, logger } = this.#deps;
+    const upTo = this.#window.snapped(this.#stored, monotonic(clock), limits.logWindowBytes);
+    if (upTo === undefined || this.#key === undefined) return;
+    store.compact(this.#key, upTo, [this.#turnSeq, this.#messageSeq]).catch((error: unknown) => {
+      logger.debug({ taskId: this.id, error }, "the log of a task could not be shortened");
+    });
   }
 
   #close(phase: LivePhase): void {

@@ -17,8 +17,7 @@ export interface TurnOrigin {
 
 /** Whether the process of the last turn released it deliberately. */
 export async function isReleased(runtime: Runtime, stored: StoredTask): Promise<boolean> {
-  const [last] = await recordsFrom(runtime, stored, stored.head.seq);
-  return last?.kind === "turnReleased";
+  return (await recordAt(runtime, stored, stored.head.seq))?.kind === "turnReleased";
 }
 
 /**
@@ -26,9 +25,9 @@ export async function isReleased(runtime: Runtime, stored: StoredTask): Promise<
  */
 export async function readOrigin(runtime: Runtime, stored: StoredTask): Promise<TurnOrigin> {
   const { turnSeq } = stored.head;
-  const [started, next] = await recordsFrom(runtime, stored, turnSeq);
+  const started = await recordAt(runtime, stored, turnSeq);
   const { attempt = 1, wake, message = turnSeq + 1 } = started?.kind === "turnStarted" ? started : {};
-  const [said] = message === turnSeq + 1 ? [next] : await recordsFrom(runtime, stored, message);
+  const said = await recordAt(runtime, stored, message);
   if (said?.kind !== "message") {
     return { attempt, wake, messageSeq: message, entry: "", send: { message: lastSaid(stored), ...nothingElse } };
   }
@@ -38,16 +37,15 @@ export async function readOrigin(runtime: Runtime, stored: StoredTask): Promise<
 
 const nothingElse: SendContext = { configuration: undefined, metadata: undefined, extensions: [] };
 
-// The record with this number and the next one, from what was already read or from the store.
-async function recordsFrom(
+// From what was already read, or from the store.
+async function recordAt(
   { store }: Runtime,
   { head, records }: StoredTask,
   seq: number,
-): Promise<readonly LogRecord[]> {
+): Promise<LogRecord | undefined> {
   const first = records[0]?.seq;
-  if (first !== undefined && seq >= first) return records.slice(seq - first, seq - first + 2);
-  const page = seq === 0 ? undefined : await store.recordsAfter(head.key, seq - 1, 2);
-  return typeof page === "object" ? page.records : [];
+  if (first !== undefined && seq >= first) return records[seq - first];
+  return seq === 0 ? undefined : (await store.recordsAt(head.key, [seq])).at(0);
 }
 
 // If the log no longer has it, the history has the caller's last message.

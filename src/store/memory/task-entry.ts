@@ -18,6 +18,7 @@ function nameBytes(name: string | undefined): number {
 }
 
 const noRecords: readonly LogRecord[] = Object.freeze([]);
+const noNumbers: readonly number[] = Object.freeze([]);
 const nothingWaits: readonly InboxEntry[] = Object.freeze([]);
 
 /** A process that runs turns until it expires. */
@@ -53,6 +54,8 @@ export class TaskEntry {
   #log: LogRecord[] = [];
   /** Number of the last record dropped from the log. */
   #base = 0;
+  /** Records that were kept when those around them were dropped. */
+  #spared: readonly LogRecord[] = noRecords;
   #logBytes = 0;
   #snapshot: StoredTask["snapshot"];
   #snapshotBytes = 0;
@@ -118,12 +121,25 @@ export class TaskEntry {
 
   /** Drops the records that the snapshot includes. */
   compact(): void {
-    if (this.#snapshot === undefined || this.#snapshot.seq === this.#base) return;
-    const rest = this.#log.slice(this.#snapshot.seq - this.#base);
-    // The size of single records is not tracked, and little follows the last status of a task.
+    if (this.#snapshot !== undefined) this.compactTo(this.#snapshot.seq, noNumbers);
+  }
+
+  /** Drops the records up to `upTo`, as far as the snapshot includes them, except those numbered in `keep`. */
+  compactTo(upTo: number, keep: readonly number[]): void {
+    this.#spared = this.recordsAt(keep).filter(({ seq }) => seq <= upTo);
+    const end = Math.min(upTo, this.#snapshot?.seq ?? 0);
+    if (end <= this.#base) return;
+    const rest = this.#log.slice(end - this.#base);
+    // The size of single records is not tracked, and those of a turn are alike.
     this.#logBytes = Math.round((this.#logBytes * rest.length) / this.#log.length);
     this.#log = rest;
-    this.#base = this.#snapshot.seq;
+    this.#base = end;
+  }
+
+  recordsAt(seqs: readonly number[]): readonly LogRecord[] {
+    const there = (seq: number): LogRecord | undefined =>
+      this.#log[seq - this.#base - 1] ?? this.#spared.find((record) => record.seq === seq);
+    return seqs.map(there).filter((record) => record !== undefined);
   }
 
   head(now: number): Head {

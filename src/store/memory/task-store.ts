@@ -104,6 +104,18 @@ class MemoryTaskStore implements Store {
     return records === "compacted" ? records : { head: entry.head(this.#clock.now()), records };
   }
 
+  async recordsAt(key: number, seqs: readonly number[]): Promise<readonly LogRecord[]> {
+    return this.#entry(key)?.recordsAt(seqs) ?? [];
+  }
+
+  async compact(key: number, upTo: number, keep: readonly number[]): Promise<void> {
+    const entry = this.#entry(key);
+    if (entry === undefined) return;
+    const before = entry.bytes;
+    entry.compactTo(upTo, keep);
+    this.#retention.written(entry, entry.bytes - before);
+  }
+
   async heads(keys: readonly number[]): Promise<readonly Head[]> {
     const now = this.#clock.now();
     return keys.flatMap((key) => this.#entry(key)?.head(now) ?? []);

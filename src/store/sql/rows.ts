@@ -101,6 +101,8 @@ interface TaskRowCalls {
     after: number,
     limit: number,
   ): Promise<{ readonly head: Head; readonly log: readonly LogRow[] } | "compacted" | undefined>;
+  /** Rows with these records, which may hold others too. */
+  recordsAt(key: number, seqs: readonly number[]): Promise<readonly LogRow[]>;
   list(
     scope: Scope,
     query: ListQuery,

@@ -95,6 +95,10 @@ function rowCalls({ ask }: DatabaseLifecycle): Omit<TaskStore, keyof PlainTaskCa
       if (found === undefined || found === "compacted") return found;
       return { head: found.head, records: recordsBehind(found.log, after).slice(0, limit) };
     },
+    async recordsAt(key, seqs) {
+      const rows = await ask((backend) => backend.recordsAt(key, seqs));
+      return rows.flatMap(logFromRow).filter(({ seq }) => seqs.includes(seq));
+    },
     async list(scope, query) {
       const { tasks, total, more } = await ask((backend) => backend.list(scope, query));
       return { tasks: tasks.map(storedFromRow), total, more };

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { LogRecord } from "../../core/ports.js";
 import { TaskState } from "../../protocol/model.js";
 import {
   alice,
@@ -77,6 +78,7 @@ export function logTests({ describe, it }: Suite, make: MakeTaskStore): void {
   });
   appendTests({ describe, it }, make);
   readTests({ describe, it }, make);
+  compactTests({ describe, it }, make);
 }
 
 const done = { state: COMPLETED, time: 5 };
@@ -169,6 +171,51 @@ function appendTests({ describe, it }: Suite, make: MakeTaskStore): void {
   });
 }
 
+const sorted = (records: readonly LogRecord[]): readonly number[] =>
+  records.map(({ seq }) => seq).toSorted((left, right) => left - right);
+
+function compactTests({ describe, it }: Suite, make: MakeTaskStore): void {
+  describe("a log that is shortened while its task runs", () => {
+    it(
+      "reaches back to the number given, and keeps what it was told to keep",
+      withStore(make, async (store) => {
+        let head = await store.create(newTask());
+        for (let seq = 1; seq < 12; seq += 1) {
+          const snapshot = seq % 4 === 0 ? { task: taskAt(seq + 1), bytes: 50 } : undefined;
+          await store.append(appendTo(head, { snapshot }));
+          head = { ...head, seq: seq + 1 };
+        }
+        await store.compact(head.key, 5, [1, 3]);
+        assert.equal(await store.recordsAfter(head.key, 4, 10), "compacted");
+        const answer = await store.recordsAfter(head.key, 5, 10);
+        assert.ok(answer !== undefined && answer !== "compacted");
+        assert.deepEqual(sorted(answer.records), [6, 7, 8, 9, 10, 11, 12]);
+        assert.deepEqual(sorted(await store.recordsAt(head.key, [1, 2, 3, 4, 5, 6])), [1, 3, 6]);
+        const read = await store.read(alice, head.id);
+        assert.ok(read !== undefined);
+        assert.deepEqual([read.snapshot?.seq, sorted(read.records)], [9, [10, 11, 12]]);
+        // Further, with other records to keep; what was dropped stays away.
+        await store.compact(head.key, 9, [3, 8]);
+        assert.deepEqual(sorted(await store.recordsAt(head.key, [1, 2, 3, 8, 9, 10])), [3, 8, 10]);
+        await store.compact(head.key, 5, []);
+        assert.equal(await store.recordsAfter(head.key, 8, 10), "compacted");
+        assert.equal(await store.append(appendTo(head)), "stored");
+      }),
+    );
+    it(
+      "is dropped only as far as a snapshot includes it",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask({ records: events(0, 3) }));
+        await store.compact(head.key, 2, []);
+        const answer = await store.recordsAfter(head.key, 0, 10);
+        assert.ok(answer !== undefined && answer !== "compacted");
+        assert.deepEqual(sorted(answer.records), [1, 2, 3]);
+        await store.compact(4_711, 2, []);
+      }),
+    );
+  });
+}
+
 function readTests({ describe, it }: Suite, make: MakeTaskStore): void {
   describe("reading", () => {
     it(
@@ -212,6 +259,18 @@ function readTests({ describe, it }: Suite, make: MakeTaskStore): void {
           assert.deepEqual(answer.head, head);
         }
         assert.equal(await store.recordsAfter(4_711, 0, 3), undefined);
+      }),
+    );
+    it(
+      "gives single records by their numbers",
+      withStore(make, async (store) => {
+        const head = await store.create(newTask({ records: events(0, 3) }));
+        await store.append(appendTo(head, { records: events(3, 2) }));
+        const numbers = async (...seqs: number[]) => sorted(await store.recordsAt(head.key, seqs));
+        assert.deepEqual(await numbers(2, 5), [2, 5]);
+        assert.deepEqual([await numbers(), await numbers(0, 6), await numbers(4, 4711)], [[], [], [4]]);
+        assertRecords(await store.recordsAt(head.key, [4]), [event(4)]);
+        assert.deepEqual(await store.recordsAt(4_711, [1]), []);
       }),
     );
     it(

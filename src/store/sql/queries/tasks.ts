@@ -2,7 +2,7 @@ import { type SqlBool, sql } from "kysely";
 import type { Head, TaskLog } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
 import { compiled, type Params } from "../compiled.js";
-import type { DbContext, LogRange } from "../dialect.js";
+import { type DbContext, inTransaction, type LogRange } from "../dialect.js";
 import { type HeadRow, headFrom, selectHeads } from "../head-row.js";
 import { type Backend, type LogRow, type SnapshotRow, type StoredTaskRow, terminalStates } from "../rows.js";
 import { inScope } from "../scope.js";
@@ -13,6 +13,8 @@ export function taskQueries(context: DbContext): Omit<Pick<Backend, keyof TaskLo
     read: (scope, id) => readTask(context, scope, id),
     head: (scope, id) => readHead(context, scope, id),
     recordsAfter: (key, after, limit) => recordsAfter(context, key, { after, limit }),
+    recordsAt: (key, seqs) => recordsAt(context, key, seqs),
+    compact: (key, upTo, keep) => compactLog(context, { key, upTo, keep }),
     heads: (keys) => readHeads(context, keys),
     unfinished: async (scope) => (await countUnfinished.first(context, scope))?.count ?? 0,
   };
@@ -120,6 +122,67 @@ function recordsAfter(
     return end > after && isWhole(log, after, Math.min(last, end)) ? { head, log } : "torn";
   });
 }
+
+async function recordsAt(context: DbContext, key: number, seqs: readonly number[]): Promise<readonly LogRow[]> {
+  const rows = new Map<number, LogRow>();
+  for (const seq of seqs) {
+    const row = await rowAt.first(context, { key, seq });
+    if (row !== undefined) rows.set(row.seq, row);
+  }
+  return [...rows.values()];
+}
+
+/** The row that holds a record. */
+const rowAt = compiled(({ db }, { key, seq }: Params<{ readonly key: number; readonly seq: number }>) =>
+  db
+    .selectFrom("trivium_log as l")
+    .select(["l.seq", "l.count", "l.format", "l.payload as bytes"])
+    .where("l.key", "=", key)
+    .where("l.seq", ">=", seq)
+    .where(sql<SqlBool>`l.seq - l.count < ${seq}`)
+    .orderBy("l.seq")
+    .limit(1),
+);
+
+interface Compaction {
+  readonly key: number;
+  readonly upTo: number;
+  readonly keep: readonly number[];
+}
+
+async function compactLog(context: DbContext, { key, upTo, keep }: Compaction): Promise<void> {
+  await inTransaction(context, async (within) => {
+    // The lock of the task's row comes first, as in every write.
+    if ((await setCompacted.write(within, { key, upTo })) === 0) return;
+    const rows = await recordsAt(within, key, keep);
+    const [first = 0, second = first] = rows.map(({ seq }) => seq);
+    await dropLog.write(within, { key, upTo, first, second });
+  });
+}
+
+const setCompacted = compiled(({ db }, { key, upTo }: Params<Pick<Compaction, "key" | "upTo">>) =>
+  db
+    .updateTable("trivium_tasks")
+    .set({ compacted: upTo })
+    .where("key", "=", key)
+    .where("compacted", "<", upTo)
+    .where(
+      sql<SqlBool>`exists (select 1 from trivium_snapshots as s where s.key = trivium_tasks.key and s.seq >= ${upTo})`,
+    ),
+);
+
+const dropLog = compiled(
+  (
+    { db },
+    { key, upTo, first, second }: Params<Pick<Compaction, "key" | "upTo"> & Record<"first" | "second", number>>,
+  ) =>
+    db
+      .deleteFrom("trivium_log")
+      .where("key", "=", key)
+      .where("seq", "<=", upTo)
+      .where("seq", "<>", first)
+      .where("seq", "<>", second),
+);
 
 const headByKey = compiled((context, { key }: Params<{ readonly key: number }>) =>
   selectHeads(context).where("t.key", "=", key),

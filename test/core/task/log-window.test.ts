@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import type { Agent } from "../../../src/core/agent.js";
+import { artifact, completed, working } from "../../../src/protocol/events.js";
+import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
+import { createSqlStore } from "../../../src/store/sql/task-store.js";
+import { localSqliteBackend } from "../../../src/store/sqlite/database.js";
+import { alice } from "../../../src/testing/contract/fixtures.js";
+import { temporaryFolder } from "../../store/sql/temporary-folder.js";
+import { startHandler } from "../../support/handler.js";
+import { opened, stateOf, taskOf, textIn } from "../../support/say.js";
+import { createVirtualClock, settle, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
+
+const forEver = new Promise<never>(() => {});
+const kibibyte = 1024;
+const limits = { logWindowBytes: 256 * kibibyte };
+const minuteMs = 60_000;
+
+const stores = {
+  memory: async (clock: VirtualClock) => memoryTaskStore({ clock }),
+  SQLite: async (clock: VirtualClock) =>
+    createSqlStore(localSqliteBackend({ path: `${await temporaryFolder()}/tasks.db` }, clock.now), { clock }),
+};
+
+/** An agent that replaces an artifact of 80 KiB every two seconds for 30 minutes. */
+function replacing(clock: VirtualClock): Agent {
+  return async function* ({ cause, text }) {
+    if (cause === "restart") {
+      yield completed(`again: ${text}`);
+      return;
+    }
+    yield working();
+    for (let count = 0; count < 900; count++) {
+      yield artifact("x".repeat(80 * kibibyte), { artifactId: "a" });
+      await new Promise<void>((resolve) => clock.after(2000, resolve));
+    }
+    await forEver;
+  };
+}
+
+describe.each(Object.entries(stores))("the log of a running task on the store: %s", (_, make) => {
+  it("is dropped behind its snapshot beyond the window, which is ten minutes at least", async () => {
+    const clock = createVirtualClock();
+    const store = await make(clock);
+    const first = startHandler({ agent: replacing(clock), clock, store, limits, restartable: true });
+    const { id } = taskOf((await opened(first.stream("go"))).first.response);
+    const { key = 0 } = (await store.head(alice, id)) ?? {};
+    const reachesBackTo = async (after: number) => (await store.recordsAfter(key, after, 1)) !== "compacted";
+    const seqNow = async () => (await store.head(alice, id))?.seq ?? 0;
+
+    await clock.advance(9 * minuteMs);
+    expect(await reachesBackTo(0)).toBe(true);
+    const early = await seqNow();
+    await clock.advance(6 * minuteMs);
+    expect([await reachesBackTo(0), await reachesBackTo(early)]).toEqual([false, true]);
+    const late = await seqNow();
+    await clock.advance(14 * minuteMs);
+    expect([await reachesBackTo(early), await reachesBackTo(late)]).toEqual([false, false]);
+    expect(await reachesBackTo((await seqNow()) - 250)).toBe(true);
+
+    // Who comes back later starts with the task, and a restart finds the message of the turn.
+    const stored = await store.read(alice, id);
+    expect(stored?.snapshot).toBeDefined();
+    expect((await store.recordsAt(key, [1, 2, 3])).map(({ kind }) => kind).slice(0, 2)).toEqual([
+      "turnStarted",
+      "message",
+    ]);
+    await turnUntil(clock, first.handler.close());
+    const second = startHandler({ agent: replacing(clock), clock, store, limits, restartable: true });
+    await clock.advance(10_000);
+    const task = await second.get(id);
+    expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["COMPLETED", "again: go"]);
+    await settle();
+    await turnUntil(clock, second.handler.close());
+  });
+});
