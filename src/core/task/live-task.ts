@@ -1,4 +1,3 @@
-import { monotonic } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { sizeOfMessage, sizeOfTask } from "../../protocol/check/size.js";
 import type { Principal, Scope } from "../../protocol/context.js";
@@ -58,7 +57,6 @@ export class LiveTask {
   #stored = 0;
   #inboxPut = 0;
   #turn = 1;
-  #turnSeq = 0;
   #messageSeq = 0;
   #wakeAt: number | undefined;
   #state: TaskState = TaskState.UNSPECIFIED;
@@ -73,7 +71,7 @@ export class LiveTask {
   #begun = false;
   #waiters: (() => void)[] = [];
   readonly #size = new TaskSize();
-  readonly #window = new LogWindow();
+  readonly #window: LogWindow;
   readonly #statusTimes: StatusTimes;
 
   constructor(
@@ -81,6 +79,7 @@ export class LiveTask {
     born: Pick<LiveTask, "id" | "contextId" | "scope" | "version" | "name"> | StoredTask,
   ) {
     this.#deps = deps;
+    this.#window = new LogWindow(deps);
     this.#statusTimes = new StatusTimes(deps.lease, "head" in born ? born.head.statusTime : 0);
     if ("head" in born) {
       const { head } = born;
@@ -347,33 +346,20 @@ export class LiveTask {
     return { task, bytes: size };
   }
 
-  #publish({ records, bytes, end, snapshot }: Write["body"]): void {
+  #publish(body: Write["body"]): void {
+    const { records, bytes, end } = body;
     for (const record of records) {
       applyRecord(this.task, record);
       this.#stored = record.seq;
-      if (record.kind === "turnStarted") {
-        this.#turnSeq = record.seq;
-        this.#messageSeq = record.message ?? record.seq + 1;
-      }
+      if (record.kind === "turnStarted") this.#messageSeq = record.message ?? record.seq + 1;
       if (record.kind === "message") this.#size.took(sizeOfMessage(record.message));
       for (const observer of this.#observers) observer.record(record, this.task);
     }
     this.tail.push(records, bytes);
-    this.#window.written(bytes);
+    this.#window.wrote(this, body);
     if (end !== undefined) this.#close(ended);
-    else if (snapshot !== undefined) this.#dropLog();
     this.#deps.watch.moved(this.id);
     this.#deps.signals.publish({ kind: "moved", taskId: this.id });
-  }
-
-  // A restart reads how the turn began. What could not be dropped is dropped with the next snapshot.
-  #dropLog(): void {
-    const { clock, limits, store, logger } = this.#deps;
-    const upTo = this.#window.snapped(this.#stored, monotonic(clock), limits.logWindowBytes);
-    if (upTo === undefined || this.#key === undefined) return;
-    store.compact(this.#key, upTo, [this.#turnSeq, this.#messageSeq]).catch((error: unknown) => {
-      logger.debug({ taskId: this.id, error }, "the log of a task could not be shortened");
-    });
   }
 
   #close(phase: LivePhase): void {
