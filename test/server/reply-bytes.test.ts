@@ -3,7 +3,7 @@ import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { type AgentServer, artifact, completed, serve } from "trivium";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import {
   GetTaskRequestSchema,
   ListTasksRequestSchema,
@@ -52,10 +52,13 @@ beforeAll(async () => {
     tasks[caller] = result.task.id;
   }
   for (const caller of ["hog", "honest"]) {
-    const lengthOf = async () => (await ask(caller, "GetTask", { id: tasks[caller] })).text.length;
-    await expect.poll(lengthOf).toBeGreaterThan(11 * mebibyte);
+    const isWhole = async (): Promise<void> => {
+      const { text } = await ask(caller, "GetTask", { id: tasks[caller] });
+      expect(text.length).toBeGreaterThan(11 * mebibyte);
+    };
+    await vi.waitFor(isWhole, { timeout: 30_000 });
   }
-});
+}, 60_000);
 
 afterAll(async () => {
   held.resolve();
