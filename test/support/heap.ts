@@ -4,10 +4,11 @@ import { runInNewContext } from "node:vm";
 setFlagsFromString("--expose-gc");
 const collect: () => void = runInNewContext("gc");
 
-/** The heap in use after everything that nobody holds was collected, in bytes. */
-function settledHeap(): number {
+/** The heap in use, buffers included, after everything that nobody holds was collected, in bytes. */
+export function settledHeap(): number {
   for (let pass = 0; pass < 4; pass++) collect();
-  return process.memoryUsage().heapUsed;
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
 }
 
 /** What `make` gives, and how many bytes of the heap it takes. */
