@@ -5,6 +5,7 @@ import { file_a2a_v1_a2a } from "../../../gen/a2a/v1/a2a_pb.js";
 import { file_google_rpc_status } from "../../../gen/google/rpc/status_pb.js";
 import { file_lf_a2a_v1_a2a } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { readBinary } from "../../../src/protocol/codec/binary/reader.js";
+import { PartSchema } from "../../../src/protocol/model.js";
 import { arbitraryMessage } from "../../support/arbitrary-message.js";
 import { tries } from "../../support/tries.js";
 
@@ -47,6 +48,14 @@ describe("reading binary messages", () => {
       }),
       { numRuns: tries(30, 100) },
     );
+  });
+
+  it("reads a null with an unknown number as fromBinary does", () => {
+    const { number } = PartSchema.field.data;
+    // The field's tag, and a Value of two bytes: `null_value: 1`.
+    const bytes = Uint8Array.of((number << 3) | 2, 2, 1 << 3, 1);
+    expect(fromBinary(PartSchema, bytes).content.case).toBe("data");
+    expectAlike(PartSchema, bytes);
   });
 
   it("reads any bytes as fromBinary does", () => {

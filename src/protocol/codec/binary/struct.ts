@@ -44,7 +44,8 @@ export function readJsonValue(input: Input, end: number, depth: number): JsonVal
 function readJsonKind(input: Input, tag: number, depth: number): JsonValue {
   switch (tag) {
     case nullTag:
-      input.varint();
+      // An enum may have a number without a name, which JSON cannot hold.
+      if (input.varint() !== 0) throw unsupportedInput;
       return null;
     case numberTag:
       return finite(input.double());
