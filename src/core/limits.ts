@@ -17,8 +17,10 @@ export interface CoreLimits {
   readonly turnsPerOwner: number;
   /** Concurrent turns of the process. Default: 20,000. */
   readonly turnsPerProcess: number;
-  /** Unfinished tasks of one owner. Default: 10,000; `undefined`: no limit. */
-  readonly tasksPerOwner: number | undefined;
+  /** GetTask and ListTasks of one owner that read the store at once; others wait. Default: 4. */
+  readonly readsPerOwner: number;
+  /** Unfinished tasks of one owner. Default: 10,000. */
+  readonly tasksPerOwner: number;
   /**
    * How long a task may wait for its caller, or parked without a time, before it ends FAILED. Default: 30 days.
    */
@@ -69,6 +71,7 @@ export const defaultCoreLimits: CoreLimits = {
   historyMaxMessages: 1000,
   turnsPerOwner: 1000,
   turnsPerProcess: 20_000,
+  readsPerOwner: 4,
   tasksPerOwner: 10_000,
   taskWaitMaxMs: 30 * 24 * 3_600_000,
   turnWaitMs: 1000,

@@ -17,7 +17,8 @@ import {
   type PushCall,
 } from "./push-config.js";
 import { listTasks } from "./read/list-tasks.js";
-import { readTask } from "./read/read-task.js";
+import { createReadGate } from "./read/read-gate.js";
+import { copyOfLive, readTask } from "./read/read-task.js";
 import { subscribeToTask } from "./read/subscribe.js";
 import type { Runtime } from "./runtime.js";
 import { createPartCheck } from "./send/accept-parts.js";
@@ -54,6 +55,7 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
   const { extendedCard, streaming = true } = options;
   const push = options.push === undefined ? undefined : guardPush(options.push, runtime.logger);
   const scopeOf = createScopes(runtime.agentId, options.tenants);
+  const reads = createReadGate(runtime.limits.readsPerOwner);
   const gate = createCapabilityGate({
     streaming,
     pushNotifications: push !== undefined,
@@ -63,10 +65,14 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
   return {
     ...sendOperations(operationContext, options.inputModes),
     getTask: async (request, context) => {
-      const { historyLength } = request;
-      return (await readTask(runtime, scopeOf(context, request), request.id, { historyLength })).task;
+      const [scope, { id, historyLength }] = [scopeOf(context, request), request];
+      const live = copyOfLive(runtime, scope, id, { historyLength });
+      return (live ?? (await reads(scope, () => readTask(runtime, scope, id, { historyLength })))).task;
     },
-    listTasks: async (request, context) => listTasks(runtime, request, scopeOf(context, request)),
+    listTasks: async (request, context) => {
+      const scope = scopeOf(context, request);
+      return reads(scope, () => listTasks(runtime, request, scope));
+    },
     cancelTask: async (request, context) => cancelTask(runtime, request, scopeOf(context, request)),
     subscribeToTask: (request, context) => {
       gate("subscribeToTask");

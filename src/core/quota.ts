@@ -26,7 +26,7 @@ export function createTaskQuota(
   store: Pick<TaskStore, "unfinished">,
   { tasksPerOwner }: Pick<CoreLimits, "tasksPerOwner">,
 ): TaskQuota {
-  if (tasksPerOwner === undefined) return { admit: () => undefined };
+  if (tasksPerOwner === Number.POSITIVE_INFINITY) return { admit: () => undefined };
   /** How many tasks each owner may start until it is counted again. */
   const left = new Map<string, number>();
   const remember = (owner: string, room: number): void => {

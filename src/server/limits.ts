@@ -44,7 +44,8 @@ export function resolveLimits(given: Partial<Limits> = {}, tellsApart = true): L
     turnsPerOwner = limits.turnsPerProcess,
     streamsPerPrincipal = limits.streamsPerProcess,
     pushCallsPerOwner = limits.pushCallsAtOnce,
-    tasksPerOwner,
+    tasksPerOwner = Number.POSITIVE_INFINITY,
+    readsPerOwner = Number.POSITIVE_INFINITY,
   } = given;
-  return { ...limits, turnsPerOwner, streamsPerPrincipal, pushCallsPerOwner, tasksPerOwner };
+  return { ...limits, turnsPerOwner, streamsPerPrincipal, pushCallsPerOwner, tasksPerOwner, readsPerOwner };
 }
