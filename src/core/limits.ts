@@ -27,6 +27,8 @@ export interface CoreLimits {
   readonly taskWaitMaxMs: number;
   /** How long a send waits for another turn to end when a limit of turns is reached. Default: 1 s. */
   readonly turnWaitMs: number;
+  /** Size of the messages that wait so, of which one owner's take half of what those of others leave. Default: 64 MiB. */
+  readonly turnWaitMaxBytes: number;
   /** How many events and bytes a turn may be ahead of the store. Defaults: 64 and 256 KiB. */
   readonly batchMaxEvents: number;
   readonly batchMaxBytes: number;
@@ -75,6 +77,7 @@ export const defaultCoreLimits: CoreLimits = {
   tasksPerOwner: 10_000,
   taskWaitMaxMs: 30 * 24 * 3_600_000,
   turnWaitMs: 1000,
+  turnWaitMaxBytes: 64 << 20,
   batchMaxEvents: 64,
   batchMaxBytes: 256 << 10,
   inboxMaxMessages: 16,

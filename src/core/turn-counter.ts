@@ -22,9 +22,9 @@ export interface TurnCounter {
   /**
    * Reserves room for the turn of a send. `undefined` if there is room; else a promise that resolves when other turns
    * have ended, with a function that releases the room once the turn has begun or will not begin. After `turnWaitMs` it
-   * rejects with the errors of `check`.
+   * rejects with the errors of `check`, and at once when what waits takes too many bytes. `bytes`: the size of the send.
    */
-  room(scope: Scope): Promise<() => void> | undefined;
+  room(scope: Scope, bytes: number): Promise<() => void> | undefined;
   /** Announces a turn that may start; it counts as running until the returned function is called. */
   expect(): () => void;
   enter(turn: CountedTurn): void;
@@ -39,10 +39,10 @@ export interface TurnCounter {
 }
 
 export function createTurnCounter(
-  limits: Pick<CoreLimits, "turnsPerOwner" | "turnsPerProcess" | "turnWaitMs">,
+  limits: Pick<CoreLimits, "turnsPerOwner" | "turnsPerProcess" | "turnWaitMs" | "turnWaitMaxBytes">,
   clock: Clock,
 ): TurnCounter {
-  const { turnsPerOwner, turnsPerProcess, turnWaitMs } = limits;
+  const { turnsPerOwner, turnsPerProcess, turnWaitMs, turnWaitMaxBytes } = limits;
   const running = new Map<CountedTurn, () => void>();
   const owners = new Map<string, number>();
   const underway = createIdleCounter();
@@ -55,7 +55,7 @@ export function createTurnCounter(
     if (total >= turnsPerProcess) return overProcess(turnsPerProcess);
     return (owners.get(key) ?? 0) >= turnsPerOwner ? overOwner(turnsPerOwner) : undefined;
   };
-  const queue = new TurnQueue({ clock, turnWaitMs, ownerMax: turnsPerOwner, refusal });
+  const queue = new TurnQueue({ clock, turnWaitMs, ownerMax: turnsPerOwner, maxBytes: turnWaitMaxBytes, refusal });
   const occupy = (key: string): (() => void) => {
     total += 1;
     owners.set(key, (owners.get(key) ?? 0) + 1);
@@ -77,11 +77,11 @@ export function createTurnCounter(
   return {
     running,
     check,
-    room(scope) {
+    room(scope, bytes) {
       const key = ownerKey(scope);
       if (refusal(key) === undefined && !queue.holds(key)) return undefined;
       if (draining) throw shuttingDown();
-      return queue.wait(key);
+      return queue.wait(key, bytes);
     },
     expect: underway.enter,
     enter(turn) {

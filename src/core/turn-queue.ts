@@ -12,6 +12,8 @@ export interface TurnQueueOptions {
   readonly turnWaitMs: number;
   /** Waiting sends per owner; further ones are refused at once. */
   readonly ownerMax: number;
+  /** Bytes of all waiting sends, of which an owner's take at most half of what those of others leave. */
+  readonly maxBytes: number;
   /** Why no turn of an owner may start now; `undefined` when one may. */
   readonly refusal: (owner: string) => A2AError | undefined;
 }
@@ -21,6 +23,8 @@ export class TurnQueue {
   readonly #options: TurnQueueOptions;
   /** In round-robin order: the next owner comes first. */
   readonly #owners = new Map<string, Set<Waiter>>();
+  readonly #bytes = new Map<string, number>();
+  #total = 0;
 
   constructor(options: TurnQueueOptions) {
     this.#options = options;
@@ -30,14 +34,17 @@ export class TurnQueue {
     return this.#owners.has(owner);
   }
 
-  wait(owner: string): Promise<() => void> {
+  /** `bytes`: the size of the send. */
+  wait(owner: string, bytes: number): Promise<() => void> {
     const { clock, turnWaitMs, ownerMax, refusal } = this.#options;
     const waiters = this.#owners.get(owner) ?? new Set<Waiter>();
-    if (turnWaitMs === 0 || waiters.size >= ownerMax) return Promise.reject(refusal(owner));
+    if (turnWaitMs === 0 || waiters.size >= ownerMax || !this.#fits(owner, bytes))
+      return Promise.reject(refusal(owner));
     const { promise, resolve, reject } = Promise.withResolvers<() => void>();
     const cancel = clock.after(turnWaitMs, () => waiter.reject(refusal(owner)));
     const leave = (): void => {
       cancel();
+      this.#count(owner, -bytes);
       waiters.delete(waiter);
       if (waiters.size === 0) this.#owners.delete(owner);
     };
@@ -52,8 +59,22 @@ export class TurnQueue {
       },
     };
     waiters.add(waiter);
+    this.#count(owner, bytes);
     this.#owners.set(owner, waiters);
     return promise;
+  }
+
+  // One send of an owner may always wait.
+  #fits(owner: string, bytes: number): boolean {
+    const own = this.#bytes.get(owner) ?? 0;
+    return own === 0 || own + bytes <= (this.#options.maxBytes - (this.#total - own)) / 2;
+  }
+
+  #count(owner: string, bytes: number): void {
+    this.#total += bytes;
+    const own = (this.#bytes.get(owner) ?? 0) + bytes;
+    if (own === 0) this.#bytes.delete(owner);
+    else this.#bytes.set(owner, own);
   }
 
   /** Admits the waiting sends whose turn may start now. `occupy` takes the room of one turn and returns its release. */

@@ -1,4 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
+import { sizeOfMessage } from "../../protocol/check/size.js";
 import type { Scope, ServerContext } from "../../protocol/context.js";
 import { invalidParams } from "../../protocol/errors.js";
 import { checkIndexedId } from "../../protocol/indexed-text.js";
@@ -95,10 +96,10 @@ export function openSend({ runtime, policy, request, context, scope }: SendCall)
 }
 
 /** Runs `start` once a turn for a new task of the owner may begin. Rejects over the limits of turns and of tasks. */
-export async function withRoom<T>({ runtime, scope }: SendCall, start: () => Promise<T>): Promise<T> {
+export async function withRoom<T>({ runtime, scope, request }: SendCall, start: () => Promise<T>): Promise<T> {
   const counted = runtime.quota.admit(scope);
   if (counted !== undefined) await counted;
-  const room = runtime.turns.room(scope);
+  const room = runtime.turns.room(scope, request.message === undefined ? 0 : sizeOfMessage(request.message));
   const leave = room === undefined ? noop : await room;
   try {
     return start();
