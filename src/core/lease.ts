@@ -58,8 +58,14 @@ export function createLease({ store, clock, limits, instance, checkHeld }: Lease
   const heldMs = (): number => (last === undefined ? Number.POSITIVE_INFINITY : elapsed(last.begun, now()));
   // Others may have renewed a heartbeat before this process did, and be kept from it by the same cause.
   const lateMs = Math.max(instanceTtlMs - 2 * heartbeatMs, instanceTtlMs / 2);
-  const isDisturbed = (before: Renewal, next: Renewal): boolean =>
-    elapsed(before.begun, next.answered) >= lateMs || drift(before, next) > (instanceTtlMs - heartbeatMs) / 2;
+  let wasLate = false;
+  // Where every renewal is slow, only the first one counts as late, or this process would never take anything over.
+  const isDisturbed = (before: Renewal, next: Renewal): boolean => {
+    const gapMs = elapsed(before.begun, next.answered);
+    const isLate = gapMs >= lateMs && (!wasLate || gapMs >= instanceTtlMs);
+    wasLate = gapMs >= lateMs;
+    return isLate || drift(before, next) > (instanceTtlMs - heartbeatMs) / 2;
+  };
 
   const renew = async (): Promise<void> => {
     const begun = now();
@@ -90,7 +96,7 @@ export function createLease({ store, clock, limits, instance, checkHeld }: Lease
       const { begun, answered, stored } = last;
       const roundTrip = answered.steady - begun.steady;
       const expected = stored + monotonic(clock) - begun.steady - roundTrip / 2;
-      return Math.abs(own - expected) <= roundTrip / 2 + sameMs ? own : Math.round(expected);
+      return Math.abs(own - expected) > roundTrip / 2 + sameMs ? Math.round(expected) : own;
     },
     async trustsExpiry() {
       if (last !== undefined && monotonic(clock) < restUntil) return false;

@@ -136,6 +136,15 @@ function ofEveryGo(sdk: string): readonly Deviation[] {
       because: "it cancels none whose last turn it has not put away",
       late: true,
     },
+    ...["answers a question and gets the result", "answers a question on a second stream"].map(
+      (name): Deviation => ({
+        sdk,
+        name,
+        code: undefined,
+        because: "it refuses an answer until it has put away the turn that asked",
+        late: true,
+      }),
+    ),
     {
       sdk,
       name: "sends to a finished task",

@@ -72,7 +72,9 @@ export function openPostgres(options: PostgresConnectOptions, now?: (() => numbe
   const hot = createHotPath({ pool, shard: dialect.shard, now });
   const backend = createKyselyBackend({ db, dialect, hot });
   // Other processes take this one for dead when its renewal waits for a connection behind the calls of its callers.
-  const heartbeat = connectTo({ ...connect, max: 1, statementTimeoutMs: heartbeatTimeoutMs });
+  const { statementTimeoutMs = heartbeatTimeoutMs } = connect;
+  const timeoutMs = Math.min(statementTimeoutMs, heartbeatTimeoutMs);
+  const heartbeat = connectTo({ ...connect, max: 1, statementTimeoutMs: timeoutMs });
   const { renew } = createKyselyBackend({ db: heartbeat.db, dialect, hot });
   return {
     db,
