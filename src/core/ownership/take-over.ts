@@ -6,7 +6,7 @@ import type { Runtime } from "../runtime.js";
 import { publicFailure } from "../store-failure.js";
 import { LiveTask } from "../task/live-task.js";
 import { messageDraft } from "../task/message-record.js";
-import { isReleased, readOrigin } from "../turn/origin.js";
+import { hasSpoken, isReleased, readOrigin } from "../turn/origin.js";
 import { claimTurn, endNow } from "./claim-turn.js";
 import { claimRestart } from "./restart.js";
 
@@ -21,7 +21,8 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
   if (runtime.lost.get(stored.head.id)?.refused === true) {
     return giveUp(runtime, stored, "the task was stored too late: its send had been refused already");
   }
-  if (isInterrupted(stored.head.state)) return leave(runtime, stored);
+  const isAsked = isInterrupted(stored.head.state);
+  if (isAsked && (!runtime.restartable || (await hasSpoken(runtime, stored)))) return leave(runtime, stored);
   if (!runtime.restartable) return giveUp(runtime, stored, "the process that worked on the task has gone");
   // A turn is not re-run only to be canceled.
   const { entries } = await runtime.store.inbox(stored.head.key);
@@ -33,7 +34,7 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
   }
   runtime.turns.check(stored.head.scope);
   const restart = await claimRestart(runtime, stored, released ? origin : { ...origin, attempt: origin.attempt + 1 });
-  restart?.start();
+  restart?.start(isAsked && entries.some(({ send }) => send !== undefined));
   return restart !== undefined;
 }
 

@@ -36,15 +36,16 @@ export async function endTurn(turn: EndingTurn, failure: { readonly error: unkno
   return turn.writer.end(TaskState.COMPLETED);
 }
 
-async function endAborted({ runtime, writer, inbox, subject }: EndingTurn, aborted: TurnAborted): Promise<void> {
+async function endAborted({ runtime, writer, inbox, subject, state }: EndingTurn, aborted: TurnAborted): Promise<void> {
   const { live } = writer;
   if (aborted.kind === "OwnershipLost") return live?.abandon(aborted);
   if (aborted.kind === "Canceled") return writer.end(TaskState.CANCELED);
   if (aborted.kind === "DeadlineExceeded") return writer.end(TaskState.FAILED, "the turn took longer than it may");
   // A cancel that arrived while the turn was being aborted for another reason.
   if (await inbox.holdsCancel()) return writer.end(TaskState.CANCELED);
-  if (live !== undefined && runtime.restartable)
-    return isInterrupted(live.state) ? leaveWaiting(live, aborted) : release(live, aborted);
+  if (live !== undefined && runtime.restartable) {
+    return state.output.name === "stopped" ? leaveWaiting(live, aborted) : release(live, aborted);
+  }
   // As a killed process would have left it: the next message starts a turn.
   if (live !== undefined && isInterrupted(live.state)) return inbox.endTurn(live, [{ kind: "turnEnded" }]);
   if (live !== undefined) return writer.end(TaskState.FAILED, "the server was shut down before the task was done");

@@ -150,7 +150,7 @@ export class TurnInbox implements Watcher {
     if (send === undefined) {
       const { messageSeq: message } = live;
       return {
-        start: { ...start, cause: "wake", attempt, wake },
+        start: { ...start, cause: "wake", attempt, wake, isAnswered: false },
         drafts: [{ kind: "turnStarted", turn, attempt, cause: "wake", wake, message }],
       };
     }

@@ -20,6 +20,18 @@ export async function isReleased(runtime: Runtime, stored: StoredTask): Promise<
   return (await recordAt(runtime, stored, stored.head.seq))?.kind === "turnReleased";
 }
 
+/** The records with which a turn starts, at most. */
+const startRecords = 4;
+
+/**
+ * Whether the last turn has emitted an event. The first one makes a task WORKING again: before it, a state in which the
+ * task waits for its caller is that of an earlier turn.
+ */
+export async function hasSpoken({ store }: Runtime, { head }: StoredTask): Promise<boolean> {
+  const page = await store.recordsAfter(head.key, head.turnSeq, startRecords);
+  return page === "compacted" || page?.records.some(({ kind }) => kind === "event") === true;
+}
+
 /**
  * Reads how the last turn of a task began: the record at the head's `turnSeq` is its start and points to its message.
  */

@@ -149,6 +149,29 @@ it("a restartable turn is answered by a message that came before its process was
   expect(here.turns).toEqual(["message 1 a lamp", "restart 1 a lamp"]);
 });
 
+it("a turn that was to start at a task that asks is run again at once, since its message was taken", async () => {
+  const clock = createVirtualClock();
+  const turns: string[] = [];
+  let isSlow = true;
+  const agent: Agent = async ({ text, cause, attempt }) => {
+    turns.push(`${cause} ${attempt} ${text}`);
+    if (text === "a lamp") return inputRequired("which color?");
+    if (isSlow) await forEver;
+    return completed();
+  };
+  const here: Place = { clock, store: memoryTaskStore({ clock }), turns, agent };
+  const first = mortal(here);
+  const { id: taskId } = taskOf(await first.send("a lamp"));
+  void first.send("red", { taskId });
+  await settle();
+  first.die();
+  isSlow = false;
+  await using second = start(here);
+  await clock.advance(40_000);
+  expect(turns).toEqual(["message 1 a lamp", "message 1 red", "restart 2 red"]);
+  expect(stateOf(await second.get(taskId))).toBe("COMPLETED");
+});
+
 it("a message for which a task has no room does not run its turn again", async () => {
   const here = place();
   const taskId = await ways.drained(here);
