@@ -1,5 +1,12 @@
 import { appendChunk } from "./artifact-chunks.js";
-import { type Artifact, type StreamResponse, type Task, type TaskArtifactUpdateEvent, TaskState } from "./model.js";
+import {
+  type Artifact,
+  type StreamResponse,
+  type Task,
+  type TaskArtifactUpdateEvent,
+  TaskState,
+  type TaskStatusUpdateEvent,
+} from "./model.js";
 
 // The fold: applying a task's events in order gives the task. It works in place and copies only on request.
 
@@ -20,11 +27,22 @@ export function applyEvent(task: Task, event: StreamResponse): void {
   const { payload } = event;
   if (payload.case === "statusUpdate") {
     settleStatusMessage(task);
-    if (payload.value.status !== undefined) task.status = payload.value.status;
-    if (payload.value.metadata !== undefined) task.metadata = { ...task.metadata, ...payload.value.metadata };
+    applyStatus(task, payload.value);
     return;
   }
   if (payload.case === "artifactUpdate") applyArtifact(task, payload.value);
+}
+
+function applyStatus(task: Task, { status, metadata }: TaskStatusUpdateEvent): void {
+  if (status !== undefined) task.status = status;
+  if (metadata !== undefined) task.metadata = { ...task.metadata, ...metadata };
+}
+
+/** A task with events applied, without its artifacts and its history: a new object. */
+export function summaryOf(task: Task, events: Iterable<StreamResponse>): Task {
+  const summary = { ...task, artifacts: [], history: [] };
+  for (const { payload } of events) if (payload.case === "statusUpdate") applyStatus(summary, payload.value);
+  return summary;
 }
 
 /** Moves the status message to the history, when the next status replaces it or the caller answers it. */

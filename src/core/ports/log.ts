@@ -105,8 +105,8 @@ interface WriteBody {
   readonly records: readonly LogRecord[];
   /** Approximate size of the records in bytes. */
   readonly bytes: number;
-  /** Set when a record of this write changes the state. */
-  readonly status?: { readonly state: TaskState; readonly time: number } | undefined;
+  /** Set when a record of this write is a status. */
+  readonly status?: WrittenStatus | undefined;
   /** The fold up to the last record, present when the log has outgrown the last snapshot. Not modified afterwards. */
   readonly snapshot?: { readonly task: Task; readonly bytes: number } | undefined;
   /**
@@ -116,6 +116,15 @@ interface WriteBody {
   readonly end?: { readonly inboxPut: number; readonly park?: Park | undefined } | undefined;
   /** Ids of inbox entries that this write removes. If one of them no longer waits, the result is `inboxMoved`. */
   readonly takes?: readonly string[] | undefined;
+}
+
+/** The last status of a write. */
+export interface WrittenStatus {
+  readonly state: TaskState;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  /** The task with this status, without artifacts and history, for lists that need no more. A store may ignore it. */
+  readonly summary?: Task | undefined;
 }
 
 /** The end of a turn that will continue later. */
@@ -133,7 +142,7 @@ export interface NewTask extends WriteBody {
   readonly version: string;
   /** Name chosen by the caller, in versions where callers choose one; unique in the scope. */
   readonly name?: string | undefined;
-  readonly status: { readonly state: TaskState; readonly time: number };
+  readonly status: WrittenStatus;
 }
 
 /** A write to an existing task. It applies only if the head still has this `epoch` and `seq`. */
@@ -160,6 +169,11 @@ export interface ListQuery {
    * limit.
    */
   readonly maxBytes?: number | undefined;
+  /**
+   * Whether summaries suffice: then a task may come as a snapshot at its head's `seq` that has its status and metadata,
+   * but neither artifacts nor history. Default: false.
+   */
+  readonly summaries?: boolean | undefined;
   /** The last task of the previous page. A forged one may have a fractional time or match no task. */
   readonly after?: { readonly statusTime: number; readonly key: number } | undefined;
 }

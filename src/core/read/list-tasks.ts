@@ -18,13 +18,14 @@ export async function listTasks(runtime: Runtime, request: ListTasksRequest, sco
     JSON.stringify([scope.agent, scope.tenant, scope.owner, filters.contextId, filters.state, filters.since]),
   );
   const after = request.pageToken === "" ? undefined : readCursor(request.pageToken, bound);
+  const options = { historyLength: request.historyLength ?? 0, artifacts: request.includeArtifacts === true };
   const page = await runtime.store.list(scope, {
     ...filters,
     limit: pageSize,
     maxBytes: runtime.limits.pageMaxBytes,
+    summaries: options.historyLength === 0 && !options.artifacts,
     after,
   });
-  const options = { historyLength: request.historyLength ?? 0, artifacts: request.includeArtifacts === true };
   const last = page.tasks.at(-1);
   return {
     $typeName: "lf.a2a.v1.ListTasksResponse",

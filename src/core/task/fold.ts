@@ -1,4 +1,12 @@
-import { applyEvent, type CopyOptions, copyTask, emptyTask, lastOf, settleStatusMessage } from "../../protocol/fold.js";
+import {
+  applyEvent,
+  type CopyOptions,
+  copyTask,
+  emptyTask,
+  lastOf,
+  settleStatusMessage,
+  summaryOf,
+} from "../../protocol/fold.js";
 import type { Task } from "../../protocol/model.js";
 import type { LogRecord, StoredTask } from "../ports.js";
 
@@ -14,9 +22,20 @@ export function applyRecord(task: Task, record: LogRecord): void {
   if (record.kind === "event") applyEvent(task, record.event);
 }
 
+/** The task's summary (`summaryOf`) behind these records. */
+export function summaryAfter(task: Task, records: readonly LogRecord[]): Task {
+  return summaryOf(
+    task,
+    records.flatMap((record) => (record.kind === "event" ? record.event : [])),
+  );
+}
+
 /** The task that results from a stored snapshot and its records: a new object. */
 export function foldStored(stored: StoredTask, options?: CopyOptions): Task {
   const { head, snapshot, records } = stored;
+  if (options?.artifacts === false && options.historyLength === 0) {
+    return summaryAfter(snapshot?.task ?? emptyTask(head.id, head.contextId), records);
+  }
   if (records.length === 0 && snapshot !== undefined) return copyTask(snapshot.task, options);
   const task = snapshot === undefined ? emptyTask(head.id, head.contextId) : copyTask(snapshot.task);
   for (const record of records) applyRecord(task, record);

@@ -293,7 +293,7 @@ export class LiveTask {
     let seq = this.#stored;
     const records: LogRecord[] = [];
     for (const draft of drafts) records.push(Object.assign(draft, { seq: ++seq }) as LogRecord);
-    const status = this.#statusTimes.stamp(records);
+    const status = this.#statusTimes.stamp(this.task, records);
     const snapshot = this.#snapshot(
       records,
       bytes,

@@ -1,7 +1,8 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { Task } from "../../protocol/model.js";
 import type { Lease } from "../lease.js";
-import type { LogRecord } from "../ports.js";
-import type { Write } from "./write.js";
+import type { LogRecord, WrittenStatus } from "../ports.js";
+import { summaryAfter } from "./fold.js";
 
 /** Assigns the times of a task's statuses: by the store's clock, which all processes share, and never decreasing. */
 export class StatusTimes {
@@ -14,9 +15,9 @@ export class StatusTimes {
     this.#last = last;
   }
 
-  /** Sets the time of each status among the records of a write. Returns the last status. */
-  stamp(records: readonly LogRecord[]): Write["body"]["status"] {
-    let stamped: Write["body"]["status"];
+  /** Sets the time of each status among the records of a write to the task. Returns the last status. */
+  stamp(task: Task, records: readonly LogRecord[]): WrittenStatus | undefined {
+    let stamped: WrittenStatus | undefined;
     for (const record of records) {
       if (record.kind !== "event" || record.event.payload.case !== "statusUpdate") continue;
       const { status } = record.event.payload.value;
@@ -25,6 +26,6 @@ export class StatusTimes {
       status.timestamp = timestampFromMs(this.#last);
       stamped = { state: status.state, time: this.#last };
     }
-    return stamped;
+    return stamped === undefined ? undefined : { ...stamped, summary: summaryAfter(task, records) };
   }
 }

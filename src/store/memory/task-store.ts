@@ -125,7 +125,9 @@ class MemoryTaskStore implements Store {
     this.#assertOpen();
     const now = this.#clock.now();
     const { entries, total, more } = this.#index.list(scope, query);
-    const page = fitting(entries, ({ snapshotBytes }) => snapshotBytes, query.maxBytes);
+    // A page of summaries shares everything with the tasks.
+    const maxBytes = query.summaries === true ? undefined : query.maxBytes;
+    const page = fitting(entries, ({ snapshotBytes }) => snapshotBytes, maxBytes);
     return { tasks: page.map((entry) => entry.stored(now)), total, more: more || page.length < entries.length };
   }
 

@@ -1,5 +1,5 @@
 import { holderOf, wakeOf } from "../sql/inserted-head.js";
-import type { AppendRow, LogRow, NewTaskRow, SnapshotRow } from "../sql/rows.js";
+import type { AppendRow, LogRow, NewTaskRow, SnapshotRow, StatusRow } from "../sql/rows.js";
 import { appendColumns, createColumns } from "./flush-sql.js";
 
 type Cell = string | number | null;
@@ -57,8 +57,7 @@ function cellsOfAppend(row: AppendRow, payloads: Payloads, takes: string[]): App
     seq,
     to_seq: row.log?.seq ?? seq,
     ...cellsOfBody(row, payloads),
-    state: row.status?.state ?? null,
-    status_time: row.status?.time ?? null,
+    ...cellsOfStatus(row.status, payloads),
     end_put: end?.inboxPut ?? null,
     wake_at: end?.park?.wakeAt ?? null,
     claim_turn: claim?.turn ?? null,
@@ -81,11 +80,20 @@ function cellsOfBirth({ row, incarnation }: InsertRow, payloads: Payloads): Crea
     holder: holderOf(row),
     version,
     ...cellsOfBody(row, payloads),
-    state: status.state,
-    status_time: status.time,
+    ...cellsOfStatus(status, payloads),
     seq: row.log?.seq ?? 0,
     turn_seq: row.turnSeq,
     wake_at: wakeOf(row) ?? null,
+  };
+}
+
+function cellsOfStatus(status: StatusRow | undefined, payloads: Payloads) {
+  const summary = status?.summary;
+  return {
+    state: status?.state ?? null,
+    status_time: status?.time ?? null,
+    summary_at: summary === undefined ? null : payloads.add(summary),
+    summary_length: summary?.length ?? null,
   };
 }
 

@@ -19,6 +19,8 @@ export const appendColumns = {
   snap_length: "int",
   state: "bigint",
   status_time: "bigint",
+  summary_at: "int",
+  summary_length: "int",
   turn_seq: "bigint",
   // The inbox counter that the end of a turn has seen; null when the write ends none.
   end_put: "bigint",
@@ -42,6 +44,8 @@ export const createColumns = {
   version: "text",
   state: "bigint",
   status_time: "bigint",
+  summary_at: "int",
+  summary_length: "int",
   seq: "bigint",
   turn_seq: "bigint",
   wake_at: "bigint",
@@ -76,7 +80,7 @@ const terminal = Object.values(TaskState)
   .filter((state): state is TaskState => typeof state === "number" && isTerminal(state))
   .join(", ");
 
-const payload = (part: "log" | "snap", row: string): string =>
+const payload = (part: "log" | "snap" | "summary", row: string): string =>
   `substring(${other("bytes")} from ${row}.${part}_at for ${row}.${part}_length)`;
 
 // The statement reads the database as of its start, except for rows that it locks, which it sees as they are then. So
@@ -113,6 +117,8 @@ applied as (
     turn_seq = coalesce(g.turn_seq, t.turn_seq),
     state = coalesce(g.state, t.state),
     status_time = greatest(t.status_time, g.status_time),
+    summary = case when g.state is null then t.summary else ${payload("summary", "g")} end,
+    summary_time = case when g.state is null then t.summary_time else greatest(t.status_time, g.status_time) end,
     wake_at = case
       when g.terminal then null when g.end_put is not null then g.wake_at when g.claim_turn is null then t.wake_at
     end,
@@ -138,10 +144,10 @@ n as materialized (
 born as (
   insert into trivium_tasks (
     id, context_id, agent, tenant, owner, name, incarnation, holder, version, state, status_time, seq, turn_seq, wake_at,
-    epoch, turn, inbox_put, compacted, finished_at, logged_at
+    epoch, turn, inbox_put, compacted, finished_at, logged_at, summary, summary_time
   )
   select id, context_id, agent, tenant, owner, name, incarnation, holder, version, state, status_time, seq, turn_seq, wake_at,
-    1, 1, 0, 0, ended, ended
+    1, 1, 0, 0, ended, ended, ${payload("summary", "n")}, status_time
   from n cross join lateral (
     select case when n.state in (${terminal}) and n.holder = '' then clock.now end as ended from clock
   ) e

@@ -141,8 +141,8 @@ select "tenant", "owner", "status_time" / 600000, "state", '', count(*) from "tr
 }
 
 /**
- * An index of the tasks that wait for their callers, and a column that shows which instances renewed before the clock
- * was set back; it is unknown for those of earlier releases.
+ * An index of the tasks that wait for their callers; a column that shows which instances renewed before the clock was
+ * set back, unknown for those of earlier releases; and summaries of tasks, for lists.
  */
 function waitingTasks(db: Kysely<Database>, { types }: SqlDialect): readonly SchemaStatement[] {
   const waiting = sql<SqlBool>`"holder" = '' and "finished_at" is null and "wake_at" is null`;
@@ -153,5 +153,7 @@ function waitingTasks(db: Kysely<Database>, { types }: SqlDialect): readonly Sch
       .columns(["agent", "status_time", "key"])
       .where(waiting),
     db.schema.alterTable("trivium_instances").addColumn("ttl_ms", types.integer),
+    db.schema.alterTable("trivium_tasks").addColumn("summary", types.bytes),
+    db.schema.alterTable("trivium_tasks").addColumn("summary_time", types.integer),
   ];
 }

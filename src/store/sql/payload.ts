@@ -11,14 +11,18 @@ import {
   type LogRecord as StoredRecord,
 } from "../../../gen/trivium/store/v1/store_pb.js";
 import type {
+  Head,
   InboxEntry,
   LogRecord,
   PushRegistration,
   RecordedError,
   SendContext,
   SentOutcome,
+  StoredTask,
   TurnCause,
+  WrittenStatus,
 } from "../../core/ports.js";
+import { sizeOfJson, sizeOfTask } from "../../protocol/check/size.js";
 import { writeBinary } from "../../protocol/codec/binary/writer.js";
 import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import { type Task, TaskPushNotificationConfigSchema, TaskSchema } from "../../protocol/model.js";
@@ -29,6 +33,7 @@ import {
   type PushRow,
   type SendOutcomeRow,
   type SnapshotRow,
+  type StatusRow,
   settledHolder,
 } from "./rows.js";
 import { StoreError } from "./store-error.js";
@@ -58,6 +63,27 @@ export function snapshotToRow(seq: number, task: Task): SnapshotRow {
 
 export function snapshotFromRow(row: SnapshotRow): { readonly seq: number; readonly task: Task } {
   return { seq: row.seq, task: decode(TaskSchema, row, "snapshot") };
+}
+
+export function statusToRow({ state, time, summary }: WrittenStatus): StatusRow {
+  return { state, time, summary: summary === undefined ? undefined : summaryToRow(summary) };
+}
+
+/** Heads are copied with every write, so they keep small summaries only: up to this many bytes. */
+const summaryMaxBytes = 1_024;
+
+function summaryToRow(summary: Task): Uint8Array | undefined {
+  // In memory a value takes several times its encoded size: what is much larger is not encoded.
+  if (sizeOfTask(summary) + sizeOfJson(summary.metadata) > 8 * summaryMaxBytes) return undefined;
+  // The head has the ids.
+  const { bytes } = encode(TaskSchema, { ...summary, id: "", contextId: "" });
+  return bytes.length <= summaryMaxBytes ? bytes : undefined;
+}
+
+/** A summary as the snapshot at its head. */
+export function summaryFromRow({ id, contextId, seq }: Head, bytes: Uint8Array): StoredTask["snapshot"] {
+  const task = decode(TaskSchema, { format: currentFormat, bytes }, "summary");
+  return { seq, task: { ...task, id, contextId } };
 }
 
 export function inboxToRow({ id, kind, send, wake }: InboxEntry): InboxRow {

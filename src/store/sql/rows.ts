@@ -14,6 +14,7 @@ import type {
   SendRecord,
   SentOutcome,
   TaskStore,
+  WrittenStatus,
 } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import { TaskState } from "../../protocol/model.js";
@@ -39,10 +40,18 @@ export interface SnapshotRow extends Payload {
   readonly seq: number;
 }
 
+/** The last status of a write. */
+export interface StatusRow {
+  readonly state: WrittenStatus["state"];
+  readonly time: number;
+  /** Absent when it is too large for a head. */
+  readonly summary?: Uint8Array | undefined;
+}
+
 interface WriteRowBody {
   /** Absent for a write without records. */
   readonly log: LogRow | undefined;
-  readonly status: NewTask["status"] | undefined;
+  readonly status: StatusRow | undefined;
   readonly snapshot: SnapshotRow | undefined;
   readonly end: { readonly inboxPut: number; readonly park?: Park | undefined } | undefined;
   readonly takes: readonly string[];
@@ -53,7 +62,7 @@ interface WriteRowBody {
 export interface NewTaskRow
   extends WriteRowBody,
     Pick<NewTask, "id" | "contextId" | "scope" | "holder" | "version" | "name"> {
-  readonly status: NewTask["status"];
+  readonly status: StatusRow;
 }
 
 export interface AppendRow extends WriteRowBody, Pick<Append, "key" | "epoch" | "seq" | "claim"> {}
@@ -61,6 +70,8 @@ export interface AppendRow extends WriteRowBody, Pick<Append, "key" | "epoch" | 
 export interface StoredTaskRow {
   readonly head: Head;
   readonly snapshot: SnapshotRow | undefined;
+  /** Instead of a snapshot and a log, in a list that asks for summaries. */
+  readonly summary?: Uint8Array | undefined;
   /** The rows after the snapshot, or the whole log; the first row may start before that. */
   readonly log: readonly LogRow[];
 }

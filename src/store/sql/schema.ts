@@ -30,6 +30,10 @@ export interface TasksTable {
   wake_at: number | null;
   /** Number of the last record whose row was dropped; 0 while the log is whole. */
   compacted: number;
+  /** Status and metadata behind the last status, unless they are large: a payload of the current format. */
+  summary: Uint8Array | null;
+  /** The `status_time` that `summary` belongs to: releases before schema 4 change the status alone. */
+  summary_time: number | null;
   /** When it had ended and was released; retention counts from here. */
   finished_at: number | null;
   /** The same until its log is dropped; set together with `finished_at`. */

@@ -26,6 +26,8 @@ import {
   outcomeToRow,
   snapshotFromRow,
   snapshotToRow,
+  statusToRow,
+  summaryFromRow,
 } from "./payload.js";
 import { createSqlPushStore } from "./push-store.js";
 import type { AppendRow, Backend, LogRow, NewTaskRow, PlainTaskCalls, SendRecordRow, StoredTaskRow } from "./rows.js";
@@ -128,7 +130,7 @@ function rowCalls({ ask }: DatabaseLifecycle): Omit<TaskStore, keyof PlainTaskCa
 
 function newTaskToRow(task: NewTask): NewTaskRow {
   const { id, contextId, scope, holder, version, name, status } = task;
-  return { id, contextId, scope, holder, version, name, ...bodyToRow(task, 0), status };
+  return { id, contextId, scope, holder, version, name, ...bodyToRow(task, 0), status: statusToRow(status) };
 }
 
 function appendToRow(write: Append): AppendRow {
@@ -140,7 +142,7 @@ function bodyToRow({ records, status, snapshot, end, takes = [] }: NewTask | App
   assertNumbered(records, after);
   return {
     log: logToRow(records),
-    status,
+    status: status === undefined ? undefined : statusToRow(status),
     snapshot: snapshot === undefined ? undefined : snapshotToRow(after + records.length, snapshot.task),
     end,
     takes,
@@ -148,7 +150,8 @@ function bodyToRow({ records, status, snapshot, end, takes = [] }: NewTask | App
   };
 }
 
-function storedFromRow({ head, snapshot, log }: StoredTaskRow): StoredTask {
+function storedFromRow({ head, summary, snapshot, log }: StoredTaskRow): StoredTask {
+  if (summary !== undefined) return { head, snapshot: summaryFromRow(head, summary), records: [] };
   return {
     head,
     snapshot: snapshot === undefined ? undefined : snapshotFromRow(snapshot),

@@ -91,7 +91,8 @@ function insertTask({ statements, incarnation }: Writer, task: NewTaskRow, birth
   const owned = [id, scope.agent, scope.tenant, scope.owner, contextId, name ?? null, incarnation, version] as const;
   const context = [log?.seq ?? 0, holder, status.state, status.time, turnSeq] as const;
   try {
-    const { lastInsertRowid } = statements.insertTask.run(...owned, ...context, wakeAt, finishedAt, finishedAt);
+    const times = [wakeAt, finishedAt, finishedAt, status.summary ?? null, status.time] as const;
+    const { lastInsertRowid } = statements.insertTask.run(...owned, ...context, ...times);
     return Number(lastInsertRowid);
   } catch (error) {
     throw takenName(error, task) ?? error;
@@ -133,7 +134,7 @@ function moveHead(writer: Writer, write: AppendRow, before: WrittenHead): Append
   if (end !== undefined && !terminal && end.inboxPut !== before.inboxPut) return "inboxMoved";
   if (!takeEntries(statements, key, takes)) return "inboxMoved";
   const after = headAfter(writer, write, before);
-  statements.updateHead(key, before, after);
+  statements.updateHead(key, before, after, write.status);
   if (state !== before.state || after.statusTime !== before.statusTime) {
     deltas.count(before, before.state, before.statusTime, -1);
     deltas.count(after, state, after.statusTime, 1);

@@ -1,5 +1,6 @@
-import type { SQLOutputValue, StatementSync } from "node:sqlite";
+import type { SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { Scope } from "../../protocol/context.js";
+import type { StatusRow } from "../sql/rows.js";
 import type { SqliteConnection } from "./driver.js";
 
 /** The parts of a head that an append needs. */
@@ -36,8 +37,8 @@ export function hotStatements(connection: SqliteConnection) {
   return {
     insertTask: prepare(
       `insert into trivium_tasks (id, agent, tenant, owner, context_id, name, incarnation, version, seq, epoch, holder, state,
-         status_time, turn, turn_seq, wake_at, finished_at, logged_at)
-       values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, 1, ?, ?, ?, ?)`,
+         status_time, turn, turn_seq, wake_at, finished_at, logged_at, summary, summary_time)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)`,
     ),
     insertLog: prepare("insert into trivium_log (key, seq, count, format, payload) values (?, ?, ?, ?, ?)"),
     putSnapshot: prepare(
@@ -66,24 +67,28 @@ export function hotStatements(connection: SqliteConnection) {
     takeEntries: prepare("delete from trivium_inbox where key = ? and id in (select value from json_each(?))"),
     clearInbox: prepare("delete from trivium_inbox where key = ?"),
     expiry: prepare("select expires_at from trivium_instances where name = ?"),
-    updateHead(key: number, before: WrittenHead, after: WrittenHead): void {
+    /** `status`: brings the summary. */
+    updateHead(key: number, before: WrittenHead, after: WrittenHead, status: StatusRow | undefined): void {
       const changed = indexedNames.filter((name) => before[name] !== after[name]);
-      const mask = changed.reduce((bits, name) => bits | (1 << indexedNames.indexOf(name)), 0);
+      const summarized = status === undefined ? 0 : 1 << indexedNames.length;
+      const mask = changed.reduce((bits, name) => bits | (1 << indexedNames.indexOf(name)), summarized);
       let statement = updates.get(mask);
       if (statement === undefined) {
-        statement = prepare(updateText(changed));
+        statement = prepare(updateText(changed, status !== undefined));
         updates.set(mask, statement);
       }
-      const values = changed.map((name) => after[name]);
-      const finished = before.finishedAt === after.finishedAt ? [] : [after.finishedAt];
-      statement.run(after.seq, after.epoch, after.turn, after.turnSeq, ...values, ...finished, key);
+      const values: SQLInputValue[] = changed.map((name) => after[name]);
+      if (before.finishedAt !== after.finishedAt) values.push(after.finishedAt);
+      if (status !== undefined) values.push(status.summary ?? null, after.statusTime);
+      statement.run(after.seq, after.epoch, after.turn, after.turnSeq, ...values, key);
     },
   };
 }
 
-function updateText(changed: readonly (typeof indexedNames)[number][]): string {
+function updateText(changed: readonly (typeof indexedNames)[number][], summarized: boolean): string {
   const columns = ["seq", "epoch", "turn", "turn_seq", ...changed.map((name) => indexed[name])];
   if (changed.includes("finishedAt")) columns.push("logged_at");
+  if (summarized) columns.push("summary", "summary_time");
   return `update trivium_tasks set ${columns.map((column) => `${column} = ?`).join(", ")} where key = ?`;
 }
 

@@ -9,6 +9,7 @@ import { nameTests } from "./task-store-names.js";
 import { raceTests } from "./task-store-races.js";
 import { sendTests } from "./task-store-sends.js";
 import { sizeTests } from "./task-store-sizes.js";
+import { summaryTests } from "./task-store-summaries.js";
 import { turnTests } from "./task-store-turns.js";
 
 /** How the random histories of the contract are chosen. */
@@ -30,6 +31,7 @@ export function taskStoreContract(
     holderTests(suite, make);
     turnTests(suite, make);
     listTests(suite, make);
+    summaryTests(suite, make);
     nameTests(suite, make);
     agentTests(suite, make);
     raceTests(suite, make);

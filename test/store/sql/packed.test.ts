@@ -10,7 +10,11 @@ const bytes = fc.uint8Array({ maxLength: 300 });
 const maybe = <T>(one: fc.Arbitrary<T>) => fc.option(one, { nil: undefined });
 
 const log: fc.Arbitrary<LogRow> = fc.record({ seq: whole, count: whole, format: whole, bytes });
-const status = fc.record({ state: whole, time: whole });
+const status = fc.record({
+  state: whole,
+  time: whole,
+  summary: maybe(fc.uint8Array({ minLength: 1, maxLength: 300 })),
+});
 const body = {
   log: maybe(log),
   snapshot: maybe(fc.record({ seq: whole, format: whole, bytes })),

@@ -4,7 +4,7 @@ import type { Scope } from "../../../protocol/context.js";
 import { fitting } from "../../fitting.js";
 import { compiled, compiledBy, type Params } from "../compiled.js";
 import type { DbContext } from "../dialect.js";
-import { selectHeads } from "../head-row.js";
+import { headFrom, selectHeads } from "../head-row.js";
 import type { Given } from "../param.js";
 import { periodMs, periodOf } from "../periods.js";
 import { type StoredTaskRow, scopeOf } from "../rows.js";
@@ -24,15 +24,30 @@ export async function listTasks(context: DbContext, scope: Scope, query: ListQue
   return untilWhole(async () => {
     const rows = await pageFor(query).all(context, args);
     const page = fitting(rows.slice(0, query.limit), (row) => Number(row.snapshot_bytes ?? 0), query.maxBytes);
-    const tasks = await withLogs(context, await withLargeSnapshots(context, page));
+    const tasks = await withBodies(context, page);
     return tasks.length < page.length ? "torn" : { tasks, total, more: rows.length > page.length };
   });
+}
+
+/** Reads what the page left out, where no summary stands for it. Leaves out tasks whose rows are no longer complete. */
+async function withBodies(context: DbContext, page: readonly ListedRow[]): Promise<readonly StoredTaskRow[]> {
+  const missing = page.filter(({ summary }) => summary === null);
+  const whole = await withLogs(context, await withLargeSnapshots(context, missing));
+  if (missing.length === page.length) return whole;
+  const byKey = new Map(whole.map((task) => [task.head.key, task]));
+  return page.flatMap((row) =>
+    row.summary === null
+      ? (byKey.get(row.key) ?? [])
+      : { head: headFrom(row), snapshot: undefined, summary: row.summary, log: [] },
+  );
 }
 
 /** Larger snapshots are read one by one, once it is known which of them are on the page. */
 const smallSnapshotBytes = 64 << 10;
 
 interface ListedRow extends TaskRow {
+  /** Set only in a list of summaries. Then the snapshot is left out. */
+  readonly summary: Uint8Array | null;
   readonly snapshot_bytes: number | null;
 }
 
@@ -82,11 +97,11 @@ function cursorOf({ statusTime, key }: NonNullable<ListQuery["after"]> = { statu
 type Filters = Omit<ListQuery, "limit">;
 type Filter = keyof Filters;
 
-const filterNames = ["contextId", "state", "since", "after"] as const satisfies readonly Filter[];
+const filterNames = ["contextId", "state", "since", "after", "summaries"] as const satisfies readonly Filter[];
 
 /** The filters that are set, as one string. */
 function shapeOf(filters: Filters): string {
-  return filterNames.filter((name) => filters[name] !== undefined).join(" ");
+  return filterNames.filter((name) => filters[name] !== undefined && filters[name] !== false).join(" ");
 }
 
 function filtersOf(shape: string): ReadonlySet<string> {
@@ -109,14 +124,15 @@ export function countFor({ contextId, state, since }: Filters) {
 function pageWith(has: ReadonlySet<string>) {
   return compiled((context, params: Params<PageArgs>) => {
     const { contextId, state, since, afterTime, afterKey, rows } = params;
+    const summary = has.has("summaries") ? sql`case when t.summary_time = t.status_time then t.summary end` : sql`null`;
+    const small = sql`length(s.payload) <= ${sql.lit(smallSnapshotBytes)}`;
     return selectHeads(context)
       .leftJoin("trivium_snapshots as s", "s.key", "t.key")
       .select(["s.seq as snapshot_seq", "s.format as snapshot_format"])
-      .select(sql<number | null>`length(s.payload)`.as("snapshot_bytes"))
+      .select(sql<Uint8Array | null>`${summary}`.as("summary"))
+      .select(sql<number | null>`case when ${summary} is null then length(s.payload) end`.as("snapshot_bytes"))
       .select(
-        sql<Uint8Array | null>`case when length(s.payload) <= ${sql.lit(smallSnapshotBytes)} then s.payload end`.as(
-          "snapshot_payload",
-        ),
+        sql<Uint8Array | null>`case when ${summary} is null and ${small} then s.payload end`.as("snapshot_payload"),
       )
       .where(inScope("t", params))
       .$if(has.has("contextId"), (select) => select.where(inContext(context, contextId)))
