@@ -275,10 +275,11 @@ export class LiveTask {
     for (;;) {
       const batch = this.closed ? undefined : this.#pending.shift();
       if (batch === undefined) break;
-      const write = this.#number(batch);
+      let numbered: Write | undefined;
+      const write = (): Write => (numbered ??= this.#number(batch));
       try {
-        const made = this.#begun ? makeWrite(this.#deps, write) : makeFirstWrite(this.#deps, write);
-        this.#commit(batch, write, await made);
+        const made = await (this.#begun ? makeWrite(this.#deps, write()) : makeFirstWrite(this.#deps, write));
+        this.#commit(batch, write(), made);
       } catch (error) {
         batch.settled?.reject(error);
         this.abandon(error);

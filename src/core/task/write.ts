@@ -45,15 +45,23 @@ export function makeWrite(deps: LiveTaskDeps, write: Write): Promise<Outcome> {
   return attempt(deps, write).catch((error: unknown) => retryWrite(deps, write, { error, plan: storeRetries(deps) }));
 }
 
-/** The same for the first write of a turn, for at most `storeWaitMs`: the caller of its send waits. */
-export function makeFirstWrite(deps: LiveTaskDeps, write: Write): Promise<Outcome> {
+/**
+ * The same for the first write of a turn, for at most `storeWaitMs`: the caller of its send waits. `prepared`: gives the
+ * write once the lease is held, and with it the store's time known.
+ */
+export function makeFirstWrite(deps: LiveTaskDeps, prepared: () => Write): Promise<Outcome> {
   const { health, limits } = deps;
   const { storeWaitMs } = limits;
   const plan = storeRetries(deps, storeWaitMs);
   let failure: unknown;
-  const made = attempt(deps, write).catch((error: unknown) => {
+  const first = async () => {
+    const held = deps.lease.hold();
+    if (held !== undefined) await held;
+    return attempt(deps, prepared());
+  };
+  const made = first().catch((error: unknown) => {
     if (!isAnswer(error)) failure = error;
-    return retryWrite(deps, write, { error, plan });
+    return retryWrite(deps, prepared(), { error, plan });
   });
   return new Promise((resolve, reject) => {
     const cancel = storeDeadline(deps, () => {

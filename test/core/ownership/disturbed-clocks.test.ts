@@ -162,13 +162,17 @@ describe("a process whose clock differs from the store's", () => {
   it.each([
     ["behind", -3_600_000],
     ["ahead", 3_600_000],
-  ])("stamps statuses with the store's time (%s)", async (_, ms) => {
+  ])("stamps statuses with the store's time, from its first task on (%s)", async (_, ms) => {
     const here = place();
     const own = settable(here.time);
     own.shift.ms = ms;
     const agent: Agent = async () => completed();
-    await using served = startHandler({ agent, clock: own.clock, store: here.store });
-    await here.time.advance(1000);
+    const { store } = lineTo(here.store);
+    const renewedLate = async (...args: Parameters<TaskStore["renew"]>) => {
+      await settle();
+      return here.store.renew(...args);
+    };
+    await using served = startHandler({ agent, clock: own.clock, store: { ...store, renew: renewedLate } });
     const asked = here.time.now();
     const task = taskOf(await served.send("go"));
     expect(timestampMs(task.status?.timestamp ?? timestampNow())).toBe(asked);
