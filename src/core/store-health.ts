@@ -44,6 +44,7 @@ export class StoreHealth {
   #cause: unknown;
   #since = 0;
   #probing: Promise<void> | undefined;
+  #confirming: Promise<boolean> | undefined;
   #cancelProbe = noop;
   #cancelAway = noop;
   #closed = false;
@@ -69,6 +70,14 @@ export class StoreHealth {
   /** Throws `StoreUnavailable` while the store is known to take no writes. */
   check(): void {
     if (this.away) throw new StoreUnavailable(this.#cause);
+  }
+
+  /** Asks with a small write whether the store is there. All who ask meanwhile share the answer. */
+  confirm(): Promise<boolean> {
+    this.#confirming ??= this.#confirm().finally(() => {
+      this.#confirming = undefined;
+    });
+    return this.#confirming;
   }
 
   /** Watches a call of the store, which it returns. */
@@ -116,6 +125,17 @@ export class StoreHealth {
   readonly #answered = (): void => {
     if (this.#state !== "full") this.#back();
   };
+
+  async #confirm(): Promise<boolean> {
+    if (this.away) return false;
+    try {
+      if (this.#probes !== undefined) await inStoreTime(this.#options, this.#probes.there());
+      return true;
+    } catch (error) {
+      this.failed(error);
+      return isAnswer(error);
+    }
+  }
 
   #probe(): void {
     this.#cancelProbe();

@@ -213,15 +213,24 @@ export class TurnRun {
     return true;
   }
 
-  // While the store is away no task can be made, and a reply needs none.
+  // While the store is away no task can be made, and a reply needs none. A task whose first write finds no store ends
+  // the turn, so the store is asked before.
   #makeTaskLater(): void {
     const { clock, health, limits } = this.runtime;
-    const make = (): void => (health.away ? this.#makeTaskLater() : this.#makeTask());
-    this.#timers.push(clock.after(limits.taskAfterMs, make));
+    const make = async (): Promise<void> => {
+      if (!this.#awaitsTask()) return;
+      if (await health.confirm()) this.#makeTask();
+      else if (this.#awaitsTask()) this.#makeTaskLater();
+    };
+    this.#timers.push(clock.after(limits.taskAfterMs, () => void make()));
+  }
+
+  #awaitsTask(): boolean {
+    return this.alive() && this.state.output.name === "silent";
   }
 
   #makeTask(): void {
-    if (!this.alive() || this.state.output.name !== "silent") return;
+    if (!this.#awaitsTask()) return;
     this.state.speak();
     this.#writer.makeTask();
   }

@@ -134,6 +134,27 @@ describe("a store that is slow", () => {
 
 describe("a store that does not answer a send", () => {
   it.each<["cut" | "hold"]>([["cut"], ["hold"]])(
+    "loses no reply of an agent that is slow in the first moment of an outage (%s)",
+    async (how) => {
+      const gate = Promise.withResolvers<void>();
+      await using served = start(async () => {
+        await gate.promise;
+        return reply("here you are");
+      });
+      // A renewal has just succeeded, so nothing has noticed the outage when the task is due.
+      await served.clock.advance(3050);
+      const sent = served.send("go");
+      await settle();
+      served.line[how]();
+      await served.clock.advance(20_000);
+      gate.resolve();
+      expect(textIn(messageOf(await sent).parts)).toBe("here you are");
+      expect(served.turns[0]?.signal.aborted).toBe(false);
+      served.line.restore();
+    },
+  );
+
+  it.each<["cut" | "hold"]>([["cut"], ["hold"]])(
     "ends it after `storeWaitMs`, aborts its turn, and its late task is FAILED and runs no agent again (%s)",
     async (how) => {
       await using served = start(
