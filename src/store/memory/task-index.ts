@@ -1,7 +1,6 @@
 import type { ListQuery } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import type { TaskState } from "../../protocol/model.js";
-import { isTerminal } from "../../protocol/states.js";
 import type { TaskEntry } from "./task-entry.js";
 import { TaskList } from "./task-list.js";
 
@@ -61,10 +60,7 @@ export class TaskIndex {
 
   /** The number of tasks in a scope that have not ended. */
   unfinished(scope: Scope): number {
-    const all = this.#agents.get(scope.agent)?.get(scope.tenant)?.get(scope.owner)?.list.all ?? [];
-    let count = 0;
-    for (const { state } of all) if (!isTerminal(state)) count += 1;
-    return count;
+    return this.#agents.get(scope.agent)?.get(scope.tenant)?.get(scope.owner)?.list.unfinished ?? 0;
   }
 
   clear(): void {

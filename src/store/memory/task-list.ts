@@ -1,4 +1,5 @@
 import type { TaskState } from "../../protocol/model.js";
+import { isTerminal } from "../../protocol/states.js";
 import { type Position, SortedTasks } from "./sorted-tasks.js";
 
 interface Listed extends Position {
@@ -12,6 +13,12 @@ const plainMax = 64;
 export class TaskList<T extends Listed> {
   readonly all = new SortedTasks<T>();
   #byState: Map<TaskState, SortedTasks<T>> | undefined;
+  #unfinished = 0;
+
+  /** How many of the tasks have not ended. */
+  get unfinished(): number {
+    return this.#unfinished;
+  }
 
   add(entry: T): void {
     this.all.add(entry);
@@ -24,11 +31,13 @@ export class TaskList<T extends Listed> {
   }
 
   addState(entry: T): void {
+    if (!isTerminal(entry.state)) this.#unfinished += 1;
     if (this.#byState !== undefined) stateOf(this.#byState, entry.state).add(entry);
     else if (this.all.size > plainMax) this.#byState = groupByState(this.all);
   }
 
   deleteState(entry: T): void {
+    if (!isTerminal(entry.state)) this.#unfinished -= 1;
     this.#byState?.get(entry.state)?.delete(entry);
   }
 
