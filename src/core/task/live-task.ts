@@ -1,7 +1,5 @@
-import { noop } from "../../protocol/async/noop.js";
 import { sizeOfMessage, sizeOfTask } from "../../protocol/check/size.js";
 import type { Principal, Scope } from "../../protocol/context.js";
-import { A2AError } from "../../protocol/errors.js";
 import { copyTask, emptyTask } from "../../protocol/fold.js";
 import { type Task, TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
@@ -18,7 +16,8 @@ import { StatusTimes } from "./status-times.js";
 import { createTail, type Tail } from "./tail.js";
 import { TaskSize } from "./task-size.js";
 import { makeFirstWrite, makeWrite, type Outcome, type Write } from "./write.js";
-import { committed, type Extras, exclusiveBatch, join, openBatch, type WriteBatch } from "./write-batch.js";
+import type { Extras, WriteBatch } from "./write-batch.js";
+import { WriteQueue } from "./write-queue.js";
 
 /** A reader in this process that receives each record of a live task the moment it is stored. */
 export interface RecordObserver {
@@ -65,11 +64,9 @@ export class LiveTask {
   readonly #observers = new Set<RecordObserver>();
   /** Principals of the entries in the inbox: a stored send has only its scope. */
   #senders: Map<string, Principal> | undefined;
-  readonly #pending: WriteBatch[] = [];
-  #writing = false;
+  readonly #writes: WriteQueue;
   /** Whether a write of this object has been stored. */
   #begun = false;
-  #waiters: (() => void)[] = [];
   readonly #size = new TaskSize();
   readonly #window: LogWindow;
   readonly #statusTimes: StatusTimes;
@@ -79,6 +76,11 @@ export class LiveTask {
     born: Pick<LiveTask, "id" | "contextId" | "scope" | "version" | "name"> | StoredTask,
   ) {
     this.#deps = deps;
+    this.#writes = new WriteQueue(deps.limits, {
+      write: (batch) => this.#write(batch),
+      wrote: (batch, outcome) => this.#wrote(batch, outcome),
+      failed: (error) => this.abandon(error),
+    });
     this.#window = new LogWindow(deps);
     this.#statusTimes = new StatusTimes(deps.lease, "head" in born ? born.head.statusTime : 0);
     if ("head" in born) {
@@ -184,30 +186,27 @@ export class LiveTask {
     this.#wakeAt = wakeAt;
   }
 
-  /** Accepts records for one write: at once if none is under way, else with the next one. */
+  /** Accepts records for a write, as `WriteQueue` says; so do the next three. */
   add(drafts: readonly Draft[]): void {
-    this.#accept(drafts);
-    this.#schedule();
+    this.#writes.add(drafts);
   }
 
-  /** The same for records that must be stored before the turn continues; resolves when they are. */
   addStored(drafts: readonly Draft[], extras?: Extras): Promise<void> {
-    const batch = this.#accept(drafts);
-    if (extras !== undefined) batch.extras = { ...batch.extras, ...extras };
-    const stored = committed(batch);
-    this.#schedule();
-    // The inbox can refuse only a write that ends a turn, and that is an exclusive one.
-    return stored.then(noop);
+    return this.#writes.addStored(drafts, extras);
   }
 
-  /** A separate write after everything accepted so far. Resolves with whether it was refused. */
   exclusive(drafts: readonly Draft[], extras: Extras): Promise<AppendResult> {
-    if (this.closed) return Promise.reject(this.failure ?? new TurnAborted("OwnershipLost"));
-    const batch = exclusiveBatch(drafts, extras);
-    this.#pending.push(batch);
-    const result = committed(batch);
-    this.#schedule();
-    return result;
+    return this.#writes.exclusive(drafts, extras);
+  }
+
+  room(): Promise<void> | undefined {
+    return this.#writes.room();
+  }
+
+  /** Resolves when everything accepted so far is stored. */
+  async flushed(): Promise<void> {
+    await this.#writes.flushed();
+    if (this.failure !== undefined) throw this.failure;
   }
 
   /** Adds the size of an event's content, which is negative when it replaces more. Returns false over the limit. */
@@ -229,21 +228,6 @@ export class LiveTask {
     this.#senders?.delete(entry);
   }
 
-  /** Resolves when everything accepted so far is stored. */
-  async flushed(): Promise<void> {
-    while (this.#writing) await this.#nextCommit();
-    if (this.failure !== undefined) throw this.failure;
-  }
-
-  /** `undefined` while the turn may be further ahead of the store, else a promise that resolves when it may. */
-  room(): Promise<void> | undefined {
-    const last = this.#pending.at(-1);
-    if (last === undefined) return undefined;
-    const { batchMaxEvents, batchMaxBytes } = this.#deps.limits;
-    const full = last.drafts.length >= batchMaxEvents || last.bytes >= batchMaxBytes || this.#pending.length > 2;
-    return full ? this.#nextCommit() : undefined;
-  }
-
   /** Abandons the task without writing: another process writes it, or the store is gone. */
   abandon(reason: unknown): void {
     if (this.closed) return;
@@ -252,42 +236,14 @@ export class LiveTask {
     this.#deps.watch.moved(this.id);
   }
 
-  #accept(drafts: readonly Draft[]): WriteBatch {
-    if (this.closed) throw this.failure ?? new TurnAborted("OwnershipLost");
-    let batch = this.#pending.at(-1);
-    if (batch === undefined || batch.alone) {
-      batch = openBatch();
-      this.#pending.push(batch);
-    }
-    join(batch, drafts);
-    return batch;
+  #write(batch: WriteBatch): Promise<Outcome> {
+    if (this.#begun) return makeWrite(this.#deps, this.#numbered(batch));
+    return makeFirstWrite(this.#deps, () => this.#numbered(batch));
   }
 
-  // At the end of the tick: events that an agent emits without waiting in between share one write.
-  #schedule(): void {
-    if (this.#writing) return;
-    this.#writing = true;
-    process.nextTick(() => void this.#writePending());
-  }
-
-  // One write at a time. The common case awaits only the store.
-  async #writePending(): Promise<void> {
-    for (;;) {
-      const batch = this.closed ? undefined : this.#pending.shift();
-      if (batch === undefined) break;
-      let numbered: Write | undefined;
-      const write = (): Write => (numbered ??= this.#number(batch));
-      try {
-        const made = await (this.#begun ? makeWrite(this.#deps, write()) : makeFirstWrite(this.#deps, write));
-        this.#commit(batch, write(), made);
-      } catch (error) {
-        batch.settled?.reject(error);
-        this.abandon(error);
-      }
-      this.#wake();
-    }
-    this.#writing = false;
-    this.#wake();
+  #numbered(batch: WriteBatch): Write {
+    batch.write ??= this.#number(batch);
+    return batch.write;
   }
 
   #number({ drafts, bytes, extras }: WriteBatch): Write {
@@ -309,7 +265,8 @@ export class LiveTask {
     };
   }
 
-  #commit(batch: WriteBatch, { body, claim }: Write, { result, head }: Outcome): void {
+  #wrote(batch: WriteBatch, { result, head }: Outcome): AppendResult {
+    const { body, claim } = this.#numbered(batch);
     if (head !== undefined) {
       this.#key = head.key;
       this.#identify(head.incarnation);
@@ -318,24 +275,23 @@ export class LiveTask {
       const lost = new TurnAborted("OwnershipLost");
       // Another attempt of this process created the task, without a running turn.
       if (head?.holder === this.#deps.instance) loseTask(this.#deps, this, lost);
-      if (batch.alone) batch.settled?.resolve(result);
-      else batch.settled?.reject(lost);
-      return this.abandon(lost);
+      if (!batch.alone) throw lost;
+      this.abandon(lost);
+      return result;
     }
-    if (result === "stored") {
-      this.#begun = true;
-      if (head !== undefined) {
-        // An earlier attempt at the same task can no longer arrive.
-        this.#deps.lost.delete(this.id);
-        this.#epoch = head.epoch;
-        this.#turn = head.turn;
-      } else if (claim !== undefined) {
-        this.#epoch++;
-        this.#turn = claim.turn;
-      }
-      this.#publish(body);
+    if (result !== "stored") return result;
+    this.#begun = true;
+    if (head !== undefined) {
+      // An earlier attempt at the same task can no longer arrive.
+      this.#deps.lost.delete(this.id);
+      this.#epoch = head.epoch;
+      this.#turn = head.turn;
+    } else if (claim !== undefined) {
+      this.#epoch++;
+      this.#turn = claim.turn;
     }
-    batch.settled?.resolve(result);
+    this.#publish(body);
+    return result;
   }
 
   #snapshot(records: readonly LogRecord[], bytes: number, finished: boolean): Write["body"]["snapshot"] {
@@ -365,31 +321,15 @@ export class LiveTask {
 
   #close(phase: LivePhase): void {
     this.#phase = phase;
-    for (const { settled } of this.#pending.splice(0))
-      settled?.reject(this.failure ?? new TurnAborted("OwnershipLost"));
-    this.#wake();
+    this.#writes.close(() => this.failure ?? new TurnAborted("OwnershipLost"));
     const observers = [...this.#observers];
     this.#observers.clear();
     for (const observer of observers) observer.left();
     this.#onClose?.();
   }
 
-  #nextCommit(): Promise<void> {
-    return new Promise((resolve) => this.#waiters.push(resolve));
-  }
-
-  #wake(): void {
-    if (this.#waiters.length === 0) return;
-    for (const resolve of this.#waiters.splice(0)) resolve();
-  }
-
   #identify(incarnation: string): void {
     this.#incarnation = incarnation;
     this.#idPrefix = eventIdPrefix(this.id, incarnation);
   }
-}
-
-/** The error for an event that exceeds a size limit. */
-export function tooLarge(what: string, maxBytes: number): A2AError {
-  return new A2AError("resourceExhausted", `${what} is over the limit of ${maxBytes} bytes`);
 }

@@ -1,4 +1,5 @@
 import { sizeOfTask } from "../../protocol/check/size.js";
+import { A2AError } from "../../protocol/errors.js";
 import type { Task } from "../../protocol/model.js";
 import type { StoredTask } from "../ports.js";
 import { sizeOfRecord } from "./record-size.js";
@@ -45,4 +46,9 @@ export class TaskSize {
     this.#snapshot = bytes;
     this.#log = 0;
   }
+}
+
+/** The error for an event that exceeds a size limit. */
+export function tooLarge(what: string, maxBytes: number): A2AError {
+  return new A2AError("resourceExhausted", `${what} is over the limit of ${maxBytes} bytes`);
 }

@@ -1,6 +1,7 @@
 import type { AppendResult, Park } from "../ports.js";
 import type { Draft } from "./draft.js";
 import { sizeOfRecord } from "./record-size.js";
+import type { Write } from "./write.js";
 
 /** What a write does besides appending its records. */
 export interface Extras {
@@ -16,13 +17,23 @@ export interface WriteBatch {
   extras: Extras | undefined;
   /** Accepts no further records. */
   readonly alone: boolean;
+  /** Set once the records are numbered. */
+  write: Write | undefined;
   settled: { readonly resolve: (result: AppendResult) => void; readonly reject: (reason: unknown) => void } | undefined;
   promise: Promise<AppendResult> | undefined;
 }
 
 /** An empty batch that others may join. */
 export function openBatch(): WriteBatch {
-  return { drafts: [], bytes: 0, extras: undefined, alone: false, settled: undefined, promise: undefined };
+  return {
+    drafts: [],
+    bytes: 0,
+    extras: undefined,
+    alone: false,
+    write: undefined,
+    settled: undefined,
+    promise: undefined,
+  };
 }
 
 /** A batch that nothing else may join. */

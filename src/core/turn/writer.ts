@@ -6,9 +6,10 @@ import { isInterrupted, isStop, isTerminal } from "../../protocol/states.js";
 import type { InboxEntry, QueuedSend } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import type { Draft } from "../task/draft.js";
-import { LiveTask, tooLarge } from "../task/live-task.js";
+import { LiveTask } from "../task/live-task.js";
 import { messageDraft } from "../task/message-record.js";
 import { type Identity, type Normalized, statusUpdate } from "../task/normalize.js";
+import { tooLarge } from "../task/task-size.js";
 import type { TurnStart, TurnSubject } from "../turn-start.js";
 import type { TurnState } from "./phase.js";
 

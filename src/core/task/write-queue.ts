@@ -1,0 +1,124 @@
+import { noop } from "../../protocol/async/noop.js";
+import type { CoreLimits } from "../limits.js";
+import type { AppendResult } from "../ports.js";
+import type { Draft } from "./draft.js";
+import type { Outcome } from "./write.js";
+import { committed, type Extras, exclusiveBatch, join, openBatch, type WriteBatch } from "./write-batch.js";
+
+/** Makes the writes of a queue, one at a time. */
+export interface BatchWriter {
+  /** Sends a batch to the store. */
+  write(batch: WriteBatch): Promise<Outcome>;
+  /** Applies what the store answered, and returns the result for the batch. Throws what the batch fails with. */
+  wrote(batch: WriteBatch, outcome: Outcome): AppendResult;
+  /** A write failed for good: closes the queue. */
+  failed(error: unknown): void;
+}
+
+/**
+ * The records of a live task on their way to the store. One write is under way; records accepted meanwhile share the
+ * next one. The common case awaits only the store and makes no promise of its own.
+ */
+export class WriteQueue {
+  readonly #limits: Pick<CoreLimits, "batchMaxEvents" | "batchMaxBytes">;
+  readonly #writer: BatchWriter;
+  readonly #pending: WriteBatch[] = [];
+  #writing = false;
+  #waiters: (() => void)[] = [];
+  /** Makes the error for records of a closed queue. */
+  #refusal: (() => unknown) | undefined;
+
+  constructor(limits: Pick<CoreLimits, "batchMaxEvents" | "batchMaxBytes">, writer: BatchWriter) {
+    this.#limits = limits;
+    this.#writer = writer;
+  }
+
+  /** Accepts records for one write: at once if none is under way, else with the next one. */
+  add(drafts: readonly Draft[]): void {
+    this.#accept(drafts);
+    this.#schedule();
+  }
+
+  /** The same for records that must be stored before the turn continues; resolves when they are. */
+  addStored(drafts: readonly Draft[], extras: Extras | undefined): Promise<void> {
+    const batch = this.#accept(drafts);
+    if (extras !== undefined) batch.extras = { ...batch.extras, ...extras };
+    const stored = committed(batch);
+    this.#schedule();
+    // The inbox can refuse only a write that ends a turn, and that is an exclusive one.
+    return stored.then(noop);
+  }
+
+  /** A separate write after everything accepted so far. Resolves with whether it was refused. */
+  exclusive(drafts: readonly Draft[], extras: Extras): Promise<AppendResult> {
+    if (this.#refusal !== undefined) return Promise.reject(this.#refusal());
+    const batch = exclusiveBatch(drafts, extras);
+    this.#pending.push(batch);
+    const result = committed(batch);
+    this.#schedule();
+    return result;
+  }
+
+  /** Resolves when everything accepted so far is stored, or the queue is closed. */
+  async flushed(): Promise<void> {
+    while (this.#writing) await this.#nextCommit();
+  }
+
+  /** `undefined` while the turn may be further ahead of the store, else a promise that resolves when it may. */
+  room(): Promise<void> | undefined {
+    const last = this.#pending.at(-1);
+    if (last === undefined) return undefined;
+    const { batchMaxEvents, batchMaxBytes } = this.#limits;
+    const full = last.drafts.length >= batchMaxEvents || last.bytes >= batchMaxBytes || this.#pending.length > 2;
+    return full ? this.#nextCommit() : undefined;
+  }
+
+  /** Rejects what waits, and all that follows, with the error that `refusal` makes. */
+  close(refusal: () => unknown): void {
+    this.#refusal = refusal;
+    for (const { settled } of this.#pending.splice(0)) settled?.reject(refusal());
+    this.#wake();
+  }
+
+  #accept(drafts: readonly Draft[]): WriteBatch {
+    if (this.#refusal !== undefined) throw this.#refusal();
+    let batch = this.#pending.at(-1);
+    if (batch === undefined || batch.alone) {
+      batch = openBatch();
+      this.#pending.push(batch);
+    }
+    join(batch, drafts);
+    return batch;
+  }
+
+  // At the end of the tick: events that an agent emits without waiting in between share one write.
+  #schedule(): void {
+    if (this.#writing) return;
+    this.#writing = true;
+    process.nextTick(() => void this.#writePending());
+  }
+
+  async #writePending(): Promise<void> {
+    for (let batch = this.#pending.shift(); batch !== undefined; batch = this.#pending.shift()) {
+      try {
+        const result = this.#writer.wrote(batch, await this.#writer.write(batch));
+        batch.settled?.resolve(result);
+      } catch (error) {
+        batch.settled?.reject(error);
+        this.#writer.failed(error);
+      }
+      this.#wake();
+    }
+    this.#writing = false;
+    this.#wake();
+  }
+
+  #nextCommit(): Promise<void> {
+    return new Promise((resolve) => this.#waiters.push(resolve));
+  }
+
+  #wake(): void {
+    if (this.#waiters.length === 0) return;
+    for (const resolve of this.#waiters.splice(0)) resolve();
+  }
+}
