@@ -19,6 +19,18 @@ export { merge } from "./core/turn/run-agent.js";
 export { type Gateway, gateway } from "./gateway/gateway.js";
 export type { GatewayOptions, UpstreamOptions } from "./gateway/options.js";
 export type { Binding } from "./protocol/bindings.js";
+export {
+  type FromJsonOptions,
+  fromJson,
+  isMessage,
+  isTask,
+  type ProtocolKind,
+  type ProtocolObjects,
+  toJson,
+} from "./protocol/content/objects.js";
+export { dataOf, type FileContent, filesOf, type PartSource, textOf } from "./protocol/content/read.js";
+export type { SchemaIssue, SchemaResult, StandardSchema } from "./protocol/content/schema.js";
+export { type StreamArtifactOptions, streamArtifact } from "./protocol/content/stream-artifact.js";
 export type { CallOptions, CallOrigin, Principal } from "./protocol/context.js";
 export {
   A2AError,
@@ -62,7 +74,7 @@ export {
 } from "./protocol/model.js";
 export type { OperationName, Operations, StreamItem } from "./protocol/operations.js";
 export { type Content, data, file, fileOf, type PartOptions, text } from "./protocol/parts.js";
-export { type StreamTextOptions, streamText } from "./protocol/stream-text.js";
+export { type StateName, stateName } from "./protocol/states.js";
 export type { Authenticate, Caller } from "./server/admission.js";
 export { createAgent, type HostedAgent, type HostTasks, type MountedAgent, type TaskOwner } from "./server/agent.js";
 export type { InProcessAgent } from "./server/host.js";

@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
-import { serve, streamText } from "trivium";
+import { serve, streamArtifact } from "trivium";
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
@@ -28,8 +28,8 @@ const agent = await serve({
   port: 0,
   cors: { origins: [origin] },
   async *agent({ text, signal }) {
-    yield* streamText(written(`${text} is reached from the north-west.`, signal), { name: "Approach" });
-    yield* streamText(written("Berths along the outer quay, water at all tides.", signal), { name: "Berths" });
+    yield* streamArtifact(written(`${text} is reached from the north-west.`, signal), { name: "Approach" });
+    yield* streamArtifact(written("Berths along the outer quay, water at all tides.", signal), { name: "Berths" });
   },
 });
 

@@ -1,6 +1,6 @@
-// A model's token stream is one artifact: `streamText` makes it of any async iterable of strings.
+// A model's token stream is one artifact: `streamArtifact` makes it of any async iterable of strings.
 import { setTimeout as sleep } from "node:timers/promises";
-import { serve, streamText, working } from "trivium";
+import { serve, streamArtifact, working } from "trivium";
 
 async function* model(prompt: string, signal: AbortSignal): AsyncGenerator<string> {
   for (const word of `You said ${prompt}. I have nothing to add.`.split(/(?<= )/)) {
@@ -13,7 +13,7 @@ const server = await serve({
   card: { name: "Talker", description: "Streams an answer word by word", version: "1.0.0" },
   async *agent({ text, signal }) {
     yield working();
-    yield* streamText(model(text, signal), { name: "answer" });
+    yield* streamArtifact(model(text, signal), { name: "answer" });
   },
 });
 console.log(`Talker listens at ${server.url}`);

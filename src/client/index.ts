@@ -1,6 +1,17 @@
 // Entry `trivium/client`: the client for browsers and workers. Nothing here needs Node or gRPC.
 export type { CredentialOptions, CredentialProvider, Secret } from "../auth/options.js";
 export type { Transport } from "../binding/transport.js";
+export {
+  type FromJsonOptions,
+  fromJson,
+  isMessage,
+  isTask,
+  type ProtocolKind,
+  type ProtocolObjects,
+  toJson,
+} from "../protocol/content/objects.js";
+export { dataOf, type FileContent, filesOf, type PartSource, textOf } from "../protocol/content/read.js";
+export type { SchemaIssue, SchemaResult, StandardSchema } from "../protocol/content/schema.js";
 export type { CallOptions } from "../protocol/context.js";
 export { A2AError, ConnectionError, type ErrorCode, type FieldViolation } from "../protocol/errors.js";
 export {
@@ -18,6 +29,7 @@ export {
 } from "../protocol/model.js";
 export type { OperationName, Operations, StreamItem } from "../protocol/operations.js";
 export { type Content, data, file, fileOf, type PartOptions, text } from "../protocol/parts.js";
+export { type StateName, stateName } from "../protocol/states.js";
 export type { ClientOperations } from "./base-client.js";
 export { type CardCache, createCardCache } from "./card/card-cache.js";
 export { collect } from "./collect.js";

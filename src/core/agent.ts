@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { FileContent, ReadData } from "../protocol/content/read.js";
 import type { Principal } from "../protocol/context.js";
 import type { AgentEvent } from "../protocol/events.js";
 import type { Logger } from "../protocol/logger.js";
@@ -32,6 +33,14 @@ export interface Turn {
   readonly message: Message;
   /** Its text parts, joined. */
   readonly text: string;
+  /**
+   * Its first data part as plain JSON; `undefined` without one. `turn.data(schema)` checks it with a Standard Schema
+   * (zod, valibot, arktype) and throws `invalidParams` with the path of each violation, which answers the caller when
+   * the agent lets it pass. An asynchronous schema is a `TypeError`.
+   */
+  readonly data: ReadData;
+  /** Its files, with their bytes or their URL. Read on each access. */
+  readonly files: readonly FileContent[];
   /** The task as of the start of the turn; `undefined` for a new one. */
   readonly task: Task | undefined;
   /** The id of the task, also before the task exists. */

@@ -58,13 +58,6 @@ export function partsOf(content: Content): Part[] {
   return [...content];
 }
 
-/** Joins the text parts of a message. */
-export function textOf(parts: readonly Part[]): string {
-  const [first] = parts;
-  if (parts.length === 1 && first !== undefined) return first.content.case === "text" ? first.content.value : "";
-  return parts.map((each) => (each.content.case === "text" ? each.content.value : "")).join("");
-}
-
 function isList(content: Part | readonly Part[]): content is readonly Part[] {
   return Array.isArray(content);
 }

@@ -19,3 +19,35 @@ export function isInterrupted(state: TaskState): boolean {
 export function isStop(state: TaskState): boolean {
   return isTerminal(state) || isInterrupted(state);
 }
+
+/** A task's state in words (spec 4.1.3). */
+export type StateName =
+  | "submitted"
+  | "working"
+  | "completed"
+  | "failed"
+  | "canceled"
+  | "rejected"
+  | "input-required"
+  | "auth-required"
+  | "unspecified";
+
+const stateNames: Readonly<Record<TaskState, StateName>> = {
+  [TaskState.UNSPECIFIED]: "unspecified",
+  [TaskState.SUBMITTED]: "submitted",
+  [TaskState.WORKING]: "working",
+  [TaskState.COMPLETED]: "completed",
+  [TaskState.FAILED]: "failed",
+  [TaskState.CANCELED]: "canceled",
+  [TaskState.INPUT_REQUIRED]: "input-required",
+  [TaskState.REJECTED]: "rejected",
+  [TaskState.AUTH_REQUIRED]: "auth-required",
+};
+
+/**
+ * Names a state: `stateName(task.status?.state)`. A missing state, and a number that this version of the protocol does
+ * not define, is `"unspecified"`.
+ */
+export function stateName(state: TaskState | undefined): StateName {
+  return (state === undefined ? undefined : stateNames[state]) ?? "unspecified";
+}

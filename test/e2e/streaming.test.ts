@@ -1,4 +1,4 @@
-import { artifact, authRequired, completed, inputRequired, rejected, reply, streamText, working } from "trivium";
+import { artifact, authRequired, completed, inputRequired, rejected, reply, streamArtifact, working } from "trivium";
 import { expect, it } from "vitest";
 import { itemsOf } from "../support/items.js";
 import {
@@ -36,7 +36,7 @@ overEveryWire((start) => {
     const tokens = Array.from({ length: 3000 }, (_, index) => `t${index} `);
     await using served = await start({
       async *agent() {
-        yield* streamText(tokens);
+        yield* streamArtifact(tokens);
       },
     });
     let read = "";

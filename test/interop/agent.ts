@@ -16,7 +16,7 @@ import {
   type ServeOptions,
   type Server,
   serve,
-  streamText,
+  streamArtifact,
   type Turn,
   text,
   working,
@@ -47,7 +47,7 @@ async function* work(): AsyncIterable<AgentEvent> {
 }
 
 async function* count(): AsyncIterable<AgentEvent> {
-  yield* streamText(numbers(500));
+  yield* streamArtifact(numbers(500));
 }
 
 async function* numbers(upTo: number): AsyncIterable<string> {

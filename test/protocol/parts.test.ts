@@ -2,7 +2,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { type Content, data, file, type Part, text } from "trivium";
 import { describe, expect, it } from "vitest";
 import { PartSchema } from "../../src/protocol/model.js";
-import { partsOf, textOf } from "../../src/protocol/parts.js";
+import { partsOf } from "../../src/protocol/parts.js";
 
 describe("a part", () => {
   it.each<[string, Part, object]>([
@@ -52,15 +52,6 @@ describe("a content", () => {
   it("needs one part or more", () => {
     expect(() => partsOf([])).toThrow(TypeError);
   });
-});
-
-it.each<[string, readonly Part[], string]>([
-  ["one text", [text("a")], "a"],
-  ["texts with others between them", [text("a"), data({ b: 1 }), text("c")], "ac"],
-  ["one part that is no text", [data("a")], ""],
-  ["nothing", [], ""],
-])("the text of %s is its text parts, joined", (_, parts, expected) => {
-  expect(textOf(parts)).toBe(expected);
 });
 
 it("data that JSON cannot represent is refused", () => {

@@ -1,10 +1,10 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { noop } from "../../protocol/async/noop.js";
+import { dataReader, type FileContent, filesOf, type ReadData, textOf } from "../../protocol/content/read.js";
 import type { Principal, Scope } from "../../protocol/context.js";
 import type { AgentEvent } from "../../protocol/events.js";
 import { type Logger, withFields } from "../../protocol/logger.js";
 import type { Message, SendMessageConfiguration, Task } from "../../protocol/model.js";
-import { textOf } from "../../protocol/parts.js";
 import { type Turn, TurnAborted } from "../agent.js";
 import type { TurnCause } from "../ports.js";
 import type { Runtime } from "../runtime.js";
@@ -58,6 +58,14 @@ class AgentTurn implements Turn {
 
   get text(): string {
     return textOf(this.#run.message.parts);
+  }
+
+  get data(): ReadData {
+    return dataReader(() => this.#run.message);
+  }
+
+  get files(): readonly FileContent[] {
+    return filesOf(this.#run.message);
   }
 
   get task(): Task | undefined {

@@ -1,3 +1,5 @@
+import { nearest } from "../nearest.js";
+
 // Rules for what a program gives, perhaps written without TypeScript: each reports every problem by path.
 
 /** Problems of the value at `path` as sentences; empty when it is valid. The path of options themselves is "". */
@@ -41,30 +43,6 @@ export function assertOptions(entry: string, options: unknown, rule: Rule): void
   const told =
     problems.length === 1 ? first : `${problems.length} problems:\n${problems.map((p) => `- ${p}`).join("\n")}`;
   throw new TypeError(`${entry}: ${told}`);
-}
-
-/** The name that was probably meant: the same in another case, or with few letters changed. */
-function nearest(name: string, names: readonly string[]): string | undefined {
-  const lower = name.toLowerCase();
-  const ranked = names
-    .map((known) => ({ known, changes: changesBetween(lower, known.toLowerCase()) }))
-    .toSorted((a, b) => a.changes - b.changes);
-  const [best] = ranked;
-  return best !== undefined && best.changes <= Math.floor((name.length + 2) / 3) ? best.known : undefined;
-}
-
-/** How many letters must be changed, added or removed to make one word of the other (Levenshtein's distance). */
-function changesBetween(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (const [i, letter] of [...a].entries()) {
-    const next = [i + 1];
-    for (let j = 0; j < b.length; j++) {
-      const replaced = (row[j] ?? 0) + (letter === b[j] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }
 
 function memberProblems({ rule, missing }: Member, value: unknown, path: string): readonly string[] {

@@ -1,6 +1,6 @@
 import type { Agent, Turn } from "../../../src/core/agent.js";
+import { textOf } from "../../../src/protocol/content/read.js";
 import { type AgentEvent, artifact, completed, inputRequired, reply, working } from "../../../src/protocol/events.js";
-import { textOf } from "../../../src/protocol/parts.js";
 import type { Process } from "../simulator/process.js";
 
 type Sleep = (ms: number) => Promise<void>;

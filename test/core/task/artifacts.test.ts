@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { merge } from "../../../src/core/turn/run-agent.js";
+import { streamArtifact } from "../../../src/protocol/content/stream-artifact.js";
 import { artifact, completed, inputRequired, reply, working } from "../../../src/protocol/events.js";
 import type { Task } from "../../../src/protocol/model.js";
 import { text } from "../../../src/protocol/parts.js";
-import { streamText } from "../../../src/protocol/stream-text.js";
 import { startHandler } from "../../support/handler.js";
 import { linesOf, taskOf, textIn } from "../../support/say.js";
 
@@ -49,7 +49,7 @@ describe("streamed text", () => {
     const options = { name: "story", description: "d", metadata: { a: 1 }, mediaType: "text/markdown" };
     await using served = startHandler({
       async *agent() {
-        yield* streamText(words(...Array.from({ length: 1000 }, (_, index) => `${index} `)), options);
+        yield* streamArtifact(words(...Array.from({ length: 1000 }, (_, index) => `${index} `)), options);
       },
     });
     const [made, ...others] = taskOf(await served.send("go")).artifacts;
@@ -64,7 +64,7 @@ describe("streamed text", () => {
   it("is streamed in chunks, each but the first appended and the last one empty", async () => {
     await using served = startHandler({
       async *agent() {
-        yield* streamText(words("a", "b"));
+        yield* streamArtifact(words("a", "b"));
       },
     });
     expect(await linesOf(served.stream("go"))).toEqual([
@@ -79,7 +79,7 @@ describe("streamed text", () => {
   it("makes no artifact of an empty stream", async () => {
     await using served = startHandler({
       async *agent() {
-        yield* streamText(words("", ""));
+        yield* streamArtifact(words("", ""));
       },
     });
     expect(taskOf(await served.send("go")).artifacts).toEqual([]);
@@ -88,7 +88,7 @@ describe("streamed text", () => {
   it("that is empty, in a turn without other events, leaves the answer to what follows", async () => {
     await using served = startHandler({
       async *agent() {
-        yield* streamText(words());
+        yield* streamArtifact(words());
         yield reply("nothing to say");
       },
     });
@@ -99,11 +99,11 @@ describe("streamed text", () => {
     [
       "one after the other",
       async function* () {
-        yield* streamText(words("a", "b"));
-        yield* streamText(words("c", "d"));
+        yield* streamArtifact(words("a", "b"));
+        yield* streamArtifact(words("c", "d"));
       },
     ],
-    ["at the same time", () => merge(streamText(words("a", "b")), streamText(words("c", "d")))],
+    ["at the same time", () => merge(streamArtifact(words("a", "b")), streamArtifact(words("c", "d")))],
   ])("twice in one turn is two artifacts: %s", async (_, agent) => {
     await using served = startHandler({ agent });
     expect(new Set(shown(taskOf(await served.send("go"))))).toEqual(new Set(["1.1 ab", "1.2 cd"]));
@@ -113,7 +113,7 @@ describe("streamed text", () => {
     await using served = startHandler({
       async *agent() {
         yield artifact("old", { artifactId: "mine", name: "old" });
-        yield* streamText(words("new", "er"), { artifactId: "mine" });
+        yield* streamArtifact(words("new", "er"), { artifactId: "mine" });
       },
     });
     const task = taskOf(await served.send("go"));
@@ -124,7 +124,7 @@ describe("streamed text", () => {
   it("may be emitted by a plain function", async () => {
     await using served = startHandler({
       async agent({ emit }) {
-        for await (const chunk of streamText(words("a", "b"))) void emit(chunk);
+        for await (const chunk of streamArtifact(words("a", "b"))) void emit(chunk);
       },
     });
     expect(shown(taskOf(await served.send("go")))).toEqual(["1.1 ab"]);

@@ -1,9 +1,9 @@
 import fc from "fast-check";
-import { streamText, type TaskArtifactUpdateEvent } from "trivium";
+import { streamArtifact, type TaskArtifactUpdateEvent } from "trivium";
 import { describe, expect, it } from "vitest";
-import { artifactKey, type KeyedArtifactEvent } from "../../src/protocol/events.js";
-import { textOf } from "../../src/protocol/parts.js";
-import { itemsOf } from "../support/items.js";
+import { textOf } from "../../../src/protocol/content/read.js";
+import { artifactKey, type KeyedArtifactEvent } from "../../../src/protocol/events.js";
+import { itemsOf } from "../../support/items.js";
 
 const textIn = ({ artifact }: TaskArtifactUpdateEvent): string => textOf(artifact?.parts ?? []);
 
@@ -17,7 +17,7 @@ async function* slowly(...pieces: readonly string[]): AsyncGenerator<string> {
 
 describe("streamed text", () => {
   it("is a first chunk, appended chunks, and an empty one that closes it", async () => {
-    expect((await itemsOf(streamText(slowly("a", "b", "c")))).map(short)).toEqual(["a", "+b", "+c", "+."]);
+    expect((await itemsOf(streamArtifact(slowly("a", "b", "c")))).map(short)).toEqual(["a", "+b", "+c", "+."]);
   });
 
   it.each<[string, readonly string[], readonly string[]]>([
@@ -32,7 +32,7 @@ describe("streamed text", () => {
     ["half a character and nothing else", ["\ud83d"], ["\ufffd", "+."]],
     ["two first halves in a row", ["a\ud83d", "\ud83d", "\ude00"], ["a", "+\ud83d", "+😀", "+."]],
   ])("made of %s", async (_, pieces, chunks) => {
-    expect((await itemsOf(streamText(pieces))).map(short)).toEqual(chunks);
+    expect((await itemsOf(streamArtifact(pieces))).map(short)).toEqual(chunks);
   });
 
   it("joins to the original text, and splits no character, however the strings are split", async () => {
@@ -44,7 +44,7 @@ describe("streamed text", () => {
           pieces.push(rest.slice(0, cut));
           rest = rest.slice(cut);
         }
-        const texts = (await itemsOf(streamText([...pieces, rest]))).map(textIn);
+        const texts = (await itemsOf(streamArtifact([...pieces, rest]))).map(textIn);
         expect(texts.join("")).toBe(whole);
         expect(texts.every((each) => each.isWellFormed())).toBe(true);
       }),
@@ -54,7 +54,7 @@ describe("streamed text", () => {
 
   it("gives its name, description, metadata and extensions with the first chunk, its media type with each", async () => {
     const members = { name: "n", description: "d", metadata: { a: 1 }, extensions: ["urn:e"] };
-    const events = await itemsOf(streamText(["a", "b"], { ...members, mediaType: "text/markdown" }));
+    const events = await itemsOf(streamArtifact(["a", "b"], { ...members, mediaType: "text/markdown" }));
     expect(events[0]?.artifact).toMatchObject(members);
     for (const { artifact } of events.slice(1)) {
       expect(artifact).toMatchObject({ name: "", description: "", extensions: [] });
@@ -65,11 +65,11 @@ describe("streamed text", () => {
 
   it("has one key for its chunks, another for the next stream, and none when it was given an id", async () => {
     const keysOf = (events: readonly KeyedArtifactEvent[]) => [...new Set(events.map((event) => event[artifactKey]))];
-    const [first, ...others] = keysOf(await itemsOf(streamText(["a", "b"])));
+    const [first, ...others] = keysOf(await itemsOf(streamArtifact(["a", "b"])));
     expect(others).toEqual([]);
     expect(first).toBeTypeOf("object");
-    expect(keysOf(await itemsOf(streamText(["a", "b"])))[0]).not.toBe(first);
-    const named = await itemsOf(streamText(["a", "b"], { artifactId: "mine" }));
+    expect(keysOf(await itemsOf(streamArtifact(["a", "b"])))[0]).not.toBe(first);
+    const named = await itemsOf(streamArtifact(["a", "b"], { artifactId: "mine" }));
     expect(keysOf(named)).toEqual([undefined]);
     expect(named.map(({ artifact }) => artifact?.artifactId)).toEqual(["mine", "mine", "mine"]);
   });
@@ -81,7 +81,7 @@ describe("streamed text", () => {
     }
     const chunks: string[] = [];
     const read = async () => {
-      for await (const event of streamText(broken())) chunks.push(short(event));
+      for await (const event of streamArtifact(broken())) chunks.push(short(event));
     };
     await expect(read()).rejects.toThrow("the model broke");
     expect(chunks).toEqual(["a"]);
@@ -96,7 +96,7 @@ describe("streamed text", () => {
         closed = true;
       }
     }
-    for await (const _ of streamText(endless())) break;
+    for await (const _ of streamArtifact(endless())) break;
     expect(closed).toBe(true);
   });
 });

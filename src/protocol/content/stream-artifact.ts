@@ -1,8 +1,8 @@
-import { type ArtifactOptions, artifact, artifactEvent, artifactKey, type KeyedArtifactEvent } from "./events.js";
-import { text } from "./parts.js";
+import { type ArtifactOptions, artifact, artifactEvent, artifactKey, type KeyedArtifactEvent } from "../events.js";
+import { text } from "../parts.js";
 
 /** Describes the artifact that the text becomes. */
-export interface StreamTextOptions extends Omit<ArtifactOptions, "append" | "lastChunk"> {
+export interface StreamArtifactOptions extends Omit<ArtifactOptions, "append" | "lastChunk"> {
   /** Media type of the text. Default: none, which means plain text. */
   readonly mediaType?: string | undefined;
 }
@@ -11,9 +11,9 @@ export interface StreamTextOptions extends Omit<ArtifactOptions, "append" | "las
  * Turns a model's token stream into one artifact: a chunk for each string, then an empty one with `lastChunk`. Skips
  * empty strings and never splits a surrogate pair. Without any text there is no artifact.
  */
-export async function* streamText(
+export async function* streamArtifact(
   chunks: AsyncIterable<string> | Iterable<string>,
-  options: StreamTextOptions = {},
+  options: StreamArtifactOptions = {},
 ): AsyncGenerator<KeyedArtifactEvent, void, undefined> {
   const key = {};
   const { mediaType, ...rest } = options;

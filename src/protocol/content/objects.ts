@@ -1,0 +1,136 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { validate } from "../check/validate.js";
+import { readJson } from "../codec/json/reader.js";
+import { writeJson } from "../codec/json/writer.js";
+import { invalidParams } from "../errors.js";
+import {
+  type AgentCard,
+  AgentCardSchema,
+  type Artifact,
+  ArtifactSchema,
+  type Message,
+  MessageSchema,
+  type Part,
+  PartSchema,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  type StreamResponse,
+  StreamResponseSchema,
+  type Task,
+  type TaskArtifactUpdateEvent,
+  TaskArtifactUpdateEventSchema,
+  type TaskPushNotificationConfig,
+  TaskPushNotificationConfigSchema,
+  TaskSchema,
+  type TaskStatus,
+  TaskStatusSchema,
+  type TaskStatusUpdateEvent,
+  TaskStatusUpdateEventSchema,
+} from "../model.js";
+import { nearest } from "../nearest.js";
+import { defaultValidationLimits, type ValidationLimits } from "../validation-limits.js";
+import { mergeViolations } from "../violations.js";
+
+/** The protocol's objects by the names of the specification. */
+export interface ProtocolObjects {
+  readonly AgentCard: AgentCard;
+  readonly Artifact: Artifact;
+  readonly Message: Message;
+  readonly Part: Part;
+  readonly SendMessageRequest: SendMessageRequest;
+  readonly StreamResponse: StreamResponse;
+  readonly Task: Task;
+  readonly TaskArtifactUpdateEvent: TaskArtifactUpdateEvent;
+  readonly TaskPushNotificationConfig: TaskPushNotificationConfig;
+  readonly TaskStatus: TaskStatus;
+  readonly TaskStatusUpdateEvent: TaskStatusUpdateEvent;
+}
+
+/** The name of a kind of object: `"Task"`, `"Message"`, `"StreamResponse"` and so on. */
+export type ProtocolKind = keyof ProtocolObjects;
+
+/** Options of `fromJson`. */
+export interface FromJsonOptions {
+  /**
+   * Reads as the client reads answers: required members may be missing, and an unknown enum name reads as unspecified.
+   * Default: false.
+   */
+  readonly lenient?: boolean | undefined;
+}
+
+/** Whether a value is a task: tells the two answers of `sendMessage` apart. */
+export function isTask(value: unknown): value is Task {
+  return isKind(value, "Task");
+}
+
+/** Whether a value is a message. */
+export function isMessage(value: unknown): value is Message {
+  return isKind(value, "Message");
+}
+
+/**
+ * Returns an object of the protocol as JSON of version 1.0, ready for `JSON.stringify`. The members `metadata` and
+ * `data` are shared with the object. Throws a `TypeError` for anything else.
+ */
+export function toJson(object: ProtocolObjects[ProtocolKind]): JsonObject {
+  const kind = kinds.find((each) => isKind(object, each));
+  if (kind === undefined) throw new TypeError(`toJson() takes an object of the protocol: ${kinds.join(", ")}`);
+  return writeJson(schemas[kind], object);
+}
+
+/**
+ * Reads an object of the protocol from parsed JSON of version 1.0: `fromJson("Task", json)`. A webhook body is a
+ * `StreamResponse`. The object takes over `metadata` and `data`: do not change the JSON afterwards. Throws
+ * `invalidParams` with the path of every invalid field. Lengths and counts are not limited, nesting is: to 64 levels.
+ */
+export function fromJson<K extends ProtocolKind>(
+  kind: K,
+  json: unknown,
+  { lenient = false }: FromJsonOptions = {},
+): ProtocolObjects[K] {
+  if (!Object.hasOwn(schemas, kind)) throw new TypeError(`fromJson(): ${unknownKind(kind)}`);
+  const schema: GenMessage<ProtocolObjects[K]> = schemas[kind];
+  const { message, violations } = readJson(schema, json as JsonValue, { lenient });
+  const missing = lenient ? [] : validate(schema, message, unlimited, { isRead: true });
+  if (violations.length > 0 || missing.length > 0) throw invalidParams(...mergeViolations(violations, missing));
+  return message as ProtocolObjects[K];
+}
+
+const schemas: { readonly [K in ProtocolKind]: GenMessage<ProtocolObjects[K]> } = {
+  AgentCard: AgentCardSchema,
+  Artifact: ArtifactSchema,
+  Message: MessageSchema,
+  Part: PartSchema,
+  SendMessageRequest: SendMessageRequestSchema,
+  StreamResponse: StreamResponseSchema,
+  Task: TaskSchema,
+  TaskArtifactUpdateEvent: TaskArtifactUpdateEventSchema,
+  TaskPushNotificationConfig: TaskPushNotificationConfigSchema,
+  TaskStatus: TaskStatusSchema,
+  TaskStatusUpdateEvent: TaskStatusUpdateEventSchema,
+};
+
+const kinds = Object.keys(schemas) as readonly ProtocolKind[];
+
+// What a program reads for itself is bounded where it came in.
+const unlimited: ValidationLimits = {
+  idMaxLength: Number.POSITIVE_INFINITY,
+  uriMaxLength: Number.POSITIVE_INFINITY,
+  mediaTypeMaxLength: Number.POSITIVE_INFINITY,
+  nameMaxLength: Number.POSITIVE_INFINITY,
+  tokenMaxLength: Number.POSITIVE_INFINITY,
+  partsMax: Number.POSITIVE_INFINITY,
+  entriesMax: Number.POSITIVE_INFINITY,
+  jsonDepthMax: defaultValidationLimits.jsonDepthMax,
+};
+
+function isKind(value: unknown, kind: ProtocolKind): boolean {
+  return typeof value === "object" && value !== null && Reflect.get(value, "$typeName") === `lf.a2a.v1.${kind}`;
+}
+
+function unknownKind(kind: unknown): string {
+  const near = nearest(String(kind), kinds);
+  const advice = near === undefined ? `use one of ${kinds.join(", ")}` : `did you mean ${JSON.stringify(near)}?`;
+  return `no object is called ${JSON.stringify(kind)}: ${advice}`;
+}

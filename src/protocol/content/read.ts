@@ -1,0 +1,141 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { copyOfJson } from "../codec/json/compact-value.js";
+import { valueToJson } from "../codec/json/struct.js";
+import { type Artifact, type Message, type Part, Role, type TaskStatus } from "../model.js";
+import { type ContentErrorCode, checkSchema, contentError, type StandardSchema } from "./schema.js";
+
+/** What has content: a message, an artifact, a status (by its message), a part, or several parts. */
+export type PartSource = Message | Artifact | TaskStatus | Part | readonly Part[];
+
+/** A file that a message or an artifact holds or names. */
+export interface FileContent {
+  /** `undefined` when the part has no file name. */
+  readonly name: string | undefined;
+  /** `undefined` when the part has no media type. */
+  readonly mediaType: string | undefined;
+  /** Where the file is; `undefined` for a file whose bytes are in the part. Chosen by the peer: fetch it with care. */
+  readonly url: string | undefined;
+  /**
+   * A copy of the bytes in the part. For a file that is given by its URL it throws an `A2AError`: `invalidParams` for
+   * what a caller sent, `invalidAgentResponse` for what an agent sent.
+   */
+  readonly bytes: () => Uint8Array<ArrayBuffer>;
+}
+
+/** Parts with their place in what a peer sent. */
+interface PartList {
+  readonly parts: readonly Part[];
+  /** Path of the list, or of the one part. */
+  readonly path: string;
+  readonly isOnePart?: boolean | undefined;
+  /** The code of errors about these parts. */
+  readonly code: ContentErrorCode;
+}
+
+/** Reads the first data part. */
+export interface ReadData {
+  /** Returns a copy as plain JSON; `undefined` when there is no data part. */
+  (): JsonValue | undefined;
+  /**
+   * Returns what the schema makes of it. Throws an `A2AError` with the path of each violation: `invalidParams` for what
+   * a caller sent, `invalidAgentResponse` for what an agent sent. Throws a `TypeError` for an asynchronous schema.
+   */
+  <T>(schema: StandardSchema<T>): T;
+}
+
+/** Joins the text parts. Without any it returns `""`. */
+export function textOf(source: PartSource | undefined): string {
+  const parts = isParts(source) ? source : listOf(source).parts;
+  const [first] = parts;
+  if (parts.length === 1 && first !== undefined) return first.content.case === "text" ? first.content.value : "";
+  return parts.map((each) => (each.content.case === "text" ? each.content.value : "")).join("");
+}
+
+/** Returns the first data part as plain JSON, a copy; `undefined` when there is none. */
+export function dataOf(source: PartSource | undefined): JsonValue | undefined;
+/**
+ * Returns the first data part as a Standard Schema makes it. Throws an `A2AError` with the path of each violation, such
+ * as `message.parts[0].data.when`: `invalidAgentResponse` for an artifact, a status and a message of an agent, else
+ * `invalidParams`. Throws a `TypeError` for an asynchronous schema.
+ */
+export function dataOf<T>(source: PartSource | undefined, schema: StandardSchema<T>): T;
+export function dataOf<T>(source: PartSource | undefined, schema?: StandardSchema<T>): T | JsonValue | undefined {
+  return dataIn(listOf(source), schema);
+}
+
+/** `dataOf` for what the source is when the data is read. */
+export function dataReader(source: () => PartSource): ReadData {
+  function read(): JsonValue | undefined;
+  function read<T>(schema: StandardSchema<T>): T;
+  function read<T>(schema?: StandardSchema<T>): T | JsonValue | undefined {
+    return dataIn(listOf(source()), schema);
+  }
+  return read;
+}
+
+/** Returns the files, in order, whether their bytes are in the parts or at a URL. */
+export function filesOf(source: PartSource | undefined): FileContent[] {
+  return filesIn(listOf(source));
+}
+
+/** `dataOf` for parts whose place is known. */
+function dataIn<T>(list: PartList, schema: StandardSchema<T> | undefined): T | JsonValue | undefined {
+  const { parts, code } = list;
+  const index = parts.findIndex(({ content }) => content.case === "data");
+  const content = parts[index]?.content;
+  const json = content?.case === "data" ? copyOfJson(valueToJson(content.value)) : undefined;
+  if (schema === undefined) return json;
+  const path = json === undefined ? list.path : `${pathOf(list, index)}.data`;
+  return checkSchema(schema, json, { path, code });
+}
+
+/** `filesOf` for parts whose place is known. */
+function filesIn(list: PartList): FileContent[] {
+  return list.parts.flatMap((part, index) => fileIn(part, index, list) ?? []);
+}
+
+function fileIn({ content, filename, mediaType }: Part, index: number, list: PartList): FileContent | undefined {
+  if (content.case !== "raw" && content.case !== "url") return undefined;
+  return {
+    name: filename === "" ? undefined : filename,
+    mediaType: mediaType === "" ? undefined : mediaType,
+    url: content.case === "url" ? content.value : undefined,
+    bytes: () => {
+      if (content.case === "raw") return new Uint8Array(content.value);
+      const description = "gives the URL of a file whose bytes are needed: send them as raw, or fetch the URL";
+      throw contentError(list.code, { field: pathOf(list, index), description });
+    },
+  };
+}
+
+function pathOf({ path, isOnePart = false }: PartList, index: number): string {
+  return isOnePart ? path : `${path}[${index}]`;
+}
+
+function isParts(source: PartSource | undefined): source is readonly Part[] {
+  return Array.isArray(source);
+}
+
+function listOf(source: PartSource | undefined): PartList {
+  if (source === undefined || source === null) return { parts: [], path: "parts", code: "invalidParams" };
+  if (isParts(source)) return { parts: source, path: "parts", code: "invalidParams" };
+  switch (source.$typeName) {
+    case "lf.a2a.v1.Message": {
+      const code = source.role === Role.AGENT ? "invalidAgentResponse" : "invalidParams";
+      return { parts: source.parts, path: "message.parts", code };
+    }
+    case "lf.a2a.v1.Artifact":
+      return { parts: source.parts, path: "artifact.parts", code: "invalidAgentResponse" };
+    case "lf.a2a.v1.TaskStatus":
+      return { parts: source.message?.parts ?? [], path: "status.message.parts", code: "invalidAgentResponse" };
+    case "lf.a2a.v1.Part":
+      return { parts: [source], path: "part", isOnePart: true, code: "invalidParams" };
+    default:
+      throw new TypeError(`content is read from a message, an artifact, a status or parts, not from ${nameOf(source)}`);
+  }
+}
+
+function nameOf(source: never): string {
+  const { $typeName } = Object(source) as { readonly $typeName?: unknown };
+  return typeof $typeName === "string" ? $typeName : `a value of type ${typeof source}`;
+}

@@ -1,0 +1,78 @@
+import { artifact, completed, data, dataOf, file, filesOf, reply, stateName, text, textOf } from "trivium";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { errorOf, say, taskOf } from "../support/say.js";
+import { overEach, overEveryWire } from "../support/serve-agent.js";
+import { expectWrong, heard, wiresOf, wiresThat } from "../support/wires.js";
+
+// What a message and an artifact hold, as the helpers read it on either side.
+
+const booking = z.object({ berth: z.object({ draught: z.number() }) });
+const bytes = new Uint8Array([1, 2, 250]);
+
+overEveryWire((start) => {
+  it("an agent reads data and files, and the caller reads those of the agent", async () => {
+    const seen: unknown[] = [];
+    await using served = await start({
+      async agent(turn) {
+        seen.push(turn.data(), turn.data(booking).berth.draught, turn.text);
+        seen.push(
+          turn.files.map(({ name, mediaType, url }) => ({ name, mediaType, url })),
+          turn.files[0]?.bytes(),
+        );
+        await turn.emit(artifact([data({ booked: [1, 2] }), file(bytes, { filename: "plan.bin" })]));
+      },
+    });
+    const sent = [
+      text("Book a berth."),
+      data({ berth: { draught: 4.5 } }),
+      file(bytes, { filename: "chart.bin", mediaType: "application/x-chart" }),
+      file("https://x.example/chart.png"),
+    ];
+    const [result] = taskOf(await served.client.sendMessage(say(sent), {})).artifacts;
+    expect(seen).toEqual([
+      { berth: { draught: 4.5 } },
+      4.5,
+      "Book a berth.",
+      [
+        { name: "chart.bin", mediaType: "application/x-chart", url: undefined },
+        { name: undefined, mediaType: undefined, url: "https://x.example/chart.png" },
+      ],
+      bytes,
+    ]);
+    expect(dataOf(result)).toEqual({ booked: [1, 2] });
+    const [plan] = filesOf(result);
+    expect([plan?.name, plan?.bytes()]).toEqual(["plan.bin", bytes]);
+  });
+});
+
+overEach(wiresThat("tell the agent's answer"), (start, wire) => {
+  it("data that does not match the agent's schema is refused with the path of the field", async () => {
+    await using served = await start({
+      agent: async (turn) => completed(`${turn.data(booking).berth.draught} m`),
+    });
+    const error = await errorOf(
+      served.client.sendMessage(say([text("Book."), data({ berth: { draught: "deep" } })]), {}),
+    );
+    expectWrong(wire, error, "message.parts[1].data.berth.draught");
+    expect(await errorOf(served.client.sendMessage(say("Book."), {}))).toMatchObject(
+      heard(wire, { code: "invalidParams", violations: [expect.objectContaining({ field: "message.parts" })] }),
+    );
+  });
+
+  it("a URL where the agent needs bytes is refused with the path of the part", async () => {
+    await using served = await start({ agent: async ({ files }) => reply(String(files[0]?.bytes().length)) });
+    const error = await errorOf(served.client.sendMessage(say([file("https://x.example/a")]), {}));
+    expect(error.code).toBe("invalidParams");
+    expect(error.message).toMatch(/message\.parts\[0\] gives the URL of a file whose bytes are needed/);
+  });
+});
+
+overEach(wiresOf("0.1"), (start) => {
+  it("data that does not match the agent's schema fails the task, and its status names the path", async () => {
+    await using served = await start({ agent: async (turn) => completed(`${turn.data(booking).berth.draught} m`) });
+    const { status } = taskOf(await served.client.sendMessage(say([data({ berth: {} })]), {}));
+    expect(stateName(status?.state)).toBe("failed");
+    expect(textOf(status)).toMatch(/message\.parts\[0\]\.data\.berth\.draught does not match its schema/);
+  });
+});
