@@ -9,6 +9,7 @@ export default defineConfig({
   resolve: { alias: { "trivium/client": source("./src/client/index.ts"), trivium: source("./src/index.ts") } },
   test: {
     include: ["test/interop/**/*.test.ts", "test/runtimes/**/*.test.ts"],
+    env: { TRIVIUM_LOG: "silent" },
     testTimeout: 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },

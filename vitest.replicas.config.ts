@@ -12,6 +12,7 @@ export default defineConfig({
     exclude: leftOut.map((file) => `test/e2e/**/${file}`),
     globalSetup: "test/replicas/global-setup.ts",
     setupFiles: "test/replicas/setup.ts",
+    env: { TRIVIUM_LOG: "silent" },
     testTimeout: 90_000,
     hookTimeout: 90_000,
     expect: { poll: { timeout: 30_000 } },

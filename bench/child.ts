@@ -65,7 +65,12 @@ function forkProgram(program: string, args: readonly string[]): Forked {
   if (!existsSync(path)) throw new Error(`this build has no bench/${program}`);
   const child = fork(path, args, {
     execArgv: ["--expose-gc"],
-    env: { ...process.env, NODE_ENV: "production", ...(dist === undefined ? {} : { TRIVIUM_DIST: dist }) },
+    env: {
+      ...process.env,
+      NODE_ENV: "production",
+      TRIVIUM_LOG: "silent",
+      ...(dist === undefined ? {} : { TRIVIUM_DIST: dist }),
+    },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
   let text = "";

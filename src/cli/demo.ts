@@ -1,10 +1,10 @@
 import { type Command, Option } from "commander";
 import type { Store } from "../core/ports.js";
 import type { Logger } from "../protocol/logger.js";
+import { stderrLogger } from "../server/log/stderr-logger.js";
 import type { Server } from "../server/serve.js";
 import { allowedHostOption } from "./allowed-host.js";
 import { understood } from "./caller.js";
-import { stderrLogger } from "./logger.js";
 import { packageVersion } from "./package-version.js";
 import { assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
 import { locationText, openStorage, type StoreLocation, storeLocation } from "./store-location.js";
@@ -76,7 +76,7 @@ function endOnSignals(server: Server, store: Store | undefined, logger: Logger):
       end().then(
         () => process.exit(0),
         (error: unknown) => {
-          logger.error({ error }, "the server could not be closed");
+          logger.error({ err: error }, "the server could not be closed");
           process.exit(1);
         },
       );

@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { forwardedNames } from "../gateway/forward.js";
 import type { GatewayOptions } from "../gateway/options.js";
+import { stderrLogger } from "../server/log/stderr-logger.js";
 import { type VersionName, versionTable } from "../version/versions.js";
 import { allowedHostOption } from "./allowed-host.js";
 import { addCallerOptions, type CallerFlags, credentialsOf, understood } from "./caller.js";
-import { stderrLogger } from "./logger.js";
 import { print } from "./print.js";
 import { assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
 import { agentUrl } from "./target.js";

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { type LogLevel, logLevels } from "./logger.js";
+import { type LogLevel, levelVariable, logLevels } from "../server/log/stderr-logger.js";
 
 /** Options shared by the commands that serve. */
 export interface ServingFlags {
@@ -19,7 +19,7 @@ export function hostOption(): Option {
 }
 
 export function logLevelOption(level: LogLevel): Option {
-  return new Option("--log-level <level>").env("LOG_LEVEL").default(level).choices(logLevels);
+  return new Option("--log-level <level>").env(levelVariable).default(level).choices(logLevels);
 }
 
 /** Throws when other machines can reach `host`, unless the named flag lets all callers share all tasks. */

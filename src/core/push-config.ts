@@ -109,7 +109,7 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
         await keep(runtime, push, await inPlace(push, registration));
       }, storeRetries(runtime));
     } catch (error) {
-      runtime.logger.error({ taskId: id, error }, "an inline push configuration could not be stored");
+      runtime.logger.error({ taskId: id, err: error }, "an inline push configuration could not be stored");
       // While the store does not answer, the caller gets an error and may retry.
       if (!isAnswer(error)) throw error;
     }

@@ -114,7 +114,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
   const { health = new StoreHealth({ clock, limits, logger: options.logger }) } = options;
   const logger = health.quiet(options.logger);
   const store = observeStore(options.store, health, { clock, limits });
-  const onError = (error: unknown): void => logger.warn({ error }, "the watched tasks could not be polled");
+  const onError = (error: unknown): void => logger.warn({ err: error }, "the watched tasks could not be polled");
   const runtime: Runtime = {
     agent,
     agentId,
@@ -163,7 +163,7 @@ async function ring(runtime: Runtime): Promise<void> {
   try {
     await wakeDue(runtime);
   } catch (error) {
-    runtime.logger.warn({ error }, "parked tasks could not be woken: the next heartbeat tries again");
+    runtime.logger.warn({ err: error }, "parked tasks could not be woken: the next heartbeat tries again");
   } finally {
     woken();
   }

@@ -82,7 +82,7 @@ function guarded<Port extends object>(calls: PortCalls<Port>, port: Port, fail: 
 function failing(logger: Logger, message: string): (error: unknown) => never {
   return (error) => {
     if (error instanceof A2AError) throw error;
-    logger.error({ error }, message);
+    logger.error({ err: error }, message);
     throw new StoreUnavailable(error);
   };
 }

@@ -172,7 +172,7 @@ export class StoreHealth {
     this.#cause = error;
     this.#since = monotonic(clock);
     this.#cancelAway = clock.after(limits.storeAwayMs, () => this.#setReady(false));
-    logger.error({ error }, state === "full" ? "the task store is full" : "the task store is away");
+    logger.error({ err: error }, state === "full" ? "the task store is full" : "the task store is away");
     if (this.#probing === undefined) this.#cancelProbe = clock.after(probeMs, () => this.#probe());
   }
 
@@ -199,7 +199,7 @@ export class StoreHealth {
   }
 
   #isRepeated(fields: object): boolean {
-    const error: unknown = "error" in fields ? fields.error : undefined;
+    const error: unknown = "err" in fields ? fields.err : undefined;
     if (typeof error !== "object" || error === null) return false;
     if (this.#repeated.has(error)) return true;
     const cause = error instanceof StoreUnavailable ? error.cause : undefined;

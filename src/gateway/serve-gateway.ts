@@ -4,10 +4,10 @@ import { systemClock } from "../protocol/async/system-clock.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import type { ServerContext } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
-import { silentLogger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
 import { type Backend, composeAround, type HostSettings } from "../server/host.js";
+import { loggerOf } from "../server/log/stderr-logger.js";
 import { listenTo } from "../server/serve.js";
 import type { PushAdapter } from "../version/codec.js";
 import { versionTable } from "../version/versions.js";
@@ -23,9 +23,11 @@ import { RememberedNames } from "./remembered-names.js";
 import { connectUpstream, type Upstream } from "./upstream.js";
 
 /** Serves an agent that runs elsewhere. */
-export async function serveGateway(options: GatewayOptions): Promise<Gateway> {
-  assertOptions("gateway()", options, gatewayRule);
-  const { clock = systemClock, logger = silentLogger } = options;
+export async function serveGateway(given: GatewayOptions): Promise<Gateway> {
+  assertOptions("gateway()", given, gatewayRule);
+  const logger = loggerOf(given.logger);
+  const options = { ...given, logger };
+  const { clock = systemClock } = options;
   const forward = forwardedNames(options.forward);
   const upstream = await connectUpstream(options, { clock, logger });
   try {

@@ -128,7 +128,7 @@ function createRefresher(client: Client, { clock, logger, refreshMs, onChange }:
       const card = await client.refreshCard();
       if (!equals(AgentCardSchema, before, card)) onChange();
     } catch (error) {
-      if (!isStopped) logger.warn({ error }, "the card of the agent behind the gateway could not be read again");
+      if (!isStopped) logger.warn({ err: error }, "the card of the agent behind the gateway could not be read again");
     } finally {
       isReading = false;
       readAt = clock.now();

@@ -1,5 +1,9 @@
 import { noop } from "./async/noop.js";
-/** Receives what callers must not see. Any logger in the style of pino or `console` fits. */
+
+/**
+ * Receives what callers must not see. Any logger in the style of pino or `console` fits. An error is the member `err` of
+ * the fields, where pino looks for it.
+ */
 export interface Logger {
   /** Details for finding faults. */
   debug(fields: object, message: string): void;
@@ -14,12 +18,13 @@ export interface Logger {
 /** A logger that discards everything. */
 export const silentLogger: Logger = { debug: noop, info: noop, warn: noop, error: noop };
 
-/** Returns a logger that adds the same fields to every record. */
+/** Returns a logger that adds the same fields to every record. An error in place of the fields becomes `err`. */
 export function withFields(logger: Logger, fields: object): Logger {
+  const joined = (more: object): object => ({ ...fields, ...(more instanceof Error ? { err: more } : more) });
   return {
-    debug: (more, message) => logger.debug({ ...fields, ...more }, message),
-    info: (more, message) => logger.info({ ...fields, ...more }, message),
-    warn: (more, message) => logger.warn({ ...fields, ...more }, message),
-    error: (more, message) => logger.error({ ...fields, ...more }, message),
+    debug: (more, message) => logger.debug(joined(more), message),
+    info: (more, message) => logger.info(joined(more), message),
+    warn: (more, message) => logger.warn(joined(more), message),
+    error: (more, message) => logger.error(joined(more), message),
   };
 }

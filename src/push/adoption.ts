@@ -48,7 +48,7 @@ export function startAdoption(options: AdoptionOptions): Adoption {
     } catch (error) {
       if (stopped.signal.aborted) return;
       failures += 1;
-      if (failures === 1) logger.warn({ error }, "push configurations of other processes could not be looked for");
+      if (failures === 1) logger.warn({ err: error }, "push configurations of other processes could not be looked for");
     }
     if (!stopped.signal.aborted) cancel = clock.after(everyMs, () => void look());
   };
@@ -68,7 +68,7 @@ export function startAdoption(options: AdoptionOptions): Adoption {
       try {
         await unlessAborted(store.release(instance), late.signal);
       } catch (error) {
-        logger.warn({ error }, "push configurations could not be left to other processes");
+        logger.warn({ err: error }, "push configurations could not be left to other processes");
       }
       cancelLate();
     },

@@ -35,7 +35,7 @@ export function createWebhookDeliveries(deps: DeliveryDeps): WebhookDeliveries {
         if ((seqs.get(delivery.key) ?? Number.POSITIVE_INFINITY) > delivery.position) delivery.wake();
       }
     } catch (error) {
-      logger.warn({ error }, "the tasks of push configurations could not be polled");
+      logger.warn({ err: error }, "the tasks of push configurations could not be polled");
     }
     cancelPoll = undefined;
     schedulePoll();

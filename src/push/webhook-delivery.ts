@@ -60,7 +60,7 @@ export class WebhookDelivery {
       clock: deps.clock,
       stop: this.#stop.signal,
       hurry: this.#hurry.signal,
-      onError: (error) => deps.logger.warn(this.#said({ error }), "push deliveries wait for the store"),
+      onError: (error) => deps.logger.warn(this.#said({ err: error }), "push deliveries wait for the store"),
     });
     this.#events = new DueEvents(deps.tasks, registration, this.#ask);
     this.#delivery = new WebhookSender(deps, registration, {
@@ -109,7 +109,7 @@ export class WebhookDelivery {
       while (await this.#readOn());
     } catch (error) {
       if (!(error instanceof Stopped))
-        this.#deps.logger.error(this.#said({ error }), "push deliveries have ended early");
+        this.#deps.logger.error(this.#said({ err: error }), "push deliveries have ended early");
     } finally {
       this.finished = true;
     }
@@ -241,7 +241,7 @@ export class WebhookDelivery {
       cursor,
       write: (delivered) => unlessAborted(store.advance(this.key, this.id, delivered), signal),
       onError: (error) => {
-        if (!signal.aborted) logger.warn(this.#said({ error }), "how far a webhook was told could not be stored");
+        if (!signal.aborted) logger.warn(this.#said({ err: error }), "how far a webhook was told could not be stored");
       },
     });
   }

@@ -113,7 +113,7 @@ export class WebhookSender {
     try {
       return writeWebhookPayload(this.#adapter, response, this.#registration);
     } catch (error) {
-      this.#deps.logger.error(this.#said({ error }), "an event could not be written for a webhook");
+      this.#deps.logger.error(this.#said({ err: error }), "an event could not be written for a webhook");
       return undefined;
     }
   }

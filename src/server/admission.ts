@@ -105,7 +105,7 @@ export function createAdmission({ authenticate, extensions, limits, logger, newI
     publicError(error) {
       if (error instanceof A2AError) return toldError(error);
       const reference = newId();
-      logger.error({ reference, error }, "an operation failed");
+      logger.error({ reference, err: error }, "an operation failed");
       return new A2AError("internalError", `internal error (reference ${reference})`, { metadata: { reference } });
     },
   };
@@ -121,7 +121,7 @@ async function identify(authenticate: Authenticate, { binding, header }: CallHea
     principal = await authenticate({ binding, header: (name) => header(name.toLowerCase()) });
   } catch (error) {
     if (error instanceof A2AError) throw error;
-    logger.info({ error }, "a caller was refused");
+    logger.info({ err: error }, "a caller was refused");
     throw new A2AError("unauthenticated", "authentication is required", { cause: error });
   }
   if (typeof principal?.owner === "string" && principal.owner !== "") return principal;

@@ -16,7 +16,7 @@ export function createFallback(app: ServeOptions["app"], ready: Pick<Readiness, 
     loading.then(
       (handle) => handle(request, response),
       (error: unknown) => {
-        logger.error({ error }, "the app could not be loaded");
+        logger.error({ err: error }, "the app could not be loaded");
         response.statusCode = 500;
         response.end("internal error\n");
       },

@@ -11,13 +11,14 @@ import type { RequestHandler } from "../core/request-handler.js";
 import { within } from "../protocol/async/pause.js";
 import { systemClock } from "../protocol/async/system-clock.js";
 import { type Binding, bindings } from "../protocol/bindings.js";
-import { type Logger, silentLogger } from "../protocol/logger.js";
+import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Version } from "../version/codec.js";
 import { versionEntries } from "../version/versions.js";
 import { type Admission, createAdmission } from "./admission.js";
 import { createEndpoint } from "./endpoint.js";
 import { type Limits, resolveLimits } from "./limits.js";
+import { loggerOf } from "./log/stderr-logger.js";
 import { type HostOptions, versionSettings } from "./options.js";
 
 /** An agent that can be called in this process, with or without a port. */
@@ -75,7 +76,8 @@ export async function composeAround<H extends RequestHandler>(
   options: HostOptions,
   build: (settings: HostSettings) => Backend<H> | Promise<Backend<H>>,
 ): Promise<ComposedAgent<H>> {
-  const { clock = systemClock, logger = silentLogger, authenticate } = options;
+  const { clock = systemClock, authenticate } = options;
+  const logger = loggerOf(options.logger);
   const limits = resolveLimits(options.limits, authenticate !== undefined);
   const bindings = bindingsOf(options);
   const { served, strict = false, fileBytes } = versionSettings(options);

@@ -21,8 +21,11 @@ export interface HostOptions {
   readonly bindings?: readonly Binding[] | undefined;
   /** Identifies the caller. Default: no authentication, and all callers share the same tasks. */
   readonly authenticate?: Authenticate | undefined;
-  /** Default: nothing is logged. */
-  readonly logger?: Logger | undefined;
+  /**
+   * Receives the records of the server; `false` for none. Default: stderr, readable on a terminal and as lines of JSON
+   * elsewhere, from the level in `TRIVIUM_LOG` on (`debug`, `info`, `warn`, `error`, `silent`), else `info`.
+   */
+  readonly logger?: Logger | false | undefined;
   /** Each limit has its own default. An unknown name is a `TypeError`. */
   readonly limits?: Partial<Limits> | undefined;
   /** Protocol versions to serve, or settings for them. Default: every supported protocol version. */

@@ -98,6 +98,9 @@ async function listenWith<A extends ComposedAgent>(
     close,
     [Symbol.asyncDispose]: close,
   };
+  const { bindings, versions, logger } = agent;
+  const own = grpcPort === undefined ? {} : { grpcPort: server.grpcPort };
+  logger.info({ url: server.url, ...own, bindings, versions: versions.map(({ name }) => name) }, "listening");
   return { server, agent };
 }
 
@@ -106,7 +109,7 @@ function createHttp(
   agent: ComposedAgent,
   { ready, guard }: { readonly ready: Readiness; readonly guard: HostGuard | undefined },
 ): RequestListener {
-  const onError = (error: unknown): void => agent.logger.error({ error }, "a request could not be answered");
+  const onError = (error: unknown): void => agent.logger.error({ err: error }, "a request could not be answered");
   const endpoint = guard === undefined ? agent.endpoint : guardedEndpoint(agent, guard, options);
   const protocol = nodeListener(endpoint, { times: agent.limits, onError });
   const fallback = createFallback(options.app, ready, agent.logger);
@@ -166,7 +169,7 @@ function closeOnSignals(close: () => Promise<void>, { logger }: ComposedAgent): 
       close().then(
         () => process.exit(0),
         (error: unknown) => {
-          logger.error({ error }, "the server could not be closed");
+          logger.error({ err: error }, "the server could not be closed");
           process.exit(1);
         },
       );

@@ -27,7 +27,7 @@ export function inProcessSignals(options: InProcessSignalsOptions = {}): Signals
         try {
           subscription.listener(hint);
         } catch (error) {
-          logger.error({ error, hint }, "a listener of hints threw");
+          logger.error({ err: error, hint }, "a listener of hints threw");
         }
       }
     },

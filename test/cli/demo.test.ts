@@ -67,7 +67,7 @@ describe("trivium demo", () => {
   });
 
   it("takes the port and the level of its log from the environment", async () => {
-    await using demo = await startDemo([], { PORT: "0", LOG_LEVEL: "silent" });
+    await using demo = await startDemo([], { PORT: "0", TRIVIUM_LOG: "silent" });
     expect(demo.port).toBeGreaterThan(0);
     expect(await demo.stop()).toBe(0);
     expect(demo.log()).toBe("");
@@ -106,7 +106,7 @@ describe("trivium demo", () => {
 
   it("reports in one sentence that it cannot listen on a host", async () => {
     const { code, stderr } = await trivium(["demo", "--host", "127.0.0.1.invalid", "--anonymous", "--port", "0"], {
-      env: { LOG_LEVEL: "silent" },
+      env: { TRIVIUM_LOG: "silent" },
     });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^error: .*127\.0\.0\.1\.invalid\n$/);

@@ -76,7 +76,7 @@ describe("the packed package", () => {
 /** Starts `trivium demo` by its name in `node_modules/.bin`, sends it a table and returns the answer. */
 async function demoReport(project: string): Promise<string> {
   const bin = join(project, "node_modules/.bin");
-  const env = { ...process.env, PATH: `${bin}:${process.env["PATH"]}`, LOG_LEVEL: "error" };
+  const env = { ...process.env, PATH: `${bin}:${process.env["PATH"]}`, TRIVIUM_LOG: "error" };
   const child = spawn("trivium", ["demo", "--port", "0"], { cwd: project, env, stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(child, "exit");
   let greeting = "";

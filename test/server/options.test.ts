@@ -48,7 +48,7 @@ it.each<[string, object, string]>([
   [
     "serve()",
     { ...base, logger: { info() {} } },
-    "serve(): logger must be a logger such as pino's, not an object without",
+    "serve(): logger must be false or a logger such as pino's, not an object without",
   ],
   [
     "serve()",

@@ -47,6 +47,6 @@ describe("hints within a process", () => {
     });
     const hint = { kind: "moved", taskId: "t" } as const;
     signals.publish(hint);
-    expect(said).toEqual([{ error, hint }]);
+    expect(said).toEqual([{ err: error, hint }]);
   });
 });

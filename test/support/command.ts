@@ -84,7 +84,7 @@ function envOf(env: Readonly<Record<string, string>> = {}, cwd?: string) {
 }
 
 /** Variables that the command reads besides its own. */
-const read: ReadonlySet<string> = new Set(["PORT", "LOG_LEVEL"]);
+const read: ReadonlySet<string> = new Set(["PORT", "FORCE_COLOR", "NO_COLOR"]);
 
 async function finished(child: Child): Promise<Finished> {
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);

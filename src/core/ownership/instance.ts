@@ -39,7 +39,7 @@ export function startInstance(runtime: Runtime): Instance {
       await lease.renew();
       if (!orphans.stopped) sweeping ??= sweep();
     } catch (error) {
-      logger.warn({ error }, "the heartbeat failed");
+      logger.warn({ err: error }, "the heartbeat failed");
       if (lease.lapsedMs >= limits.instanceTtlMs) giveUpHeld(runtime);
     }
     if (!stopped) cancel = clock.after(limits.heartbeatMs, next);
@@ -55,7 +55,7 @@ export function startInstance(runtime: Runtime): Instance {
       nextExpiry = monotonic(clock) + expiryPauseMs;
       await expireWaiting(runtime);
     } catch (error) {
-      logger.warn({ error }, "abandoned tasks could not be taken over: the next heartbeat tries again");
+      logger.warn({ err: error }, "abandoned tasks could not be taken over: the next heartbeat tries again");
     } finally {
       sweeping = undefined;
       swept();
@@ -79,7 +79,7 @@ export function startInstance(runtime: Runtime): Instance {
       await sweeping;
       await store
         .retire(instance)
-        .catch((error: unknown) => logger.warn({ error }, "the instance could not be retired"));
+        .catch((error: unknown) => logger.warn({ err: error }, "the instance could not be retired"));
     },
   };
 }

@@ -146,6 +146,6 @@ export class IdempotencyClaim {
 export function noteTask(runtime: Runtime, record: IdempotencyClaim["record"]): void {
   const settle = (): Promise<boolean> => runtime.store.settleSend(record, { kind: "task" }, 0);
   retry(settle, storeRetries(runtime)).catch((error: unknown) => {
-    runtime.logger.warn({ taskId: record.taskId, error }, "the record of a send could not be settled");
+    runtime.logger.warn({ taskId: record.taskId, err: error }, "the record of a send could not be settled");
   });
 }

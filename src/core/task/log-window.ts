@@ -46,7 +46,7 @@ export class LogWindow {
     const { logger, store } = this.#deps;
     // A restart reads how the turn began. What could not be dropped is dropped with the next snapshot.
     store.compact(key, upTo, [this.#turnSeq, messageSeq]).catch((error: unknown) => {
-      logger.debug({ taskId: id, error }, "the log of a task could not be shortened");
+      logger.debug({ taskId: id, err: error }, "the log of a task could not be shortened");
     });
   }
 

@@ -82,7 +82,7 @@ async function retryWrite(
   const pauseAfter = (error: unknown, failures: number): number | undefined => {
     const pauseMs = plan.pauseAfter(error, failures);
     if (pauseMs !== undefined) {
-      deps.logger.warn({ taskId: write.task.id, error }, "the task store failed, the turn waits");
+      deps.logger.warn({ taskId: write.task.id, err: error }, "the task store failed, the turn waits");
     }
     return pauseMs;
   };

@@ -87,7 +87,7 @@ async function endFailed(turn: EndingTurn, error: unknown): Promise<void> {
   const { runtime, writer, subject, state } = turn;
   if (!(error instanceof A2AError)) return writer.end(TaskState.FAILED, masked(turn, error));
   if (error.code === "invalidAgentResponse") {
-    runtime.logger.error({ taskId: writer.identity.taskId, error }, "the agent emitted what cannot be sent");
+    runtime.logger.error({ taskId: writer.identity.taskId, err: error }, "the agent emitted what cannot be sent");
   }
   if (state.output.name !== "silent") return writer.end(TaskState.FAILED, error.message);
   if (writer.live !== undefined) return refuse(turn, writer.live, error);
@@ -105,6 +105,6 @@ function refuse({ start, writer, inbox }: EndingTurn, live: LiveTask, error: A2A
 
 function masked({ runtime, writer }: EndingTurn, error: unknown): string {
   const reference = runtime.newId();
-  runtime.logger.error({ taskId: writer.identity.taskId, reference, error }, "the agent failed");
+  runtime.logger.error({ taskId: writer.identity.taskId, reference, err: error }, "the agent failed");
   return `the agent failed (reference ${reference})`;
 }

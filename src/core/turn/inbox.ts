@@ -183,7 +183,7 @@ export class TurnInbox implements Watcher {
       }
     } catch (error) {
       // The next poll reads it again.
-      this.#run.runtime.logger.warn({ taskId: this.taskId, error }, "the inbox could not be read");
+      this.#run.runtime.logger.warn({ taskId: this.taskId, err: error }, "the inbox could not be read");
     } finally {
       if (!this.#is("closed")) this.#phase = "idle";
     }

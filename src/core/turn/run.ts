@@ -254,7 +254,7 @@ export class TurnRun {
       await endTurn(this.#ending(), failure);
     } catch (error) {
       if (!(error instanceof TurnAborted))
-        this.runtime.logger.error({ taskId: this.taskId, error }, "a turn could not be ended");
+        this.runtime.logger.error({ taskId: this.taskId, err: error }, "a turn could not be ended");
       this.live?.abandon(error);
       if (this.live === undefined && "opening" in this.subject) {
         this.subject.opening.failed(new A2AError("internalError", "internal error", { cause: error }));

@@ -159,7 +159,7 @@ async function emit(run: ViewedTurn, budget: YieldBudget, event: AgentEvent): Pr
   } catch (error) {
     // The agent may not await it, so it is logged here as well.
     if (!(error instanceof TurnAborted)) {
-      run.runtime.logger.warn({ taskId: run.taskId, error }, "an event of the agent was refused");
+      run.runtime.logger.warn({ taskId: run.taskId, err: error }, "an event of the agent was refused");
     }
     // Keeps an agent that ignores its abort from spinning.
     await budget.take();

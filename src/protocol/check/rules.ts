@@ -102,7 +102,7 @@ export const having = (what: string, ...methods: readonly string[]): Rule => {
 };
 
 export const clock = having("a clock with now() and after()", "now", "after");
-export const logger = having("a logger such as pino's", "debug", "info", "warn", "error");
+export const logger = valueOr(false, having("a logger such as pino's", "debug", "info", "warn", "error"));
 
 /** A non-empty list without two entries of the same `key`. */
 export function list(rule: Rule, key: (entry: unknown) => unknown = () => undefined): Rule {

@@ -3,6 +3,7 @@ import { systemClock } from "../../protocol/async/system-clock.js";
 import { assertOptions, flag, type MembersOf, object, string, whole } from "../../protocol/check/rules.js";
 import { sqlMembers } from "../sql/option-rules.js";
 import { createSqlStore, type SqlStoreOptions } from "../sql/task-store.js";
+import { createStoreLogger } from "../store-logger.js";
 import { openPostgres, type PostgresConnectOptions, resolveConnect } from "./database.js";
 import { postgresSignals } from "./signals.js";
 
@@ -38,13 +39,14 @@ const postgresRule = object({
  */
 export function postgresStore(options: PostgresStoreOptions): Store {
   assertOptions("postgresStore()", options, postgresRule);
-  const { clock = systemClock, logger } = options;
+  const { clock = systemClock } = options;
+  const logger = createStoreLogger(options.logger);
   const connect = resolveConnect(options);
   const { hints = connect.sessions } = options;
   if (hints && !connect.sessions) throw new TypeError("hints need sessions: leave one of them out");
   // Processes on one database share its clock.
   const { backend } = openPostgres(options, clock === systemClock ? undefined : () => clock.now());
-  const store = createSqlStore(backend, options);
+  const store = createSqlStore(backend, options, logger);
   if (!hints) return { ...store, shared: true };
   const signals = postgresSignals({ ...connect, clock: systemClock, logger });
   return {

@@ -51,7 +51,7 @@ export function postgresSignals(options: PostgresSignalsOptions): PostgresSignal
       try {
         listen(hint);
       } catch (error) {
-        logger.error({ error, hint }, "a listener of hints threw");
+        logger.error({ err: error, hint }, "a listener of hints threw");
       }
     }
   }

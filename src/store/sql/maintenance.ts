@@ -87,7 +87,7 @@ export function startMaintenance(backend: Pick<Backend, "prune">, options: Maint
       if (dropped.tasks + dropped.logs > 0) logger.debug(dropped, "finished tasks were dropped from the store");
     } catch (error) {
       // The next round finds the remaining rows again.
-      logger.warn({ error: storeErrorFrom(error) }, "finished tasks could not be dropped from the store");
+      logger.warn({ err: storeErrorFrom(error) }, "finished tasks could not be dropped from the store");
     }
     if (!end.signal.aborted) cancel = wait();
   }

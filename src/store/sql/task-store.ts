@@ -12,8 +12,9 @@ import {
 } from "../../core/ports.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import { A2AError } from "../../protocol/errors.js";
-import { type Logger, silentLogger } from "../../protocol/logger.js";
+import type { Logger } from "../../protocol/logger.js";
 import { checkNewSend, checkNewTask } from "../check-indexed.js";
+import { createStoreLogger, type StoreLogger } from "../store-logger.js";
 import { createDatabaseLifecycle, type DatabaseLifecycle } from "./database-lifecycle.js";
 import { type RetentionOptions, resolveRetention, startMaintenance } from "./maintenance.js";
 import { createMigrationReport } from "./migration-report.js";
@@ -41,20 +42,23 @@ export interface SqlStoreOptions {
   /** Time between two rounds of pruning, in milliseconds. Default: 60,000. */
   readonly pruneEveryMs?: number | undefined;
   /**
-   * Receives log records of migrations and of failed rounds. Default: the logger of the first `open`, for migrations
-   * only.
+   * Receives records of migrations, of retention and of hints; `false` for none. Default: the logger of the server that
+   * opens the store.
    */
-  readonly logger?: Logger | undefined;
+  readonly logger?: Logger | false | undefined;
 }
 
 /** A store over one database. The first call opens it, unless it is open already. */
-export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}): Store {
-  const { clock = systemClock, pruneEveryMs: everyMs = 60_000, logger } = options;
+export function createSqlStore(
+  backend: Backend,
+  options: SqlStoreOptions = {},
+  logger: StoreLogger = createStoreLogger(options.logger),
+): Store {
+  const { clock = systemClock, pruneEveryMs: everyMs = 60_000 } = options;
   const retention = resolveRetention(options.retention);
   let stop = async (): Promise<void> => {};
-  let migrationLogger = options.logger ?? silentLogger;
   const lifecycle = createDatabaseLifecycle(backend, {
-    migration: createMigrationReport({ clock, say: (line, facts) => migrationLogger.info(facts, line) }),
+    migration: createMigrationReport({ clock, say: (line, facts) => logger.info(facts, line) }),
     opened() {
       stop = startMaintenance(backend, { clock, retention, everyMs, logger });
     },
@@ -69,7 +73,7 @@ export function createSqlStore(backend: Backend, options: SqlStoreOptions = {}):
     ...rowCalls(lifecycle),
     push: createSqlPushStore(lifecycle),
     open(opener) {
-      migrationLogger = options.logger ?? opener ?? silentLogger;
+      logger.openedBy(opener);
       return lifecycle.open();
     },
     close: () => lifecycle.close(() => stop()),
