@@ -1,5 +1,6 @@
 // An agent inside a Koa app that exists: its other routes stay what they are.
 import Koa from "koa";
+import mount from "koa-mount";
 import { artifact, createAgent } from "trivium";
 
 const agent = await createAgent({
@@ -10,7 +11,7 @@ const agent = await createAgent({
 });
 
 const app = new Koa();
-app.use(await agent.koa());
+app.use(mount("/agents/shouter", await agent.koa()));
 app.use((ctx) => {
   ctx.body = "the shop's own page";
 });

@@ -4,6 +4,8 @@ import ipaddr, { type IPv4, type IPv6 } from "ipaddr.js";
 export interface Caller {
   readonly secure: boolean;
   readonly remoteAddress: string | undefined;
+  /** Where the program's server mounts the agent, as `/agents/a`. Default: `""`, the root. */
+  readonly mountPath?: string | undefined;
   header(name: string): string | undefined;
 }
 

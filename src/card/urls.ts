@@ -1,4 +1,4 @@
-import { grpcAddress, url } from "../protocol/check/rules.js";
+import { grpcAddress, type Rule, url } from "../protocol/check/rules.js";
 import { type Caller, type Forwarded, forwardedBy, forwardedHeaders, type TrustProxy, trustProblems } from "./proxy.js";
 
 /** How an agent is reached from outside. */
@@ -22,6 +22,8 @@ export interface Listening {
   readonly origin: string;
   /** Port of gRPC if it has its own. */
   readonly grpcPort?: number | undefined;
+  /** Where the program's server mounts the agent, for callers without a request. Default: `""`. */
+  readonly mountPath?: string | undefined;
 }
 
 /** Addresses that a caller can use. */
@@ -54,12 +56,12 @@ export function createLocations(options: UrlOptions, listening: () => Listening)
     return { of: own, own, varyBy: [] };
   }
   const forwarded = forwardedBy(trustProxy);
-  const own = () => location(new URL(listening().origin), basePath);
+  const own = () => location(new URL(listening().origin), (listening().mountPath ?? "") + basePath);
   const of = (caller: Caller): Location | undefined => {
     const outside = forwarded(caller);
     const origin = originOf(caller, outside, listening);
-    if (origin === undefined || !prefixForm.test(outside?.prefix ?? "")) return undefined;
-    return location(origin, (outside?.prefix ?? "").replace(/\/$/, "") + basePath);
+    const prefix = (outside?.prefix ?? "").replace(/\/$/, "") + (caller.mountPath ?? "");
+    return origin === undefined || !prefixForm.test(prefix) ? undefined : location(origin, prefix + basePath);
   };
   return { of, own, varyBy: trustProxy === false ? [] : forwardedHeaders };
 }
@@ -67,6 +69,12 @@ export function createLocations(options: UrlOptions, listening: () => Listening)
 const pathForm = /^(?:\/[\w.~!$&'()*+,;=:@%-]+)*$/;
 // A prefix may come from any client through a proxy that only appends: no dot segments, no double slash.
 const prefixForm = /^(?!.*\/\.{1,2}(?:\/|$))(?=.{0,256}$)(?:\/[\w.~!$&'()*+,;=:@%-]+)*\/?$/;
+
+/** A mount path: empty, or `/agent`. */
+export const basePathRule: Rule = (value, path) =>
+  typeof value === "string" && pathForm.test(value)
+    ? []
+    : [`${path} must be empty or of the form "/agent", not ${typeof value === "string" ? `"${value}"` : typeof value}`];
 
 /** Problems of `UrlOptions`. */
 export function urlProblems({
@@ -81,8 +89,7 @@ export function urlProblems({
     if (/[?#]/.test(publicUrl)) problems.push("publicUrl must end with its path, without a query or a fragment");
   }
   if (publicGrpc !== undefined) problems.push(...grpcAddress(publicGrpc, "publicGrpc"));
-  if (!pathForm.test(basePath)) problems.push(`basePath must be empty or of the form "/agent", not "${basePath}"`);
-  return problems;
+  return [...problems, ...basePathRule(basePath, "basePath")];
 }
 
 function originOf(caller: Caller, outside: Forwarded | undefined, listening: () => Listening): URL | undefined {

@@ -48,6 +48,10 @@ export interface ServerContext {
 export interface CallAddress {
   readonly secure: boolean;
   readonly remoteAddress: string | undefined;
+  /** Where the program's server mounts the agent, as `/agents/a`. Default: `""`, the root. */
+  readonly mountPath?: string | undefined;
+  /** The request as the framework gave it, where the agent is mounted in one. */
+  readonly native?: unknown;
   /** Returns a header or metadata value by its lower-case name. `host` is the authority that was called. */
   header(name: string): string | undefined;
 }

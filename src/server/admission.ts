@@ -12,6 +12,11 @@ export interface Caller {
   readonly binding: CallOrigin;
   /** A header or metadata value; names are case-insensitive. */
   header(name: string): string | undefined;
+  /**
+   * The request as the framework gave it, with what middleware before the agent left on it: `req` of Node and Express,
+   * `request` of Fastify, the context of Koa and Hono, the `Request` of `fetch()`. `undefined` over gRPC and in process.
+   */
+  readonly request?: unknown;
 }
 
 /**
@@ -115,10 +120,14 @@ function keyOf({ tenant = "", owner }: Principal): string {
   return `${tenant}\n${owner}`;
 }
 
-async function identify(authenticate: Authenticate, { binding, header }: CallHead, logger: Logger): Promise<Principal> {
+async function identify(
+  authenticate: Authenticate,
+  { binding, header, address }: CallHead,
+  logger: Logger,
+): Promise<Principal> {
   let principal: Principal;
   try {
-    principal = await authenticate({ binding, header: (name) => header(name.toLowerCase()) });
+    principal = await authenticate({ binding, header: (name) => header(name.toLowerCase()), request: address?.native });
   } catch (error) {
     if (error instanceof A2AError) throw error;
     logger.info({ err: error }, "a caller was refused");

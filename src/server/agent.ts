@@ -1,7 +1,4 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Middleware } from "koa";
-import { fetchHandler } from "../binding/http/fetch-handler.js";
-import { type NodeListener, nodeListener } from "../binding/http/node-listener.js";
 import { namedInputModes } from "../card/build.js";
 import { allExtensions } from "../card/own-extensions.js";
 import { publishCard } from "../card/publish.js";
@@ -27,6 +24,7 @@ import {
   type HostSettings,
   type InProcessAgent,
 } from "./host.js";
+import { createHandlers, type Handlers } from "./mounting.js";
 import { mountedRule } from "./option-rules.js";
 import type { AgentOptions } from "./options.js";
 
@@ -57,14 +55,11 @@ export interface HostedAgent {
 }
 
 /** An agent without its own port, to mount in an existing server. Close it when that server closes. */
-export interface MountedAgent extends InProcessAgent, HostedAgent {
-  /** Express, Connect and bare Node: `(req, res, next?)`. */
-  nodeListener(): NodeListener;
-  /** Bun, Deno, Next, Hono, workers: `(Request) => Promise<Response>`. */
-  fetch(): (request: Request) => Promise<Response>;
-  /** Koa. */
-  koa(): Promise<Middleware>;
-  /** Refuses new work, waits for turns for up to `drainMs` (10 s), then aborts them. */
+export interface MountedAgent extends InProcessAgent, HostedAgent, Handlers {
+  /**
+   * Refuses new work, waits for turns for up to `drainMs` (10 s), then aborts them. Calling it again waits for the same
+   * end.
+   */
   close(drainMs?: number): Promise<void>;
   /** The same as `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -76,21 +71,24 @@ export interface MountedAgent extends InProcessAgent, HostedAgent {
  */
 export async function createAgent(options: AgentOptions): Promise<MountedAgent> {
   assertOptions("createAgent()", options, mountedRule);
+  const { publicUrl, basePath } = options;
   const bindings = bindingsOf(options).filter(isMountable);
-  const origin = options.publicUrl === undefined ? "http://localhost" : new URL(options.publicUrl).origin;
-  const agent = await composeAgent({ ...options, bindings }, () => ({ origin }));
-  const close = async (drainMs = 10_000): Promise<void> => {
+  const origin = publicUrl === undefined ? "http://localhost" : new URL(publicUrl).origin;
+  // The handlers know where they are mounted, and may be mounted at several paths.
+  const here = { origin, mountPath: basePath };
+  const agent = await composeAgent({ ...options, bindings, basePath: undefined }, () => here);
+  const end = async (drainMs: number): Promise<void> => {
     agent.admission.close();
     await agent.handler.drain(drainMs);
     await agent.dispose();
   };
+  let ending: Promise<void> | undefined;
+  const close = (drainMs = 10_000): Promise<void> => {
+    ending ??= end(drainMs);
+    return ending;
+  };
   return {
-    nodeListener: () => nodeListener(agent.endpoint, { times: agent.limits }),
-    fetch: () => fetchHandler(agent.endpoint, { times: agent.limits }),
-    koa: async () =>
-      (await import("./koa-middleware.js")).koaMiddleware(agent.endpoint, {
-        times: agent.limits,
-      }),
+    ...createHandlers(agent, { basePath, publicUrl }),
     get card() {
       return agent.card.card();
     },

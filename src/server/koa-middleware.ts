@@ -1,43 +1,52 @@
-import { Readable } from "node:stream";
 import type { Context, Middleware } from "koa";
 import type { HttpEndpoint, HttpReply } from "../binding/http/http.js";
-import { mount } from "../binding/http/mount.js";
+import { placeOf } from "../binding/http/mount-path.js";
 import { parsedBodyOf } from "../binding/http/node-body.js";
-import { NodeRequest } from "../binding/http/node-request.js";
+import type { HandlerOptions } from "../binding/http/node-listener.js";
+import { writeReply } from "../binding/http/node-reply.js";
+import { NodeRequest, splitTarget } from "../binding/http/node-request.js";
 import { namesTwoHosts, twoHosts } from "../binding/http/one-host.js";
-import { type CallTimes, defaultListenerLimits } from "../binding/listen/connection.js";
-
-export interface KoaMiddlewareOptions {
-  /** Path of the endpoint, relative to what the app already cut off. Default: `/`. */
-  readonly path?: string | undefined;
-  /** The time limits of request bodies. Default: the listener's. */
-  readonly times?: CallTimes | undefined;
-}
+import { defaultListenerLimits } from "../binding/listen/connection.js";
 
 /**
  * Serves an endpoint in a Koa app; other paths go on to `next`. Mount it before any body parser. A parsed body is used
  * as it is; a body that was read but not kept is an internal error.
  */
-export function koaMiddleware(endpoint: HttpEndpoint, options: KoaMiddlewareOptions = {}): Middleware {
-  const { path = "/", times = defaultListenerLimits } = options;
-  const mounted = mount(path, endpoint);
+export function koaMiddleware(endpoint: HttpEndpoint, options: HandlerOptions = {}): Middleware {
+  const { basePath, request, times = defaultListenerLimits, missed } = options;
+  const replyTo = (ctx: Context, original: string): ReturnType<HttpEndpoint> => {
+    if (namesTwoHosts(ctx.req)) return twoHosts;
+    // `koa-mount` cuts its path off `ctx.path` alone.
+    const place = placeOf(ctx.path, original, basePath);
+    if (place === undefined) return undefined;
+    const target = { ...place, query: ctx.querystring, native: request ?? ctx };
+    return endpoint(new NodeRequest(ctx.req, ctx.res, { ...target, times, parsed: parsedBodyOf(ctx.request) }));
+  };
   return async (ctx, next) => {
-    const target = { path: ctx.path, query: ctx.querystring };
-    const parsed = parsedBodyOf(ctx.request);
-    const reply = namesTwoHosts(ctx.req)
-      ? twoHosts
-      : await mounted(new NodeRequest(ctx.req, ctx.res, { ...target, times, parsed }));
+    const original = splitTarget(ctx.originalUrl).path;
+    const reply = (await replyTo(ctx, original)) ?? (isRouted(ctx) ? missed?.(original) : undefined);
     if (reply === undefined) await next();
-    else give(ctx, reply);
+    else give(ctx, reply, times.replyStallMs);
   };
 }
 
-function give(ctx: Context, { status, headers, body }: HttpReply): void {
+/** Whether a router chose the middleware by a route of its own: what it does not answer, nothing else will. */
+function isRouted(ctx: object): boolean {
+  return "_matchedRoute" in ctx && ctx._matchedRoute !== undefined;
+}
+
+function give(ctx: Context, reply: HttpReply, stallMs: number): void {
+  const { status, headers, body } = reply;
+  if (typeof body === "object" && Symbol.asyncIterator in body) {
+    // Koa would report each reader who leaves as an error of the app.
+    ctx.respond = false;
+    writeReply(ctx.req, ctx.res, reply, stallMs);
+    return;
+  }
   for (const [name, value] of Object.entries(headers)) ctx.set(name, value);
   if (body === undefined) ctx.body = null;
   else if (typeof body === "string") ctx.body = body;
-  else if (body instanceof Uint8Array) ctx.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  else ctx.body = Readable.from(body, { objectMode: true, highWaterMark: 1 });
+  else ctx.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   // Set after the body, which sets a status of its own; its type must not replace the endpoint's.
   ctx.status = status;
 }

@@ -1,4 +1,5 @@
 import type { CorsOptions } from "../binding/http/cors.js";
+import { basePathRule } from "../card/urls.js";
 import { bindingNames } from "../protocol/bindings.js";
 import {
   amount,
@@ -70,7 +71,7 @@ export const hostMembers: MembersOf<HostOptions> = {
   publicUrl: { rule: text },
   publicGrpc: { rule: text },
   trustProxy: { rule: listOr(entries(text), flag) },
-  basePath: { rule: string },
+  basePath: { rule: basePathRule },
   clock: { rule: clock },
 };
 

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
+import { Client } from "trivium";
 import { afterEach, describe, expect, it } from "vitest";
 import { type RunningExample, runExample, startExample } from "../support/example.js";
+import { say, taskOf, textIn } from "../support/say.js";
 
 interface Sent {
   readonly task: {
@@ -66,10 +68,39 @@ describe("the examples", () => {
     expect(textOf(await send(url, answer, asked.task.id))).toBe(result);
   });
 
-  it("koa-mount answers the protocol, and the app everything else", async () => {
-    const url = await start("koa-mount");
-    expect(textOf(await send(url, "quiet"))).toBe("QUIET");
-    expect(await (await fetch(`${url}/menu`)).text()).toBe("the shop's own page");
+  it.each(["express-mount", "fastify-mount", "hono-mount", "koa-mount"])(
+    "%s answers the protocol below its path, and the app everything else",
+    async (name) => {
+      const url = await start(name);
+      const client = await Client.connect(`${url}/agents/shouter`);
+      expect(textIn(taskOf(await client.sendMessage(say("quiet"))).artifacts[0]?.parts)).toBe("QUIET");
+      await client.close();
+      expect(await (await fetch(`${url}/menu`)).text()).toBe("the shop's own page");
+    },
+  );
+
+  it("several-agents keeps agents on one store apart", async () => {
+    const url = await start("several-agents");
+    expect(textOf(await send(`${url}/agents/shouter`, "Quiet"))).toBe("QUIET");
+    expect(textOf(await send(`${url}/agents/whisperer`, "Loud"))).toBe("loud");
+  });
+
+  it("docs/mounting.md quotes the examples as they are", () => {
+    const quotes = readFileSync("docs/mounting.md", "utf8").matchAll(
+      /\]\(\.\.\/(examples\/[^)]+)\)[^`]*?(?:`[^`]+`[^`]*?)*```ts\n([\s\S]*?)```/g,
+    );
+    const quoted = [...quotes].map(([, file = "", code = ""]) => {
+      expect(readFileSync(file, "utf8"), file).toContain(code);
+      return file.split("/")[1];
+    });
+    expect(quoted).toEqual([
+      "express-mount",
+      "fastify-mount",
+      "hono-mount",
+      "next-mount",
+      "koa-mount",
+      "several-agents",
+    ]);
   });
 
   it("fetch-mount serves the card and calls through a Fetch handler", async () => {

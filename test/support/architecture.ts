@@ -33,6 +33,7 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   server: left,
   client: ["protocol", "version", "auth", "telemetry", "card", "binding"],
   gateway: [...left, "server", "client"],
+  mounting: [...left, "server"],
   inspector: [...left, "server", "client"],
   testing: [...left, "server", "client"],
   cli: [...left, "server", "client", "gateway", "inspector"],

@@ -11,6 +11,10 @@ export const measure: HttpEndpoint = async (request) => {
     return { status: 200, headers: {}, body: String(body.length) };
   } catch (error) {
     if (!(error instanceof A2AError)) throw error;
-    return { status: error.code === "contentTooLarge" ? 413 : 400, headers: {}, body: error.code };
+    return {
+      status: error.code === "contentTooLarge" ? 413 : 400,
+      headers: {},
+      body: error.code === "internalError" ? error.message : error.code,
+    };
   }
 };

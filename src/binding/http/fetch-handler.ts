@@ -1,61 +1,83 @@
 import { noop } from "../../protocol/async/noop.js";
 import type { A2AError } from "../../protocol/errors.js";
 import { BodyWatch } from "../body-watch.js";
-import { type CallTimes, defaultListenerLimits } from "../listen/connection.js";
+import { defaultListenerLimits } from "../listen/connection.js";
 import { bodyCutOff, bodyTooLarge } from "./body-error.js";
+import { honoCall } from "./hono-mount.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
+import { type Place, placeOf, trimmed } from "./mount-path.js";
+import { type HandlerOptions, notFound } from "./node-listener.js";
 import { twoHosts } from "./one-host.js";
 
-export interface FetchHandlerOptions {
-  /** Mount path, stripped before the endpoint sees the request. Default: none. */
-  readonly basePath?: string | undefined;
-  /** The time limits of request bodies. Default: the listener's. */
-  readonly times?: CallTimes | undefined;
+export interface FetchHandlerOptions extends HandlerOptions {
   /** Returns the peer's address if the runtime knows it. Default: unknown. */
   readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
+  /**
+   * Called for a request from which the framework cut a path that nothing names: returns what to reply instead, or
+   * `undefined` to go on. Default: go on.
+   */
+  readonly unplaced?: ((path: string) => HttpReply | undefined) | undefined;
 }
 
+/** A handler of Fetch-standard requests. Runtimes and frameworks call it with more arguments of their own. */
+export type FetchListener = (request: Request, ...more: readonly unknown[]) => Promise<Response>;
+
 /** Serves an endpoint in any Fetch-standard runtime: Bun, Deno, Next, Hono, workers. */
-export function fetchHandler(
-  endpoint: HttpEndpoint,
-  options: FetchHandlerOptions = {},
-): (request: Request) => Promise<Response> {
-  const base = (options.basePath ?? "").replace(/\/+$/, "");
-  return async (request) => {
+export function fetchHandler(endpoint: HttpEndpoint, options: FetchHandlerOptions = {}): FetchListener {
+  const { unplaced, missed } = options;
+  return async (request, ...more) => {
     const url = new URL(request.url);
-    if (!isBelow(url.pathname, base)) return notFound();
     // `get` joins repeated headers with commas.
     if (request.headers.get("host")?.includes(",") === true) return responseFromReply(twoHosts);
-    const reply = await endpoint(new FetchRequest(request, url, url.pathname.slice(base.length), options));
-    return reply === undefined ? notFound() : responseFromReply(reply);
+    const place = placeOfCall(url.pathname, more, options.basePath);
+    const refused = place?.isGuessed ? unplaced?.(place.path) : undefined;
+    const reply = refused ?? (place && (await endpoint(new FetchRequest(request, { url, place, options }))));
+    return responseFromReply(reply ?? missed?.(url.pathname) ?? notFound);
   };
 }
 
-function isBelow(path: string, base: string): boolean {
-  return path.startsWith(base) && (path.length === base.length || path[base.length] === "/");
+interface CallPlace extends Place {
+  /** Whether the framework may have cut a path off that nothing names. */
+  readonly isGuessed?: boolean;
 }
 
-function notFound(): Response {
-  return new Response("not found\n", { status: 404, headers: { "Content-Type": "text/plain" } });
+function placeOfCall(path: string, more: readonly unknown[], basePath: string | undefined): CallPlace | undefined {
+  const hono = honoCall(more);
+  const place = placeOf(path, hono?.original ?? path, basePath);
+  if (hono === undefined || hono.original !== undefined) return place;
+  if (basePath === undefined) return { mountPath: "", path, isGuessed: true };
+  return place ?? { mountPath: trimmed(basePath), path };
+}
+
+interface Arrival {
+  readonly url: URL;
+  readonly place: Place;
+  readonly options: FetchHandlerOptions;
 }
 
 class FetchRequest implements HttpRequest {
   readonly method: string;
   readonly path: string;
+  readonly mountPath: string;
   readonly query: string;
   readonly secure: boolean;
   readonly #request: Request;
   readonly #host: string;
   readonly #options: FetchHandlerOptions;
 
-  constructor(request: Request, url: URL, path: string, options: FetchHandlerOptions) {
+  constructor(request: Request, { url, place, options }: Arrival) {
     this.method = request.method;
-    this.path = path;
+    this.path = place.path;
+    this.mountPath = place.mountPath;
     this.query = url.search.slice(1);
     this.secure = url.protocol === "https:";
     this.#request = request;
     this.#host = url.host;
     this.#options = options;
+  }
+
+  get native(): unknown {
+    return this.#options.request ?? this.#request;
   }
 
   get remoteAddress(): string | undefined {

@@ -5,6 +5,8 @@ export interface HttpRequest {
   readonly method: string;
   /** Path below the mount point, percent-encoded, without the query. */
   readonly path: string;
+  /** Where the program's server mounts the agent, percent-encoded; `""` at the root. */
+  readonly mountPath: string;
   /** Query string without `?`; `""` if there is none. */
   readonly query: string;
   /** Returns a header by its lower-case name; repeated headers are joined by commas. */
@@ -20,6 +22,8 @@ export interface HttpRequest {
   /** Whether the request came over TLS; the URLs of the card depend on it. */
   readonly secure: boolean;
   readonly remoteAddress: string | undefined;
+  /** The request as the framework gave it. */
+  readonly native: unknown;
 }
 
 /** A reply. An `AsyncIterable` body is written as it comes, with back pressure from the socket. */

@@ -1,14 +1,13 @@
 import type { HttpEndpoint, HttpRequest } from "./http.js";
+import { restBelow, trimmed } from "./mount-path.js";
 
 /** Mounts an endpoint below a path prefix such as `/json-rpc`. Returns `undefined` for other paths. */
 export function mount(prefix: string, endpoint: HttpEndpoint): HttpEndpoint {
-  const root = prefix.replace(/\/+$/, "");
+  const root = trimmed(prefix);
   if (root === "") return endpoint;
   return (request) => {
-    const { path } = request;
-    if (!path.startsWith(root)) return undefined;
-    const rest = path.slice(root.length);
-    return rest === "" || rest.startsWith("/") ? endpoint(new RequestBelow(request, rest)) : undefined;
+    const rest = restBelow(root, request.path);
+    return rest === undefined ? undefined : endpoint(new RequestBelow(request, rest));
   };
 }
 
@@ -23,6 +22,14 @@ class RequestBelow implements HttpRequest {
 
   get method(): string {
     return this.#above.method;
+  }
+
+  get mountPath(): string {
+    return this.#above.mountPath;
+  }
+
+  get native(): unknown {
+    return this.#above.native;
   }
 
   get query(): string {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
+import { A2AError } from "../../protocol/errors.js";
 import { BodyWatch } from "../body-watch.js";
 import type { CallTimes } from "../listen/connection.js";
 import { bodyCutOff, bodyTooLarge } from "./body-error.js";
@@ -116,9 +117,13 @@ class BodyReader {
 
 const empty = Buffer.alloc(0);
 
+const bodyIsGone =
+  "the request body was read before the agent saw it, and nothing of it was kept: mount the agent before the body parser";
+
 function bodyFromParser(req: NodeIncoming, { rawBody, body }: ParsedBody): Uint8Array {
   if (rawBody === undefined && body === undefined && hasBody(req)) {
-    throw new Error("the request body was read before the agent saw it: mount the agent before the body parser");
+    // A mistake of the program, which its author sees in the first answer: it holds nothing of other callers.
+    throw new A2AError("internalError", bodyIsGone);
   }
   return bytesOf(rawBody ?? body);
 }

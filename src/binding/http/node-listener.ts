@@ -1,14 +1,28 @@
 import { noop } from "../../protocol/async/noop.js";
 import { type CallTimes, defaultListenerLimits } from "../listen/connection.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
+import { placeOf } from "./mount-path.js";
 import type { NodeIncoming } from "./node-body.js";
 import { writeReply } from "./node-reply.js";
 import { NodeRequest, type NodeResponse, splitTarget } from "./node-request.js";
 import { namesTwoHosts, twoHosts } from "./one-host.js";
 
-export interface NodeListenerOptions {
+/** How an endpoint is mounted in a server that another program made. */
+export interface HandlerOptions {
   /** The time limits of request bodies. Default: the listener's. */
   readonly times?: CallTimes | undefined;
+  /** The path where the endpoint is mounted. Default: what the framework cut off the request. */
+  readonly basePath?: string | undefined;
+  /** The framework's own request, passed on as `HttpRequest.native`. Default: what the handler is called with. */
+  readonly request?: unknown;
+  /**
+   * Explains to a caller that the path is not the endpoint's, if nothing else can answer it. `undefined`: there is
+   * nothing to explain. Default: no explanation.
+   */
+  readonly missed?: ((path: string) => HttpReply | undefined) | undefined;
+}
+
+export interface NodeListenerOptions extends HandlerOptions {
   /** Called with the error of an endpoint that throws, which is a bug in the endpoint. Default: ignored. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -19,12 +33,12 @@ export interface NodeListenerOptions {
  */
 export type NodeListener = (req: NodeIncoming, res: NodeResponse, next?: (error?: unknown) => void) => void;
 
-const notFound: HttpReply = { status: 404, headers: { "Content-Type": "text/plain" }, body: "not found\n" };
+export const notFound: HttpReply = { status: 404, headers: { "Content-Type": "text/plain" }, body: "not found\n" };
 const broken: HttpReply = { status: 500, headers: { "Content-Type": "text/plain" }, body: "internal error\n" };
 
 /** Serves an endpoint with Node's `http`, `https` or `http2` server, or anything else that calls `(req, res, next)`. */
 export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOptions = {}): NodeListener {
-  const { times = defaultListenerLimits, onError } = options;
+  const { times = defaultListenerLimits, onError, basePath, request, missed } = options;
   return (req, res, next) => {
     // `close` reports a failed socket. Without this listener its error would end the process.
     res.on("error", noop);
@@ -33,19 +47,36 @@ export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOption
       return;
     }
     const { path, query } = splitTarget(req.url ?? "/");
+    const original = originalPath(req) ?? path;
     const write = (reply: HttpReply | undefined): void => {
-      if (reply === undefined && next !== undefined) next();
-      else writeReply(req, res, reply ?? notFound, times.replyStallMs);
+      const said = reply ?? (next === undefined || isRouted(req) ? missed?.(original) : undefined);
+      if (said === undefined && next !== undefined) next();
+      else writeReply(req, res, said ?? notFound, times.replyStallMs);
     };
     const fail = (error: unknown): void => {
       onError?.(error);
       if (res.headersSent) res.destroy();
       else writeReply(req, res, broken, times.replyStallMs);
     };
-    answered(endpoint, new NodeRequest(req, res, { path, query, times }))
-      .then(write)
-      .catch(fail);
+    const place = placeOf(path, original, basePath);
+    if (place === undefined) write(undefined);
+    else {
+      const native = request ?? req;
+      answered(endpoint, new NodeRequest(req, res, { ...place, query, times, native }))
+        .then(write)
+        .catch(fail);
+    }
   };
+}
+
+/** The path as it arrived. Express, Connect and Fastify's middleware keep it when they cut their mount path off. */
+function originalPath(req: object): string | undefined {
+  return "originalUrl" in req && typeof req.originalUrl === "string" ? splitTarget(req.originalUrl).path : undefined;
+}
+
+/** Whether Express chose the handler by a route of its own (`app.all()`): what it does not answer, nothing else will. */
+function isRouted(req: object): boolean {
+  return "route" in req && req.route !== undefined;
 }
 
 function answered(endpoint: HttpEndpoint, request: HttpRequest): Promise<HttpReply | undefined> {

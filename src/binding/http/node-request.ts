@@ -34,6 +34,8 @@ function pathStart(url: string): number {
 
 export interface NodeRequestOptions extends Target {
   readonly times: CallTimes;
+  readonly mountPath: string;
+  readonly native: unknown;
   /** What a body parser left on the framework's request. Default: `body` and `rawBody` of `req`. */
   readonly parsed?: ParsedBody | undefined;
 }
@@ -43,6 +45,7 @@ export class NodeRequest implements HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly query: string;
+  readonly mountPath: string;
   readonly #req: NodeIncoming;
   readonly #res: NodeResponse;
   readonly #options: NodeRequestOptions;
@@ -51,9 +54,14 @@ export class NodeRequest implements HttpRequest {
     this.method = req.method ?? "GET";
     this.path = options.path;
     this.query = options.query;
+    this.mountPath = options.mountPath;
     this.#req = req;
     this.#res = res;
     this.#options = options;
+  }
+
+  get native(): unknown {
+    return this.#options.native;
   }
 
   get secure(): boolean {

@@ -91,13 +91,11 @@ describe("a body", () => {
   });
 
   it("that earlier middleware consumed is an error that names the remedy", async () => {
-    const faults: unknown[] = [];
-    const listener = nodeListener(measure, { onError: (fault) => faults.push(fault) });
+    const listener = nodeListener(measure);
     const server = createServer((req, res) => {
       req.resume().on("end", () => listener(req, res));
     });
     await using served = await serveHttp(server);
-    expect((await rawCall(served.url, { body: "something" })).status).toBe(500);
-    expect(String(faults[0])).toContain("mount the agent before the body parser");
+    expect((await rawCall(served.url, { body: "something" })).text).toContain("mount the agent before the body parser");
   });
 });

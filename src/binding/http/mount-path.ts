@@ -1,0 +1,48 @@
+// Where an endpoint is mounted. Some frameworks cut the mount path off a request and some do not; the URLs of the card
+// need it in both cases.
+
+/** The path where an endpoint is mounted, and the rest of the request's path below it. */
+export interface Place {
+  /** Percent-encoded, without a trailing slash; `""` at the root. */
+  readonly mountPath: string;
+  readonly path: string;
+}
+
+/**
+ * The place of a request. `path` is what the framework left, `original` the path as it arrived, and `basePath` what the
+ * program says. `undefined` if the request is not below `basePath`.
+ */
+export function placeOf(path: string, original: string, basePath: string | undefined): Place | undefined {
+  const cut = cutOff(path, original);
+  if (basePath === undefined) return { mountPath: cut, path };
+  const base = trimmed(basePath);
+  const rest = restBelow(base, path);
+  if (rest !== undefined) return { mountPath: cut + base, path: rest };
+  const whole = restBelow(base, original);
+  return whole === undefined ? undefined : { mountPath: base, path: whole };
+}
+
+/** What was cut off the front of `original`; `""` if the framework rewrote the path in another way. */
+function cutOff(path: string, original: string): string {
+  if (path === original) return "";
+  if (path === "" || (path === "/" && !original.endsWith("/"))) return trimmed(original);
+  return original.endsWith(path) ? original.slice(0, -path.length) : "";
+}
+
+/** The rest of a path below a prefix without a trailing slash; `undefined` if it is elsewhere. */
+export function restBelow(prefix: string, path: string): string | undefined {
+  if (!path.startsWith(prefix)) return undefined;
+  const rest = path.slice(prefix.length);
+  return rest === "" || rest.startsWith("/") ? rest : undefined;
+}
+
+/** The first segments of a path, as many as a route pattern has: `/agents/a` for `/agents/:name`. */
+export function firstSegments(path: string, pattern: string): string {
+  const count = trimmed(pattern).split("/").length;
+  return path.split("/").slice(0, count).join("/");
+}
+
+/** A path without trailing slashes. */
+export function trimmed(path: string): string {
+  return path.replace(/\/+$/, "");
+}

@@ -1,0 +1,30 @@
+// Entry `trivium/express`: mounts an agent in Express 4 and 5, and in whatever else calls `(req, res, next)`.
+import type { NodeListener } from "../binding/http/node-listener.js";
+import type { MountOptions } from "../server/mounting.js";
+import { type AgentSource, agentOf } from "./source.js";
+
+export type { NodeListener } from "../binding/http/node-listener.js";
+export type { MountOptions } from "../server/mounting.js";
+export type { AgentSource } from "./source.js";
+
+/**
+ * Mounts an agent in Express: `app.use("/agents/weather", expressAgent(createAgent(…)))`. Body parsers may come before or
+ * after it. Requests that are not the agent's go on to `next`; an agent that cannot be created is given to it as an error.
+ */
+export function expressAgent(agent: AgentSource, options: MountOptions = {}): NodeListener {
+  const made = agentOf(agent);
+  let listener: NodeListener | undefined;
+  return (req, res, next) => {
+    if (listener !== undefined) {
+      listener(req, res, next);
+      return;
+    }
+    made().then(
+      (known) => {
+        listener ??= known.nodeListener(options);
+        listener(req, res, next);
+      },
+      (error: unknown) => next?.(error),
+    );
+  };
+}

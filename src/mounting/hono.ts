@@ -1,0 +1,29 @@
+// Entry `trivium/hono`: mounts an agent in Hono 4.
+import { firstSegments } from "../binding/http/mount-path.js";
+import type { FetchOptions } from "../server/mounting.js";
+import { type AgentSource, agentOf } from "./source.js";
+
+export type { FetchOptions } from "../server/mounting.js";
+export type { AgentSource } from "./source.js";
+
+/** What the handler uses of Hono's context. */
+export interface HonoCall {
+  readonly req: { readonly raw: Request; readonly routePath: string };
+}
+
+/**
+ * A Hono handler: `app.all("/agents/weather/*", honoAgent(createAgent(…)))`. The path is that of the route, also in an
+ * app below another one. Default of `basePath`: the route without its `/*`.
+ */
+export function honoAgent(
+  agent: AgentSource,
+  options: Omit<FetchOptions, "request"> = {},
+): (context: HonoCall) => Promise<Response> {
+  const made = agentOf(agent);
+  return async (context) => {
+    const { raw, routePath } = context.req;
+    const known = await made();
+    const basePath = firstSegments(new URL(raw.url).pathname, routePath.replace(/\/?\*$/, ""));
+    return known.fetch({ basePath, ...options, request: context })(raw);
+  };
+}

@@ -1,0 +1,46 @@
+// Entry `trivium/next`: an agent as a route of the Next.js App Router.
+import type { FetchOptions } from "../server/mounting.js";
+import { type AgentSource, agentOf } from "./source.js";
+
+export type { FetchOptions } from "../server/mounting.js";
+export type { AgentSource } from "./source.js";
+
+/** What Next gives a route handler beside the request. */
+export interface NextRouteContext {
+  /** Has the segments below the route under the name of the optional catch-all, as `path` for `[[...path]]`. */
+  readonly params: Promise<Readonly<Record<string, string | readonly string[] | undefined>>>;
+}
+
+/** A route handler of the App Router. */
+export type NextHandler = (request: Request, context: NextRouteContext) => Promise<Response>;
+
+/** The methods that an agent answers. */
+export type NextMethod = "GET" | "POST" | "DELETE" | "HEAD" | "OPTIONS";
+
+/**
+ * The handlers of `app/agents/weather/[[...path]]/route.ts`:
+ * `export const { GET, POST, DELETE, HEAD, OPTIONS } = nextRoute(() => createAgent(…))`. Give a function: `next build`
+ * loads the file, and should open no store. Default of `basePath`: the path of the route.
+ */
+export function nextRoute(
+  agent: AgentSource,
+  options: Omit<FetchOptions, "request"> = {},
+): Readonly<Record<NextMethod, NextHandler>> {
+  const made = agentOf(agent);
+  const answer: NextHandler = async (request, { params }) => {
+    const known = await made();
+    const basePath = routeOf(new URL(request.url).pathname, await params);
+    return known.fetch({ basePath, ...options, request })(request);
+  };
+  return { GET: answer, POST: answer, DELETE: answer, HEAD: answer, OPTIONS: answer };
+}
+
+/** The path of the route: all but the segments that its catch-all matched. */
+function routeOf(path: string, params: Awaited<NextRouteContext["params"]>): string {
+  const rest = Object.values(params).find((value) => Array.isArray(value)) ?? [];
+  const segments = path.split("/").filter((segment) => segment !== "");
+  return segments
+    .slice(0, segments.length - rest.length)
+    .map((segment) => `/${segment}`)
+    .join("");
+}

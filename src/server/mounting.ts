@@ -1,0 +1,115 @@
+import type { Middleware } from "koa";
+import { type FetchListener, fetchHandler } from "../binding/http/fetch-handler.js";
+import type { HttpReply } from "../binding/http/http.js";
+import { type HandlerOptions, type NodeListener, nodeListener } from "../binding/http/node-listener.js";
+import { basePathRule } from "../card/urls.js";
+import { bindings } from "../protocol/bindings.js";
+import { assertOptions, func, type MembersOf, object } from "../protocol/check/rules.js";
+import type { ComposedAgent } from "./host.js";
+
+/** Where a handler is mounted. */
+export interface MountOptions {
+  /**
+   * The path where the handler is mounted, as callers see it: `/agents/weather`. Default: `basePath` of `createAgent()`,
+   * else what the framework has cut off the request, as Express, Connect and `koa-mount` show it.
+   */
+  readonly basePath?: string | undefined;
+  /** What `authenticate` gets as `caller.request`. Default: the request or context that the handler is called with. */
+  readonly request?: unknown;
+}
+
+/** Where a Fetch handler is mounted. */
+export interface FetchOptions extends MountOptions {
+  /**
+   * Returns the peer's address, if the runtime knows it. Without `authenticate`, limits tell callers apart by it.
+   * Default: unknown, and all callers share one budget.
+   */
+  readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
+}
+
+/** The handlers of an agent, for servers that other programs made. Each throws a `TypeError` for a wrong option. */
+export interface Handlers {
+  /** Express, Connect and bare Node: `(req, res, next?)`. */
+  nodeListener(options?: MountOptions): NodeListener;
+  /** Bun, Deno, Next, Hono, workers: `(Request) => Promise<Response>`. */
+  fetch(options?: FetchOptions): FetchListener;
+  /** Koa, also below `koa-mount`. */
+  koa(options?: MountOptions): Promise<Middleware>;
+}
+
+const members: MembersOf<MountOptions> = { basePath: { rule: basePathRule }, request: { rule: () => [] } };
+const mountRule = object(members);
+const fetchMembers: MembersOf<FetchOptions> = { ...members, remoteAddress: { rule: func } };
+const fetchRule = object(fetchMembers);
+
+/** What the whole agent says about its address. */
+interface AgentAddress {
+  readonly basePath: string | undefined;
+  readonly publicUrl: string | undefined;
+}
+
+/** The handlers of a composed agent. */
+export function createHandlers(
+  agent: Pick<ComposedAgent, "endpoint" | "limits" | "logger">,
+  at: AgentAddress,
+): Handlers {
+  const { endpoint, limits: times, logger } = agent;
+  const told = new Set<string>();
+  const explained = (status: number, message: string): HttpReply => {
+    if (!told.has(message) && told.size < mostTold) {
+      told.add(message);
+      logger.warn({}, message);
+    }
+    return {
+      status,
+      headers: { "Content-Type": "text/plain", "X-Content-Type-Options": "nosniff" },
+      body: `${message}\n`,
+    };
+  };
+  const optionsOf = (entry: string, options: MountOptions): HandlerOptions => {
+    const { basePath = at.basePath, request } = options;
+    const missed = (path: string): HttpReply | undefined => {
+      const prefix = prefixOf(path);
+      return prefix === undefined ? undefined : explained(404, elsewhere(entry, basePath, prefix));
+    };
+    return { times, basePath, request, missed };
+  };
+  return {
+    nodeListener(options = {}) {
+      assertOptions("nodeListener()", options, mountRule);
+      return nodeListener(endpoint, optionsOf("nodeListener", options));
+    },
+    fetch(options = {}) {
+      assertOptions("fetch()", options, fetchRule);
+      const unplaced = (path: string): HttpReply | undefined =>
+        at.publicUrl === undefined && path.startsWith("/.well-known/") ? explained(500, cutByHono) : undefined;
+      return fetchHandler(endpoint, { ...optionsOf("fetch", options), remoteAddress: options.remoteAddress, unplaced });
+    },
+    async koa(options = {}) {
+      assertOptions("koa()", options, mountRule);
+      return (await import("./koa-middleware.js")).koaMiddleware(endpoint, optionsOf("koa", options));
+    },
+  };
+}
+
+/** How many different explanations are logged. Paths come from callers. */
+const mostTold = 16;
+
+const cutByHono =
+  "Hono's mount() cuts the agent's path off the request, so the card cannot name it: use `honoAgent()` of trivium/hono, or say `basePath` to fetch()";
+
+function elsewhere(entry: string, basePath: string | undefined, prefix: string): string {
+  const seen = `a request for the agent came below ${JSON.stringify(prefix)}`;
+  const wanted =
+    basePath === undefined ? "it is mounted without a path" : `it is mounted at ${JSON.stringify(basePath)}`;
+  return `${seen}, but ${wanted}: mount it with \`${entry}({ basePath: ${JSON.stringify(prefix)} })\``;
+}
+
+const ownPaths = ["/.well-known/agent-card.json", "/.well-known/agent.json", ...bindings.map(({ path }) => path)];
+
+/** What precedes a path of an agent, as `/agents/a` in `/agents/a/json-rpc`; `undefined` if it looks like none. */
+function prefixOf(path: string): string | undefined {
+  const starts = ownPaths.flatMap((own) => (own === "" ? [] : [`${path}/`.indexOf(`${own}/`)])).filter((at) => at > 0);
+  const prefix = starts.length === 0 ? "" : path.slice(0, Math.min(...starts));
+  return basePathRule(prefix, "").length === 0 && prefix.length <= 200 ? prefix || undefined : undefined;
+}

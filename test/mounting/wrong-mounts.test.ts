@@ -1,0 +1,203 @@
+import { createServer } from "node:http";
+import Router from "@koa/router";
+import express from "express";
+import fastify from "fastify";
+import { Hono } from "hono";
+import Koa from "koa";
+import { artifact, createAgent, type MountedAgent } from "trivium";
+import { expressAgent } from "trivium/express";
+import { honoAgent } from "trivium/hono";
+import { nextRoute } from "trivium/next";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { serveHttp } from "../support/http-agent.js";
+import { recordingLogger } from "../support/recording-logger.js";
+
+// What an agent says when a framework gives it requests in a way from which it cannot know where it is mounted.
+
+const card = { name: "Lost", description: "Asks for the way", version: "1.0.0" };
+const cardPath = "/.well-known/agent-card.json";
+const path = "/agents/lost";
+const origin = "http://app.example";
+
+let agent: MountedAgent;
+let log: ReturnType<typeof recordingLogger>;
+beforeEach(async () => {
+  log = recordingLogger();
+  agent = await createAgent({
+    card,
+    logger: log.logger,
+    async *agent({ text }) {
+      yield artifact(text);
+    },
+  });
+});
+afterEach(() => agent.close());
+
+const advice = (entry: string): string =>
+  `a request for the agent came below "${path}", but it is mounted without a path: mount it with \`${entry}({ basePath: "${path}" })\``;
+
+/** What is answered, and how often the log says so after the request came twice. */
+async function saidTo(ask: (path: string) => Promise<Response>, wanted = path + cardPath) {
+  const first = await ask(wanted);
+  await ask(wanted);
+  const text = (await first.text()).trim();
+  return { status: first.status, text, logged: log.log.filter(({ message }) => message === text).length };
+}
+
+describe("an agent that cannot know where it is mounted", () => {
+  it("says that fetch() needs `basePath`, in the answer and once in the log", async () => {
+    const handle = agent.fetch();
+    const said = await saidTo((at) => handle(new Request(origin + at)));
+    expect(said).toEqual({ status: 404, text: advice("fetch"), logged: 1 });
+  });
+
+  it("says so for every path of its own, and not for others", async () => {
+    const handle = agent.fetch();
+    const textAt = async (at: string) => (await handle(new Request(origin + at))).text();
+    for (const own of ["/json-rpc", "/http-json/tasks", "/.well-known/agent.json"]) {
+      expect(await textAt(path + own)).toContain(`basePath: "${path}"`);
+    }
+    for (const other of ["/agents", "/a/json-rpcs", '/%22/json-rpc"', "/a//json-rpc", `/${"a".repeat(300)}/json-rpc`]) {
+      expect(await textAt(other)).toBe("not found\n");
+    }
+  });
+
+  it("names the path that was given, if it is another one", async () => {
+    const said = await saidTo((at) => agent.fetch({ basePath: "/agent" })(new Request(origin + at)));
+    expect(said.text).toContain(`but it is mounted at "/agent": mount it with \`fetch({ basePath: "${path}" })\``);
+  });
+
+  it("says so to Hono's `mount()` with `replaceRequest: false`", async () => {
+    const app = new Hono().mount(path, agent.fetch(), { replaceRequest: false });
+    expect(await saidTo(async (at) => app.request(origin + at))).toEqual({
+      status: 404,
+      text: advice("fetch"),
+      logged: 1,
+    });
+  });
+
+  it("says to Hono's `mount()`, where no Node server shows the path, what to use", async () => {
+    const app = new Hono().mount(path, agent.fetch());
+    expect(await saidTo(async (at) => app.request(origin + at))).toEqual({
+      status: 500,
+      text: "Hono's mount() cuts the agent's path off the request, so the card cannot name it: use `honoAgent()` of trivium/hono, or say `basePath` to fetch()",
+      logged: 1,
+    });
+    const told = new Hono().mount(path, agent.fetch({ basePath: path }));
+    expect(await urlsOf(await told.request(origin + path + cardPath))).toContain(`${origin}${path}/json-rpc`);
+    const root = new Hono().mount("/", agent.fetch({ basePath: "" }));
+    expect(await urlsOf(await root.request(origin + cardPath))).toContain(`${origin}/json-rpc`);
+  });
+
+  it("believes `publicUrl` under Hono's `mount()`", async () => {
+    await using outside = await createAgent({ card, agent: async () => undefined, publicUrl: "https://a.example/x" });
+    const app = new Hono().mount(path, outside.fetch());
+    expect(await urlsOf(await app.request(origin + path + cardPath))).toContain("https://a.example/x/json-rpc");
+  });
+
+  it("says to a route of Express that nodeListener() needs `basePath`, and lets `use()` go on", async () => {
+    const app = express();
+    app.use(agent.nodeListener());
+    app.all(`${path}/*rest`, agent.nodeListener());
+    await using served = await serveHttp(createServer(app));
+    const said = await saidTo((at) => fetch(served.url + at));
+    expect(said).toEqual({ status: 404, text: advice("nodeListener"), logged: 1 });
+    expect(await (await fetch(`${served.url}/menu`)).text()).toContain("Cannot GET /menu");
+  });
+
+  it("says to a route of Koa that koa() needs `basePath`, and lets `use()` go on", async () => {
+    const app = new Koa();
+    app.use(await agent.koa());
+    app.use(new Router().all(`${path}/{*rest}`, await agent.koa()).routes());
+    app.use((ctx) => {
+      ctx.body = "the app";
+    });
+    await using served = await serveHttp(createServer(app.callback()));
+    const said = await saidTo((at) => fetch(served.url + at));
+    expect(said).toEqual({ status: 404, text: advice("koa"), logged: 1 });
+    expect(await (await fetch(`${served.url}/menu`)).text()).toBe("the app");
+  });
+
+  it("says to a bare Node server that nodeListener() needs `basePath`", async () => {
+    await using served = await serveHttp(createServer(agent.nodeListener()));
+    expect(await saidTo((at) => fetch(served.url + at))).toEqual({
+      status: 404,
+      text: advice("nodeListener"),
+      logged: 1,
+    });
+  });
+});
+
+it("names the cause to the caller when the app read a body and kept nothing of it", async () => {
+  const app = fastify();
+  app.post("/*", (request, reply) => agent.nodeListener()(Object.assign(request.raw, {}), reply.raw));
+  const url = await app.listen({ port: 0, host: "127.0.0.1" });
+  const response = await fetch(`${url}/http-json/message:send`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "A2A-Version": "1.0" },
+    body: "{}",
+  });
+  expect(response.status).toBe(500);
+  expect(await response.json()).toMatchObject({
+    error: {
+      message: expect.stringContaining(
+        "the request body was read before the agent saw it, and nothing of it was kept: mount the agent before the body parser",
+      ),
+    },
+  });
+  await app.close();
+});
+
+it.each([
+  [
+    () => agent.nodeListener({ basePath: "agents" }),
+    'nodeListener(): basePath must be empty or of the form "/agent", not "agents"',
+  ],
+  [
+    () => agent.fetch({ basePath: "/agents/" }),
+    'fetch(): basePath must be empty or of the form "/agent", not "/agents/"',
+  ],
+  [
+    () => agent.koa({ path: "/a" } as object),
+    "koa(): path cannot be given: take it out, or use one of basePath, request",
+  ],
+  [() => agent.nodeListener(createServer() as object), "nodeListener(): the options must be an object"],
+])("refuses wrong options at once", async (make, message) => {
+  await expect((async () => make())()).rejects.toThrow(message);
+});
+
+describe("an agent that cannot be created", () => {
+  const broken = (): never => {
+    throw new Error("the database is away");
+  };
+
+  it("is an error of the request, and is tried again with the next one", async () => {
+    let tries = 0;
+    const source = (): MountedAgent => {
+      tries += 1;
+      return tries === 1 ? broken() : agent;
+    };
+    const app = express();
+    app.use(path, expressAgent(source));
+    app.use(((error, _req, res, _next) => res.status(503).send(String(error))) as express.ErrorRequestHandler);
+    await using served = await serveHttp(createServer(app));
+    const ask = () => fetch(served.url + path + cardPath);
+    expect(await (await ask()).text()).toBe("Error: the database is away");
+    expect((await ask()).status).toBe(200);
+    expect((await ask()).status).toBe(200);
+    expect(tries).toBe(2);
+  });
+
+  it("rejects in Hono and Next", async () => {
+    const app = new Hono().onError((error, context) => context.text(error.message, 503));
+    app.all("/*", honoAgent(broken));
+    expect(await (await app.request(cardPath)).text()).toBe("the database is away");
+    const { GET } = nextRoute(broken);
+    await expect(GET(new Request(origin + cardPath), { params: Promise.resolve({}) })).rejects.toThrow("is away");
+  });
+});
+
+async function urlsOf(response: Response): Promise<readonly string[]> {
+  const { supportedInterfaces } = (await response.json()) as { supportedInterfaces: { url: string }[] };
+  return supportedInterfaces.map(({ url }) => url);
+}
