@@ -1,4 +1,4 @@
 // An application of the kind that `client-size.ts` measures. It is the whole of a page, so it exports nothing.
-import { Client, collect } from "trivium/client";
+import { Client } from "trivium/client";
 
-Object.assign(globalThis, { Client, collect });
+Object.assign(globalThis, { Client });

@@ -5,7 +5,7 @@ import { type OutputChunk, rolldown } from "rolldown";
 // Bundles an application of `trivium/client` as a page or a worker would load it, and says how large it is. Fails when what
 // loads at once is over its budget, when something in it should load on demand, and when anything in it wants Node.
 
-const budgetBytes = 47_000;
+const budgetBytes = 52_000;
 
 /** Modules that load on demand. */
 const onDemand = [

@@ -15,18 +15,12 @@ const bindings: Record<Wire, string> = {
 const { wire, http } = argsOf();
 const client = await Client.connect(http, { prefer: [bindings[wire]] });
 
-const message = async (): Promise<string> => {
-  const answer = await client.send("message");
-  const content = answer.$typeName === "lf.a2a.v1.Message" ? answer.parts[0]?.content : undefined;
-  return content?.case === "text" ? content.value : "";
-};
+const message = async (): Promise<string> => (await client.send("message")).text;
 
 const stream = async (): Promise<readonly string[]> => {
   const chunks: string[] = [];
-  for await (const { response } of client.stream(`stream ${streamLength}`)) {
-    if (response.payload.case !== "artifactUpdate") continue;
-    const content = response.payload.value.artifact?.parts[0]?.content;
-    chunks.push(content?.case === "text" ? content.value : "");
+  for await (const event of client.stream(`stream ${streamLength}`)) {
+    if (event.type === "artifact") chunks.push(event.delta);
   }
   return chunks;
 };

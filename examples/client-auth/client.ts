@@ -29,5 +29,4 @@ await using client = await Client.connect(server.url, {
   },
 });
 const answer = await client.send("hello");
-const content = answer.$typeName === "lf.a2a.v1.Message" ? answer.parts[0]?.content : undefined;
-console.log(content?.case === "text" ? content.value : "");
+console.log(answer.text);

@@ -11,21 +11,20 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   main.replaceChildren();
   try {
-    for await (const { response } of client.stream(new FormData(form).get("harbour"))) show(response.payload);
+    for await (const event of client.stream(new FormData(form).get("harbour"))) {
+      if (event.type === "artifact") show(event);
+    }
     status.textContent = `done, over ${client.connection.binding}`;
   } catch (error) {
     status.textContent = `${error.code}: ${error.message}`;
   }
 });
 
-function show({ case: kind, value }) {
-  if (kind !== "artifactUpdate") return;
-  const { artifactId, name, parts } = value.artifact;
+function show({ artifactId, name, delta, append }) {
   const section = document.getElementById(artifactId) ?? add(artifactId, name);
-  const text = parts.map(({ content }) => (content.case === "text" ? content.value : "")).join("");
   const paragraph = section.querySelector("p");
-  if (value.append) paragraph.append(text);
-  else paragraph.textContent = text;
+  if (append) paragraph.append(delta);
+  else paragraph.textContent = delta;
 }
 
 function add(id, name) {

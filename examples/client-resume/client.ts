@@ -38,12 +38,8 @@ relay.on("connection", (near) => {
 });
 
 const client = await Client.connect(`http://127.0.0.1:${port}`);
-for await (const { response } of client.stream("When does the tide turn?")) {
-  const { payload } = response;
-  if (payload.case !== "artifactUpdate") continue;
-  for (const { content } of payload.value.artifact?.parts ?? []) {
-    if (content.case === "text") process.stdout.write(content.value);
-  }
+for await (const delta of client.stream("When does the tide turn?").text) {
+  process.stdout.write(delta);
   if (++cuts % 4 === 0) for (const socket of open) socket.destroy();
 }
 console.log(`\nafter ${Math.floor(cuts / 4)} broken connections`);

@@ -9,7 +9,6 @@ import {
   type A2AService,
   type AgentCard,
   GetTaskRequestSchema,
-  type Message,
   type SendMessageRequest,
   SendMessageRequestSchema,
   SubscribeToTaskRequestSchema,
@@ -27,14 +26,17 @@ import {
 import type { Content } from "../protocol/parts.js";
 import { isStop } from "../protocol/states.js";
 import type { AgentAccess } from "./agent-access.js";
-import { collect } from "./collect.js";
+import { type Answer, answerOf } from "./answer/answer.js";
+import { AnswerStream } from "./answer/answer-stream.js";
+import { orPastTask } from "./answer/past-task.js";
 import { lists } from "./compose.js";
 import type { Connection } from "./connection.js";
 import type { ClientLimits, Interceptor } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
-import { answerOf, completed, type SendOptions, sendRequest } from "./send.js";
+import { completed, sendRequest } from "./send.js";
+import type { SendOptions, TaskCallOptions } from "./send-options.js";
 import { LastingStream } from "./stream/lasting-stream.js";
-import { allowanceOf, pollPause } from "./timing.js";
+import { type Allowance, allowanceOf, pollPause } from "./timing.js";
 
 type Methods = (typeof A2AService)["method"];
 
@@ -95,44 +97,68 @@ export class BaseClient {
     return this.#parts.access.connection;
   }
 
-  /** Sends a message and waits for the answer: a message, or a task that has ended or is interrupted (spec 3.1.1). */
-  async send(content: Content, options: SendOptions = {}): Promise<Message | Task> {
+  /** Sends a message and waits for the answer: a reply, or a task that has ended or is interrupted (spec 3.1.1). */
+  async send(content: Content, options: SendOptions = {}): Promise<Answer> {
     return answerOf(await this.operations.sendMessage(sendRequest(content, options), options));
   }
 
-  /** Sends a message and streams the agent's events (spec 3.1.2). Leaving the loop closes the stream. */
-  stream(content: Content, options: SendOptions = {}): AsyncIterable<StreamItem> {
-    return this.operations.sendStreamingMessage(sendRequest(content, options), options);
+  /** Sends a message and gives its answer as it comes (spec 3.1.2). It is sent when the stream is first used. */
+  stream(content: Content, options: SendOptions = {}): AnswerStream {
+    const request = sendRequest(content, options);
+    return this.#answered(() => this.operations.sendStreamingMessage(request, options));
   }
 
-  /** Sends a follow-up message to a task, such as the answer it waits for. */
-  continue(task: Pick<Task, "id" | "contextId">, content: Content, options: SendOptions = {}): Promise<Message | Task> {
-    return this.send(content, { ...options, task });
+  /**
+   * Follows a task until it ends (spec 3.1.6): gives the task as it is, then its events. Reading it fails with
+   * `taskNotFound`.
+   */
+  watch(taskId: string, options: TaskCallOptions = {}): AnswerStream {
+    return this.#answered(() => {
+      const allowance = this.#allowanceOf(options);
+      const items = this.#subscribed(taskId, options, allowance.next());
+      return orPastTask(items, () => this.#read(taskId, options, allowance.next()));
+    });
   }
 
   /**
    * Waits until a task has ended or is interrupted, by subscription or by polling, whichever the agent supports.
    * Returns the task at that point. Throws `taskNotFound`.
    */
-  async wait(taskId: string, options: CallOptions & { readonly tenant?: string | undefined } = {}): Promise<Task> {
-    const { clock, limits, timeoutMs, closed } = this.#parts;
-    const request = { id: taskId, tenant: options.tenant ?? "" };
-    const allowance = allowanceOf({ ...options, timeoutMs: options.timeoutMs ?? timeoutMs }, clock);
+  async wait(taskId: string, options: TaskCallOptions = {}): Promise<Answer> {
+    const { clock, limits, closed } = this.#parts;
+    const allowance = this.#allowanceOf(options);
     try {
-      const items = this.operations.subscribeToTask(create(SubscribeToTaskRequestSchema, request), allowance.next());
-      return taskOf(await collect(untilStop(items)));
+      const items = this.#subscribed(taskId, options, allowance.next());
+      return asTask(await this.#answered(() => untilStop(items)).answer);
     } catch (error) {
       // An agent may lack subscriptions, or refuse one to an ended task, and reports that in many ways. So the task is
       // read instead, and an error of that read is thrown.
       if (!(error instanceof A2AError)) throw error;
     }
     for (let asked = 1; ; asked++) {
-      const task = await this.operations.getTask(create(GetTaskRequestSchema, request), allowance.next());
+      const task = await this.#read(taskId, options, allowance.next());
       // A task in an unknown state is not waited for, since it may never change.
       const state = task.status?.state;
-      if (state === TaskState.UNSPECIFIED || isStop(state ?? TaskState.WORKING)) return task;
+      if (state === TaskState.UNSPECIFIED || isStop(state ?? TaskState.WORKING)) return answerOf(task);
       await pause(clock, Math.min(pollPause(asked, limits.pollMs), allowance.left()), options.signal, closed);
     }
+  }
+
+  #allowanceOf(options: CallOptions): Allowance {
+    const { clock, timeoutMs } = this.#parts;
+    return allowanceOf({ ...options, timeoutMs: options.timeoutMs ?? timeoutMs }, clock);
+  }
+
+  #answered(open: () => AsyncIterable<StreamItem>): AnswerStream {
+    return new AnswerStream(open, this.#parts.limits.replyMaxBytes);
+  }
+
+  #subscribed(id: string, { tenant = "" }: TaskCallOptions, options: CallOptions): AsyncIterable<StreamItem> {
+    return this.operations.subscribeToTask(create(SubscribeToTaskRequestSchema, { id, tenant }), options);
+  }
+
+  #read(id: string, { tenant = "" }: TaskCallOptions, options: CallOptions): Promise<Task> {
+    return this.operations.getTask(create(GetTaskRequestSchema, { id, tenant }), options);
   }
 
   /** Fetches the card again and uses it from now on. A card that was passed as an object stays. */
@@ -160,9 +186,9 @@ async function* untilStop(items: AsyncIterable<StreamItem>): AsyncGenerator<Stre
   }
 }
 
-/** The task that a subscription ended with. */
-function taskOf(collected: Message | Task): Task {
-  if (collected.$typeName === "lf.a2a.v1.Task") return collected;
+/** The answer of a subscription, which must be a task. */
+function asTask(answer: Answer): Answer {
+  if (answer.task !== undefined) return answer;
   throw new A2AError("invalidAgentResponse", "the agent answered a subscription with a message");
 }
 

@@ -30,13 +30,15 @@ export {
 export type { OperationName, Operations, StreamItem } from "../protocol/operations.js";
 export { type Content, data, file, fileOf, type PartOptions, text } from "../protocol/parts.js";
 export { type StateName, stateName } from "../protocol/states.js";
+export { type Answer, type AnswerArtifact, answerOf } from "./answer/answer.js";
+export type { AnswerStream } from "./answer/answer-stream.js";
+export type { AnswerEvent } from "./answer/events.js";
 export type { ClientOperations } from "./base-client.js";
 export { type CardCache, createCardCache } from "./card/card-cache.js";
-export { collect } from "./collect.js";
 export type { AgentAddress } from "./connect.js";
 export { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./connection.js";
 export type { ClientLimits, ClientOptions, ConnectOptions, Interceptor } from "./options.js";
 export type { RetryOptions } from "./retrying.js";
-export type { SendOptions } from "./send.js";
+export type { Continuation, SendOptions, TaskCallOptions } from "./send-options.js";
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./transports.js";
 export { Client } from "./web.js";

@@ -1,8 +1,9 @@
+import { type Answer, answerOf } from "../client/answer/answer.js";
 import type { Client } from "../client/node.js";
 import { A2AError } from "../protocol/errors.js";
 import { applyEvent, copyTask } from "../protocol/fold.js";
 import { type Task, TaskState } from "../protocol/model.js";
-import { isTerminal } from "../protocol/states.js";
+import { isTerminal, type StateName } from "../protocol/states.js";
 
 /** How long `waitFor` waits, and in which tenant. */
 export interface WaitForOptions {
@@ -15,32 +16,32 @@ export interface WaitForOptions {
 type Calls = Pick<Client, "operations">;
 
 /**
- * Waits until a task is in a state or matches a predicate, and returns the task at that moment. May miss a state that
- * the task leaves quickly. Rejects with an error that names the task's state if the task ends without a match, and on
- * timeout.
+ * Waits until a task is in a state, such as `"working"`, or matches a predicate, and returns it as it is at that
+ * moment. May miss a state that the task leaves quickly. Rejects with an error that names the task's state if the task
+ * ends without a match, and on timeout.
  */
 export async function waitFor(
   client: Calls,
   taskId: string,
-  wanted: TaskState | ((task: Task) => boolean),
+  wanted: StateName | ((answer: Answer) => boolean),
   { timeoutMs = 5_000, tenant = "" }: WaitForOptions = {},
-): Promise<Task> {
-  const isWanted = typeof wanted === "function" ? wanted : (task: Task) => task.status?.state === wanted;
-  const goal = typeof wanted === "function" ? "what is waited for" : (TaskState[wanted] ?? String(wanted));
+): Promise<Answer> {
+  const isWanted = typeof wanted === "function" ? wanted : ({ state }: Answer) => state === wanted;
+  const goal = typeof wanted === "function" ? "what is waited for" : wanted;
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), timeoutMs);
-  let last: Task | undefined;
+  let state: Answer["state"] | "unknown" = "unknown";
   try {
     for await (const task of versionsOf(client, { id: taskId, tenant }, late.signal)) {
-      last = task;
-      if (isWanted(task)) return copyTask(task);
+      const answer = answerOf(task);
+      state = answer.state;
+      if (isWanted(answer)) return answerOf(copyTask(task));
     }
   } catch (error) {
     if (!late.signal.aborted) throw error;
   } finally {
     clearTimeout(timer);
   }
-  const state = last?.status === undefined ? "unknown" : TaskState[last.status.state];
   const why = late.signal.aborted ? `within ${timeoutMs} ms` : "and has ended";
   throw new Error(`the task ${taskId} did not come to ${goal} ${why}: its state is ${state}`);
 }

@@ -98,7 +98,7 @@ describe.skipIf(!hasChromium).each(["inPage", "inWorker"])("the client of a brow
   });
 
   it("puts a stream together", async () => {
-    expect(await run(place, "putTogether")).toBe(5);
+    expect(await run(place, "putTogether")).toEqual({ count: 5, isSameText: true, state: "completed" });
   });
 
   it("distinguishes errors by code, and reads the challenge", async () => {

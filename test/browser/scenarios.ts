@@ -1,4 +1,4 @@
-import { A2AError, Client, type ConnectOptions, collect, type StreamItem } from "trivium/client";
+import { A2AError, type AnswerEvent, Client, type ConnectOptions } from "trivium/client";
 
 // What a page or a worker does with the client. It runs in a browser and returns its result to the test as JSON.
 
@@ -9,23 +9,17 @@ export interface Target {
   readonly ask: string;
 }
 
-const textOf = ({ response }: StreamItem): string => {
-  const { case: kind, value } = response.payload;
-  const part = kind === "artifactUpdate" ? value.artifact?.parts[0] : undefined;
-  return part?.content.case === "text" ? part.content.value : "";
-};
+const textOf = (event: AnswerEvent): string => (event.type === "artifact" ? event.delta : "");
 
 async function sendAndStream({ agent }: Target, options: ConnectOptions): Promise<unknown> {
   await using client = await Client.connect(agent, options);
   const sent = await client.send("shout");
   const texts: string[] = [];
   for await (const item of client.stream("count 5")) if (textOf(item) !== "") texts.push(textOf(item));
-  const task = sent.$typeName === "lf.a2a.v1.Task" ? sent : undefined;
-  const part = task?.artifacts[0]?.parts[0]?.content;
   return {
     card: client.card.name,
     binding: client.connection?.binding,
-    sent: part?.case === "text" ? part.value : undefined,
+    sent: sent.artifacts[0]?.text,
     streamed: texts.join(" "),
   };
 }
@@ -60,8 +54,11 @@ export const scenarios = {
 
   async putTogether({ agent }) {
     await using client = await Client.connect(agent);
-    const collected = await collect(client.stream("count 5"));
-    return collected.$typeName === "lf.a2a.v1.Task" ? collected.artifacts.length : collected.$typeName;
+    const stream = client.stream("count 5");
+    let text = "";
+    for await (const delta of stream.text) text += delta;
+    const answer = await stream.answer;
+    return { count: answer.artifacts.length, isSameText: text === answer.text, state: answer.state };
   },
 
   async errors({ agent }) {
@@ -81,9 +78,7 @@ export const scenarios = {
   async headers({ agent }) {
     const headers = { "x-api-key": "key-7" };
     await using client = await Client.connect(agent, { credentials: () => ({ headers }), extensions: ["urn:none"] });
-    const answer = await client.send("who");
-    const content = answer.$typeName === "lf.a2a.v1.Message" ? answer.parts[0]?.content : undefined;
-    return content?.case === "text" ? content.value : undefined;
+    return (await client.send("who")).text;
   },
 
   /** Leaves a stream before its end and keeps the client open. */

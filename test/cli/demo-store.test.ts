@@ -122,17 +122,17 @@ for (const { name, skipped, make, holders } of shared) {
       await using first = await startIn(folder, "--store", store);
       await using before = await Client.connect(first.url);
       const asked = await before.send(" ", { messageId: "nothing" });
-      if (asked.$typeName !== "lf.a2a.v1.Task") throw new Error("the agent has not made a task");
-      expect(stateOf(asked)).toBe("INPUT_REQUIRED");
+      expect(asked.state).toBe("input-required");
       // The turn ends after the question it asked.
       await expect.poll(() => holders(store)).toEqual([""]);
       await first.stop("SIGKILL");
 
       await using second = await startIn(folder, "--store", store);
       await using after = await Client.connect(second.url);
-      expect(await after.send(" ", { messageId: "nothing" })).toMatchObject({ id: asked.id });
-      expect(await after.continue(asked, "One sentence.")).toMatchObject({ id: asked.id });
-      expect(stateOf(await getTask(after, asked.id))).toBe("COMPLETED");
+      const { taskId } = asked;
+      expect(await after.send(" ", { messageId: "nothing" })).toMatchObject({ taskId });
+      expect(await after.send("One sentence.", { continue: asked })).toMatchObject({ taskId });
+      expect(stateOf(await getTask(after, taskId))).toBe("COMPLETED");
       expect((await after.listTasks({})).totalSize).toBe(1);
     });
 
@@ -144,14 +144,14 @@ for (const { name, skipped, make, holders } of shared) {
       await using here = await Client.connect(first.url);
       await using there = await Client.connect(second.url);
       const asked = await here.send(" ");
-      if (asked.$typeName !== "lf.a2a.v1.Task") throw new Error("the agent has not made a task");
-      const watched = await opened(here.subscribeToTask({ id: asked.id }));
+      const { taskId: id } = asked;
+      const watched = await opened(here.watch(id));
       expect(lineOf(watched.first)).toBe("task INPUT_REQUIRED");
-      await there.continue(asked, "One sentence.");
+      await there.send("One sentence.", { continue: asked });
       expect((await watched.rest()).at(-1)).toBe("status COMPLETED");
-      expect(reportOf(await getTask(here, asked.id))).toContain("# Text analysis");
+      expect(reportOf(await getTask(here, id))).toContain("# Text analysis");
       expect(await second.stop()).toBe(0);
-      expect(stateOf(await getTask(here, asked.id))).toBe("COMPLETED");
+      expect(stateOf(await getTask(here, id))).toBe("COMPLETED");
     });
   });
 }

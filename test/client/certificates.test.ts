@@ -27,7 +27,7 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"])("over %s", (binding) 
     await using server = await guarded(true);
     const url = server.url.replace("127.0.0.1", "localhost");
     await using client = await Client.connect(url, { prefer: [binding], tls: { ca: cert, key, cert }, retry: false });
-    expect(await client.send("hello")).toMatchObject({ parts: [{ content: { value: "welcome" } }] });
+    expect(await client.send("hello")).toMatchObject({ text: "welcome", state: "message" });
     expect(client.connection?.binding).toBe(binding);
   });
 

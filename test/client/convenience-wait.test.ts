@@ -1,7 +1,7 @@
 import { completed, type ServeOptions, working } from "trivium";
 import { describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
-import { TaskState } from "../../src/protocol/model.js";
+import { taskOf } from "../support/answers.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 import { allBindings } from "./support/cards.js";
 import { countingAgent } from "./support/counting-agent.js";
@@ -32,24 +32,22 @@ describe.each(allBindings)("waiting for a task over %s", (binding) => {
     const { agent, end } = await endingAgent();
     await using _agent = agent;
     await using client = await Client.connect(agent.url, { prefer: [binding] });
-    const task = await client.send("go", immediately);
-    if (task.$typeName !== "lf.a2a.v1.Task") throw new TypeError("the answer is a message");
-    const waiting = client.wait(task.id);
+    const { taskId } = await client.send("go", immediately);
+    const waiting = client.wait(taskId);
     end();
-    expect(await waiting).toMatchObject({ id: task.id, status: { state: TaskState.COMPLETED } });
+    expect(await waiting).toMatchObject({ taskId, state: "completed" });
   });
 
   it.each([
-    ["has ended", "go", TaskState.COMPLETED],
-    ["wants something", "ask", TaskState.INPUT_REQUIRED],
+    ["has ended", "go", "completed"],
+    ["wants something", "ask", "input-required"],
   ] as const)("is over at once for one that %s", async (_, word, state) => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { prefer: [binding] });
-    const task = await client.send(word);
-    if (task.$typeName !== "lf.a2a.v1.Task") throw new TypeError("the answer is a message");
-    const waited = await client.wait(task.id);
-    expect(waited.status?.state).toBe(state);
-    expect(waited.artifacts).toEqual(task.artifacts);
+    const answer = await client.send(word);
+    const waited = await client.wait(taskOf(answer).id);
+    expect(waited.state).toBe(state);
+    expect(taskOf(waited).artifacts).toEqual(taskOf(answer).artifacts);
   });
 
   it("fails for an unknown task", async () => {
@@ -63,15 +61,14 @@ describe.each(allBindings)("waiting for a task over %s", (binding) => {
     await using _agent = agent;
     const clock = createVirtualClock();
     await using client = await Client.connect(agent.url, { prefer: [binding], clock, cardCache: false });
-    const task = await client.send("go", immediately);
-    if (task.$typeName !== "lf.a2a.v1.Task") throw new TypeError("the answer is a message");
-    const waiting = client.wait(task.id);
+    const { taskId } = await client.send("go", immediately);
+    const waiting = client.wait(taskId);
     expect(await nextPause(clock)).toBe(500);
     await clock.advance(500);
     expect(await nextPause(clock)).toBe(750);
     end();
     await throughPauses(clock, waiting);
-    expect(await waiting).toMatchObject({ status: { state: TaskState.COMPLETED } });
+    expect(await waiting).toMatchObject({ state: "completed" });
   });
 });
 
@@ -91,7 +88,7 @@ describe("waiting", () => {
     await using client = await Client.connect(server.card, { clock, limits });
     const waiting = client.wait("x");
     expect(await throughPauses(clock, waiting)).toEqual([500]);
-    expect(await waiting).toMatchObject({ status: { state: TaskState.FAILED } });
+    expect(await waiting).toMatchObject({ state: "failed" });
     expect(server.requests.map(({ method }) => method)).toEqual(["SubscribeToTask", "GetTask", "GetTask"]);
   });
 

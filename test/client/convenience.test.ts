@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileFrom, fileOf, text } from "trivium";
 import { describe, expect, it } from "vitest";
-import { collect } from "../../src/client/collect.js";
 import { Client } from "../../src/client/node.js";
-import { type Message, type Task, TaskState } from "../../src/protocol/model.js";
+import { taskOf } from "../support/answers.js";
 import { itemsOf } from "../support/items.js";
 import { allBindings } from "./support/cards.js";
 import { countingAgent } from "./support/counting-agent.js";
@@ -14,41 +13,32 @@ import { result, rpcServer } from "./support/rpc-server.js";
 const said = result({ message: { messageId: "m", role: "ROLE_AGENT", parts: [{ text: "said" }] } });
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** Returns the answer, which must be a task. */
-function taskOf(answer: Message | Task): Task {
-  if (answer.$typeName === "lf.a2a.v1.Task") return answer;
-  throw new TypeError("the answer is a message");
-}
-
 describe.each(allBindings)("over %s", (binding) => {
   it("a text is answered by a message, or by a task with its artifacts", async () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { prefer: [binding] });
-    expect(await client.send("say")).toMatchObject({ parts: [{ content: { value: "said" } }] });
+    expect(await client.send("say")).toMatchObject({ state: "message", text: "said" });
     expect(client.connection?.binding).toBe(binding);
-    expect(await client.send("go")).toMatchObject({
-      status: { state: TaskState.COMPLETED },
-      artifacts: [{ parts: [{ content: { value: "one two" } }] }],
-    });
+    expect(await client.send("go")).toMatchObject({ state: "completed", artifacts: [{ id: "a", text: "one two" }] });
   });
 
-  it("a stream yields every event, and collects to the same task", async () => {
+  it("a stream yields every event, and adds up to the same task", async () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { prefer: [binding] });
     const events = (await itemsOf(client.stream("go"))).map(({ response }) => response.payload.case);
     expect(events).toEqual(["task", "statusUpdate", "artifactUpdate", "artifactUpdate", "statusUpdate"]);
-    const task = taskOf(await collect(client.stream("go")));
+    const task = taskOf(await client.stream("go").answer);
     expect(await client.getTask({ id: task.id })).toMatchObject({ artifacts: task.artifacts, status: task.status });
-    expect(await collect(client.stream("say"))).toMatchObject({ $typeName: "lf.a2a.v1.Message" });
+    expect(await client.stream("say").answer).toMatchObject({ state: "message", text: "said" });
   });
 
   it("a task that asks for input continues with the answer", async () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { prefer: [binding] });
-    const asking = taskOf(await client.send("ask"));
-    expect(asking.status?.state).toBe(TaskState.INPUT_REQUIRED);
-    const done = taskOf(await client.continue(asking, "that one"));
-    expect([done.id, done.contextId, done.status?.state]).toEqual([asking.id, asking.contextId, TaskState.COMPLETED]);
+    const asking = await client.send("ask");
+    expect([asking.state, asking.text]).toEqual(["input-required", "which?"]);
+    const done = await client.send("that one", { continue: asking });
+    expect([done.taskId, done.contextId, done.state]).toEqual([asking.taskId, asking.contextId, "completed"]);
   });
 
   it("a refusal of the agent has the same code", async () => {
@@ -81,8 +71,11 @@ describe("a message", () => {
       configuration: { historyLength: 3, acceptedOutputModes: ["text/plain"] },
       tenant: "t1",
     };
-    await client.send([text("a"), text("b", { mediaType: "text/markdown" })], { ...options, contextId: "c1" });
-    await client.continue({ id: "t1", contextId: "c2" }, "on", { contextId: "not this" });
+    await client.send([text("a"), text("b", { mediaType: "text/markdown" })], {
+      ...options,
+      continue: { contextId: "c1" },
+    });
+    await client.send("on", { continue: { taskId: "t1", contextId: "c2" } });
     const parts = [{ text: "a" }, { text: "b", mediaType: "text/markdown" }];
     expect(server.requests[0]?.params).toEqual({
       tenant: "t1",

@@ -7,6 +7,7 @@ import { resumeExtension, withEventId } from "../../src/protocol/extensions.js";
 import { emptyTask } from "../../src/protocol/fold.js";
 import { AgentCardSchema } from "../../src/protocol/model.js";
 import type { StreamItem } from "../../src/protocol/operations.js";
+import { text } from "../../src/protocol/parts.js";
 import { connectAgent } from "../support/connect-agent.js";
 import { serviceOf } from "../support/echo-service.js";
 import { grpcAgent } from "../support/grpc-agent.js";
@@ -14,7 +15,7 @@ import { httpAgent } from "../support/http-agent.js";
 import { turns } from "../support/turns.js";
 import { chunk, status, taskEvent } from "./stream/lasting-events.js";
 
-// A long stream takes no more memory than a short one, and the client reads no faster than the caller takes events.
+// A long stream of an operation takes no more memory than a short one, and the client reads no faster than the caller takes events.
 
 const bindings = {
   JSONRPC: { serve: httpAgent, path: "/json-rpc", events: 100_000 },
@@ -31,7 +32,7 @@ interface Source {
 /** A client of an agent that sends `count` events with ids and keeps none. */
 async function source(binding: keyof typeof bindings, count: number, size: number) {
   const told: Source = { pulled: 0, closed: false };
-  const text = "x".repeat(size);
+  const piece = "x".repeat(size);
   const service = serviceOf({
     async *sendStreamingMessage() {
       const numbered = (item: StreamItem): StreamItem => {
@@ -41,7 +42,7 @@ async function source(binding: keyof typeof bindings, count: number, size: numbe
       };
       try {
         yield numbered({ response: taskEvent(emptyTask("t", "c")) });
-        for (let place = 0; place < count; place++) yield numbered({ response: chunk(text, place > 0) });
+        for (let place = 0; place < count; place++) yield numbered({ response: chunk(piece, place > 0) });
         yield numbered({ response: status("COMPLETED") });
       } finally {
         told.closed = true;
@@ -83,7 +84,7 @@ describe.each(Object.keys(bindings) as (keyof typeof bindings)[])("over %s", (bi
     await using long = await source(binding, events, 400);
     let seen = 0;
     let early = 0;
-    for await (const _ of long.client.stream("go")) {
+    for await (const _ of long.client.sendStreamingMessage({ message: { parts: [text("go")] } })) {
       seen++;
       if (seen === 5_000) early = heapMiB();
       if (seen === events) expect(heapMiB() - early).toBeLessThan(4);

@@ -78,7 +78,7 @@ describe.each(jsonBindings)("over %s, a stream assembled by comparison", (bindin
 
 describe.each(jsonBindings)("over %s, a subscription", (binding) => {
   it("ends with the whole task when it repeated the content of its snapshot", async () => {
-    const open = (client: Client) => client.subscribeToTask({ id: "t" });
+    const open = (client: Client) => client.watch("t");
     await using made = await sceneOf(binding, {}, open);
     const { agent, stream } = made;
     agent.emit(status("WORKING"), chunk("one ", false));
@@ -92,7 +92,7 @@ describe.each(jsonBindings)("over %s, a subscription", (binding) => {
   });
 
   it("joins the chunks of an agent that stores each as a separate artifact", async () => {
-    const open = (client: Client) => client.subscribeToTask({ id: "t" });
+    const open = (client: Client) => client.watch("t");
     await using made = await sceneOf(binding, {}, open);
     const { agent, stream } = made;
     agent.task = { ...agent.task, artifacts: [artifactOf("one "), artifactOf("two ")] };
@@ -129,7 +129,7 @@ async function silentScene(binding: JsonBinding, open: (client: Client) => Retur
   return scene;
 }
 
-const subscribed = (client: Client) => client.subscribeToTask({ id: "t" });
+const subscribed = (client: Client) => client.watch("t");
 const sent = (client: Client) => client.stream("go");
 
 describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {

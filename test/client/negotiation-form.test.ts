@@ -82,7 +82,7 @@ describe("an agent of 0.1 that refuses the probe of 0.2 as an agent without push
   it("is sent each message once, as a task", async () => {
     await using server = await agentOf(oldest);
     await using client = await Client.connect(guessed(server.url), near);
-    for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ status: { state: TaskState.COMPLETED } });
+    for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ state: "completed" });
     expect(methodsOf(server.requests)).toEqual([question, "message/stream", "tasks/send", "tasks/send"]);
     expect(server.requests[1]?.params).not.toHaveProperty("message");
     expect(client.connection).toMatchObject({ version: "0.1", passedOver: [{ version: "0.2" }] });
@@ -91,7 +91,7 @@ describe("an agent of 0.1 that refuses the probe of 0.2 as an agent without push
   it("is subscribed to before anything else, and no event of it is lost", async () => {
     await using server = await agentOf(oldest);
     await using client = await Client.connect(guessed(server.url), near);
-    const lines = await linesOf(client.subscribeToTask({ id: "t" }));
+    const lines = await linesOf(client.watch("t"));
     expect(lines.join()).toContain("one ");
     expect(lines.join()).toContain("two");
     expect(client.connection?.version).toBe("0.1");
@@ -116,7 +116,7 @@ describe("an agent of 0.1 that answers the question of 0.2", () => {
   it("is detected by the form of its first event, and subscribed to again", async () => {
     await using server = await agentOf(misleading);
     await using client = await Client.connect(guessed(server.url), near);
-    const lines = await linesOf(client.subscribeToTask({ id: "t" }));
+    const lines = await linesOf(client.watch("t"));
     expect(lines.join()).toContain("two");
     expect(methodsOf(server.requests).filter((method) => method === "tasks/resubscribe")).toHaveLength(2);
     expect(client.connection?.version).toBe("0.1");
@@ -129,7 +129,7 @@ describe("an agent of 0.1 that answers the question of 0.2", () => {
       code: "invalidAgentResponse",
       message: expect.stringContaining("called in version 0.2 and answers in the form of an older one"),
     });
-    expect(await client.send("go")).toMatchObject({ status: { state: TaskState.COMPLETED } });
+    expect(await client.send("go")).toMatchObject({ state: "completed" });
     const sent = methodsOf(server.requests).filter((method) => method.endsWith("/send"));
     expect(sent).toEqual(["message/send", "tasks/send"]);
   });
@@ -148,7 +148,7 @@ describe("an agent of 0.2", () => {
     const answers = { ...known, "message/stream": error(code) };
     await using server = await agentOf(answers);
     await using client = await Client.connect(guessed(server.url), near);
-    for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ id: "t" });
+    for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ taskId: "t" });
     expect(methodsOf(server.requests)).toEqual([question, "message/stream", "message/send", "message/send"]);
     expect(client.connection).toMatchObject({ version: "0.2", passedOver: [] });
   });

@@ -31,7 +31,7 @@ describe.each([
       { protocolBinding: listedAs, url: String(url), protocolVersion: "1.0" },
     ]);
     await using client = await Client.connect(card, { ...near, prefer: [binding] });
-    expect(await client.send("say")).toMatchObject({ parts: [{ content: { value: "said" } }] });
+    expect(await client.send("say")).toMatchObject({ text: "said", state: "message" });
     expect(client.connection).toEqual({ binding, listedAs, url, version: "1.0", passedOver: [] });
     if (client.connection !== undefined) {
       expect(connectionText(client.connection)).toBe(`using ${binding} (listed as "${listedAs}") 1.0 at ${url}\n`);
@@ -77,7 +77,7 @@ describe("an agent whose card of 0.2 lists gRPC", () => {
   it("is called over gRPC by the service of 0.3, when that is preferred", async () => {
     await using agent = await countingAgent({ versions: ["0.3"], bindings: ["GRPC"] });
     await using client = await Client.connect(card(agent), { ...near, prefer: ["GRPC"] });
-    expect(await client.send("go")).toMatchObject({ status: { state: TaskState.COMPLETED } });
+    expect(await client.send("go")).toMatchObject({ state: "completed" });
     const items = await itemsOf(client.stream("go"));
     expect(items.at(-1)?.response.payload.value).toMatchObject({ status: { state: TaskState.COMPLETED } });
     expect(client.connection).toMatchObject({ binding: "GRPC", version: "0.2", passedOver: [] });

@@ -1,4 +1,4 @@
-import type { SendOptions } from "../../src/client/send.js";
+import type { SendOptions } from "../../src/client/send-options.js";
 import type { Message, Task } from "../../src/protocol/model.js";
 import type { StreamItem } from "../../src/protocol/operations.js";
 import { createPulse, type Pulse } from "./pulse.js";

@@ -64,10 +64,11 @@ async function conversing(scene: Scene, deed: Deed): Promise<void> {
 async function answering(scene: Scene, { binding, other, random }: Deed, task: Task, text: string): Promise<void> {
   const how = random.pick(["waits", "does not wait", "streams"] as const);
   const configuration = { returnImmediately: how === "does not wait" };
+  const before = { taskId: task.id, contextId: task.contextId };
   const answered =
     how === "streams"
-      ? stream(scene, binding, text, { task }, ...mayHaveEnded)
-      : send(scene, binding, text, { task, configuration }, ...mayHaveEnded);
+      ? stream(scene, binding, text, { continue: before }, ...mayHaveEnded)
+      : send(scene, binding, text, { continue: before, configuration }, ...mayHaveEnded);
   await whileSubscribed(scene, other, task, answered);
 }
 

@@ -1,7 +1,8 @@
-import type { SendOptions } from "../../src/client/send.js";
+import type { SendOptions } from "../../src/client/send-options.js";
 import { type Message, type Task, TaskState } from "../../src/protocol/model.js";
 import type { StreamItem } from "../../src/protocol/operations.js";
 import { isTerminal } from "../../src/protocol/states.js";
+import { contentOf } from "../support/answers.js";
 import { attempt, type Expected } from "./callers.js";
 import type { CrashBinding, KnownTask, Ledger, Seen, Sent } from "./ledger.js";
 import type { Scene } from "./scene.js";
@@ -38,8 +39,8 @@ export async function send(
 }
 
 /** Repeats a send. */
-export function sendAgain({ callers }: Scene, { binding, text, options }: Sent): Promise<Message | Task> {
-  return callers.of[binding].send(text, options);
+export async function sendAgain({ callers }: Scene, { binding, text, options }: Sent): Promise<Message | Task> {
+  return contentOf(await callers.of[binding].send(text, options));
 }
 
 function noted(
@@ -49,7 +50,7 @@ function noted(
   { options, streams }: { readonly options: SendOptions; readonly streams: boolean },
 ): Sent {
   const messageId = `${name}.${ledger.sent.length}`;
-  const starts = options.task === undefined;
+  const starts = options.continue === undefined;
   const sent = { binding, text, options: { ...options, messageId }, starts, streams, answer: undefined };
   ledger.sent.push(sent);
   return sent;
@@ -111,7 +112,7 @@ export async function whileSubscribed(
 // A re-run turn that already had its answer asks again and gets no answer.
 async function asksAgain({ callers, ledger }: Scene, binding: CrashBinding, { id }: Task): Promise<boolean> {
   const resting = await attempt(ledger, `waiting for ${id}`, () => callers.of[binding].wait(id));
-  return resting === undefined || !isTerminal(resting.status?.state ?? TaskState.UNSPECIFIED);
+  return resting === undefined || !isTerminal(resting.task?.status?.state ?? TaskState.UNSPECIFIED);
 }
 
 interface Followed {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { equals } from "@bufbuild/protobuf";
-import { collect } from "../../src/client/collect.js";
 import { type Task, TaskSchema, TaskState } from "../../src/protocol/model.js";
 import type { StreamItem } from "../../src/protocol/operations.js";
 import { isTerminal } from "../../src/protocol/states.js";
+import { collect } from "../support/answers.js";
 import { itemsOf } from "../support/items.js";
 import { lineOf, textIn } from "../support/say.js";
 import { bindings, type CrashBinding, type KnownTask, type Seen } from "./ledger.js";

@@ -9,7 +9,7 @@ it("more anonymous sends at once than an owner may have turns are all answered",
   await using client = await connectTo(agent);
   const sends = Array.from({ length: 1200 }, (_, sent) => client.send(`${sent}`));
   const answers = await Promise.all(sends);
-  expect(answers.every(({ $typeName }) => $typeName === "lf.a2a.v1.Message")).toBe(true);
+  expect(answers.every(({ state }) => state === "message")).toBe(true);
 });
 
 const card = { name: "Full", description: "Has one turn", version: "1" };

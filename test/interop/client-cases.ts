@@ -203,12 +203,12 @@ export const clientCases: Readonly<Record<string, Case>> = {
 
   async "waits for a task that has ended"({ client }) {
     const { id } = await taskOf(client, send("task"));
-    expect(stateOf(await client.wait(id))).toBe("COMPLETED");
+    expect((await client.wait(id)).state).toBe("completed");
   },
 
   async "waits for a task that waits for an answer"({ client }) {
     const { id } = await taskOf(client, send("ask"));
-    expect(stateOf(await client.wait(id))).toBe("INPUT_REQUIRED");
+    expect((await client.wait(id)).state).toBe("input-required");
   },
 
   async "is told that a task failed"({ client }) {

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import { collect } from "../../src/client/index.js";
 import { Client } from "../../src/client/node.js";
 import type { AgentCard } from "../../src/protocol/model.js";
 import type { StreamItem } from "../../src/protocol/operations.js";
+import { collect } from "../support/answers.js";
 import { stateOf } from "./client-cases.js";
 import { relayTo } from "./relay.js";
 

@@ -1,10 +1,10 @@
 import { expect } from "vitest";
-import { collect as collectTask } from "../../src/client/index.js";
 import type { Client } from "../../src/client/node.js";
 import type { ErrorCode } from "../../src/protocol/errors.js";
-import type { Message, Part, Task } from "../../src/protocol/model.js";
+import type { Part, Task } from "../../src/protocol/model.js";
 import { data, file, text } from "../../src/protocol/parts.js";
 import type { VersionName } from "../../src/version/versions.js";
+import { taskOf } from "../support/answers.js";
 import { type Peer, stateOf } from "./client-cases.js";
 
 /** An agent on an older SDK and our client's connection to it over one binding. */
@@ -22,13 +22,7 @@ const bytes = Uint8Array.of(0, 127, 128, 255);
 
 /** Sends content and returns the task of the answer. */
 export async function taskFor(client: Client, content: Parameters<Client["send"]>[0]): Promise<Task> {
-  const answer = await client.send(content);
-  if (!isTask(answer)) throw new Error("a task was wanted, not a message");
-  return answer;
-}
-
-export function isTask(answer: Message | Task): answer is Task {
-  return answer.$typeName === "lf.a2a.v1.Task";
+  return taskOf(await client.send(content));
 }
 
 export function joined(parts: readonly Part[] = []): string {
@@ -63,20 +57,17 @@ export const anyCases: Readonly<Record<string, OldClientCase>> = {
 
   "goes on with a task by `continue`": {
     async run({ client }) {
-      const question = await taskFor(client, "ask");
-      const answer = await client.continue(question, "this one");
-      if (!isTask(answer)) expect.fail("a task was wanted");
-      expect([answer.id, stateOf(answer)]).toEqual([question.id, "COMPLETED"]);
-      expect(joined(answer.artifacts[0]?.parts)).toBe("you said this one");
+      const question = await client.send("ask");
+      const answer = await client.send("this one", { continue: question });
+      expect([answer.taskId, answer.state]).toEqual([question.taskId, "completed"]);
+      expect(answer.text).toBe("you said this one");
     },
   },
 
   "collects a stream into the task that it came to": {
     async run({ client }) {
-      const task = await collectTask(client.stream("stream 20"));
-      if (!isTask(task)) expect.fail("a task was wanted");
-      expect(stateOf(task)).toBe("COMPLETED");
-      expect(joined(task.artifacts[0]?.parts)).toBe(Array.from({ length: 20 }, (_, index) => `${index},`).join(""));
+      const { state, text: whole } = await client.stream("stream 20").answer;
+      expect([state, whole]).toEqual(["completed", Array.from({ length: 20 }, (_, index) => `${index},`).join("")]);
     },
   },
 };

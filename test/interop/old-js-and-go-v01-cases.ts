@@ -1,9 +1,8 @@
 import { expect } from "vitest";
-import { collect as collectTask } from "../../src/client/index.js";
 import type { Client } from "../../src/client/node.js";
 import { Role } from "../../src/protocol/model.js";
 import { collect, send, stateOf, taskOf } from "./client-cases.js";
-import { anyCases, isTask, joined, type OldClientCase, taskFor } from "./old-js-and-go-any-cases.js";
+import { anyCases, joined, type OldClientCase, taskFor } from "./old-js-and-go-any-cases.js";
 
 /** Streams a task until the agent is working, since every send of 0.1 waits. */
 async function atWork(client: Client): Promise<{ readonly id: string; readonly end: Promise<string> }> {
@@ -114,20 +113,18 @@ export const oldestCases: Readonly<Record<string, OldClientCase>> = {
 
   "answers a question on a second stream": {
     async run({ client }) {
-      const question = await collectTask(client.stream("ask"));
-      if (!isTask(question)) expect.fail("a task was wanted");
-      expect(stateOf(question)).toBe("INPUT_REQUIRED");
-      const answer = await collectTask(client.stream("this one", { task: question }));
-      if (!isTask(answer)) expect.fail("a task was wanted");
-      expect([answer.id, stateOf(answer)]).toEqual([question.id, "COMPLETED"]);
-      expect(joined(answer.artifacts.at(-1)?.parts)).toBe("you said this one");
+      const question = await client.stream("ask").answer;
+      expect(question.state).toBe("input-required");
+      const answer = await client.stream("this one", { continue: question }).answer;
+      expect([answer.taskId, answer.state]).toEqual([question.taskId, "completed"]);
+      expect(answer.artifacts.at(-1)?.text).toBe("you said this one");
     },
   },
 
   "waits for a task that has ended": {
     async run({ client }) {
       const { id } = await taskFor(client, "task");
-      expect(stateOf(await client.wait(id))).toBe("COMPLETED");
+      expect((await client.wait(id)).state).toBe("completed");
     },
   },
 

@@ -24,11 +24,9 @@ export const casesAtFastA2A: readonly OldCase[] = [
     name: "waits for the artifact of a task",
     async run({ client }) {
       const { id, contextId } = await taskOf(client, send("task", {}, { returnImmediately: true }));
-      const task = await client.wait(id, allowance);
-      expect([task.id, task.contextId, stateOf(task)]).toEqual([id, contextId, "COMPLETED"]);
-      expect(task.artifacts.map(({ name, parts }) => [name, parts[0]?.content.value])).toEqual([
-        ["Result", "the result"],
-      ]);
+      const answer = await client.wait(id, allowance);
+      expect([answer.taskId, answer.contextId, answer.state]).toEqual([id, contextId, "completed"]);
+      expect(answer.artifacts.map(({ name, text: result }) => [name, result])).toEqual([["Result", "the result"]]);
     },
   },
   {
@@ -48,8 +46,8 @@ export const casesAtFastA2A: readonly OldCase[] = [
     async run({ client }) {
       const parts = [text("back"), data({ list: [1, 2.5, null, true, "x"], nested: { empty: {} } })];
       const { id } = await taskOf(client, send("", { parts }));
-      const { artifacts } = await client.wait(id, allowance);
-      expect(artifacts[0]?.parts.map(({ content }) => content)).toEqual(parts.map(({ content }) => content));
+      const { task } = await client.wait(id, allowance);
+      expect(task?.artifacts[0]?.parts.map(({ content }) => content)).toEqual(parts.map(({ content }) => content));
     },
   },
   {
@@ -57,8 +55,8 @@ export const casesAtFastA2A: readonly OldCase[] = [
     async run({ client }) {
       const parts = [text("back"), file(bytes, { filename: "f.bin", mediaType: "application/octet-stream" })];
       const { id } = await taskOf(client, send("", { parts }));
-      const { artifacts } = await client.wait(id, allowance);
-      expect(artifacts[0]?.parts.map(({ content }) => content)).toEqual(parts.map(({ content }) => content));
+      const { task } = await client.wait(id, allowance);
+      expect(task?.artifacts[0]?.parts.map(({ content }) => content)).toEqual(parts.map(({ content }) => content));
     },
   },
   {
@@ -66,11 +64,11 @@ export const casesAtFastA2A: readonly OldCase[] = [
     async run({ client }) {
       const { id } = await taskOf(client, send("ask"));
       const question = await client.wait(id, allowance);
-      expect(stateOf(question)).toBe("INPUT_REQUIRED");
-      await client.continue(question, "red", allowance);
+      expect(question.state).toBe("input-required");
+      await client.send("red", { ...allowance, continue: question });
       const answer = await client.wait(id, allowance);
-      expect([answer.id, answer.contextId, stateOf(answer)]).toEqual([id, question.contextId, "COMPLETED"]);
-      expect(answer.artifacts[0]?.parts[0]?.content.value).toBe("you said red");
+      expect([answer.taskId, answer.contextId, answer.state]).toEqual([id, question.contextId, "completed"]);
+      expect(answer.text).toBe("you said red");
     },
   },
   {
@@ -86,7 +84,7 @@ export const casesAtFastA2A: readonly OldCase[] = [
     name: "is told that a task failed",
     async run({ client }) {
       const { id } = await taskOf(client, send("fail"));
-      expect(stateOf(await client.wait(id, allowance))).toBe("FAILED");
+      expect((await client.wait(id, allowance)).state).toBe("failed");
     },
   },
   {
@@ -94,7 +92,7 @@ export const casesAtFastA2A: readonly OldCase[] = [
     async run({ client }) {
       const { id } = await taskOf(client, send("slow", {}, { returnImmediately: true }));
       await client.cancelTask({ id }, allowance);
-      expect(stateOf(await client.wait(id, allowance))).toBe("CANCELED");
+      expect((await client.wait(id, allowance)).state).toBe("canceled");
     },
   },
   {
@@ -103,7 +101,7 @@ export const casesAtFastA2A: readonly OldCase[] = [
       const texts = Array.from({ length: 20 }, (_, index) => `number ${index}`);
       const tasks = await Promise.all(texts.map((each) => taskOf(client, send(each))));
       const ended = await Promise.all(tasks.map(({ id }) => client.wait(id, allowance)));
-      expect(ended.map(({ artifacts }) => artifacts[0]?.parts[0]?.content.value)).toEqual(texts);
+      expect(ended.map((answer) => answer.text)).toEqual(texts);
     },
   },
   { name: "gets a task that is none", code: "taskNotFound", run: ({ client }) => client.getTask({ id: nobody }) },

@@ -30,7 +30,7 @@ await server.close();
 
 // The browser client runs wherever there is `fetch`.
 const browserClient = `
-import { Client, collect } from "trivium/client";
+import { Client } from "trivium/client";
 import { reply, serve } from "trivium";
 const server = await serve({
   card: { name: "Pong", description: "Answers", version: "1.0.0" },
@@ -38,8 +38,8 @@ const server = await serve({
   async *agent({ text }) { yield reply(text + " pong"); },
 });
 const client = await Client.connect(server.url);
-const { parts } = await collect(client.stream("ping"));
-console.log(process.version, parts[0].content.value.replace("ping ", ""));
+const { text } = await client.stream("ping").answer;
+console.log(process.version, text.replace("ping ", ""));
 await client.close();
 await server.close();
 `;

@@ -41,7 +41,7 @@ describe.skipIf(inject("postgres") === undefined)("a process that is stopped pas
     // It serves again, which gives it time for its remaining writes.
     for (let count = 0; count < 3; count++) {
       const answer = await here.send("chunks 100 5");
-      expect("status" in answer && answer.status?.state).toBe(TaskState.COMPLETED);
+      expect(answer.state).toBe("completed");
     }
     expect(await storedLog(store, scope, id)).toEqual(log);
     for (const each of [own, followed]) expect(each.seen.differences(log, true)).toEqual([]);

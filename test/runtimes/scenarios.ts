@@ -64,8 +64,7 @@ async function endedEarly(agent: string, client: Client, end: () => unknown, sig
 async function said(address: string, options: ConnectOptions): Promise<unknown> {
   await using client = await Client.connect(address, { retry: false, ...options });
   const answer = await client.send("who");
-  const content = answer.$typeName === "lf.a2a.v1.Message" ? answer.parts[0]?.content : undefined;
-  return { said: content?.value, binding: client.connection?.binding };
+  return { said: answer.message === undefined ? undefined : answer.text, binding: client.connection?.binding };
 }
 
 export const runtimeScenarios = {

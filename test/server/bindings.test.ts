@@ -39,7 +39,7 @@ describe("the names of bindings", () => {
   it.each(bindingNames)("are the same for options, preference, report and caller: %s", async (binding) => {
     await using server = await serve({ ...options, bindings: bindingNames, port: 0, drainMs: 0 });
     await using client = await Client.connect(server.url, { prefer: [binding], grpcTls: false });
-    expect(await client.send("hello")).toMatchObject({ parts: [{ content: { value: binding } }] });
+    expect(await client.send("hello")).toMatchObject({ text: binding, state: "message" });
     expect(client.connection?.binding).toBe(binding);
     expect(client.connection?.listedAs).toBeUndefined();
   });
@@ -49,6 +49,6 @@ describe("the names of bindings", () => {
     const own = server.inProcess({ principal: { owner: "own" } });
     const transports = [{ binding: "CONNECT", create: () => own }];
     await using client = await Client.connect(server.url, { transports });
-    expect(await client.send("hello")).toMatchObject({ parts: [{ content: { value: "own" } }] });
+    expect(await client.send("hello")).toMatchObject({ text: "own", state: "message" });
   });
 });

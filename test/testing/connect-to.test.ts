@@ -89,6 +89,6 @@ describe("a client of an agent without a port", () => {
     expect(first.card.name).toBe("Mounted");
     await first.close();
     await using second = await connectTo(agent);
-    expect(await second.send("go")).toMatchObject({ status: { state: TaskState.INPUT_REQUIRED } });
+    expect(await second.send("go")).toMatchObject({ state: "input-required" });
   });
 });

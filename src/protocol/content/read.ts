@@ -23,7 +23,7 @@ export interface FileContent {
 }
 
 /** Parts with their place in what a peer sent. */
-interface PartList {
+export interface PartList {
   readonly parts: readonly Part[];
   /** Path of the list, or of the one part. */
   readonly path: string;
@@ -79,7 +79,7 @@ export function filesOf(source: PartSource | undefined): FileContent[] {
 }
 
 /** `dataOf` for parts whose place is known. */
-function dataIn<T>(list: PartList, schema: StandardSchema<T> | undefined): T | JsonValue | undefined {
+export function dataIn<T>(list: PartList, schema: StandardSchema<T> | undefined): T | JsonValue | undefined {
   const { parts, code } = list;
   const index = parts.findIndex(({ content }) => content.case === "data");
   const content = parts[index]?.content;
@@ -90,7 +90,7 @@ function dataIn<T>(list: PartList, schema: StandardSchema<T> | undefined): T | J
 }
 
 /** `filesOf` for parts whose place is known. */
-function filesIn(list: PartList): FileContent[] {
+export function filesIn(list: PartList): FileContent[] {
   return list.parts.flatMap((part, index) => fileIn(part, index, list) ?? []);
 }
 

@@ -61,7 +61,7 @@ describe.each(Object.entries(refusals))("an agent that refuses unknown requests 
     const known = { "tasks/pushNotificationConfig/get": notFound, "message/send": tasks["message/send"] };
     await using server = await agentOf(known, refuse);
     await using client = await Client.connect(guessed(server.url), near);
-    for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ status: { state: TaskState.COMPLETED } });
+    for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ state: "completed" });
     expect(client.connection).toMatchObject({ version: "0.2", passedOver: [] });
     expect(server.requests).toHaveLength(3);
   });
@@ -69,7 +69,7 @@ describe.each(Object.entries(refusals))("an agent that refuses unknown requests 
   it("is detected as 0.1 once, without sending a message it does not accept", async () => {
     await using server = await agentOf({ "tasks/send": tasks["tasks/send"], "tasks/get": notFound }, refuse);
     await using client = await Client.connect(guessed(server.url), near);
-    for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ status: { state: TaskState.COMPLETED } });
+    for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ state: "completed" });
     expect(client.connection).toMatchObject({ version: "0.1", passedOver: [{ version: "0.2" }] });
     expect(sends(server.requests)).toEqual(["tasks/send", "tasks/send"]);
     expect(server.requests).toHaveLength(3);
@@ -80,7 +80,7 @@ it("an agent that crashes on unknown requests is detected as 0.1", async () => {
   const refuse = (response: ServerResponse): void => void response.writeHead(500).end("Internal Server Error");
   await using server = await agentOf({ "tasks/send": tasks["tasks/send"] }, refuse);
   await using client = await Client.connect(guessed(server.url), near);
-  expect(await client.send("go")).toMatchObject({ status: { state: TaskState.COMPLETED } });
+  expect(await client.send("go")).toMatchObject({ state: "completed" });
   expect(client.connection?.version).toBe("0.1");
   expect(sends(server.requests)).toEqual(["tasks/send"]);
 });
@@ -89,7 +89,7 @@ it("an agent that answers the probe of 0.2 but rejects its messages gets those o
   const known = { "tasks/pushNotificationConfig/get": notFound, "tasks/send": tasks["tasks/send"] };
   await using server = await agentOf(known, refusals["an error"] ?? fail);
   await using client = await Client.connect(guessed(server.url), near);
-  for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ status: { state: TaskState.COMPLETED } });
+  for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ state: "completed" });
   expect(client.connection?.version).toBe("0.1");
   expect(sends(server.requests)).toEqual(["message/send", "tasks/send", "tasks/send"]);
 });
@@ -97,7 +97,7 @@ it("an agent that answers the probe of 0.2 but rejects its messages gets those o
 it("an agent that accepts messages of 0.2 but rejects the probe still gets them", async () => {
   await using server = await agentOf({ "message/send": tasks["message/send"] }, refusals["an error"] ?? fail);
   await using client = await Client.connect(guessed(server.url), near);
-  for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ status: { state: TaskState.COMPLETED } });
+  for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ state: "completed" });
   expect(client.connection?.version).toBe("0.2");
   expect(sends(server.requests)).toEqual(["tasks/send", "message/send", "message/send"]);
 });

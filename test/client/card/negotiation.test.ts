@@ -89,8 +89,8 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
     await using second = await countingAgent();
     const card = cardOf([interfaceAt(binding, first.url), interfaceAt(otherThan(binding), second.url)]);
     await using client = await NodeClient.connect(card, { allowPrivate: true });
-    const task = { id: "nobody", contextId: "" };
-    const failure = call === "send" ? client.send("go", { task }) : itemsOf(client.stream("go", { task }));
+    const options = { continue: { taskId: "nobody", contextId: "" } };
+    const failure = call === "send" ? client.send("go", options) : itemsOf(client.stream("go", options));
     await expect(failure).rejects.toMatchObject({ code: "taskNotFound" });
     expect(client.connection).toMatchObject({ binding, passedOver: [] });
     expect([first.runs, second.runs]).toEqual([0, 0]);

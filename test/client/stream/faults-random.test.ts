@@ -1,12 +1,12 @@
 import { equals } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { collect } from "../../../src/client/collect.js";
 import { Client } from "../../../src/client/node.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import { copyTask } from "../../../src/protocol/fold.js";
 import { type StreamResponse, TaskSchema } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
+import { collect } from "../../support/answers.js";
 import { garbage, httpAnswers } from "../../support/fault-answers.js";
 import { createFaultProxy } from "../../support/fault-proxy.js";
 import { cut, type Rule } from "../../support/fault-schedule.js";

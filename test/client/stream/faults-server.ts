@@ -4,6 +4,7 @@ import { Client } from "../../../src/client/node.js";
 import type { ClientOptions } from "../../../src/client/options.js";
 import { bindingNames, bindingRow } from "../../../src/protocol/bindings.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
+import { taskOf } from "../../support/answers.js";
 import { createFaultProxy, type FaultProxy } from "../../support/fault-proxy.js";
 import type { Schedule } from "../../support/fault-schedule.js";
 import { turns } from "../../support/turns.js";
@@ -81,9 +82,7 @@ export async function faultyServer(): Promise<FaultyServer> {
     async hold() {
       gate = Promise.withResolvers();
       await using client = await Client.connect(server.url);
-      const task = await client.send("hold", { configuration: { returnImmediately: true } });
-      if (task.$typeName !== "lf.a2a.v1.Task") throw new Error("no task");
-      return task.id;
+      return taskOf(await client.send("hold", { configuration: { returnImmediately: true } })).id;
     },
     release: () => gate.resolve(),
     async way(binding, schedule, options = {}) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Client } from "../../../src/client/node.js";
 import type { ClientLimits } from "../../../src/client/options.js";
-import type { SendOptions } from "../../../src/client/send.js";
+import type { SendOptions } from "../../../src/client/send-options.js";
 import { ConnectionError } from "../../../src/protocol/errors.js";
 import { emptyTask } from "../../../src/protocol/fold.js";
 import { createFaultProxy, type FaultProxy } from "../../support/fault-proxy.js";

@@ -9,9 +9,7 @@ import { sceneOf } from "./lasting-scene.js";
 
 describe.each(jsonBindings)("over %s, a subscription that does not begin with the task", (binding) => {
   it("gets the task anyway, and each of its pieces once", async () => {
-    await using made = await sceneOf(binding, { subscription: "nothing" }, (client) =>
-      client.subscribeToTask({ id: "t" }),
-    );
+    await using made = await sceneOf(binding, { subscription: "nothing" }, (client) => client.watch("t"));
     const { agent, stream } = made;
     agent.emit(status("WORKING"), chunk("one ", false));
     const first = stream.next();
@@ -28,7 +26,7 @@ describe.each(jsonBindings)("over %s, a subscription that does not begin with th
     await using agent = await foreignAgent({ subscription: "nothing" });
     await using client = await agent.connect(binding, { clock, limits: { snapshotTimeoutMs: 5_000 } });
     agent.emit(status("WORKING"));
-    const stream = told(client.subscribeToTask({ id: "t" }));
+    const stream = told(client.watch("t"));
     const first = stream.next();
     await agent.opened(1);
     await turnUntil(clock, first.then(ignore, ignore));
@@ -47,8 +45,7 @@ describe.each(jsonBindings)("over %s, a subscription that does not begin with th
     const waiting = client.wait("t");
     await agent.opened(1);
     agent.emit(chunk("two"), status("COMPLETED"));
-    const { artifacts } = await waiting;
-    expect(artifacts.map(({ parts }) => parts.map(({ content }) => content.value).join(""))).toEqual(["one two"]);
+    expect((await waiting).text).toBe("one two");
   });
 });
 
@@ -60,7 +57,7 @@ describe.each(jsonBindings)("over %s, a task whose state the agent no longer kno
     expect(await stream.next()).toBe("task SUBMITTED");
     agent.emit(status("UNSPECIFIED"));
     expect(await stream.rest()).toEqual(["difference: status UNSPECIFIED"]);
-    expect((await client.wait("t")).status?.state).toBe(0);
+    expect((await client.wait("t")).state).toBe("unspecified");
   });
 
   it("ends a stream where the agent does", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { answerOf } from "../../../src/client/answer/answer.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
 import { foreignAgent, type Habits, jsonBindings } from "./lasting-agent.js";
 import { chunk, messageEvent, status, told } from "./lasting-events.js";
@@ -32,13 +33,13 @@ describe.each(jsonBindings)("over %s, of an agent that cannot stream,", (binding
 
   it("an answer that is a question again ends the stream", async () => {
     const habits = { streams: false, task: waiting };
-    await using made = await scene(habits, (client) => client.stream("answer", { task: waiting }));
+    await using made = await scene(habits, (client) => client.stream("answer", { continue: answerOf(waiting) }));
     expect(await made.stream.rest()).toEqual(["task INPUT_REQUIRED"]);
   });
 
   it("a subscription begins with the task and continues after a question", async () => {
     const habits = { streams: false, task: waiting };
-    await using made = await scene(habits, (client) => client.subscribeToTask({ id: "t" }));
+    await using made = await scene(habits, (client) => client.watch("t"));
     const { agent, stream } = made;
     expect(await stream.next()).toBe("task INPUT_REQUIRED");
     const next = stream.next();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { answerOf } from "../../../src/client/answer/answer.js";
 import { type Habits, jsonBindings } from "./lasting-agent.js";
 import { status, taskEvent } from "./lasting-events.js";
 import { begunScene, sceneOf, waiting } from "./lasting-scene.js";
@@ -43,7 +44,9 @@ describe.each(jsonBindings)("over %s", (binding) => {
   });
 
   it("an answer to a question resumes when its stream breaks after the old state", async () => {
-    await using made = await scene({ task: waiting }, (client) => client.stream("answer", { task: waiting }));
+    await using made = await scene({ task: waiting }, (client) =>
+      client.stream("answer", { continue: answerOf(waiting) }),
+    );
     const { agent, stream } = made;
     const first = stream.next();
     await agent.opened(1);
@@ -59,7 +62,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
   });
 
   it("a subscription continues after the agent asks for input", async () => {
-    await using made = await scene({ task: waiting }, (client) => client.subscribeToTask({ id: "t" }));
+    await using made = await scene({ task: waiting }, (client) => client.watch("t"));
     const { agent, stream } = made;
     expect(await stream.next()).toBe("task INPUT_REQUIRED");
     agent.cut();

@@ -113,7 +113,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
   });
 
   it("a subscription without any event is followed by a read of the task", async () => {
-    await using made = await scene({ subscription: "nothing" }, (client) => client.subscribeToTask({ id: "t" }));
+    await using made = await scene({ subscription: "nothing" }, (client) => client.watch("t"));
     const { agent, stream } = made;
     const first = stream.next();
     await agent.opened(1);

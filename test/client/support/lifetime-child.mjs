@@ -12,13 +12,13 @@ function report(said) {
 async function callAll(client) {
   await client.send("say");
   for await (const _ of client.stream("go"));
-  const task = await client.send("go");
-  await client.wait(task.id);
+  const { taskId } = await client.send("go");
+  await client.wait(taskId);
   return client.connection.binding;
 }
 
 async function closeWhileOpen(client) {
-  const stream = client.stream("wait");
+  const stream = client.stream("wait")[Symbol.asyncIterator]();
   await stream.next();
   await stream.next();
   const next = stream.next().then(

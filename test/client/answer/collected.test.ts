@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { collect } from "../../src/client/collect.js";
-import { A2AError } from "../../src/protocol/errors.js";
-import { emptyTask } from "../../src/protocol/fold.js";
-import type { Message, StreamResponse, Task } from "../../src/protocol/model.js";
-import type { StreamItem } from "../../src/protocol/operations.js";
-import { historyOf, stateOf, textIn } from "../support/say.js";
-import { chunk, messageEvent, status, taskEvent } from "./stream/lasting-events.js";
+import { A2AError } from "../../../src/protocol/errors.js";
+import { emptyTask } from "../../../src/protocol/fold.js";
+import type { Message, StreamResponse, Task } from "../../../src/protocol/model.js";
+import type { StreamItem } from "../../../src/protocol/operations.js";
+import { collect } from "../../support/answers.js";
+import { historyOf, stateOf, textIn } from "../../support/say.js";
+import { chunk, messageEvent, status, taskEvent } from "../stream/lasting-events.js";
 
 const task = (): Task => emptyTask("t", "c");
 

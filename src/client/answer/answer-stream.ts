@@ -1,0 +1,185 @@
+import { noop } from "../../protocol/async/noop.js";
+import { over, type Step, type StepStream, streamOfSteps } from "../../protocol/async/steps.js";
+import type { Message, Task } from "../../protocol/model.js";
+import type { StreamItem } from "../../protocol/operations.js";
+import { Answer } from "./answer.js";
+import { type AnswerEvent, eventOf } from "./events.js";
+import { AnswerFold } from "./fold.js";
+import { TextDeltas } from "./text-deltas.js";
+
+/**
+ * An answer as it comes. `for await` over the stream gives its events, over `text` its text; `answer` is what they add
+ * up to. The call is made at the first use. A stream has one reader, of events or of text. Leaving the loop closes it.
+ */
+export class AnswerStream implements AsyncIterable<AnswerEvent> {
+  readonly #open: () => AsyncIterable<StreamItem>;
+  readonly #maxBytes: number;
+  readonly #fold: AnswerFold;
+  #source: AsyncIterator<StreamItem, unknown> | undefined;
+  #hasReader = false;
+  /** The reader waits for an event. */
+  #isAsked = false;
+  #isLeft = false;
+  /** A step of reading for `answer`. Events that it reads before the reader asks for them wait in the queue. */
+  #reading: Promise<void> | undefined;
+  readonly #queue: AnswerEvent[] = [];
+  /** An error that the reader has not got yet. */
+  #failure: { readonly error: unknown } | undefined;
+  /** Gives the answer or throws why there is none, once that is known. */
+  #result: (() => Message | Task) | undefined;
+  #answer: PromiseWithResolvers<Answer> | undefined;
+
+  /** `maxBytes`: how much content `answer`, and `text`, may keep. */
+  constructor(open: () => AsyncIterable<StreamItem>, maxBytes: number) {
+    this.#open = open;
+    this.#maxBytes = maxBytes;
+    this.#fold = new AnswerFold(maxBytes);
+  }
+
+  /**
+   * The answer, once the stream has ended. Unless a reader waits for an event, it reads the stream itself; events that
+   * the reader has not seen wait for it. Rejects with the error of the stream, with an `AbortError` when the reader left
+   * before the task had ended or waited for its caller, and with `contentTooLarge` over `limits.replyMaxBytes`. Nobody
+   * has to handle the rejection.
+   */
+  get answer(): Promise<Answer> {
+    if (this.#answer === undefined) {
+      this.#answer = Promise.withResolvers();
+      this.#answer.promise.catch(noop);
+    }
+    if (this.#result === undefined) queueMicrotask(this.#read);
+    else this.#settle(this.#answer, this.#result);
+    return this.#answer.promise;
+  }
+
+  /**
+   * The text as it comes: that of the artifacts, with a blank line between them, else the final message. Text that was
+   * given is not given again; an artifact whose text becomes another one starts again behind a blank line. Iterating
+   * throws a `TypeError` when the stream has a reader.
+   */
+  get text(): AsyncIterable<string> {
+    return { [Symbol.asyncIterator]: () => textOf(this[Symbol.asyncIterator](), new TextDeltas(this.#maxBytes)) };
+  }
+
+  /** The events. Throws a `TypeError` when the stream has a reader. */
+  [Symbol.asyncIterator](): StepStream<AnswerEvent> {
+    if (this.#hasReader || this.#source !== undefined) {
+      const before = this.#hasReader ? "has a reader already" : "is being read for its answer";
+      throw new TypeError(`the stream ${before}: read its events or its text, once, before its answer`);
+    }
+    this.#hasReader = true;
+    return streamOfSteps(this.#next, this.#leave);
+  }
+
+  readonly #next = (): Promise<Step<AnswerEvent>> => {
+    const event = this.#queue.shift();
+    if (event !== undefined) return Promise.resolve({ done: false, value: event });
+    if (this.#reading !== undefined) return this.#reading.then(this.#next);
+    if (this.#failure !== undefined) {
+      const { error } = this.#failure;
+      this.#failure = undefined;
+      return Promise.reject(error);
+    }
+    this.#isAsked = true;
+    return this.#pull();
+  };
+
+  readonly #leave = async (): Promise<void> => {
+    this.#isLeft = true;
+    this.#queue.length = 0;
+    this.#end(() => {
+      if (this.#fold.isAnswered) return this.#fold.result();
+      throw new DOMException("the stream was left before its answer", "AbortError");
+    });
+    await this.#source?.return?.();
+  };
+
+  #pull(): Promise<Step<AnswerEvent>> {
+    this.#source ??= opened(this.#open);
+    return this.#source.next().then(this.#took, this.#broke);
+  }
+
+  readonly #took = (next: IteratorResult<StreamItem, unknown>): Step<AnswerEvent> | Promise<Step<AnswerEvent>> => {
+    if (next.done === true) {
+      this.#isAsked = false;
+      this.#end(this.#folded);
+      return over;
+    }
+    this.#fold.add(next.value.response);
+    if (this.#fold.isFull) this.#end(this.#folded);
+    const event = eventOf(next.value);
+    if (event === undefined) return this.#pull();
+    this.#isAsked = false;
+    return { done: false, value: event };
+  };
+
+  readonly #broke = (error: unknown): never => {
+    this.#isAsked = false;
+    this.#end(() => {
+      throw error;
+    });
+    throw error;
+  };
+
+  readonly #folded = (): Message | Task => this.#fold.result();
+
+  /** Reads on for `answer`, as long as the reader does not. */
+  readonly #read = (): void => {
+    if (this.#reading !== undefined || this.#isAsked || this.#result !== undefined) return;
+    this.#reading = this.#pull().then(
+      (step) => {
+        this.#reading = undefined;
+        if (step.done !== true && this.#hasReader && !this.#isLeft) this.#queue.push(step.value);
+        this.#readOn();
+      },
+      (error: unknown) => {
+        this.#reading = undefined;
+        this.#failure = { error };
+      },
+    );
+  };
+
+  #readOn(): void {
+    // Nothing follows a message.
+    if (this.#fold.isReply) this.#end(this.#folded);
+    if (this.#result === undefined) this.#read();
+    else if (!this.#hasReader) this.#source?.return?.().then(undefined, noop);
+  }
+
+  #end(result: () => Message | Task): void {
+    if (this.#result !== undefined) return;
+    this.#result = result;
+    if (this.#answer !== undefined) this.#settle(this.#answer, result);
+  }
+
+  #settle({ resolve, reject }: PromiseWithResolvers<Answer>, result: () => Message | Task): void {
+    try {
+      resolve(new Answer(result()));
+    } catch (error) {
+      reject(error);
+    }
+  }
+}
+
+/** A stream that cannot be opened fails when it is read. */
+function opened(open: () => AsyncIterable<StreamItem>): AsyncIterator<StreamItem, unknown> {
+  try {
+    return open()[Symbol.asyncIterator]();
+  } catch (error) {
+    return { next: () => Promise.reject(error) };
+  }
+}
+
+function textOf(events: StepStream<AnswerEvent>, deltas: TextDeltas): StepStream<string> {
+  let isOver = false;
+  const next = async (): Promise<Step<string>> => {
+    while (!isOver) {
+      const step = await events.next();
+      isOver = step.done === true;
+      const delta = step.done === true ? deltas.end() : deltas.read(step.value.response);
+      if (delta !== "") return { done: false, value: delta };
+    }
+    return over;
+  };
+  return streamOfSteps(next, () => events.return());
+}

@@ -1,0 +1,153 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isMessage, isTask, toJson } from "../../protocol/content/objects.js";
+import { dataIn, type FileContent, filesIn, type PartList, textOf } from "../../protocol/content/read.js";
+import type { StandardSchema } from "../../protocol/content/schema.js";
+import { A2AError } from "../../protocol/errors.js";
+import type { Artifact, Message, SendMessageResponse, Task } from "../../protocol/model.js";
+import { type StateName, stateName } from "../../protocol/states.js";
+import { type Inspect, inspectWith } from "./inspect.js";
+
+/** An artifact of an answer in plain values. */
+export interface AnswerArtifact {
+  readonly id: string;
+  /** `""` when it has none. */
+  readonly name: string;
+  /** Its text parts, joined. */
+  readonly text: string;
+  /** Its first data part as plain JSON; `undefined` when there is none. */
+  readonly data: JsonValue | undefined;
+  readonly files: readonly FileContent[];
+}
+
+const code = "invalidAgentResponse";
+/** Between the texts of several artifacts. */
+export const blankLine = "\n\n";
+
+/** What an agent answered: a task, or a message without one (spec 3.1.1). Each member is computed when it is read. */
+export class Answer {
+  private readonly content: Message | Task;
+
+  constructor(content: Message | Task) {
+    this.content = content;
+  }
+
+  /** The task as the protocol has it; `undefined` for a direct reply. */
+  get task(): Task | undefined {
+    return isTask(this.content) ? this.content : undefined;
+  }
+
+  /** A direct reply as the protocol has it; `undefined` for a task. */
+  get message(): Message | undefined {
+    return isTask(this.content) ? undefined : this.content;
+  }
+
+  /** The task's state, or `"message"` for a direct reply. */
+  get state(): StateName | "message" {
+    return isTask(this.content) ? stateName(this.content.status?.state) : "message";
+  }
+
+  /** Whether the task completed, or the answer is a direct reply. */
+  get ok(): boolean {
+    return this.state === "completed" || this.state === "message";
+  }
+
+  /** The task's id; `""` for a direct reply, which belongs to no task. */
+  get taskId(): string {
+    return isTask(this.content) ? this.content.id : this.content.taskId;
+  }
+
+  /** The conversation's id; `""` when the agent named none. */
+  get contextId(): string {
+    return this.content.contextId;
+  }
+
+  /**
+   * The text of a direct reply. Of a completed task, the text of its artifacts, with a blank line between them, else of
+   * its status message. Of any other task, the text of its status message, such as a question or a failure, else of its
+   * artifacts.
+   */
+  get text(): string {
+    const content = this.content;
+    if (!isTask(content)) return textOf(content.parts);
+    if (this.state !== "completed") return this.statusText || artifactText(content.artifacts);
+    return artifactText(content.artifacts) || this.statusText;
+  }
+
+  /** The text of the task's status message; `""` when there is none. */
+  get statusText(): string {
+    return textOf(this.task?.status?.message);
+  }
+
+  /** The task's artifacts in plain values; empty for a direct reply. */
+  get artifacts(): readonly AnswerArtifact[] {
+    return (this.task?.artifacts ?? []).map(plainArtifact);
+  }
+
+  /** The first data part, looked for where `text` is, as plain JSON: a copy. `undefined` when there is none. */
+  data(): JsonValue | undefined;
+  /**
+   * The first data part as a Standard Schema makes it. Throws `invalidAgentResponse` with the path of each violation,
+   * and a `TypeError` for an asynchronous schema.
+   */
+  data<T>(schema: StandardSchema<T>): T;
+  data<T>(schema?: StandardSchema<T>): T | JsonValue | undefined {
+    const lists = this.lists();
+    const found = lists.find(({ parts }) => parts.some(({ content }) => content.case === "data"));
+    return dataIn(found ?? lists[0] ?? { parts: [], path: "task", code }, schema);
+  }
+
+  /** All files, looked for where `text` is. */
+  get files(): readonly FileContent[] {
+    return this.lists().flatMap(filesIn);
+  }
+
+  /** The JSON of version 1.0, as SendMessage answers: `{ task }` or `{ message }`. */
+  toJSON(): JsonObject {
+    const content = this.content;
+    return isTask(content) ? { task: toJson(content) } : { message: toJson(content) };
+  }
+
+  [Symbol.for("nodejs.util.inspect.custom")](_depth: number, options: object, inspect: Inspect): string {
+    const { state, text, statusText, artifacts, taskId, contextId } = this;
+    const status = statusText === text ? undefined : statusText;
+    return inspectWith("Answer", { state, text, statusText: status, artifacts, taskId, contextId }, options, inspect);
+  }
+
+  private lists(): readonly PartList[] {
+    const content = this.content;
+    if (!isTask(content)) return [{ parts: content.parts, path: "message.parts", code }];
+    const artifacts = content.artifacts.map(
+      ({ parts }, index) => ({ parts, path: `task.artifacts[${index}].parts`, code }) as const,
+    );
+    const status = { parts: content.status?.message?.parts ?? [], path: "task.status.message.parts", code } as const;
+    return this.state === "completed" ? [...artifacts, status] : [status, ...artifacts];
+  }
+}
+
+/**
+ * Makes an `Answer` of what an operation gave: a task, a message, or the reply of `sendMessage`. Throws
+ * `invalidAgentResponse` for a reply with neither, and a `TypeError` for anything else.
+ */
+export function answerOf(content: Message | Task | SendMessageResponse): Answer {
+  if (isTask(content) || isMessage(content)) return new Answer(content);
+  if (content?.$typeName !== "lf.a2a.v1.SendMessageResponse") {
+    throw new TypeError("answerOf() takes a task, a message, or the reply of sendMessage(); read JSON with fromJson()");
+  }
+  const { value } = content.payload;
+  if (value === undefined) throw new A2AError(code, "the agent's answer is empty");
+  return new Answer(value);
+}
+
+function artifactText(artifacts: readonly Artifact[]): string {
+  const [first] = artifacts;
+  if (artifacts.length === 1) return textOf(first);
+  return artifacts
+    .map(textOf)
+    .filter((text) => text !== "")
+    .join(blankLine);
+}
+
+function plainArtifact({ artifactId: id, name, parts }: Artifact, index: number): AnswerArtifact {
+  const list: PartList = { parts, path: `task.artifacts[${index}].parts`, code };
+  return { id, name, text: textOf(parts), data: dataIn(list, undefined), files: filesIn(list) };
+}

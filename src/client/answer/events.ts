@@ -1,0 +1,242 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { toJson } from "../../protocol/content/objects.js";
+import { dataIn, type FileContent, filesIn, type PartList, textOf } from "../../protocol/content/read.js";
+import type { StandardSchema } from "../../protocol/content/schema.js";
+import type {
+  Artifact,
+  Message,
+  StreamResponse,
+  Task,
+  TaskArtifactUpdateEvent,
+  TaskStatus,
+  TaskStatusUpdateEvent,
+} from "../../protocol/model.js";
+import type { StreamItem } from "../../protocol/operations.js";
+import { type StateName, stateName } from "../../protocol/states.js";
+import { Answer } from "./answer.js";
+import { type Inspect, inspectWith } from "./inspect.js";
+
+/** An event of a stream: a task, a message, a status or a piece of an artifact. `type` tells them apart. */
+export type AnswerEvent = TaskEvent | MessageEvent | StatusEvent | ArtifactEvent;
+
+const code = "invalidAgentResponse";
+
+/** What all events have. An event keeps what came over the wire, and computes its members when they are read. */
+abstract class AnyEvent<P> {
+  protected readonly payload: P;
+  private readonly item: StreamItem;
+
+  constructor(item: StreamItem, payload: P) {
+    this.item = item;
+    this.payload = payload;
+  }
+
+  /** The event as the protocol has it. */
+  get response(): StreamResponse {
+    return this.item.response;
+  }
+
+  /** The opaque id to resume after; `undefined` where the agent numbers no events. */
+  get id(): string | undefined {
+    return this.item.id;
+  }
+
+  /**
+   * Set when the stream broke at an agent that keeps no events. `"difference"`: computed from what the task has gained.
+   * `"resync"`: the event is the whole task and replaces everything before it.
+   */
+  get recovered(): StreamItem["recovered"] {
+    return this.item.recovered;
+  }
+
+  /** The JSON of version 1.0, as a stream carries it. */
+  toJSON(): JsonObject {
+    return toJson(this.response);
+  }
+
+  /** The members that `console.log` shows. */
+  protected abstract shown(): Readonly<Record<string, unknown>>;
+
+  [Symbol.for("nodejs.util.inspect.custom")](_depth: number, options: object, inspect: Inspect): string {
+    const { id, recovered } = this;
+    return inspectWith("AnswerEvent", { ...this.shown(), id, recovered }, options, inspect);
+  }
+}
+
+/** The task, at the beginning of a stream or after a break. */
+class TaskEvent extends AnyEvent<Task> {
+  readonly type = "task";
+
+  /** The task until now: its text, artifacts and so on. */
+  get answer(): Answer {
+    return new Answer(this.payload);
+  }
+
+  /** The task as the protocol has it. */
+  get task(): Task {
+    return this.payload;
+  }
+
+  get state(): StateName {
+    return stateName(this.payload.status?.state);
+  }
+
+  get taskId(): string {
+    return this.payload.id;
+  }
+
+  get contextId(): string {
+    return this.payload.contextId;
+  }
+
+  protected override shown() {
+    const { type, answer } = this;
+    return { type, answer };
+  }
+}
+
+/** A direct reply, which is the whole answer. */
+class MessageEvent extends AnyEvent<Message> {
+  readonly type = "message";
+
+  /** The reply as an answer: its text, data, files and so on. */
+  get answer(): Answer {
+    return new Answer(this.payload);
+  }
+
+  /** The reply as the protocol has it. */
+  get message(): Message {
+    return this.payload;
+  }
+
+  get text(): string {
+    return textOf(this.payload);
+  }
+
+  get contextId(): string {
+    return this.payload.contextId;
+  }
+
+  protected override shown() {
+    const { type, text, contextId } = this;
+    return { type, text, contextId };
+  }
+}
+
+/** The task has another state, or says something about it. */
+class StatusEvent extends AnyEvent<TaskStatusUpdateEvent> {
+  readonly type = "status";
+
+  get state(): StateName {
+    return stateName(this.payload.status?.state);
+  }
+
+  /** The text of the status message, such as progress, a question or a failure; `""` when there is none. */
+  get text(): string {
+    return textOf(this.payload.status?.message);
+  }
+
+  /** The status as the protocol has it: the whole message, and the time. */
+  get status(): TaskStatus | undefined {
+    return this.payload.status;
+  }
+
+  /** Metadata of the event; empty when it has none. */
+  get metadata(): JsonObject {
+    return this.payload.metadata ?? {};
+  }
+
+  get taskId(): string {
+    return this.payload.taskId;
+  }
+
+  get contextId(): string {
+    return this.payload.contextId;
+  }
+
+  protected override shown() {
+    const { type, state, text, taskId, contextId } = this;
+    return { type, state, text, taskId, contextId };
+  }
+}
+
+/** An artifact, or a piece of one. */
+class ArtifactEvent extends AnyEvent<TaskArtifactUpdateEvent> {
+  readonly type = "artifact";
+
+  get artifactId(): string {
+    return this.payload.artifact?.artifactId ?? "";
+  }
+
+  /** `""` when the event does not name the artifact; a further piece need not. */
+  get name(): string {
+    return this.payload.artifact?.name ?? "";
+  }
+
+  /** The text of this piece. */
+  get delta(): string {
+    return textOf(this.payload.artifact);
+  }
+
+  /** Whether the piece is added to the artifact. Otherwise it begins the artifact, or replaces it. */
+  get append(): boolean {
+    return this.payload.append;
+  }
+
+  /** Whether it is the artifact's last piece. */
+  get last(): boolean {
+    return this.payload.lastChunk;
+  }
+
+  /** The first data part of this piece as plain JSON: a copy. `undefined` when there is none. */
+  data(): JsonValue | undefined;
+  /** The first data part as a Standard Schema makes it. Throws `invalidAgentResponse` with the path of each violation. */
+  data<T>(schema: StandardSchema<T>): T;
+  data<T>(schema?: StandardSchema<T>): T | JsonValue | undefined {
+    return dataIn(this.parts, schema);
+  }
+
+  /** The files of this piece. */
+  get files(): readonly FileContent[] {
+    return filesIn(this.parts);
+  }
+
+  /** This piece as the protocol has it. */
+  get artifact(): Artifact | undefined {
+    return this.payload.artifact;
+  }
+
+  get taskId(): string {
+    return this.payload.taskId;
+  }
+
+  get contextId(): string {
+    return this.payload.contextId;
+  }
+
+  private get parts(): PartList {
+    return { parts: this.payload.artifact?.parts ?? [], path: "artifact.parts", code };
+  }
+
+  protected override shown() {
+    const { type, artifactId, name, delta, append, last, taskId } = this;
+    return { type, artifactId, name, delta, append, last, taskId };
+  }
+}
+
+/** The event of a stream's item; `undefined` for one of a kind that this version of the protocol does not have. */
+export function eventOf(item: StreamItem): AnswerEvent | undefined {
+  const { payload } = item.response;
+  switch (payload.case) {
+    case "artifactUpdate":
+      return new ArtifactEvent(item, payload.value);
+    case "statusUpdate":
+      return new StatusEvent(item, payload.value);
+    case "task":
+      return new TaskEvent(item, payload.value);
+    case "message":
+      return new MessageEvent(item, payload.value);
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,77 @@
+import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
+import {
+  anyObject,
+  assertOptions,
+  entries,
+  having,
+  type MembersOf,
+  object,
+  type Rule,
+  record,
+  string,
+  text,
+} from "../protocol/check/rules.js";
+import type { CallOptions } from "../protocol/context.js";
+import type { SendMessageConfigurationSchema } from "../protocol/model.js";
+import type { StateName } from "../protocol/states.js";
+
+/** What a message continues: an `Answer`, or its ids as they were stored. */
+export interface Continuation {
+  /** The task that gets the message. Default: a new one in the context. */
+  readonly taskId?: string | undefined;
+  /** The conversation. `""`, from an agent that names none, continues nothing. */
+  readonly contextId: string;
+  /** A task that has ended is left alone: its context gets a new one. Default: the task has not ended. */
+  readonly state?: StateName | "message" | undefined;
+}
+
+/** What may accompany a call about one task. */
+export interface TaskCallOptions extends CallOptions {
+  /** Default: the tenant of the interface in the card, else none. */
+  readonly tenant?: string | undefined;
+}
+
+/** What may accompany a message. */
+export interface SendOptions extends TaskCallOptions {
+  /** The answer to continue: its task while that waits or works, else its context. Default: a new conversation. */
+  readonly continue?: Continuation | undefined;
+  /** Default: a random UUID. */
+  readonly messageId?: string | undefined;
+  /** Tasks that the message references. */
+  readonly referenceTaskIds?: readonly string[] | undefined;
+  /** Metadata of the message. */
+  readonly metadata?: JsonObject | undefined;
+  /** What the sender accepts and how it wants to hear of the task (spec 3.2.2). Default: the agent's defaults. */
+  readonly configuration?: MessageInitShape<typeof SendMessageConfigurationSchema> | undefined;
+}
+
+const continuation: Rule = (value, path) => {
+  const problems = anyObject(value, path);
+  if (problems.length > 0) return problems;
+  const { taskId, contextId } = value as Partial<Continuation>;
+  return [...string(contextId, `${path}.contextId`), ...(taskId === undefined ? [] : string(taskId, `${path}.taskId`))];
+};
+
+const rule = object(
+  {
+    continue: { rule: continuation },
+    messageId: { rule: text },
+    referenceTaskIds: { rule: entries(text) },
+    metadata: { rule: anyObject },
+    configuration: { rule: anyObject },
+    tenant: { rule: string },
+    signal: { rule: having("an AbortSignal", "addEventListener", "throwIfAborted") },
+    // Checked with the time that is left.
+    timeoutMs: { rule: () => [] },
+    headers: { rule: record(string) },
+    query: { rule: record(string) },
+    extensions: { rule: entries(text) },
+    after: { rule: string },
+  } satisfies MembersOf<SendOptions>,
+  { task: "write continue: answer", contextId: "write continue: { contextId }" },
+);
+
+/** Throws a `TypeError` for options that a message cannot have. */
+export function checkSendOptions(options: SendOptions): void {
+  if (Object.keys(options).length > 0) assertOptions("the options of a message", options, rule);
+}
