@@ -1,10 +1,13 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { sizeOfTasksIn } from "../protocol/check/size.js";
 import { createContext, type OpenContext, type Principal, type ServerContext } from "../protocol/context.js";
+import { A2AError } from "../protocol/errors.js";
 import { invokeStream, invokeUnary, type Operation, type Operations, type StreamItem } from "../protocol/operations.js";
 import { requestedExtensions, versionParameter } from "../protocol/service-parameters.js";
 import type { JsonRpcAdapter } from "../version/codec.js";
 import { declaredVersion } from "../version/detect.js";
+import type { CallMeter } from "./call-meter.js";
+import { requestIdOf, requestIdParameter } from "./request-id.js";
 import type { AdmittedCall, CallHead, Service } from "./service.js";
 
 // The call pipeline. Its order is the same for every binding: authenticate → version → extensions → admit → decode →
@@ -22,40 +25,63 @@ export interface CallTarget {
 }
 
 /** The parts of a service that the steps before the operation use. */
-type CallGate = Pick<Service, "authenticate" | "extensions" | "enter">;
-
-/** Authenticates a call from its headers. Returns no promise if the service answers at once. */
-export function authenticate<S extends CallGate>(service: S, head: CallHead): ServerCall<S> | Promise<ServerCall<S>> {
-  const principal = service.authenticate(head);
-  if (principal instanceof Promise) return principal.then((known) => new ServerCall(service, head, known));
-  return new ServerCall(service, head, principal);
-}
+type CallGate = Pick<Service, "authenticate" | "extensions" | "enter" | "publicError" | "accessLog">;
 
 /** Replies and events up to this size are not booked: a socket takes them at once. */
 export const smallReplyBytes = 64 * 1024;
 
 const unknown = (): undefined => undefined;
 
-/** An authenticated call on its way to the operation. Call `end` when the reply is complete. */
+/** A call on its way to the operation. Call `end` when the reply is complete. */
 export class ServerCall<S extends CallGate = Service> {
   readonly service: S;
-  readonly principal: Principal;
   /** The version that the caller declares, or `undefined` if the method, route or service decides it. */
   declared: string | undefined;
   /** Extensions that are active for the call. */
   extensions: readonly string[] = [];
+  /** Set by the binding once it is known. */
+  target: CallTarget | undefined;
+  readonly #binding: CallHead["binding"];
+  #principal: Principal | undefined;
+  #requestId: string | undefined;
   /** Dropped when the operation is called, so that a long stream keeps nothing that it does not need. */
   #head: CallHead | undefined;
   #context: OpenContext | undefined;
   #left: { readonly reason: unknown } | undefined;
   #request: AdmittedCall | undefined;
   #stream: AdmittedCall | undefined;
+  #meter: CallMeter | undefined;
   #ended = false;
 
-  constructor(service: S, head: CallHead, principal: Principal) {
+  constructor(service: S, head: CallHead) {
     this.service = service;
-    this.principal = principal;
+    this.#binding = head.binding;
     this.#head = head;
+    this.#meter = service.accessLog?.begun();
+  }
+
+  /** The id of the request: the caller's own if it is safe, else a new one. */
+  get requestId(): string {
+    this.#requestId ??= requestIdOf(this.#head?.header(requestIdParameter));
+    return this.#requestId;
+  }
+
+  /** The caller. Throws before it is authenticated. */
+  get principal(): Principal {
+    if (this.#principal === undefined) throw new A2AError("unauthenticated", "the caller is not known");
+    return this.#principal;
+  }
+
+  /** Authenticates the caller from the headers. Returns no promise if the service answers at once. */
+  authenticate(): undefined | Promise<void> {
+    const principal = this.service.authenticate(this.#openHead(), this);
+    if (principal instanceof Promise) return this.#identified(principal);
+    this.#principal = principal;
+    return undefined;
+  }
+
+  async #identified(principal: Promise<Principal>): Promise<void> {
+    this.#principal = await principal;
   }
 
   /** Reads what the headers declare. Throws `versionNotSupported` or `extensionSupportRequired`. */
@@ -68,13 +94,19 @@ export class ServerCall<S extends CallGate = Service> {
   /** Admits the call, before its request is read. Throws `unavailable`. */
   admit(): void {
     this.#request = this.#enter(false);
-    if (this.#ended) this.end();
+    if (this.#ended) this.#leavePlaces();
   }
 
   /** Books a piece of the request as it arrives. Throws `unavailable` or `resourceExhausted`. */
-  readonly arrived = (piece: Uint8Array): void => this.hold(piece.length);
+  readonly arrived = (piece: Uint8Array): void => this.received(piece.length);
 
-  /** Books bytes of the request, or of a reply that waits to be taken. Throws `unavailable` or `resourceExhausted`. */
+  /** Books bytes of the request. Throws as `arrived` does. */
+  received(bytes: number): void {
+    if (this.#meter !== undefined) this.#meter.requestBytes += bytes;
+    this.hold(bytes);
+  }
+
+  /** Books bytes of a reply that waits to be taken. Throws `unavailable` or `resourceExhausted`. */
   hold(bytes: number): void {
     (this.#request ?? this.#stream)?.hold(bytes);
   }
@@ -92,29 +124,57 @@ export class ServerCall<S extends CallGate = Service> {
     (this.#request ?? this.#stream)?.release(bytes);
   }
 
+  /** A piece of the reply is ready for the socket. */
+  sent(piece: string | Uint8Array): void {
+    this.#meter?.sent(piece);
+  }
+
   /** Calls a unary operation. The bytes of the request are released, since it is decoded. */
-  unary({ handler, adapter, operation }: CallTarget, message: AnyMessage): Promise<AnyMessage> {
+  unary(message: AnyMessage): Promise<AnyMessage> {
+    const { handler, adapter, operation } = this.#openTarget();
     this.#request?.release();
     return invokeUnary(handler, operation, message, this.#openContext(adapter));
   }
 
   /** Calls a streaming operation. The stream stays admitted until the call ends, its request does not. */
-  stream({ handler, adapter, operation }: CallTarget, message: AnyMessage): AsyncIterable<StreamItem> {
+  stream(message: AnyMessage): AsyncIterable<StreamItem> {
+    const { handler, adapter, operation } = this.#openTarget();
     this.#stream = this.#enter(true);
     this.#endRequest();
-    if (this.#ended) this.end();
-    return invokeStream(handler, operation, message, this.#openContext(adapter));
+    if (this.#ended) this.#leavePlaces();
+    const items = invokeStream(handler, operation, message, this.#openContext(adapter));
+    return this.#meter === undefined ? items : this.#meter.counted(items);
+  }
+
+  /** Returns what the caller may see of an error that ends the call. */
+  publicError(error: unknown): A2AError {
+    const shown = this.service.publicError(error, this);
+    if (this.#meter?.code === "OK") this.#meter.code = shown.code;
+    return shown;
   }
 
   /** The caller left or its deadline passed. Aborts the signal of the operation. */
   leave(reason?: unknown): void {
+    if (this.#meter?.code === "OK") this.#meter.code = reason instanceof A2AError ? reason.code : "CANCELLED";
     this.#left ??= { reason };
     this.#context?.leave(reason);
   }
 
-  /** Ends the call's admission. Calling it twice is harmless. */
+  /** Ends the call and its admission. Calling it twice is harmless. */
   end(): void {
+    this.#leavePlaces();
+    if (this.#ended) return;
     this.#ended = true;
+    if (this.#meter !== undefined) this.#log(this.#meter);
+  }
+
+  #log(meter: CallMeter): void {
+    const { requestId, target } = this;
+    const call = { requestId, binding: this.#binding, principal: this.#principal, meter };
+    this.service.accessLog?.ended({ ...call, operation: target?.operation, version: target?.adapter.version });
+  }
+
+  #leavePlaces(): void {
     this.#endRequest();
     this.#stream?.leave();
     this.#stream = undefined;
@@ -135,12 +195,17 @@ export class ServerCall<S extends CallGate = Service> {
     return this.#head;
   }
 
+  #openTarget(): CallTarget {
+    if (this.target === undefined) throw new TypeError("a call is brought to an operation that is known");
+    return this.target;
+  }
+
   #openContext({ version }: CallAdapter): OpenContext {
-    const { principal, extensions } = this;
+    const { principal, extensions, requestId } = this;
     const { binding, header, address } = this.#openHead();
     this.#head = undefined;
     const after = header("last-event-id");
-    const call = { principal, binding, version, extensions, after, caller: address };
+    const call = { principal, binding, version, extensions, after, caller: address, requestId };
     const context = createContext(call);
     if (this.#left !== undefined) context.leave(this.#left.reason);
     this.#context = context;

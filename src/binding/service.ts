@@ -1,7 +1,8 @@
 import type { CallAddress, CallOrigin, Principal, ServerContext } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
-import type { Operations } from "../protocol/operations.js";
+import type { Operation, Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
+import type { CallMeter } from "./call-meter.js";
 
 /** What is known about a call before its body is read. */
 export interface CallHead {
@@ -48,6 +49,28 @@ export interface AdmittedCall {
   leave(): void;
 }
 
+/** A request with its id, which is found or made when it is first asked for. */
+export interface IdentifiedRequest {
+  readonly requestId: string;
+}
+
+/** A call that has ended. */
+export interface EndedCall extends IdentifiedRequest {
+  readonly binding: CallOrigin;
+  /** `undefined` if the call failed before its operation was known; so is the version. */
+  readonly operation: Operation | undefined;
+  readonly version: string | undefined;
+  /** `undefined` for a caller that was refused. */
+  readonly principal: Principal | undefined;
+  readonly meter: CallMeter;
+}
+
+/** Hears of every call, when it begins and when it has ended. */
+export interface AccessLog {
+  begun(): CallMeter;
+  ended(call: EndedCall): void;
+}
+
 /** What every binding serves: one handler behind admission. */
 export interface Service {
   readonly handler: Operations<ServerContext>;
@@ -59,7 +82,7 @@ export interface Service {
   /** The names that callers give their tasks, in versions where they do. */
   readonly taskNames: TaskNames;
   /** Identifies the caller by headers alone. Throws `unauthenticated` or `permissionDenied`. */
-  authenticate(head: CallHead): Principal | Promise<Principal>;
+  authenticate(head: CallHead, request: IdentifiedRequest): Principal | Promise<Principal>;
   /** Returns the requested extensions that are active for a call. Throws `extensionSupportRequired` (spec 3.3.4). */
   extensions(requested: readonly string[]): readonly string[];
   /**
@@ -71,5 +94,7 @@ export interface Service {
    * Returns what a caller may see of an error: an `A2AError` unchanged; anything else masked, logged and given a
    * correlation id.
    */
-  publicError(error: unknown): A2AError;
+  publicError(error: unknown, request: IdentifiedRequest): A2AError;
+  /** Off unless it is there. */
+  readonly accessLog?: AccessLog | undefined;
 }

@@ -6,7 +6,7 @@ import type { Server } from "../server/serve.js";
 import { allowedHostOption } from "./allowed-host.js";
 import { understood } from "./caller.js";
 import { packageVersion } from "./package-version.js";
-import { assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
+import { accessLogOption, assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
 import { locationText, openStorage, type StoreLocation, storeLocation } from "./store-location.js";
 
 /** Flags of `trivium demo`. */
@@ -33,7 +33,8 @@ export function addDemo(program: Command): void {
         .env("TRIVIUM_STORE")
         .default(defaultStore),
     )
-    .addOption(logLevelOption("info"))
+    .addOption(logLevelOption())
+    .addOption(accessLogOption())
     .action(run);
 }
 
@@ -44,11 +45,11 @@ async function run(flags: DemoFlags, command: Command): Promise<void> {
   const store = await openStorage(location, logger);
   // The demo is an example, not part of the library. Only this command loads it.
   const { greeting, serveDemo } = await import("../../examples/demo/server.js");
-  const { port, host, anonymous, allowedHost: allowedHosts } = flags;
+  const { port, host, anonymous, allowedHost: allowedHosts, accessLog } = flags;
   const shared = anonymous ? "shared" : undefined;
   let server: Server;
   try {
-    const options = { port, host, anonymous: shared, allowedHosts, logger, store } as const;
+    const options = { port, host, anonymous: shared, allowedHosts, logger, accessLog, store } as const;
     server = await serveDemo({ version: packageVersion(), ...options });
   } catch (error) {
     await store?.close();

@@ -6,7 +6,7 @@ import { type VersionName, versionTable } from "../version/versions.js";
 import { allowedHostOption } from "./allowed-host.js";
 import { addCallerOptions, type CallerFlags, credentialsOf, understood } from "./caller.js";
 import { print } from "./print.js";
-import { assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
+import { accessLogOption, assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
 import { agentUrl } from "./target.js";
 
 /** Flags of `trivium gateway`. */
@@ -39,7 +39,8 @@ export function addGateway(program: Command): void {
         addVersion,
       ),
     )
-    .addOption(logLevelOption("warn"));
+    .addOption(logLevelOption())
+    .addOption(accessLogOption());
   addCallerOptions(command).action(run);
 }
 
@@ -61,6 +62,7 @@ async function run(address: string, flags: GatewayFlags, command: Command): Prom
     allowedHosts: flags.allowedHost,
     versions: protocolVersion,
     logger: stderrLogger(flags.logLevel),
+    accessLog: flags.accessLog,
     handleSignals: true,
   };
   // The server takes longer to load than the rest of the command.

@@ -6,6 +6,7 @@ export interface ServingFlags {
   readonly port: number;
   readonly host: string;
   readonly logLevel: LogLevel;
+  readonly accessLog: boolean;
 }
 
 const defaultPort = 41241;
@@ -18,8 +19,13 @@ export function hostOption(): Option {
   return new Option("--host <address>", "address to listen on").default("127.0.0.1");
 }
 
-export function logLevelOption(level: LogLevel): Option {
+export function logLevelOption(): Option {
+  const level: LogLevel = "info";
   return new Option("--log-level <level>").env(levelVariable).default(level).choices(logLevels);
+}
+
+export function accessLogOption(): Option {
+  return new Option("--access-log", "log every call when it has ended, at the level info").default(false);
 }
 
 /** Throws when other machines can reach `host`, unless the named flag lets all callers share all tasks. */

@@ -65,7 +65,7 @@ export interface Turn {
   readonly wake: JsonValue | undefined;
   /** Aborts with a `TurnAborted`. */
   readonly signal: AbortSignal;
-  /** The logger of the host; its records carry the ids of the task and the context. */
+  /** The logger of the host; its records carry the ids of the task, the context and the request. */
   readonly logger: Logger;
   /**
    * Emits an event. Resolves when it is accepted: an artifact chunk once it is in the batch, a status or a `lastChunk`

@@ -14,6 +14,8 @@ export interface TurnStart {
   /** Id of the send that delivered the message. */
   readonly entry: string;
   readonly send: QueuedSend;
+  /** The id of the request that started the turn. */
+  readonly requestId?: string | undefined;
   /** Data of the wake that started the turn. */
   readonly wake?: JsonValue | undefined;
   /** The turn is re-run because the question at which it waited has been answered: the message is in the inbox. */

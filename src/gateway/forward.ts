@@ -51,9 +51,9 @@ export function createForwarding(names: readonly string[]): Forwarding {
   return {
     wrapAuthenticate: (authenticate) => {
       if (names.length === 0) return authenticate;
-      return async (head) => {
+      return async (head, request) => {
         // A new object for each call: concurrent calls of one caller may have different headers.
-        const principal = { ...(await authenticate(head)) };
+        const principal = { ...(await authenticate(head, request)) };
         const values = names.map((name) => [name, head.header(name)] as const);
         const present = values.filter((entry): entry is [string, string] => entry[1] !== undefined);
         brought.set(principal, Object.fromEntries(present));

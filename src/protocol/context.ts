@@ -40,6 +40,8 @@ export interface ServerContext {
   readonly caller: CallAddress | undefined;
   /** The caller's name for the task, in versions where callers name their tasks. A new task gets this name. */
   readonly taskName: string | undefined;
+  /** The id of the request, in every record about it. `undefined` for a call that no binding brought. */
+  readonly requestId: string | undefined;
   /** Aborts when the caller leaves or its deadline passes. Created on first use. */
   readonly signal: AbortSignal;
 }
@@ -62,7 +64,8 @@ export interface OpenContext extends ServerContext {
   leave(reason?: unknown): void;
 }
 
-type CallFacts = Omit<ServerContext, "signal" | "caller" | "taskName"> & {
+type CallFacts = Omit<ServerContext, "signal" | "caller" | "taskName" | "requestId"> & {
+  readonly requestId?: string | undefined;
   readonly caller?: CallAddress | undefined;
   readonly taskName?: string | undefined;
 };
@@ -77,9 +80,9 @@ export function changedContext(
   context: ServerContext,
   changes: Partial<Pick<ServerContext, "after" | "taskName">>,
 ): ServerContext {
-  const { principal, binding, version, extensions, after, caller, taskName } = context;
+  const { principal, binding, version, extensions, after, caller, taskName, requestId } = context;
   return {
-    ...{ principal, binding, version, extensions, after, caller, taskName, ...changes },
+    ...{ principal, binding, version, extensions, after, caller, taskName, requestId, ...changes },
     // Created on first use.
     get signal() {
       return context.signal;
@@ -95,6 +98,7 @@ class CallContext implements OpenContext {
   readonly after: string | undefined;
   readonly caller: CallAddress | undefined;
   readonly taskName: string | undefined;
+  readonly requestId: string | undefined;
   #controller: AbortController | undefined;
   #left = false;
   #reason: unknown;
@@ -107,6 +111,7 @@ class CallContext implements OpenContext {
     this.after = call.after;
     this.caller = call.caller;
     this.taskName = call.taskName;
+    this.requestId = call.requestId;
   }
 
   get signal(): AbortSignal {

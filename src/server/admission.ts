@@ -1,4 +1,4 @@
-import type { CallHead, Service } from "../binding/service.js";
+import type { Service } from "../binding/service.js";
 import { createIdleCounter } from "../protocol/async/idle-counter.js";
 import type { CallOrigin, Principal } from "../protocol/context.js";
 import { A2AError, toldError } from "../protocol/errors.js";
@@ -76,7 +76,7 @@ export function createAdmission({ authenticate, extensions, limits, logger, newI
       closed = true;
     },
     idle: inside.idle,
-    authenticate: authenticate === undefined ? () => anonymous : (head) => identify(authenticate, head, logger),
+    authenticate: createIdentification(authenticate, logger),
     extensions(requested) {
       const missing = required.find((uri) => !requested.includes(uri));
       if (missing !== undefined) {
@@ -107,10 +107,10 @@ export function createAdmission({ authenticate, extensions, limits, logger, newI
         },
       };
     },
-    publicError(error) {
+    publicError(error, request) {
       if (error instanceof A2AError) return toldError(error);
       const reference = newId();
-      logger.error({ reference, err: error }, "an operation failed");
+      logger.error({ requestId: request.requestId, reference, err: error }, "an operation failed");
       return new A2AError("internalError", `internal error (reference ${reference})`, { metadata: { reference } });
     },
   };
@@ -120,22 +120,26 @@ function keyOf({ tenant = "", owner }: Principal): string {
   return `${tenant}\n${owner}`;
 }
 
-async function identify(
-  authenticate: Authenticate,
-  { binding, header, address }: CallHead,
-  logger: Logger,
-): Promise<Principal> {
-  let principal: Principal;
-  try {
-    principal = await authenticate({ binding, header: (name) => header(name.toLowerCase()), request: address?.native });
-  } catch (error) {
-    if (error instanceof A2AError) throw error;
-    logger.info({ err: error }, "a caller was refused");
-    throw new A2AError("unauthenticated", "authentication is required", { cause: error });
-  }
-  if (typeof principal?.owner === "string" && principal.owner !== "") return principal;
-  logger.error({}, "authenticate gave no principal with an owner: the call is refused");
-  throw new A2AError("unauthenticated", "authentication is required");
+function createIdentification(authenticate: Authenticate | undefined, logger: Logger): Service["authenticate"] {
+  if (authenticate === undefined) return () => anonymous;
+  return async ({ binding, header, address }, request) => {
+    let principal: Principal;
+    try {
+      principal = await authenticate({
+        binding,
+        header: (name) => header(name.toLowerCase()),
+        request: address?.native,
+      });
+    } catch (error) {
+      if (error instanceof A2AError) throw error;
+      logger.info({ requestId: request.requestId, binding, err: error }, "a caller was refused");
+      throw new A2AError("unauthenticated", "authentication is required", { cause: error });
+    }
+    if (typeof principal?.owner === "string" && principal.owner !== "") return principal;
+    const fields = { requestId: request.requestId, binding };
+    logger.error(fields, "authenticate gave no principal with an owner: the call is refused");
+    throw new A2AError("unauthenticated", "authentication is required");
+  };
 }
 
 function tooMany(code: "resourceExhausted" | "unavailable", what: string, limit: string): A2AError {

@@ -88,7 +88,7 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
     return ending;
   };
   return {
-    ...createHandlers(agent, { basePath, publicUrl }),
+    ...createHandlers(agent, options),
     get card() {
       return agent.card.card();
     },

@@ -15,6 +15,7 @@ import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Version } from "../version/codec.js";
 import { versionEntries } from "../version/versions.js";
+import { createAccessLog } from "./access-log.js";
 import { type Admission, createAdmission } from "./admission.js";
 import { createEndpoint } from "./endpoint.js";
 import { type Limits, resolveLimits } from "./limits.js";
@@ -106,6 +107,7 @@ export async function composeAround<H extends RequestHandler>(
     extensions: isChoice ? extensions : admission.extensions,
     enter: admission.enter,
     publicError: admission.publicError,
+    accessLog: options.accessLog === true ? createAccessLog(logger, clock) : undefined,
   };
   card.mount(mountsOf(bindings, versions));
   return {

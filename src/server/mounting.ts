@@ -6,6 +6,7 @@ import { basePathRule } from "../card/urls.js";
 import { bindings } from "../protocol/bindings.js";
 import { assertOptions, func, type MembersOf, object } from "../protocol/check/rules.js";
 import type { ComposedAgent } from "./host.js";
+import type { AgentOptions } from "./options.js";
 
 /** Where a handler is mounted. */
 export interface MountOptions {
@@ -42,16 +43,13 @@ const mountRule = object(members);
 const fetchMembers: MembersOf<FetchOptions> = { ...members, remoteAddress: { rule: func } };
 const fetchRule = object(fetchMembers);
 
-/** What the whole agent says about its address. */
-interface AgentAddress {
-  readonly basePath: string | undefined;
-  readonly publicUrl: string | undefined;
-}
+/** What the whole agent says about its address and its callers. */
+type AgentSettings = Pick<AgentOptions, "basePath" | "publicUrl" | "authenticate" | "anonymous">;
 
 /** The handlers of a composed agent. */
 export function createHandlers(
   agent: Pick<ComposedAgent, "endpoint" | "limits" | "logger">,
-  at: AgentAddress,
+  at: AgentSettings,
 ): Handlers {
   const { endpoint, limits: times, logger } = agent;
   const told = new Set<string>();
@@ -66,7 +64,11 @@ export function createHandlers(
       body: `${message}\n`,
     };
   };
+  // Calls within the process are no reason to warn, so an agent under test does not.
+  let isConfirmed = at.authenticate !== undefined || at.anonymous === "shared";
   const optionsOf = (entry: string, options: MountOptions): HandlerOptions => {
+    if (!isConfirmed) logger.warn({}, allShare);
+    isConfirmed = true;
     const { basePath = at.basePath, request } = options;
     const missed = (path: string): HttpReply | undefined => {
       const prefix = prefixOf(path);
@@ -91,6 +93,8 @@ export function createHandlers(
     },
   };
 }
+
+const allShare = 'all callers share all tasks: give `authenticate`, or say `anonymous: "shared"` if that is intended';
 
 /** How many different explanations are logged. Paths come from callers. */
 const mostTold = 16;

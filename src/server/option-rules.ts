@@ -64,7 +64,9 @@ const push: MembersOf<PushOptions> = {
 export const hostMembers: MembersOf<HostOptions> = {
   bindings: { rule: entries(oneOf(...bindingNames)) },
   authenticate: { rule: func },
+  anonymous: { rule: oneOf("shared") },
   logger: { rule: logger },
+  accessLog: { rule: flag },
   limits: { rule: limits(defaultLimits) },
   versions: { rule: listOr(versionList, object(versions)) },
   cors: { rule: object(cors) },
@@ -78,7 +80,6 @@ export const hostMembers: MembersOf<HostOptions> = {
 export const listenMembers: MembersOf<ListenOptions> = {
   port,
   host: { rule: text },
-  anonymous: { rule: oneOf("shared") },
   allowedHosts: names,
   grpcPort: port,
   tls: { rule: anyObject },

@@ -22,10 +22,20 @@ export interface HostOptions {
   /** Identifies the caller. Default: no authentication, and all callers share the same tasks. */
   readonly authenticate?: Authenticate | undefined;
   /**
+   * Confirms that all callers share all tasks. Without it and without `authenticate`, `serve` refuses a host that other
+   * machines reach, and a mounted agent logs a warning.
+   */
+  readonly anonymous?: "shared" | undefined;
+  /**
    * Receives the records of the server; `false` for none. Default: stderr, readable on a terminal and as lines of JSON
    * elsewhere, from the level in `TRIVIUM_LOG` on (`debug`, `info`, `warn`, `error`, `silent`), else `info`.
    */
   readonly logger?: Logger | false | undefined;
+  /**
+   * Logs each call when it has ended, as one record at `info`: operation, binding, version, owner, code, duration,
+   * bytes, and the events of a stream. Default: false.
+   */
+  readonly accessLog?: boolean | undefined;
   /** Each limit has its own default. An unknown name is a `TypeError`. */
   readonly limits?: Partial<Limits> | undefined;
   /** Protocol versions to serve, or settings for them. Default: every supported protocol version. */
@@ -116,8 +126,6 @@ export interface ListenOptions {
   readonly port?: number | undefined;
   /** Default: 127.0.0.1. A host that other machines reach needs `authenticate` or `anonymous: "shared"`. */
   readonly host?: string | undefined;
-  /** Confirms that all callers that reach the host share all tasks. */
-  readonly anonymous?: "shared" | undefined;
   /**
    * Additional hosts that requests may name when only this machine reaches the port and there is no `authenticate`:
    * names, `*.example.org`, addresses and CIDR blocks. Loopback names and the host of `publicUrl` are always served.

@@ -73,6 +73,23 @@ describe("trivium demo", () => {
     expect(demo.log()).toBe("");
   });
 
+  it("logs where it listens, and each call that has ended with --access-log", async () => {
+    await using demo = await startDemo(["--port", "0", "--access-log"]);
+    await fetch(`${demo.url}/http-json/tasks/none`);
+    expect(await demo.stop()).toBe(0);
+    const records = demo
+      .log()
+      .trimEnd()
+      .split("\n")
+      .map((line): Record<string, unknown> => JSON.parse(line));
+    expect(records).toContainEqual(
+      expect.objectContaining({ msg: "listening", url: demo.url, bindings: ["JSONRPC", "GRPC", "HTTP+JSON"] }),
+    );
+    expect(records.filter(({ msg }) => msg === "call")).toEqual([
+      expect.objectContaining({ operation: "GetTask", binding: "HTTP+JSON", version: "1.0", code: "taskNotFound" }),
+    ]);
+  });
+
   it("reports in one sentence that the port is taken", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => taken.once("listening", resolve));

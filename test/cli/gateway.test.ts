@@ -40,6 +40,7 @@ async function startGateway(args: readonly string[] = []) {
   return {
     greeting,
     url,
+    log: () => errors,
     async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
       child.kill(signal);
       const [code] = child.exitCode === null ? await once(child, "close") : [child.exitCode];
@@ -55,6 +56,20 @@ async function startGateway(args: readonly string[] = []) {
 const message = '{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"ahoy"}]}}';
 
 describe("trivium gateway", () => {
+  it("logs each call that has ended with --access-log", async () => {
+    await using gateway = await startGateway(["--access-log"]);
+    const { code } = await trivium(["call", gateway.url, "SendMessage", message]);
+    expect(code).toBe(0);
+    expect(await gateway.stop()).toBe(0);
+    const records = gateway
+      .log()
+      .trimEnd()
+      .split("\n")
+      .map((line): Record<string, unknown> => JSON.parse(line));
+    const call = { operation: "SendMessage", binding: "JSONRPC", owner: "anonymous", code: "OK" };
+    expect(records).toContainEqual(expect.objectContaining({ level: 30, msg: "call", ...call }));
+  });
+
   it.each(["SIGTERM", "SIGINT"] as const)(
     "prints its own URL and the agent's, forwards calls, and ends with %s",
     async (signal) => {

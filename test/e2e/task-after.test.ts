@@ -59,8 +59,8 @@ overEveryWire((start) => {
     );
     const [line, ...others] = served.log.filter(({ level }) => level === "error");
     expect(others).toEqual([]);
-    const { error, reference } = (line?.fields ?? {}) as { readonly error: unknown; readonly reference: string };
-    expect(String(error)).toContain("secret 7f3a");
+    const { err, reference } = (line?.fields ?? {}) as { readonly err: unknown; readonly reference: string };
+    expect(String(err)).toContain("secret 7f3a");
     expect(shown).toContain(reference);
   });
 });

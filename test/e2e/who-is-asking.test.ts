@@ -99,7 +99,7 @@ overEveryWire((start) => {
     expect(asText(error)).not.toContain("5e11");
     const [line, ...others] = served.log.filter(({ message }) => message === "a caller was refused");
     expect(others).toEqual([]);
-    expect(String((line?.fields as { readonly error?: unknown })?.error)).toContain("5e11");
+    expect(String((line?.fields as { readonly err?: unknown })?.err)).toContain("5e11");
   });
 });
 
@@ -240,7 +240,7 @@ describe("over HTTP", () => {
       const get = (task: string) =>
         rawCall(`${served.server.url}/http-json/${path.replace("ID", task)}`, {
           method: "GET",
-          headers: { authorization: "bob" },
+          headers: { authorization: "bob", "x-request-id": "same" },
         });
       const foreign = await get(id);
       const never = await get(missing);

@@ -50,6 +50,11 @@ it.each<[string, object, string]>([
     { ...base, logger: { info() {} } },
     "serve(): logger must be false or a logger such as pino's, not an object without",
   ],
+  ["serve()", { ...base, accessLog: "all" }, "serve(): accessLog must be true or false, not a value of type string"],
+  ["createAgent()", { ...base, accesslog: true }, "createAgent(): accesslog cannot be given: did you mean accessLog?"],
+  ["createAgent()", { ...base, anonymous: true }, 'createAgent(): anonymous must be "shared", not'],
+  ["gateway()", { upstream: "http://a.example", accessLog: 1 }, "gateway(): accessLog must be true or false, not"],
+  ["sqliteStore()", { path: "a", logger: true }, "sqliteStore(): logger must be false or a logger such as pino's, not"],
   [
     "serve()",
     { ...base, limits: { turnPerOwner: 1 } },

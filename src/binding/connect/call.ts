@@ -6,7 +6,8 @@ import { formatExtensions } from "../../protocol/service-parameters.js";
 import { methodFor, type RpcMethod, type ServedMethod, type ServedPath } from "../grpc/method.js";
 import { headOf } from "../http/call.js";
 import type { HttpRequest } from "../http/http.js";
-import { authenticate, type ServerCall } from "../server-call.js";
+import { requestIdHeader } from "../request-id.js";
+import { ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 import { errorToConnect } from "./errors.js";
 
@@ -26,6 +27,7 @@ export class ConnectCall {
   #call: ServerCall | undefined;
   #hasBody: boolean = false;
   #reached: boolean = false;
+  #answered = false;
 
   constructor(options: ConnectCallOptions) {
     this.#options = options;
@@ -44,11 +46,13 @@ export class ConnectCall {
 
   /** Authenticates and admits the call before the body is read. */
   async admit(responseHeader: Headers): Promise<void> {
-    if (this.#hasBody) throw this.#public(unreadable(this.#method));
     const { request, service, served } = this.#options;
+    const call = this.#call ?? new ServerCall(service, headOf("CONNECT", request));
+    this.#call = call;
+    responseHeader.set(requestIdHeader, call.requestId);
+    if (this.#hasBody) throw this.#public(unreadable(this.#method));
     try {
-      const call = await authenticate(service, headOf("CONNECT", request));
-      this.#call = call;
+      await call.authenticate();
       this.#method = methodFor(call, served);
       const { extensionsName } = this.#method.adapter;
       if (call.extensions.length > 0) responseHeader.set(extensionsName, formatExtensions(call.extensions));
@@ -63,7 +67,7 @@ export class ConnectCall {
     try {
       const values = isPlainJson ? new JsonValueCounter(service.limits.jsonMaxValues) : undefined;
       const bytes = await request.body(bodyMaxBytes, (piece) => {
-        this.#call?.hold(piece.length);
+        this.#call?.arrived(piece);
         values?.arrived(piece);
       });
       this.#hasBody = true;
@@ -79,7 +83,8 @@ export class ConnectCall {
       const call = this.#reach(signal);
       assertFewValues(wire, call.service.limits.jsonMaxValues);
       const request = adapter.readRequest(operation, wire);
-      const reply = await call.unary(this.#method, request);
+      const reply = await call.unary(request);
+      this.#answered = true;
       call.assertRoom(reply);
       return adapter.writeReply(operation, reply, request);
     } catch (error) {
@@ -94,11 +99,12 @@ export class ConnectCall {
       assertFewValues(wire, call.service.limits.jsonMaxValues);
       const request = adapter.readRequest(operation, wire);
       const writer = adapter.writeStream(operation, request);
-      for await (const item of call.stream(this.#method, request)) {
+      for await (const item of call.stream(request)) {
         call.assertRoom(item.response);
         // connect-es encodes the message itself, possibly as JSON.
         for (const { payload } of writer.write(item)) yield payload;
       }
+      this.#answered = true;
       for (const { payload } of writer.end?.() ?? []) yield payload;
     } catch (error) {
       throw this.#public(error);
@@ -107,6 +113,10 @@ export class ConnectCall {
 
   hold(bytes: number): void {
     this.#call?.hold(bytes);
+  }
+
+  sent(piece: string | Uint8Array): void {
+    this.#call?.sent(piece);
   }
 
   release(bytes: number): void {
@@ -126,12 +136,17 @@ export class ConnectCall {
     this.#reached = true;
     const call = this.#call;
     if (call === undefined) throw new A2AError("unauthenticated", "the caller is not known");
-    signal.addEventListener("abort", () => call.leave(signal.reason), { once: true });
+    const leave = (): void => {
+      if (!this.#answered) call.leave(signal.reason);
+    };
+    signal.addEventListener("abort", leave, { once: true });
     return call;
   }
 
   #public(error: unknown): Error {
-    return errorToConnect(this.#options.service.publicError(error));
+    this.#answered = true;
+    const call = this.#call ?? new ServerCall(this.#options.service, headOf("CONNECT", this.#options.request));
+    return errorToConnect(call.publicError(error));
   }
 }
 

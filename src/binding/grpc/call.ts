@@ -8,7 +8,8 @@ import { formatExtensions } from "../../protocol/service-parameters.js";
 import type { WireEvent } from "../../version/codec.js";
 import { BodyWatch } from "../body-watch.js";
 import type { CallTimes } from "../listen/connection.js";
-import { authenticate, type ServerCall } from "../server-call.js";
+import { requestIdParameter } from "../request-id.js";
+import { ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 import { errorToStatus } from "./errors.js";
 import type { RawCall, TakenCallListener } from "./internals/taken-call.js";
@@ -32,7 +33,8 @@ export class GrpcCall implements TakenCallListener {
   readonly #call: RawCall;
   readonly #options: GrpcCallOptions;
   #method: ServedMethod;
-  #admitted: ServerCall | undefined;
+  /** Created with the first metadata. */
+  #called: ServerCall | undefined;
   #message: Uint8Array | undefined;
   #watch: BodyWatch | undefined;
   #over: boolean = false;
@@ -48,15 +50,16 @@ export class GrpcCall implements TakenCallListener {
   }
 
   onReceiveMetadata(metadata: Metadata): void {
+    const call = new ServerCall(this.#options.service, {
+      binding: "GRPC",
+      header: (name) => headerOf(metadata, name),
+      peer: () => addressOf(this.#call.getPeer()),
+    });
+    this.#called = call;
     try {
-      const call = authenticate(this.#options.service, {
-        binding: "GRPC",
-        header: (name) => headerOf(metadata, name),
-        peer: () => addressOf(this.#call.getPeer()),
-      });
-      if (call instanceof Promise)
-        call.then((known) => this.#admit(known)).catch((error: unknown) => this.#fail(error));
-      else this.#admit(call);
+      const authenticated = call.authenticate();
+      if (authenticated === undefined) this.#admit(call);
+      else authenticated.then(() => this.#admit(call)).catch((error: unknown) => this.#fail(error));
     } catch (error) {
       this.#fail(error);
     }
@@ -66,7 +69,7 @@ export class GrpcCall implements TakenCallListener {
   onReceiveBytes(bytes: number): boolean {
     this.#watch?.add(bytes);
     try {
-      this.#admitted?.hold(bytes);
+      this.#called?.received(bytes);
     } catch (error) {
       this.#fail(error);
     }
@@ -90,10 +93,10 @@ export class GrpcCall implements TakenCallListener {
 
   onCancel(): void {
     if (this.#over) return;
-    this.#end();
     const late = Number(this.#call.getDeadline()) <= Date.now();
     const reason = late ? new A2AError("deadlineExceeded", "the deadline of the call has passed") : undefined;
-    this.#admitted?.leave(reason);
+    this.#called?.leave(reason);
+    this.#end();
     this.#drained?.();
   }
 
@@ -101,7 +104,6 @@ export class GrpcCall implements TakenCallListener {
     if (this.#over) return;
     const { served, times } = this.#options;
     this.#method = methodFor(call, served);
-    this.#admitted = call;
     call.admit();
     this.#watch = new BodyWatch(times, (error) => this.#fail(error));
     this.#call.startRead();
@@ -110,12 +112,12 @@ export class GrpcCall implements TakenCallListener {
   async #run(): Promise<void> {
     try {
       const message = this.#message;
-      const call = this.#admitted;
+      const call = this.#called;
       if (message === undefined || call === undefined) throw new A2AError("invalidRequest", "no request message");
       const request = this.#readRequest(message);
       this.#message = undefined;
-      if (this.#method.operation.streams) await this.#pump(request, call.stream(this.#method, request));
-      else this.#reply(request, await call.unary(this.#method, request));
+      if (this.#method.operation.streams) await this.#pump(request, call.stream(request));
+      else this.#reply(request, await call.unary(request));
       // A call ends when nothing large waits for its peer.
       if (this.#pendingBytes > highWaterBytes) await this.#drain();
       this.#succeed();
@@ -132,7 +134,7 @@ export class GrpcCall implements TakenCallListener {
 
   #reply(request: AnyMessage, reply: AnyMessage): void {
     const { adapter, operation, descriptor } = this.#method;
-    this.#admitted?.assertRoom(reply);
+    this.#called?.assertRoom(reply);
     const bytes = writeBuffer(descriptor.output, adapter.writeReply(operation, reply, request));
     this.#sendCounted(bytes);
   }
@@ -144,7 +146,7 @@ export class GrpcCall implements TakenCallListener {
     const events = stream[Symbol.asyncIterator]();
     this.#events = events;
     for (let next = await events.next(); next.done !== true && !this.#over; next = await events.next()) {
-      this.#admitted?.assertRoom(next.value.response);
+      this.#called?.assertRoom(next.value.response);
       this.#sendEvents(writer.write(next.value));
       if (this.#pendingBytes > highWaterBytes) await this.#drain();
     }
@@ -159,13 +161,14 @@ export class GrpcCall implements TakenCallListener {
 
   /** Sends a message, which is booked until its peer has taken it if it is large. */
   #sendCounted(bytes: Uint8Array): void {
-    if (bytes.length > highWaterBytes) this.#admitted?.hold(bytes.length);
+    if (bytes.length > highWaterBytes) this.#called?.hold(bytes.length);
+    this.#called?.sent(bytes);
     this.#pendingBytes += bytes.length;
     this.#send(bytes, () => this.#written(bytes.length));
   }
 
   #written(bytes: number): void {
-    if (bytes > highWaterBytes) this.#admitted?.release(bytes);
+    if (bytes > highWaterBytes) this.#called?.release(bytes);
     this.#pendingBytes -= bytes;
     if (this.#pendingBytes <= highWaterBytes) this.#drained?.();
   }
@@ -185,10 +188,11 @@ export class GrpcCall implements TakenCallListener {
   // Deferred to the first message, so that a call that fails earlier gets a trailers-only response.
   #sendHeaders(): void {
     this.#headersSent = true;
-    const extensions = this.#admitted?.extensions ?? [];
-    if (extensions.length === 0) return;
+    if (this.#called === undefined) return;
+    const { requestId, extensions } = this.#called;
     const headers = new Metadata();
-    headers.set(this.#method.adapter.extensionsName, formatExtensions(extensions));
+    headers.set(requestIdParameter, requestId);
+    if (extensions.length > 0) headers.set(this.#method.adapter.extensionsName, formatExtensions(extensions));
     this.#call.sendMetadata(headers);
   }
 
@@ -199,15 +203,18 @@ export class GrpcCall implements TakenCallListener {
   }
 
   #fail(error: unknown): void {
-    if (this.#over) return;
+    const call = this.#called;
+    if (this.#over || call === undefined) return;
+    const status = errorToStatus(call.publicError(error), this.#method.adapter);
+    if (!this.#headersSent) status.metadata?.set(requestIdParameter, call.requestId);
     this.#end();
-    this.#call.sendStatus(errorToStatus(this.#options.service.publicError(error), this.#method.adapter));
+    this.#call.sendStatus(status);
   }
 
   #end(): void {
     this.#over = true;
     this.#watch?.end();
-    this.#admitted?.end();
+    this.#called?.end();
     this.#events?.return?.().catch(noop);
   }
 }

@@ -66,6 +66,7 @@ export function methodFor(call: ServerCall, { methods }: ServedPath): ServedMeth
   );
   const method = methods.find((each) => each.adapter === adapter);
   if (method === undefined) throw new A2AError("methodNotFound", `version ${call.declared} has another service`);
+  call.target = method;
   return method;
 }
 

@@ -11,14 +11,14 @@ import {
   httpStatusOf,
   parseJson,
   readJsonText,
+  replyHeaders,
   type StreamForm,
   streamReply,
-  withExtensions,
 } from "../http/call.js";
 import { formatEvent } from "../http/event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { assertJson, errorTypeOf, replyTypeOf } from "../http/media-type.js";
-import { authenticate, handlerFor, type ServerCall } from "../server-call.js";
+import { handlerFor, ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 import { readBodyRequest, readQueryRequest } from "./request.js";
 import { createRouter, type RouteMatch, type Router } from "./router.js";
@@ -37,8 +37,8 @@ interface HttpJsonEnd extends HttpJsonOptions {
 
 /** State of a call collected for its error reply. */
 interface CallErrorContext {
+  readonly call: ServerCall;
   adapter: HttpJsonAdapter;
-  extensions: readonly string[];
   allow?: string | undefined;
 }
 
@@ -47,33 +47,36 @@ export function httpJsonEndpoint({ adapters, service }: HttpJsonOptions): HttpEn
   const [newest] = adapters;
   if (newest === undefined) throw new TypeError("the HTTP+JSON binding needs at least one version");
   const end: HttpJsonEnd = { adapters, service, newest, versions: versionsOf(adapters), route: createRouter(adapters) };
-  return (request) => answer(end, request);
+  return (request) => (request.method === "OPTIONS" ? options(end, request) : answer(end, request));
+}
+
+function openCall(end: HttpJsonEnd, request: HttpRequest): CallErrorContext {
+  const call = new ServerCall(end.service, headOf("HTTP+JSON", request));
+  return { call, adapter: adapterAt(end, request.path) };
 }
 
 async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply> {
   const { service } = end;
-  const errorContext: CallErrorContext = { adapter: adapterAt(end, request.path), extensions: [] };
-  let call: ServerCall | undefined;
+  const errorContext = openCall(end, request);
+  const { call } = errorContext;
   let reply: HttpReply | undefined;
   try {
-    if (request.method === "OPTIONS") return options(end, request);
-    call = await authenticate(service, headOf("HTTP+JSON", request));
+    await call.authenticate();
     call.declare(end.versions);
     const { declared } = call;
     errorContext.adapter = end.adapters.find(({ version }) => version === declared) ?? errorContext.adapter;
-    errorContext.extensions = call.extensions;
     const match = findRoute(end, request, declared, errorContext);
     const { adapter, route } = match;
-    call.admit();
     const { operation } = route;
+    call.target = { adapter, operation, handler: handlerFor(adapter, service) };
+    call.admit();
     const message = await readRequest(match, request, call);
-    const target = { adapter, operation, handler: handlerFor(adapter, service) };
     if (operation.streams) {
-      const form = streamForm(service, adapter, operation, message);
-      reply = await streamReply(call, request, call.stream(target, message), form);
+      const form = streamForm(call, adapter, operation, message);
+      reply = await streamReply(call, request, call.stream(message), form);
       return reply;
     }
-    const answered = await callUnary(call, target, { request, message });
+    const answered = await callUnary(call, request, message);
     call.assertRoom(answered);
     const type = replyTypeOf(request, adapter.mediaType);
     const written = jsonReply(200, adapter.codec(operation).writeReply(answered, message), { ...errorContext, type });
@@ -81,10 +84,10 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
     if (booked !== written) reply = booked;
     return booked;
   } catch (error) {
-    return failure(request, errorContext, service.publicError(error));
+    return failure(request, errorContext, error);
   } finally {
     // A stream counts until it ends, a large reply until it is taken.
-    if (reply === undefined) call?.end();
+    if (reply === undefined) call.end();
   }
 }
 
@@ -99,9 +102,16 @@ function adapterAt({ adapters, newest }: HttpJsonEnd, path: string): HttpJsonAda
 }
 
 function options(end: HttpJsonEnd, request: HttpRequest): HttpReply {
-  const routed = end.route(request.method, request.path, (knows) => end.adapters.filter(knows));
-  const verbs = "allow" in routed ? routed.allow : [];
-  return { status: 204, headers: { Allow: [...verbs, "OPTIONS"].join(", ") }, body: undefined };
+  try {
+    const routed = end.route(request.method, request.path, (knows) => end.adapters.filter(knows));
+    const verbs = "allow" in routed ? routed.allow : [];
+    return { status: 204, headers: { Allow: [...verbs, "OPTIONS"].join(", ") }, body: undefined };
+  } catch (error) {
+    const errorContext = openCall(end, request);
+    const reply = failure(request, errorContext, error);
+    errorContext.call.end();
+    return reply;
+  }
 }
 
 function findRoute(
@@ -131,7 +141,7 @@ async function readRequest(match: RouteMatch, request: HttpRequest, call: Server
   return codec.readRequest(readBodyRequest(match, request.query, text === "" ? undefined : parseJson(text)));
 }
 
-function streamForm(service: Service, adapter: HttpJsonAdapter, operation: Operation, message: AnyMessage): StreamForm {
+function streamForm(call: ServerCall, adapter: HttpJsonAdapter, operation: Operation, message: AnyMessage): StreamForm {
   const writer = adapter.writeStream(operation, message);
   return {
     extensionsName: adapter.extensionsName,
@@ -142,29 +152,31 @@ function streamForm(service: Service, adapter: HttpJsonAdapter, operation: Opera
     },
     writeEnd: () => (writer.end?.() ?? []).map((event) => formatEvent(event)).join(""),
     writeFailure(error) {
-      const payload = JSON.stringify(adapter.writeError(service.publicError(error)));
+      const payload = JSON.stringify(adapter.writeError(call.publicError(error)));
       return formatEvent({ payload, name: adapter.failureName });
     },
   };
 }
 
-function failure(request: HttpRequest, errorContext: CallErrorContext, error: A2AError): HttpReply {
-  const { adapter, allow } = errorContext;
+function failure(request: HttpRequest, errorContext: CallErrorContext, thrown: unknown): HttpReply {
+  const { call, adapter, allow } = errorContext;
+  const error = call.publicError(thrown);
   const headers = errorHeaders(error);
   if (allow !== undefined) headers["Allow"] = allow;
   const reply = jsonReply(httpStatusOf(error), adapter.writeError(error), {
     ...errorContext,
     type: errorTypeOf(request),
   });
+  call.sent(reply.body);
   return { ...reply, headers: { ...reply.headers, ...headers } };
 }
 
 function jsonReply(
   status: number,
   json: unknown,
-  { adapter, extensions, type }: CallErrorContext & { readonly type: string },
+  { adapter, call, type }: CallErrorContext & { readonly type: string },
 ): HttpReply & { readonly body: string } {
   // A shared cache could serve a task to another caller.
   const headers = { "Content-Type": type, "Cache-Control": "no-store" };
-  return { status, headers: withExtensions(headers, adapter, extensions), body: JSON.stringify(json) };
+  return { status, headers: replyHeaders(headers, adapter, call), body: JSON.stringify(json) };
 }

@@ -6,6 +6,8 @@ import type { HttpReply } from "./http.js";
 export interface BookingCall {
   /** Books bytes. Throws `unavailable` or `resourceExhausted`. */
   hold(bytes: number): void;
+  /** A piece of the reply is ready for the socket. */
+  sent(piece: string | Uint8Array): void;
   /** Releases bytes that were booked. */
   release(bytes: number): void;
   /** The reply was taken, or the peer left. */
@@ -37,7 +39,10 @@ export class BookedPieces implements AsyncIterableIterator<Uint8Array> {
     try {
       const piece = await this.#pieces.next();
       if (piece.done === true) this.#call.end();
-      else if (piece.value.length > smallReplyBytes) this.#hold(piece.value.length);
+      else {
+        if (piece.value.length > smallReplyBytes) this.#hold(piece.value.length);
+        this.#call.sent(piece.value);
+      }
       return piece;
     } catch (error) {
       await this.return();
@@ -66,7 +71,10 @@ const encoder = new TextEncoder();
  */
 export function bookReply(call: BookingCall, reply: HttpReply & { readonly body: string | Uint8Array }): HttpReply {
   const { headers, body } = reply;
-  if (body.length <= smallReplyBytes) return reply;
+  if (body.length <= smallReplyBytes) {
+    call.sent(body);
+    return reply;
+  }
   const bytes = typeof body === "string" ? encoder.encode(body) : body;
   call.hold(bytes.length);
   const length = { "Content-Length": String(bytes.length) };

@@ -5,7 +5,8 @@ import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
-import type { CallTarget, ServerCall } from "../server-call.js";
+import { requestIdHeader } from "../request-id.js";
+import type { ServerCall } from "../server-call.js";
 import type { CallHead } from "../service.js";
 import { EventStream, type EventStreamForm, eventStreamHeaders } from "./event-stream.js";
 import type { HttpReply, HttpRequest } from "./http.js";
@@ -52,13 +53,9 @@ export function parseJson(text: string): JsonValue {
 }
 
 /** Calls a unary operation. Its signal aborts when the peer leaves. */
-export function callUnary(
-  call: ServerCall,
-  target: CallTarget,
-  { request, message }: { readonly request: HttpRequest; readonly message: AnyMessage },
-): Promise<AnyMessage> {
+export function callUnary(call: ServerCall, request: HttpRequest, message: AnyMessage): Promise<AnyMessage> {
   request.onLeave(() => call.leave());
-  return call.unary(target, message);
+  return call.unary(message);
 }
 
 /** How stream items become text. */
@@ -79,16 +76,17 @@ export async function streamReply(
     void stream.return();
   });
   await stream.opened;
-  return { status: 200, headers: withExtensions(eventStreamHeaders, form, call.extensions), body: stream };
+  return { status: 200, headers: replyHeaders(eventStreamHeaders, form, call), body: stream };
 }
 
-/** Adds the header with the activated extensions (spec 4.6). */
-export function withExtensions(
+/** Adds the id of the request, and the activated extensions (spec 4.6). */
+export function replyHeaders(
   headers: Readonly<Record<string, string>>,
   { extensionsName }: Pick<JsonRpcAdapter, "extensionsName">,
-  extensions: readonly string[],
+  { requestId, extensions }: Pick<ServerCall, "requestId" | "extensions">,
 ): Readonly<Record<string, string>> {
-  return extensions.length === 0 ? headers : { ...headers, [extensionsName]: formatExtensions(extensions) };
+  const identified = { ...headers, [requestIdHeader]: requestId };
+  return extensions.length === 0 ? identified : { ...identified, [extensionsName]: formatExtensions(extensions) };
 }
 
 /** HTTP headers of an error, in every binding. */

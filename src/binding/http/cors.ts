@@ -1,3 +1,4 @@
+import { requestIdHeader } from "../request-id.js";
 import type { HttpEndpoint, HttpReply } from "./http.js";
 
 export interface CorsOptions {
@@ -17,11 +18,12 @@ export interface CorsOptions {
 // compressed length for the length of the decoded body.
 const requestHeaders = [
   ...["Authorization", "X-API-Key", "Content-Type", "Accept", "Last-Event-ID", "If-None-Match"],
-  ...["A2A-Version", "A2A-Extensions", "X-A2A-Extensions"],
+  ...["A2A-Version", "A2A-Extensions", "X-A2A-Extensions", requestIdHeader],
   ...["Connect-Protocol-Version", "Connect-Timeout-Ms", "Grpc-Timeout", "X-Grpc-Web", "X-User-Agent"],
 ];
 const replyHeaders = [
   ...["A2A-Extensions", "X-A2A-Extensions", "WWW-Authenticate", "ETag", "Retry-After", "Content-Encoding"],
+  requestIdHeader,
   ...["Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"],
 ];
 const methods = "GET, POST, DELETE";

@@ -130,7 +130,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     const done = result.done === true;
     try {
       if (!done) this.#call.assertRoom(result.value.response);
-      this.#text += done ? this.#form.writeEnd() : this.#form.write(result.value);
+      this.#add(done ? this.#form.writeEnd() : this.#form.write(result.value));
       if (this.#text.length > smallReplyBytes) this.#book();
     } catch (error) {
       this.#items.return?.().then(undefined, noop);
@@ -142,6 +142,11 @@ export class EventStream implements AsyncIterableIterator<string> {
     if (done) this.#handOver();
     else this.#goOn();
   };
+
+  #add(text: string): void {
+    this.#text += text;
+    this.#call.sent(text);
+  }
 
   /** Reads on while a reader waits, and hands over the text when no more is ready. */
   #goOn(): void {
@@ -173,13 +178,16 @@ export class EventStream implements AsyncIterableIterator<string> {
   readonly #onFailure = (error: unknown): void => {
     this.#source = "idle";
     if (this.#phase === "over") return;
-    this.#finish();
     const opening = this.#opening();
     if (opening !== undefined) {
+      // The call is answered in another way, and ends with that.
+      this.#ended = true;
+      this.#finish();
       opening.reject(error);
       return;
     }
-    this.#text += this.#form.writeFailure(error);
+    this.#add(this.#form.writeFailure(error));
+    this.#finish();
     this.#handOver();
   };
 
@@ -241,7 +249,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   }
 
   #openQuiet(): void {
-    this.#text += comment;
+    this.#add(comment);
     this.#opening()?.resolve();
   }
 
@@ -249,7 +257,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   #tick(): void {
     this.#quietTicks += 1;
     if (this.#quietTicks < 2 || this.#taker === undefined || this.#text !== "") return;
-    this.#text = comment;
+    this.#add(comment);
     this.#handOver();
   }
 }

@@ -17,12 +17,15 @@ import { defaultValidationLimits, type ValidationLimits } from "../../protocol/v
 import { versionTable } from "../../version/versions.js";
 import { CallDeadline } from "../call-deadline.js";
 import { cancelable } from "../cancelable.js";
-import { authenticate, type ServerCall } from "../server-call.js";
+import { ServerCall } from "../server-call.js";
 import type { BindingLimits, Service } from "../service.js";
 import { createTransport, type Transport } from "../transport.js";
 
 /** The steps before a handler: the part of a `Service` that does not depend on a wire. */
-export type InProcessAdmission = Pick<Service, "versions" | "authenticate" | "extensions" | "enter" | "publicError">;
+export type InProcessAdmission = Pick<
+  Service,
+  "versions" | "authenticate" | "extensions" | "enter" | "publicError" | "accessLog"
+>;
 
 export interface InProcessOptions {
   /** The principal of the calls. Default: the one that `authenticate` returns. */
@@ -84,20 +87,19 @@ interface Call {
 type InProcessCall = ServerCall<InProcessAdmission>;
 
 async function callUnary(end: HandlerEnd, call: Call): Promise<AnyMessage> {
-  const { admission, clock } = end;
   const { operation, options } = call;
-  const deadline = new CallDeadline(options, clock);
-  let opened: InProcessCall | undefined;
+  const deadline = new CallDeadline(options, end.clock);
+  const opened = open(end, options);
   try {
-    opened = await deadline.until(open(end, options));
-    const { target, message } = admit(end, call, opened);
-    return copy(operation.output, await deadline.until(opened.unary(target, message)));
+    await deadline.until(enter(end, opened));
+    const message = admit(end, call, opened);
+    return copy(operation.output, await deadline.until(opened.unary(message)), opened);
   } catch (error) {
-    throw deadline.isOver ? error : answered(admission.publicError(error));
+    throw deadline.isOver ? error : answered(opened.publicError(error));
   } finally {
-    if (deadline.isOver) opened?.leave(deadline.reason);
+    if (deadline.isOver) opened.leave(deadline.reason);
     deadline.end();
-    opened?.end();
+    opened.end();
   }
 }
 
@@ -106,42 +108,39 @@ async function* callStream(
   call: Call,
   left: AbortSignal,
 ): AsyncGenerator<StreamItem, void, undefined> {
-  const { admission, clock } = end;
-  const deadline = new CallDeadline(call.options, clock, left);
-  let opened: InProcessCall | undefined;
+  const deadline = new CallDeadline(call.options, end.clock, left);
+  const opened = open(end, call.options);
   let items: AsyncIterator<StreamItem> | undefined;
   const leave = (): void => {
-    if (deadline.isOver || left.aborted) opened?.leave(deadline.reason);
+    if (deadline.isOver || left.aborted) opened.leave(deadline.reason);
     items?.return?.().then(undefined, noop);
-    opened?.end();
+    opened.end();
   };
   // Leaves at once instead of when a reader that is handling an event comes back.
   deadline.onOver = leave;
   try {
-    const entered = await deadline.until(open(end, call.options));
-    opened = entered;
-    const { target, message } = admit(end, call, entered);
-    items = entered.stream(target, message)[Symbol.asyncIterator]();
-    const over = (): void => entered.end();
+    await deadline.until(enter(end, opened));
+    const message = admit(end, call, opened);
+    items = opened.stream(message)[Symbol.asyncIterator]();
+    const over = (): void => opened.end();
     // One event is read ahead, so that the stream ends even if its reader has stopped.
     for (let step = items.next(); ; ) {
       const { done, value } = await deadline.until(step);
       if (done === true) return;
       step = items.next();
       step.then((next) => next.done === true && over(), over);
-      yield { ...value, response: copy(StreamResponseSchema, value.response) as StreamResponse };
+      yield { ...value, response: copy(StreamResponseSchema, value.response, opened) as StreamResponse };
     }
   } catch (error) {
     if (left.aborted) return;
-    throw deadline.isOver ? error : answered(admission.publicError(error));
+    throw deadline.isOver ? error : answered(opened.publicError(error));
   } finally {
     deadline.end();
     leave();
   }
 }
 
-/** Authenticates the caller and reads what the headers declare, as every binding does. */
-async function open({ admission, headers: base }: HandlerEnd, options: CallOptions): Promise<InProcessCall> {
+function open({ admission, headers: base }: HandlerEnd, options: CallOptions): InProcessCall {
   const headers = { ...base, ...lowerCased(options.headers) };
   if (options.after !== undefined) headers["last-event-id"] = options.after;
   if (options.extensions !== undefined) {
@@ -150,30 +149,37 @@ async function open({ admission, headers: base }: HandlerEnd, options: CallOptio
   }
   const header = (name: string): string | undefined => headers[name];
   const address = { secure: true, remoteAddress: undefined, header };
-  const call = await authenticate(admission, { binding: "in-process", header, address });
+  return new ServerCall(admission, { binding: "in-process", header, address });
+}
+
+/** Authenticates the caller and reads what the headers declare, as every binding does. */
+async function enter({ admission }: HandlerEnd, call: InProcessCall): Promise<void> {
+  await call.authenticate();
   call.declare(admission.versions);
-  return call;
 }
 
 /** Admits the call and decodes its request. */
 function admit({ handler, admission, limits }: HandlerEnd, { operation, request }: Call, call: InProcessCall) {
   const { input } = operation;
+  // Requests and replies are in the model's form, whichever version is declared.
+  const [newest = ""] = admission.versions;
+  call.target = { operation, handler, adapter: { version: call.declared ?? newest } };
   const bytes = toBinary(input, request);
   call.admit();
-  call.hold(bytes.length);
+  call.received(bytes.length);
   if (bytes.length > limits.contentMaxBytes) {
     throw new A2AError("contentTooLarge", `the request is over the limit of ${limits.contentMaxBytes} bytes`);
   }
   const message = readBinary(input, bytes, { ...decodeOptions, maxValues: limits.jsonMaxValues });
   const violations = validate(input, message, limits);
   if (violations.length > 0) throw invalidParams(...violations);
-  // Requests and replies are in the model's form, whichever version is declared.
-  const [newest = ""] = admission.versions;
-  return { target: { operation, handler, adapter: { version: call.declared ?? newest } }, message };
+  return message;
 }
 
-function copy(schema: DescMessage, message: AnyMessage): AnyMessage {
-  return fromBinary(schema, toBinary(schema, message), decodeOptions);
+function copy(schema: DescMessage, message: AnyMessage, call: InProcessCall): AnyMessage {
+  const bytes = toBinary(schema, message);
+  call.sent(bytes);
+  return fromBinary(schema, bytes, decodeOptions);
 }
 
 // A level of free JSON takes two messages. Validation refuses a request that is too deep and names the path.
@@ -196,14 +202,7 @@ const openAdmission: InProcessAdmission = {
 /** Returns the admission, with the principal of the options. */
 function gateOf({ admission = openAdmission, principal }: InProcessOptions): InProcessAdmission {
   if (principal === undefined) return admission;
-  const { versions } = admission;
-  return {
-    versions,
-    authenticate: () => principal,
-    extensions: (requested) => admission.extensions(requested),
-    enter: (call) => admission.enter(call),
-    publicError: (error) => admission.publicError(error),
-  };
+  return { ...admission, authenticate: () => principal };
 }
 
 function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {

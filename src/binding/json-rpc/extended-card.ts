@@ -3,10 +3,10 @@ import { A2AError } from "../../protocol/errors.js";
 import { operationOf } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
 import { versionsOf } from "../../version/detect.js";
-import { callUnary, errorHeaders, headOf, httpStatusOf } from "../http/call.js";
+import { callUnary, errorHeaders, headOf, httpStatusOf, replyHeaders } from "../http/call.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { jsonMediaType } from "../http/media-type.js";
-import { authenticate, handlerFor, type ServerCall } from "../server-call.js";
+import { handlerFor, ServerCall } from "../server-call.js";
 import type { JsonRpcOptions } from "./server.js";
 
 const operation = operationOf("getExtendedAgentCard");
@@ -21,22 +21,26 @@ export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): Htt
   );
   const versions = versionsOf(adapters);
   const read = async (request: HttpRequest, adapter: JsonRpcAdapter): Promise<HttpReply> => {
-    let call: ServerCall | undefined;
+    const call = new ServerCall(service, headOf("JSONRPC", request));
+    call.target = { adapter, operation, handler: handlerFor(adapter, service) };
     try {
       if (request.method !== "GET") throw new A2AError("methodNotAllowed", "the extended card is read by GET");
-      call = await authenticate(service, headOf("JSONRPC", request));
+      await call.authenticate();
       call.declare(versions);
       call.admit();
       const message = create(operation.input);
-      const target = { adapter, operation, handler: handlerFor(adapter, service) };
-      const card = await callUnary(call, target, { request, message });
-      return { status: 200, headers, body: JSON.stringify(adapter.codec(operation).writeReply(card, message)) };
+      const card = await callUnary(call, request, message);
+      const body = JSON.stringify(adapter.codec(operation).writeReply(card, message));
+      call.sent(body);
+      return { status: 200, headers: replyHeaders(headers, adapter, call), body };
     } catch (thrown) {
-      const error = service.publicError(thrown);
+      const error = call.publicError(thrown);
       const body = JSON.stringify({ error: error.message });
-      return { status: statusOf(error), headers: { ...headers, ...errorHeaders(error) }, body };
+      call.sent(body);
+      const shown = replyHeaders({ ...headers, ...errorHeaders(error) }, adapter, call);
+      return { status: statusOf(error), headers: shown, body };
     } finally {
-      call?.end();
+      call.end();
     }
   };
   return (request) => {

@@ -9,14 +9,14 @@ import {
   headOf,
   httpStatusOf,
   readJsonText,
+  replyHeaders,
   type StreamForm,
   streamReply,
-  withExtensions,
 } from "../http/call.js";
 import { eventStreamHeaders, formatEvent } from "../http/event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { assertJson, jsonMediaType, wantsEventStream } from "../http/media-type.js";
-import { authenticate, declaredBy, handlerFor, type ServerCall } from "../server-call.js";
+import { declaredBy, handlerFor, ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 import { assertWhole, noId, type RpcRequest, readRpcRequest } from "./envelope.js";
 
@@ -34,10 +34,10 @@ interface RpcEnd extends JsonRpcOptions {
 
 /** What is known about a call when it fails. It decides the form of the error. */
 interface CallErrorContext {
+  readonly call: ServerCall;
   id: string;
   adapter: JsonRpcAdapter;
   operation?: Operation;
-  extensions: readonly string[];
   /** Whether the operation streams, so that its caller reads only events. */
   readsEvents: boolean;
 }
@@ -60,26 +60,26 @@ export function jsonRpcEndpoint({ adapters, service }: JsonRpcOptions): HttpEndp
     if (request.path !== "" && request.path !== "/") return undefined;
     if (request.method === "POST") return answer(rpc, request);
     if (request.method === "OPTIONS") return { status: 204, headers: { Allow: allow }, body: undefined };
-    const error = new A2AError("methodNotAllowed", "JSON-RPC is called by POST");
-    const reply = failure({ id: noId, adapter: adapterOf(rpc, request), extensions: [], readsEvents: false }, error);
+    const errorContext = openCall(rpc, request);
+    const reply = failure(errorContext, new A2AError("methodNotAllowed", "JSON-RPC is called by POST"));
+    errorContext.call.end();
     return { ...reply, headers: { ...reply.headers, Allow: allow } };
   };
 }
 
+function openCall(rpc: RpcEnd, request: HttpRequest): CallErrorContext {
+  const call = new ServerCall(rpc.service, headOf("JSONRPC", request));
+  return { call, id: noId, adapter: adapterOf(rpc, request), readsEvents: false };
+}
+
 async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
   const { service, versions } = rpc;
-  const errorContext: CallErrorContext = {
-    id: noId,
-    adapter: adapterOf(rpc, request),
-    extensions: [],
-    readsEvents: false,
-  };
-  let call: ServerCall | undefined;
+  const errorContext = openCall(rpc, request);
+  const { call } = errorContext;
   let reply: HttpReply | undefined;
   try {
-    call = await authenticate(service, headOf("JSONRPC", request));
+    await call.authenticate();
     const refusal = refusalOf(call, versions);
-    errorContext.extensions = call.extensions;
     const read = await readCall(call, request, { errorContext, refusal });
     if (refusal !== undefined) {
       // For a version that is not served, the method alone shows which version the caller can read.
@@ -95,27 +95,27 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     }
     errorContext.operation = operation;
     errorContext.readsEvents = operation.streams && wantsEventStream(request);
+    call.target = { adapter, operation, handler: handlerFor(adapter, service) };
     const message = adapter.codec(operation).readRequest(read.params);
-    const target = { adapter, operation, handler: handlerFor(adapter, service) };
     if (operation.streams) {
-      const form = rpcForm(rpc, errorContext, operation, message);
-      reply = await streamReply(call, request, call.stream(target, message), form);
+      const form = rpcForm(errorContext, operation, message);
+      reply = await streamReply(call, request, call.stream(message), form);
       return reply;
     }
-    const answered = await callUnary(call, target, { request, message });
-    if (read.id === undefined) return { status: 204, headers: {}, body: undefined };
+    const answered = await callUnary(call, request, message);
+    if (read.id === undefined) return { status: 204, headers: replyHeaders({}, adapter, call), body: undefined };
     call.assertRoom(answered);
     const result = JSON.stringify(adapter.codec(operation).writeReply(answered, message));
-    const headers = withExtensions(jsonHeaders, adapter, errorContext.extensions);
+    const headers = replyHeaders(jsonHeaders, adapter, call);
     const text = `{"jsonrpc":"2.0","id":${read.id},"result":${result}}`;
     const written = bookReply(call, { status: 200, headers, body: text });
     if (written.body !== text) reply = written;
     return written;
   } catch (error) {
-    return failure(errorContext, service.publicError(error));
+    return failure(errorContext, error);
   } finally {
     // A stream stays admitted until it ends, a large reply until it is taken.
-    if (reply === undefined) call?.end();
+    if (reply === undefined) call.end();
   }
 }
 
@@ -177,12 +177,7 @@ async function spokenAdapter(
   return able[0];
 }
 
-function rpcForm(
-  rpc: RpcEnd,
-  errorContext: CallErrorContext,
-  operation: Operation,
-  message: RequestMessage,
-): StreamForm {
+function rpcForm(errorContext: CallErrorContext, operation: Operation, message: RequestMessage): StreamForm {
   const writer = errorContext.adapter.writeStream(operation, message);
   const before = `{"jsonrpc":"2.0","id":${errorContext.id},"result":`;
   return {
@@ -193,21 +188,21 @@ function rpcForm(
       return text;
     },
     writeEnd: () => (writer.end?.() ?? []).map((event) => formatEvent(event, before, "}")).join(""),
-    writeFailure: (error) => failureEvent(errorContext, rpc.service.publicError(error)),
+    writeFailure: (error) => failureEvent(errorContext, errorContext.call.publicError(error)),
   };
 }
 
 type RequestMessage = Parameters<JsonRpcAdapter["writeStream"]>[1];
 
-function failure(errorContext: CallErrorContext, error: A2AError): HttpReply {
+function failure(errorContext: CallErrorContext, thrown: unknown): HttpReply {
+  const { call, adapter } = errorContext;
+  const error = call.publicError(thrown);
   const own = ownStatus.has(httpStatusOf(error));
   const asEvent = errorContext.readsEvents && !own;
   const headers = { ...(asEvent ? eventStreamHeaders : jsonHeaders), ...errorHeaders(error) };
-  return {
-    status: own ? httpStatusOf(error) : 200,
-    headers: withExtensions(headers, errorContext.adapter, errorContext.extensions),
-    body: asEvent ? failureEvent(errorContext, error) : errorText(errorContext, error),
-  };
+  const body = asEvent ? failureEvent(errorContext, error) : errorText(errorContext, error);
+  call.sent(body);
+  return { status: own ? httpStatusOf(error) : 200, headers: replyHeaders(headers, adapter, call), body };
 }
 
 /** Only HTTP distinguishes an unreadable body from unaccepted content. The protocol has one error for both. */

@@ -1,4 +1,5 @@
 import { A2AError } from "../../protocol/errors.js";
+import type { Logger } from "../../protocol/logger.js";
 import { TaskState } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
 import type { TurnAborted } from "../agent.js";
@@ -15,6 +16,7 @@ import type { TurnWriter } from "./writer.js";
 /** A turn whose agent returned, threw, or was cut off. */
 export interface EndingTurn {
   readonly runtime: Runtime;
+  readonly run: { readonly logger: Logger };
   readonly start: TurnStart;
   readonly subject: TurnSubject;
   readonly writer: TurnWriter;
@@ -84,10 +86,10 @@ async function leaveWaiting(live: LiveTask, aborted: TurnAborted): Promise<void>
 }
 
 async function endFailed(turn: EndingTurn, error: unknown): Promise<void> {
-  const { runtime, writer, subject, state } = turn;
+  const { writer, subject, state } = turn;
   if (!(error instanceof A2AError)) return writer.end(TaskState.FAILED, masked(turn, error));
   if (error.code === "invalidAgentResponse") {
-    runtime.logger.error({ taskId: writer.identity.taskId, err: error }, "the agent emitted what cannot be sent");
+    turn.run.logger.error({ err: error }, "the agent emitted what cannot be sent");
   }
   if (state.output.name !== "silent") return writer.end(TaskState.FAILED, error.message);
   if (writer.live !== undefined) return refuse(turn, writer.live, error);
@@ -103,8 +105,8 @@ function refuse({ start, writer, inbox }: EndingTurn, live: LiveTask, error: A2A
   return inbox.endTurn(live, ended, wasParked ? { wakeAt: live.wakeAt } : undefined);
 }
 
-function masked({ runtime, writer }: EndingTurn, error: unknown): string {
+function masked({ runtime, run }: EndingTurn, error: unknown): string {
   const reference = runtime.newId();
-  runtime.logger.error({ taskId: writer.identity.taskId, reference, err: error }, "the agent failed");
+  run.logger.error({ reference, err: error }, "the agent failed");
   return `the agent failed (reference ${reference})`;
 }

@@ -1,5 +1,6 @@
 import { noop } from "../../protocol/async/noop.js";
 import { storedPrincipal } from "../../protocol/context.js";
+import type { Logger } from "../../protocol/logger.js";
 import type { Message } from "../../protocol/model.js";
 import type { AbortKind } from "../agent.js";
 import type { Head, Hint, InboxEntry, Park, QueuedSend } from "../ports.js";
@@ -15,6 +16,7 @@ interface InboxTurn {
   readonly taskId: string;
   readonly start: TurnStart;
   readonly runtime: Runtime;
+  readonly logger: Logger;
   readonly answered: boolean;
   abort(kind: AbortKind): void;
   letGo(): void;
@@ -183,7 +185,7 @@ export class TurnInbox implements Watcher {
       }
     } catch (error) {
       // The next poll reads it again.
-      this.#run.runtime.logger.warn({ taskId: this.taskId, err: error }, "the inbox could not be read");
+      this.#run.logger.warn({ err: error }, "the inbox could not be read");
     } finally {
       if (!this.#is("closed")) this.#phase = "idle";
     }

@@ -3,6 +3,7 @@ import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { AgentEvent } from "../../protocol/events.js";
 import { copyTask } from "../../protocol/fold.js";
+import { type Logger, withFields } from "../../protocol/logger.js";
 import { type Message, type Task, TaskState } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
 import { type AbortKind, TurnAborted } from "../agent.js";
@@ -64,6 +65,13 @@ export class TurnRun {
   /** The task, once it exists. */
   get live(): LiveTask | undefined {
     return this.#writer.live;
+  }
+
+  /** Its records carry the ids of the task, the context and the request. */
+  get logger(): Logger {
+    const { taskId, contextId, start } = this;
+    const { requestId } = start;
+    return withFields(this.runtime.logger, { taskId, contextId, ...(requestId === undefined ? {} : { requestId }) });
   }
 
   /** Aborts when the turn must stop. Created on first use. */
@@ -139,7 +147,7 @@ export class TurnRun {
 
   #accept(event: AgentEvent): Promise<void> | undefined {
     if (this.state.closed || !this.alive()) {
-      this.runtime.logger.debug({ taskId: this.taskId }, "an event behind the end of the turn was dropped");
+      this.logger.debug({}, "an event behind the end of the turn was dropped");
       return undefined;
     }
     const normal = normalizeEvent(event, this.#writer.identity);
@@ -253,8 +261,7 @@ export class TurnRun {
     try {
       await endTurn(this.#ending(), failure);
     } catch (error) {
-      if (!(error instanceof TurnAborted))
-        this.runtime.logger.error({ taskId: this.taskId, err: error }, "a turn could not be ended");
+      if (!(error instanceof TurnAborted)) this.logger.error({ err: error }, "a turn could not be ended");
       this.live?.abandon(error);
       if (this.live === undefined && "opening" in this.subject) {
         this.subject.opening.failed(new A2AError("internalError", "internal error", { cause: error }));
@@ -268,7 +275,7 @@ export class TurnRun {
 
   #ending(): EndingTurn {
     const { runtime, start, subject, state, inbox } = this;
-    return { runtime, start, subject, state, inbox, writer: this.#writer, begun: this.#begun };
+    return { run: this, runtime, start, subject, state, inbox, writer: this.#writer, begun: this.#begun };
   }
 
   /** Ends a task whose cancel arrived while its turn was ending. */

@@ -3,7 +3,7 @@ import { noop } from "../../protocol/async/noop.js";
 import { dataReader, type FileContent, filesOf, type ReadData, textOf } from "../../protocol/content/read.js";
 import type { Principal, Scope } from "../../protocol/context.js";
 import type { AgentEvent } from "../../protocol/events.js";
-import { type Logger, withFields } from "../../protocol/logger.js";
+import type { Logger } from "../../protocol/logger.js";
 import type { Message, SendMessageConfiguration, Task } from "../../protocol/model.js";
 import { type Turn, TurnAborted } from "../agent.js";
 import type { TurnCause } from "../ports.js";
@@ -21,6 +21,7 @@ interface ViewedTurn {
   readonly taskId: string;
   readonly contextId: string;
   readonly runtime: Runtime;
+  readonly logger: Logger;
   readonly start: TurnStart;
   readonly scope: Scope;
   readonly before: Task | undefined;
@@ -117,7 +118,7 @@ class AgentTurn implements Turn {
   }
 
   get logger(): Logger {
-    return withFields(this.#run.runtime.logger, { taskId: this.taskId, contextId: this.contextId });
+    return this.#run.logger;
   }
 
   get emit(): (event: AgentEvent) => Promise<void> {
@@ -159,7 +160,7 @@ async function emit(run: ViewedTurn, budget: YieldBudget, event: AgentEvent): Pr
   } catch (error) {
     // The agent may not await it, so it is logged here as well.
     if (!(error instanceof TurnAborted)) {
-      run.runtime.logger.warn({ taskId: run.taskId, err: error }, "an event of the agent was refused");
+      run.logger.warn({ err: error }, "an event of the agent was refused");
     }
     // Keeps an agent that ignores its abort from spinning.
     await budget.take();

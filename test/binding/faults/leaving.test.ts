@@ -19,7 +19,7 @@ interface Held {
 
 /** A stream whose response stalls midway on an open connection. */
 async function held(agent: Spoilable, run: (held: Held) => Promise<void>): Promise<void> {
-  const after = Math.round((await sizeOf(agent, streaming(agent), "response")) * 0.7);
+  const after = Math.round((await sizeOf(agent, streaming(agent), "response")) * 0.75);
   const before = openHandles();
   {
     const never = (): Promise<void> => new Promise(() => {});
