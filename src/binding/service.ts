@@ -50,7 +50,7 @@ export interface AdmittedCall {
 }
 
 /** A request with its id, which is found or made when it is first asked for. */
-export interface IdentifiedRequest {
+interface IdentifiedRequest {
   readonly requestId: string;
 }
 
