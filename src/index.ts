@@ -18,8 +18,9 @@ export type { InterfaceAddress, TransportFactory, TransportSetting } from "./cli
 export { type AbortKind, type Agent, type AgentResult, type Turn, TurnAborted } from "./core/agent.js";
 export type { Clock, PushStore, Signals, Store, TaskStore } from "./core/ports.js";
 export { merge } from "./core/turn/run-agent.js";
-export { type Gateway, gateway } from "./gateway/gateway.js";
+export { gateway } from "./gateway/gateway.js";
 export type { GatewayOptions, UpstreamOptions } from "./gateway/options.js";
+export type { Gateway } from "./gateway/serve-gateway.js";
 export type { Binding } from "./protocol/bindings.js";
 export {
   type FromJsonOptions,

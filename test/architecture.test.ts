@@ -107,8 +107,10 @@ const samples: readonly {
       "src/core/b.ts": 'import { z } from "./z.js";\nimport { c } from "./c.js";',
       "src/core/c.ts":
         'import { a } from "./a.js";\nimport type { B } from "./b.js";\nconst b = () => import("./b.js");',
+      "src/core/d.ts": 'import type { E } from "./e.js";',
+      "src/core/e.ts": '\nconst d = () => import("./d.js");',
     },
-    found: ["src/core/c.ts:1", "src/core/c.ts:2"],
+    found: ["src/core/c.ts:1", "src/core/c.ts:2", "src/core/e.ts:2"],
   },
   {
     rule: "rooms form no circle",

@@ -1,4 +1,5 @@
 import type { Listening } from "../card/urls.js";
+import type { Connection } from "../client/connection.js";
 import type { RequestHandler } from "../core/request-handler.js";
 import { systemClock } from "../protocol/async/system-clock.js";
 import { assertOptions } from "../protocol/check/rules.js";
@@ -8,12 +9,11 @@ import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
 import { type Backend, composeAround, type HostSettings } from "../server/host.js";
 import { loggerOf } from "../server/log/stderr-logger.js";
-import { listenTo } from "../server/serve.js";
+import { listenTo, type Server } from "../server/serve.js";
 import type { PushAdapter } from "../version/codec.js";
 import { versionTable } from "../version/versions.js";
 import { gatewayCard } from "./card.js";
 import { createForwarding, forwardedNames } from "./forward.js";
-import type { Gateway } from "./gateway.js";
 import { type PassedOperations, passOperations } from "./handler.js";
 import { namedSends } from "./named-calls.js";
 import { gatewayRule } from "./option-rules.js";
@@ -21,6 +21,12 @@ import { defaultRefreshMs, type GatewayOptions } from "./options.js";
 import { type RepublishedCard, republishCard } from "./published-card.js";
 import { RememberedNames } from "./remembered-names.js";
 import { connectUpstream, type Upstream } from "./upstream.js";
+
+/** A listening gateway. Closing it also closes its connections to the upstream agent. */
+export interface Gateway extends Server {
+  /** How the upstream agent is currently reached; `undefined` until one of its interfaces has answered. */
+  readonly upstream: Connection | undefined;
+}
 
 /** Serves an agent that runs elsewhere. */
 export async function serveGateway(given: GatewayOptions): Promise<Gateway> {

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import type { Import, SourceFile } from "./source-file.js";
+import type { SourceFile } from "./source-file.js";
 
 /** A rule that a file breaks, with the offending line. */
 interface Breach {
@@ -193,9 +193,9 @@ function packages(files: readonly SourceFile[]): Breach[] {
     );
 }
 
-/** Cycles between files, types included. `import()` is allowed because it loads later. */
+/** Cycles between files, types and `import()` included. */
 function cycles(files: readonly SourceFile[]): Breach[] {
-  return closingArrows(files, ({ path }, target, kind) => (kind === "lazy" ? [] : [path, target]));
+  return closingArrows(files, ({ path }, target) => [path, target]);
 }
 
 /** Cycles between the sub-rooms of one room, types included. A file directly in the room counts as a sub-room. */
@@ -215,14 +215,11 @@ function roomsApart(from: string, to: string): Ends {
 type Ends = readonly [] | readonly [from: string, to: string];
 
 /** The imports that close a cycle between the given nodes. */
-function closingArrows(
-  files: readonly SourceFile[],
-  endsOf: (file: SourceFile, target: string, kind: Import["kind"]) => Ends,
-): Breach[] {
+function closingArrows(files: readonly SourceFile[], endsOf: (file: SourceFile, target: string) => Ends): Breach[] {
   const arrows = new Map<string, Map<string, Omit<Breach, "rule">>>();
   for (const file of files) {
-    for (const { line, specifier, kind } of file.imports) {
-      const [from, to] = specifier.startsWith(".") ? endsOf(file, resolveImport(file.path, specifier), kind) : [];
+    for (const { line, specifier } of file.imports) {
+      const [from, to] = specifier.startsWith(".") ? endsOf(file, resolveImport(file.path, specifier)) : [];
       if (from === undefined || to === undefined) continue;
       const out = arrows.get(from) ?? new Map<string, Omit<Breach, "rule">>();
       if (!out.has(to)) out.set(to, { path: file.path, line });
