@@ -81,7 +81,7 @@ V03-TRANS-2 MUST: one of the three transports at least
 V03-TRANS-3 MUST: the same operations, results, errors and authentication over every transport
   shown e2e/sending: parts that every version can carry reach the agent and the caller unchanged
   shown e2e/task-after: %s thrown before the first event is the answer
-  shown e2e/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
+  shown e2e/callers/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
   shown server/versions: made over %s, seen over every other
 V03-TRANS-4 MUST: methods and paths are those of the specification
   shown version/v0.3/wire-examples: $id $method is read and written back
@@ -286,7 +286,7 @@ V03-CARDX-1 MUST: a client authenticates for the extended card
   shown client/card/discovery-versions: admits a caller with the secret
   shown client/card/discovery-extended: replaces the public card for an authorized caller, also after a refetch
 V03-CARDX-2 SHOULD: 401 carries the challenge
-  shown e2e/who-is-asking: 401 comes with the challenge
+  shown e2e/callers/who-is-asking: 401 comes with the challenge
 V03-CARDX-3 MUST: one that is declared and not there is -32007
   shown e2e/card: an agent that declares none answers
   shown version/v0.3/grpc: reads the card for authenticated callers, and reports when there is none
@@ -294,12 +294,12 @@ V03-CARDX-4 SHOULD: it takes the place of the public card
   shown client/card/discovery-extended: replaces the public card for an authorized caller, also after a refetch
 
 V03-AUTH-1 MUST: every request is authenticated as the card says
-  shown e2e/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
+  shown e2e/callers/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
 V03-AUTH-2 SHOULD: 401 and 403, with the challenge
-  shown e2e/who-is-asking: 401 comes with the challenge
-  shown e2e/who-is-asking: a caller without permission gets that error, and nothing is executed
+  shown e2e/callers/who-is-asking: 401 comes with the challenge
+  shown e2e/callers/who-is-asking: a caller without permission gets that error, and nothing is executed
 V03-AUTH-3 MUST: no identity in payloads
-  shown e2e/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
+  shown e2e/callers/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
   shown client/credentials: the agent receives %s, in each kind of call
 V03-AUTH-4 SHOULD: further credentials are asked for by auth-required, with a message that says which
   shown e2e/multi-turn: a task at AUTH_REQUIRED takes messages as well

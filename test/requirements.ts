@@ -67,7 +67,7 @@ V1-SEND-4 MUST: message to a terminal task → UnsupportedOperationError
   shown e2e/sending: a message to an ended task is refused, however it is sent
 V1-SEND-5 MUST: unknown or invisible taskId → TaskNotFoundError
   shown e2e/sending: an unknown task id is not found, because callers do not choose ids
-  shown e2e/who-is-asking: another caller's task is answered like an unknown one
+  shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-SEND-6 MUST: unsupported part media type → ContentTypeNotSupportedError
   shown e2e/sending: parts of a media type missing from the card are refused before the agent starts
 V1-SEND-7 SHOULD: output follows acceptedOutputModes
@@ -130,15 +130,15 @@ V1-STREAM-16 must: stream closes at terminal or interrupted state (conflicts wit
 
 V1-GET-1 MUST: unknown or invisible task → TaskNotFoundError
   shown e2e/listing: an unknown task is not found
-  shown e2e/who-is-asking: another caller's task is answered like an unknown one
+  shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-GET-2 MUST: access of the caller checked
-  shown e2e/who-is-asking: another caller's task is answered like an unknown one
+  shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-GET-3 must: current status and artifacts returned, history per limit
   shown e2e/sending: any other event makes a task
   shown e2e/sending: historyLength %s returns the last %s messages, in the answer and in getTask
 
 V1-LIST-1 MUST: only tasks visible to the caller
-  shown e2e/who-is-asking: a list holds only the caller's tasks, and its page tokens are invalid for other callers
+  shown e2e/callers/who-is-asking: a list holds only the caller's tasks, and its page tokens are invalid for other callers
 V1-LIST-2 MUST: cursor pagination
   shown e2e/listing: pages add up to the whole list, each task once, whatever their size
   shown e2e/listing: a page token is valid only for its own filters
@@ -169,7 +169,7 @@ V1-CANCEL-1 MUST: not cancelable → TaskNotCancelableError
   shown e2e/canceling: an ended or canceled task is not cancelable, and an unknown task is not found
 V1-CANCEL-2 MUST: unknown or invisible → TaskNotFoundError
   shown e2e/canceling: an ended or canceled task is not cancelable, and an unknown task is not found
-  shown e2e/who-is-asking: another caller's task is answered like an unknown one
+  shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-CANCEL-3 must: reply is the updated task
   shown e2e/canceling: a cancel aborts the working agent, sets its task to CANCELED and ends its streams
   shown e2e/canceling: an idle task is CANCELED without starting its agent
@@ -186,7 +186,7 @@ V1-SUB-3 MUST: terminal task → UnsupportedOperationError
   shown e2e/streaming: a subscription to a finished task is refused, and to an unknown one not found
 V1-SUB-4 MUST: unknown or invisible → TaskNotFoundError
   shown e2e/streaming: a subscription to a finished task is refused, and to an unknown one not found
-  shown e2e/who-is-asking: another caller's task is answered like an unknown one
+  shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-SUB-5 MUST: no streaming capability → UnsupportedOperationError
   shown e2e/streaming: an agent whose card turns streaming off
 V1-SUB-6 must: usable in every non-terminal state
@@ -202,7 +202,7 @@ V1-PCFG-3 MUST: config persists until task end or deletion
   shown push/serve: are configured, returned without credentials, delivered, and kept after the task ends
 V1-PCFG-4 MUST: unknown task → TaskNotFoundError (all four)
   shown e2e/push-config: all four answer not found for an unknown task
-  shown e2e/who-is-asking: another caller's task is answered like an unknown one
+  shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-PCFG-5 must: Create returns the config with its id
   shown e2e/push-config: a configuration gets an id, is listed, and is returned without its credentials
 V1-PCFG-6 MUST: Get returns URL and settings
@@ -210,7 +210,7 @@ V1-PCFG-6 MUST: Get returns URL and settings
 V1-PCFG-7 MUST: Get fails when config missing or not accessible
   shown e2e/push-config: deleting is permanent and idempotent
   shown e2e/push-config: all four answer not found for an unknown task
-  shown e2e/who-is-asking: another caller's task is answered like an unknown one
+  shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-PCFG-8 MUST: List returns all active configs of the task
   shown e2e/push-config: a configuration gets an id, is listed, and is returned without its credentials
   shown e2e/push-config: the list comes in pages
@@ -300,17 +300,17 @@ V1-VER-7 MUST NOT: patch numbers considered in negotiation
 V1-ERR-1 MUST: suitable error returned; SHOULD be actionable
   shown e2e/task-after: %s thrown before the first event is the answer
 V1-ERR-2 MUST: missing/invalid credentials rejected
-  shown e2e/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
+  shown e2e/callers/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
 V1-ERR-3 SHOULD: challenge included, scheme named
-  shown e2e/who-is-asking: 401 comes with the challenge
+  shown e2e/callers/who-is-asking: 401 comes with the challenge
   shown binding/http/http-json-server: challenges an unknown caller also
 V1-ERR-4 MUST: missing permission → authorization error
-  shown e2e/who-is-asking: a caller without permission gets that error, and nothing is executed
+  shown e2e/callers/who-is-asking: a caller without permission gets that error, and nothing is executed
 V1-ERR-5 SHOULD: missing permission/scope named without leaking
-  shown e2e/who-is-asking: a caller without permission gets that error, and nothing is executed
+  shown e2e/callers/who-is-asking: a caller without permission gets that error, and nothing is executed
 V1-ERR-6 MUST NOT: existence of forbidden resources revealed
-  shown e2e/who-is-asking: another caller's task is answered like an unknown one
-  shown e2e/who-is-asking: the answer for another caller's task equals the answer for an unknown one, byte for byte
+  shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
+  shown e2e/callers/who-is-asking: the answer for another caller's task equals the answer for an unknown one, byte for byte
 V1-ERR-7 MUST: all input validated before processing
   shown e2e/bad-input/fields: %s names whatever field is wrong
   shown e2e/bad-input/bodies: refuses a body of %s
@@ -320,10 +320,10 @@ V1-ERR-8 SHOULD: failing parameters and reasons named, valid values hinted
   shown protocol/codec/json-reader: of an unknown state %j lists the states
 V1-ERR-9 MUST: missing or inaccessible resource → not found
   shown e2e/listing: an unknown task is not found
-  shown e2e/who-is-asking: another caller's task is answered like an unknown one
+  shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-ERR-10 SHOULD NOT: "missing" and "not allowed" distinguishable
-  shown e2e/who-is-asking: another caller's task is answered like an unknown one
-  shown e2e/who-is-asking: the answer for another caller's task equals the answer for an unknown one, byte for byte
+  shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
+  shown e2e/callers/who-is-asking: the answer for another caller's task equals the answer for an unknown one, byte for byte
 V1-ERR-11 SHOULD: temporary vs permanent failures have different codes
   shown e2e/draining: turns and their streams finish, and new work is refused meanwhile
   shown e2e/limits: the turn limit applies to each owner separately
@@ -488,7 +488,7 @@ V1-EQ-2 MUST: semantically equal results
 V1-EQ-3 MUST: consistent error mapping
   shown e2e/task-after: %s thrown before the first event is the answer
 V1-EQ-4 MUST: same authentication schemes
-  shown e2e/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
+  shown e2e/callers/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
 
 V1-SEL-1 MUST: all supported bindings declared
   shown e2e/card: the card lists every active binding at its real URL, in order of preference
@@ -582,15 +582,15 @@ V1-SIGN-9 SHOULD: typ is JOSE
   because later issue: cards are signed with the issue on signatures
 
 V1-AUTH-1 MUST: every request authenticated per declared requirements
-  shown e2e/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
+  shown e2e/callers/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
 V1-AUTH-2 SHOULD: binding-specific codes for auth failures
-  shown e2e/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
-  shown e2e/who-is-asking: 401 comes with the challenge
+  shown e2e/callers/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
+  shown e2e/callers/who-is-asking: 401 comes with the challenge
 V1-AUTH-3 SHOULD: challenge information returned
-  shown e2e/who-is-asking: 401 comes with the challenge
+  shown e2e/callers/who-is-asking: 401 comes with the challenge
 V1-AUTH-6 should: 401 with WWW-Authenticate; 403 when permission is missing
-  shown e2e/who-is-asking: 401 comes with the challenge
-  shown e2e/who-is-asking: a caller without permission gets that error, and nothing is executed
+  shown e2e/callers/who-is-asking: 401 comes with the challenge
+  shown e2e/callers/who-is-asking: a caller without permission gets that error, and nothing is executed
 
 V1-INTASK-1 MUST: a task tracks the operation
   shown e2e/multi-turn: a task at AUTH_REQUIRED continues when the credential arrives out of band
@@ -630,15 +630,15 @@ V1-SEC-4 SHOULD: HSTS
 V1-SEC-5 SHOULD: SSLv3, TLS 1.0, TLS 1.1 off
   shown binding/listen/listener: refuses %s
 V1-SEC-6 MUST: authorization check on every operation
-  shown e2e/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
-  shown e2e/who-is-asking: another caller's task is answered like an unknown one
+  shown e2e/callers/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
+  shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-SEC-7 MUST: results scoped to the caller, also without filters
-  shown e2e/who-is-asking: a list holds only the caller's tasks, and its page tokens are invalid for other callers
+  shown e2e/callers/who-is-asking: a list holds only the caller's tasks, and its page tokens are invalid for other callers
 V1-SEC-8 MUST: Cancel, Subscribe, push config check access
-  shown e2e/who-is-asking: another caller's task is answered like an unknown one
+  shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-SEC-9 MUST: checks precede queries that could leak existence
-  shown e2e/who-is-asking: another caller's task is answered like an unknown one
-  shown e2e/who-is-asking: the answer for another caller's task equals the answer for an unknown one, byte for byte
+  shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
+  shown e2e/callers/who-is-asking: the answer for another caller's task equals the answer for an unknown one, byte for byte
 V1-SEC-11 SHOULD: authorization model documented
   because documentation: docs/security.md
 V1-SEC-12 SHOULD: limits on message size, file size, complexity
@@ -653,10 +653,10 @@ V1-SEC-14 MUST: credentials treated as secrets
 V1-SEC-15 SHOULD: credentials rotated, only over encrypted links, revocable
   because whoever runs the server decides: credentials of callers are checked by its authenticate; those of webhooks are replaced by their id
 V1-SEC-16 SHOULD: auth failures logged and rate limited
-  shown e2e/who-is-asking: the reason for a refusal is only in the log
+  shown e2e/callers/who-is-asking: the reason for a refusal is only in the log
   because whoever runs the server decides: rate limits of strangers belong into authenticate or before the server
 V1-SEC-17 SHOULD: security events logged, patterns monitored, audit trail
-  shown e2e/who-is-asking: the reason for a refusal is only in the log
+  shown e2e/callers/who-is-asking: the reason for a refusal is only in the log
   because whoever runs the server decides: it keeps and watches its logs
 V1-SEC-18 MUST NOT: sensitive data in logs unless needed and protected
   shown push/retry: is given up after three attempts, in a log line without secrets
@@ -678,14 +678,14 @@ V1-SEC-24 MUST: user content sanitized against injection
 V1-SEC-25 MUST: file links validated against SSRF
   because links in parts are handed to the agent and never fetched by the framework; webhooks: see PUSH-8
 V1-SEC-26 MUST: history and artifacts protected
-  shown e2e/who-is-asking: another caller's task is answered like an unknown one
+  shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-SEC-27 must: least privilege
   because whoever runs the server decides: it gives the process no more rights than it needs
 V1-SEC-28 should: trace context propagated
   because later issue: traces come with telemetry
 V1-SEC-29 must: authorization enforced before sensitive backend actions or data access
-  shown e2e/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
-  shown e2e/who-is-asking: 401 comes with the challenge
+  shown e2e/callers/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
+  shown e2e/callers/who-is-asking: 401 comes with the challenge
 
 V1-BIND-1 SHOULD/MUST: identified by a URI
   because no custom binding of ours: Connect and gRPC-Web carry the gRPC service as it is, under a URI in the card

@@ -46,6 +46,7 @@ beforeAll(async () => {
   });
   relay = await startRelay(Number(new URL(server.url).port));
   browser = await startChromium();
+  page = await browser.newPage();
 });
 
 afterAll(async () => {
@@ -56,11 +57,9 @@ afterAll(async () => {
   await site?.[Symbol.asyncDispose]();
 });
 
-/** Runs a scenario in a new page of the site, which calls the agent on another origin. */
+/** Runs a scenario in the page of the site, loaded anew, which calls the agent on another origin. */
 async function run(place: string, scenario: Scenario): Promise<unknown> {
   goOn = Promise.withResolvers();
-  await page?.close();
-  page = await browser.newPage();
   await page.goto(site.origin);
   await page.waitForFunction("globalThis.inPage !== undefined");
   const target = { agent: relay.url, ask: `${site.origin}/ask/` };

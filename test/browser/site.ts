@@ -15,6 +15,8 @@ export interface Site extends AsyncDisposable {
   filesWith(module: string): readonly string[];
 }
 
+/** Each load of the page requests its scripts again. */
+const script = { "Content-Type": "text/javascript", "Cache-Control": "no-store" };
 const html = '<!doctype html><meta charset="utf-8"><title>client</title><script type="module" src="/page.js"></script>';
 
 /** Serves the page and its worker. `act` does what a scenario asks for. */
@@ -32,7 +34,7 @@ export async function startSite(act: (what: string) => Promise<void>): Promise<S
     }
     loaded.push(url);
     const code = files.get(url);
-    if (code !== undefined) response.writeHead(200, { "Content-Type": "text/javascript" }).end(code);
+    if (code !== undefined) response.writeHead(200, script).end(code);
     else if (url === "/") response.writeHead(200, { "Content-Type": "text/html" }).end(html);
     else response.writeHead(404).end();
   });

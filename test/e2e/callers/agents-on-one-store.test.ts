@@ -16,13 +16,14 @@ import {
 import { postgresStore } from "trivium/postgres";
 import { sqliteStore } from "trivium/sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { idempotentSendExtension } from "../../src/protocol/extensions.js";
-import { anonymous } from "../../src/server/admission.js";
-import { processSignals } from "../../src/signals/in-process.js";
-import { connectTo } from "../../src/testing/connect-to.js";
-import { webhook } from "../push/receiver.js";
-import { hasPostgres, type SharedPostgres, sharedPostgres, startTimeoutMs } from "../support/postgres.js";
-import { errorOf, linesOf, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { idempotentSendExtension } from "../../../src/protocol/extensions.js";
+import { anonymous } from "../../../src/server/admission.js";
+import { processSignals } from "../../../src/signals/in-process.js";
+import { connectTo } from "../../../src/testing/connect-to.js";
+import { webhook } from "../../push/receiver.js";
+import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
+import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
+import { errorOf, linesOf, requestOf, say, stateOf, taskOf, textIn } from "../../support/say.js";
 
 // Two agents in separate processes, with the same callers, keep their tasks in one database.
 
@@ -82,7 +83,7 @@ interface Kind {
 }
 
 function kinds(): readonly Kind[] {
-  let server: SharedPostgres | undefined;
+  let empty: StoreDatabase | undefined;
   let folder = "";
   let files = 0;
   return [
@@ -113,12 +114,12 @@ function kinds(): readonly Kind[] {
       name: "PostgreSQL",
       skipped: !hasPostgres,
       async start() {
-        server = await sharedPostgres();
+        empty = await createStoreDatabase();
       },
       stop: async () => {},
       async make() {
-        if (server === undefined) throw new Error("PostgreSQL has not been started");
-        const url = await server.createDatabase();
+        if (empty === undefined) throw new Error("PostgreSQL has not been started");
+        const url = await empty.server.createDatabase(empty.url);
         return () => postgresStore({ url });
       },
     },
@@ -162,7 +163,7 @@ for (const kind of kinds()) {
 
     /** A task of a process that died while working on it, or after parking it. */
     async function leftBehind(agentId: string, text: "hang" | "park"): Promise<string> {
-      const { store, die } = mortal(opened());
+      const { store, die } = mortal(spare);
       const { agent } = agentNamed(agentId);
       const client = await connectTo(await createAgent({ card, agentId, agent, store, restartable: true }));
       const sent = client.sendMessage(say(text, now));

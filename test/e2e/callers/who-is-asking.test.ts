@@ -1,11 +1,11 @@
 import { A2AError, artifact, completed, inputRequired, type Task, working } from "trivium";
 import { describe, expect, it } from "vitest";
-import type { CallOptions } from "../../src/protocol/context.js";
-import type { Operations } from "../../src/protocol/operations.js";
-import { bareSocket, postJson, rawCall } from "../support/http-agent.js";
-import { errorOf, opened, requestOf, say, stateOf, taskOf } from "../support/say.js";
-import { overEach, overEveryWire, type StartAgent, startAgent } from "../support/serve-agent.js";
-import { wiresThat } from "../support/wires.js";
+import type { CallOptions } from "../../../src/protocol/context.js";
+import type { Operations } from "../../../src/protocol/operations.js";
+import { bareSocket, postJson, rawCall } from "../../support/http-agent.js";
+import { errorOf, opened, requestOf, say, stateOf, taskOf } from "../../support/say.js";
+import { overEach, overEveryWire, type StartAgent, startAgent } from "../../support/serve-agent.js";
+import { wiresThat } from "../../support/wires.js";
 
 type Client = Operations<CallOptions>;
 

@@ -3,8 +3,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { shell, startDemo, trivium } from "../support/command.js";
-import { httpLine } from "../support/raw-http.js";
+import { shell, startDemo, trivium } from "../../support/command.js";
+import { httpLine } from "../../support/raw-http.js";
 
 interface Listed {
   readonly url: string;
