@@ -1,6 +1,7 @@
 import { appendChunk } from "./artifact-chunks.js";
 import {
   type Artifact,
+  type Message,
   type StreamResponse,
   type Task,
   type TaskArtifactUpdateEvent,
@@ -46,10 +47,9 @@ export function summaryOf(task: Task, events: Iterable<StreamResponse>): Task {
 }
 
 /** Moves the status message to the history, when the next status replaces it or the caller answers it. */
-export function settleStatusMessage(task: Task): void {
-  const message = task.status?.message;
-  if (message === undefined) return;
-  if (task.history.findLast((each) => each.messageId === message.messageId) === undefined) task.history.push(message);
+export function settleStatusMessage({ status, history }: Task): void {
+  const message = status?.message;
+  if (message !== undefined && messageIndex(history, message.messageId) < 0) history.push(message);
 }
 
 function applyArtifact(task: Task, event: TaskArtifactUpdateEvent): void {
@@ -68,28 +68,43 @@ function applyArtifact(task: Task, event: TaskArtifactUpdateEvent): void {
   appendChunk(known, artifact);
 }
 
-/** Up to this many artifacts a linear search is as fast as an index. */
+/** Up to this many entries a linear search is as fast as an index. */
 const searchedMax = 32;
 
-const indexes = new WeakMap<readonly Artifact[], Map<string, number>>();
+interface Index {
+  readonly places: Map<string, number>;
+  /** How much of the list it covers. */
+  length: number;
+}
+
+const indexes = new WeakMap<readonly object[], Index>();
 
 /**
- * Returns the position of the artifact with an id, or -1. The list may grow, and artifacts may be replaced by others of
- * the same id, as in a fold; a lookup then takes constant time.
+ * Returns a function that gives the position of the entry with an id, or -1; of several, the last. The list may grow,
+ * and entries may be replaced by others of the same id, as in a fold; a lookup then takes constant time.
  */
-export function artifactIndex(artifacts: readonly Artifact[], artifactId: string): number {
-  // Usually the last artifact is the one being written.
-  if (artifacts.at(-1)?.artifactId === artifactId) return artifacts.length - 1;
-  if (artifacts.length <= searchedMax) return artifacts.findLastIndex((each) => each.artifactId === artifactId);
-  let index = indexes.get(artifacts);
-  if (index === undefined) {
-    index = new Map();
-    indexes.set(artifacts, index);
-  }
-  // If two artifacts have the same id, the last one counts, and the index stays one entry short.
-  for (let at = index.size; at < artifacts.length; at++) index.set(artifacts[at]?.artifactId ?? "", at);
-  return index.get(artifactId) ?? -1;
+function indexed<T extends object>(idOf: (entry: T) => string): (list: readonly T[], id: string) => number {
+  return (list, id) => {
+    // Usually the last entry is the one that is meant.
+    const last = list.at(-1);
+    if (last !== undefined && idOf(last) === id) return list.length - 1;
+    if (list.length <= searchedMax) return list.findLastIndex((each) => idOf(each) === id);
+    let index = indexes.get(list);
+    if (index === undefined) {
+      index = { places: new Map(), length: 0 };
+      indexes.set(list, index);
+    }
+    for (; index.length < list.length; index.length++) {
+      const entry = list[index.length];
+      if (entry !== undefined) index.places.set(idOf(entry), index.length);
+    }
+    return index.places.get(id) ?? -1;
+  };
 }
+
+/** The position of the artifact with an id, or -1. */
+export const artifactIndex = indexed<Artifact>((artifact) => artifact.artifactId);
+const messageIndex = indexed<Message>((message) => message.messageId);
 
 /** Which parts of a task to copy. */
 export interface CopyOptions {
