@@ -8,6 +8,7 @@ import { invokeStream, invokeUnary, type Operation, operations } from "../protoc
 import type { JsonRpcAdapter } from "../version/codec.js";
 import { v1 } from "../version/v1.0/v1.js";
 import { type VersionName, versionTable } from "../version/versions.js";
+import { hasText, printText } from "./answer-text.js";
 import { addCallerOptions, type CallerFlags, credentialsOf, understood } from "./caller.js";
 import { connect, connectionText } from "./connect.js";
 import { interruptible } from "./interruption.js";
@@ -20,6 +21,7 @@ interface CallFlags extends CallerFlags {
   readonly extension?: readonly string[];
   readonly lastEventId?: string;
   readonly ids: boolean;
+  readonly text: boolean;
   readonly verbose: boolean;
 }
 
@@ -52,6 +54,7 @@ export function addCall(program: Command): void {
     .option("--extension <uri>", "extension to activate; may be repeated", addExtension)
     .option("--last-event-id <id>", "go on behind this event of a stream")
     .option("--ids", "print each event of a stream as { id, event }", false)
+    .option("--text", "print only the text of the answer, that of a stream as it comes", false)
     .option("--verbose", "say on stderr which interface is used, and why others are not", false)
     .addHelpText("after", examples)
     .action((url: string, operation: Operation, json: string, flags: CallFlags) =>
@@ -72,12 +75,16 @@ async function call(command: Command, { url, operation, json }: CallArguments, f
   if (flags.credential !== undefined && target.kind === "interface") {
     command.error("error: credentials by scheme need the card of the agent: give its base URL, or a bearer token");
   }
+  if (flags.text && !hasText(operation)) {
+    command.error(`error: --text is for operations that answer with a task or a message, not for ${operation.method}`);
+  }
   const source = json === "-" ? await text(process.stdin) : json;
   const input = understood(command, () => JSON.parse(source) as JsonValue, "the request is no JSON: ");
   const request = adapter.codec(operation).readRequest(input);
   await interruptible(async (signal) => {
     await using client = await connect(target, { ...connectOptions(flags), credentials, signal });
     const options: CallOptions = { signal, extensions: flags.extension, after: flags.lastEventId };
+    if (flags.text) return await printText(client, operation, request, options);
     if (!operation.streams) {
       const reply = await invokeUnary(client.operations, operation, request, options);
       return printJson(adapter.codec(operation).writeReply(reply, request));

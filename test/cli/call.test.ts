@@ -80,6 +80,21 @@ describe.each(bindings.filter(({ isCore }) => isCore).map(({ name }) => name))("
     expect(kinds.flat()).toEqual(["task", ...Array(3).fill("artifactUpdate"), "statusUpdate"]);
   });
 
+  it("prints only the text of an answer on request, that of a stream as it comes", async () => {
+    const text = [0, 1, 2].map((index) => `${index} ${"x".repeat(1000)}`).join("");
+    for (const operation of ["SendMessage", "SendStreamingMessage"]) {
+      const { code, stdout } = await call(operation, sendOf("hello"), "--text");
+      expect({ code, stdout }).toEqual({ code: 0, stdout: `${text}\n` });
+    }
+    expect((await call("SendMessage", sendOf("who"), "--text")).stdout).toBe("undefined \n");
+    expect(await call("ListTasks", "{}", "--text")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        "--text is for operations that answer with a task or a message, not for ListTasks",
+      ),
+    });
+  });
+
   it.each(["GetTask", "SubscribeToTask"])("prints the error of %s on stderr and exits with 1", async (operation) => {
     const answer = { code: 1, stdout: "", stderr: "taskNotFound: Task not found\n" };
     expect(await call(operation, '{"id":"none"}')).toEqual(answer);

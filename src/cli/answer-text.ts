@@ -1,0 +1,34 @@
+import { once } from "node:events";
+import type { Client } from "../client/node.js";
+import { defaultClientLimits } from "../client/options.js";
+import type { CallOptions } from "../protocol/context.js";
+import type { SendMessageResponse, Task } from "../protocol/model.js";
+import { invokeStream, invokeUnary, type Operation } from "../protocol/operations.js";
+import { print } from "./print.js";
+
+const answering: ReadonlySet<string> = new Set(["lf.a2a.v1.Task", "lf.a2a.v1.SendMessageResponse"]);
+
+/** Whether the replies of an operation are answers, which have a text. */
+export function hasText({ streams, output }: Operation): boolean {
+  return streams || answering.has(output.typeName);
+}
+
+/** Calls an operation and prints the text of its answer; that of a stream as it comes. */
+export async function printText(
+  { operations }: Client,
+  operation: Operation,
+  request: Parameters<typeof invokeUnary>[2],
+  options: CallOptions,
+): Promise<void> {
+  const { answerOf } = await import("../client/answer/answer.js");
+  if (!operation.streams) {
+    const reply = await invokeUnary(operations, operation, request, options);
+    return print(answerOf(reply as Task | SendMessageResponse).text);
+  }
+  const { AnswerStream } = await import("../client/answer/answer-stream.js");
+  const items = invokeStream(operations, operation, request, options);
+  for await (const delta of new AnswerStream(() => items, defaultClientLimits.replyMaxBytes).text) {
+    if (!process.stdout.write(delta)) await once(process.stdout, "drain");
+  }
+  await print("");
+}
