@@ -205,7 +205,7 @@ export class ServerCall<S extends CallGate = Service> {
     const { binding, header, address } = this.#openHead();
     this.#head = undefined;
     const after = header("last-event-id");
-    const call = { principal, binding, version, extensions, after, caller: address, requestId };
+    const call = { principal, binding, version, extensions, after, caller: address, header, requestId };
     const context = createContext(call);
     if (this.#left !== undefined) context.leave(this.#left.reason);
     this.#context = context;

@@ -1,4 +1,4 @@
-import type { CallAddress, CallOrigin, Principal, ServerContext } from "../protocol/context.js";
+import type { CallAddress, CallOrigin, Principal, ReadHeader, ServerContext } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Operation, Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
@@ -7,8 +7,8 @@ import type { CallMeter } from "./call-meter.js";
 /** What is known about a call before its body is read. */
 export interface CallHead {
   readonly binding: CallOrigin;
-  /** A header or metadata value by its lower-case name. */
-  readonly header: (name: string) => string | undefined;
+  /** Reads the headers or the metadata, and keeps nothing else of the request: a turn may outlast its call by hours. */
+  readonly header: ReadHeader;
   /** The query string without `?`, in bindings that have one. */
   readonly query?: string | undefined;
   /** The caller's network address, without the port. */

@@ -55,6 +55,13 @@ export interface Turn {
   readonly extensions: readonly string[];
   /** The caller. Without `authenticate`, all callers are the owner `anonymous`. */
   readonly principal: Principal;
+  /**
+   * Returns a header, or a value of gRPC metadata, of the call that started the turn; names are case-insensitive, and
+   * repeated values are joined by commas. `undefined` where it is missing, and always in a turn that no call to this
+   * process started: after a wake or a restart, and for a message that another process received. Headers are never
+   * stored.
+   */
+  readonly header: (name: string) => string | undefined;
   /** `""` without tenants. */
   readonly tenant: string;
   /** 1 for the first run; higher when the turn is re-run. */

@@ -1,5 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Principal, Scope } from "../protocol/context.js";
+import type { Principal, ReadHeader, Scope } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
 import type { QueuedSend, TurnCause } from "./ports.js";
@@ -16,6 +16,8 @@ export interface TurnStart {
   readonly send: QueuedSend;
   /** The id of the request that started the turn. */
   readonly requestId?: string | undefined;
+  /** Reads the headers of the call that started the turn. Never stored. */
+  readonly header?: ReadHeader | undefined;
   /** Data of the wake that started the turn. */
   readonly wake?: JsonValue | undefined;
   /** The turn is re-run because the question at which it waited has been answered: the message is in the inbox. */

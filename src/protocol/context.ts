@@ -26,6 +26,9 @@ export function storedPrincipal({ tenant, owner }: Scope): Principal {
   return { tenant, owner };
 }
 
+/** Returns a header or metadata value by its lower-case name. */
+export type ReadHeader = (name: string) => string | undefined;
+
 /** What a server operation gets about its call beside the request message. */
 export interface ServerContext {
   readonly principal: Principal;
@@ -38,6 +41,8 @@ export interface ServerContext {
   readonly after: string | undefined;
   /** The address that the caller used, if the binding knows it. */
   readonly caller: CallAddress | undefined;
+  /** Reads the headers of the call, and keeps nothing else of its request. */
+  readonly header: ReadHeader | undefined;
   /** The caller's name for the task, in versions where callers name their tasks. A new task gets this name. */
   readonly taskName: string | undefined;
   /** The id of the request, in every record about it. `undefined` for a call that no binding brought. */
@@ -64,9 +69,10 @@ export interface OpenContext extends ServerContext {
   leave(reason?: unknown): void;
 }
 
-type CallFacts = Omit<ServerContext, "signal" | "caller" | "taskName" | "requestId"> & {
+type CallFacts = Omit<ServerContext, "signal" | "caller" | "header" | "taskName" | "requestId"> & {
   readonly requestId?: string | undefined;
   readonly caller?: CallAddress | undefined;
+  readonly header?: ReadHeader | undefined;
   readonly taskName?: string | undefined;
 };
 
@@ -80,9 +86,9 @@ export function changedContext(
   context: ServerContext,
   changes: Partial<Pick<ServerContext, "after" | "taskName">>,
 ): ServerContext {
-  const { principal, binding, version, extensions, after, caller, taskName, requestId } = context;
+  const { principal, binding, version, extensions, after, caller, header, taskName, requestId } = context;
   return {
-    ...{ principal, binding, version, extensions, after, caller, taskName, requestId, ...changes },
+    ...{ principal, binding, version, extensions, after, caller, header, taskName, requestId, ...changes },
     // Created on first use.
     get signal() {
       return context.signal;
@@ -97,6 +103,7 @@ class CallContext implements OpenContext {
   readonly extensions: readonly string[];
   readonly after: string | undefined;
   readonly caller: CallAddress | undefined;
+  readonly header: ReadHeader | undefined;
   readonly taskName: string | undefined;
   readonly requestId: string | undefined;
   #controller: AbortController | undefined;
@@ -110,6 +117,7 @@ class CallContext implements OpenContext {
     this.extensions = call.extensions;
     this.after = call.after;
     this.caller = call.caller;
+    this.header = call.header;
     this.taskName = call.taskName;
     this.requestId = call.requestId;
   }

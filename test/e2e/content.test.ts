@@ -1,11 +1,30 @@
-import { artifact, completed, data, dataOf, file, filesOf, reply, stateName, text, textOf } from "trivium";
-import { expect, it } from "vitest";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type Agent,
+  artifact,
+  completed,
+  data,
+  dataOf,
+  file,
+  filesOf,
+  inputRequired,
+  reply,
+  stateName,
+  text,
+  textOf,
+  toJson,
+} from "trivium";
+import { sqliteStore } from "trivium/sqlite";
+import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
+import { itemsOf } from "../support/items.js";
 import { errorOf, say, taskOf } from "../support/say.js";
-import { overEach, overEveryWire } from "../support/serve-agent.js";
+import { overEach, overEveryWire, startAgent } from "../support/serve-agent.js";
 import { expectWrong, heard, wiresOf, wiresThat } from "../support/wires.js";
 
-// What a message and an artifact hold, as the helpers read it on either side.
+// What a message and an artifact hold, as the helpers read it on either side, and the headers that came with a call.
 
 const booking = z.object({ berth: z.object({ draught: z.number() }) });
 const bytes = new Uint8Array([1, 2, 250]);
@@ -44,6 +63,38 @@ overEveryWire((start) => {
     const [plan] = filesOf(result);
     expect([plan?.name, plan?.bytes()]).toEqual(["plan.bin", bytes]);
   });
+
+  it("an agent reads the headers of the call that started its turn", async () => {
+    await using served = await start({
+      agent: async ({ header }) => completed(`${header("X-User")} ${header("x-other")} ${header("Authorization")}`),
+    });
+    const headers = { "X-User": "alice", authorization: "Bearer secret" };
+    const { status } = taskOf(await served.client.sendMessage(say("go"), { headers }));
+    expect(textOf(status)).toBe("alice undefined Bearer secret");
+    const stream = await itemsOf(served.client.sendStreamingMessage(say("go"), { headers: { "x-user": "carol" } }));
+    expect(JSON.stringify(stream.map(({ response }) => toJson(response)))).toContain("carol undefined undefined");
+  });
+});
+
+it("headers are not written to the store", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "trivium-headers-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, "tasks.db");
+  const store = sqliteStore({ path });
+  const seen: unknown[] = [];
+  const agent: Agent = async ({ header }) => {
+    seen.push(header("authorization"));
+    return inputRequired("which berth?");
+  };
+  const served = await startAgent("JSONRPC", { agent, store });
+  const headers = { authorization: "Bearer s3cr3t-of-alice" };
+  await served.client.sendMessage(say("a berth, please"), { headers });
+  await served[Symbol.asyncDispose]();
+  await store.close();
+  const stored = await readFile(path, "latin1");
+  expect(seen).toEqual(["Bearer s3cr3t-of-alice"]);
+  expect(stored).toContain("a berth, please");
+  expect(stored).not.toContain("s3cr3t-of-alice");
 });
 
 overEach(wiresThat("tell the agent's answer"), (start, wire) => {

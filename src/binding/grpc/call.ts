@@ -13,7 +13,7 @@ import { ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 import { errorToStatus } from "./errors.js";
 import type { RawCall, TakenCallListener } from "./internals/taken-call.js";
-import { asBuffer, decodeMessage, headerOf, methodFor, type ServedMethod, type ServedPath } from "./method.js";
+import { asBuffer, decodeMessage, headersOf, methodFor, type ServedMethod, type ServedPath } from "./method.js";
 
 // Unsent bytes of a stream above which reading its subscription pauses.
 const highWaterBytes = 32 * 1024;
@@ -52,7 +52,7 @@ export class GrpcCall implements TakenCallListener {
   onReceiveMetadata(metadata: Metadata): void {
     const call = new ServerCall(this.#options.service, {
       binding: "GRPC",
-      header: (name) => headerOf(metadata, name),
+      header: headersOf(metadata),
       peer: () => addressOf(this.#call.getPeer()),
     });
     this.#called = call;

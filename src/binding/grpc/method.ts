@@ -1,7 +1,7 @@
 import type { Message as AnyMessage, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { Metadata } from "@grpc/grpc-js";
 import { readBinary } from "../../protocol/codec/binary/reader.js";
-import type { ServerContext } from "../../protocol/context.js";
+import type { ReadHeader, ServerContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation, Operations } from "../../protocol/operations.js";
 import type { GrpcAdapter } from "../../version/codec.js";
@@ -75,6 +75,11 @@ export function headerOf(metadata: Metadata, name: string): string | undefined {
   const values = metadata.get(name);
   if (values.length === 0) return undefined;
   return values.map((value) => (typeof value === "string" ? value : value.toString("base64"))).join(",");
+}
+
+/** Returns a reader of the metadata that keeps nothing else in memory. */
+export function headersOf(metadata: Metadata): ReadHeader {
+  return (name) => headerOf(metadata, name);
 }
 
 /** Returns a `Buffer` on the same memory, the only type that grpc-js writes. */

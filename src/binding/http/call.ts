@@ -15,8 +15,13 @@ import type { HttpReply, HttpRequest } from "./http.js";
 
 /** The head of a call over HTTP. */
 export function headOf(binding: Binding, request: HttpRequest): CallHead {
-  const header = (name: string): string | undefined => request.header(name);
-  return { binding, header, query: request.query, peer: () => request.remoteAddress, address: request };
+  return {
+    binding,
+    header: request.headers(),
+    query: request.query,
+    peer: () => request.remoteAddress,
+    address: request,
+  };
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });

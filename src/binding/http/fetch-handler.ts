@@ -1,4 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
+import type { ReadHeader } from "../../protocol/context.js";
 import type { A2AError } from "../../protocol/errors.js";
 import { BodyWatch } from "../body-watch.js";
 import { defaultListenerLimits } from "../listen/connection.js";
@@ -85,7 +86,13 @@ class FetchRequest implements HttpRequest {
   }
 
   header(name: string): string | undefined {
-    return this.#request.headers.get(name) ?? (name === "host" ? this.#host : undefined);
+    return headerIn(this.#request.headers, this.#host, name);
+  }
+
+  headers(): ReadHeader {
+    const { headers } = this.#request;
+    const host = this.#host;
+    return (name) => headerIn(headers, host, name);
   }
 
   async body(maxBytes: number, arrived: (piece: Uint8Array) => void): Promise<Uint8Array> {
@@ -183,4 +190,8 @@ function streamOf(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Ui
     },
     { highWaterMark: 0 },
   );
+}
+
+function headerIn(headers: Headers, host: string, name: string): string | undefined {
+  return headers.get(name) ?? (name === "host" ? host : undefined);
 }

@@ -1,3 +1,5 @@
+import type { ReadHeader } from "../../protocol/context.js";
+
 // The HTTP seam: minimal request and response types, so that one endpoint serves Node, Fetch and Koa.
 
 /** A request as an endpoint sees it. The body is unread until `body()` is called. */
@@ -11,6 +13,8 @@ export interface HttpRequest {
   readonly query: string;
   /** Returns a header by its lower-case name; repeated headers are joined by commas. */
   header(name: string): string | undefined;
+  /** Returns a reader of the headers that does not keep the request in memory. */
+  headers(): ReadHeader;
   /**
    * Reads the whole body. Rejects with `contentTooLarge` as soon as it exceeds `maxBytes`, with `requestTimeout` if it
    * arrives too late or too slowly, and with what `arrived` throws. `arrived` is called with each piece as it

@@ -1,3 +1,4 @@
+import type { ReadHeader } from "../../protocol/context.js";
 import type { HttpEndpoint, HttpRequest } from "./http.js";
 import { restBelow, trimmed } from "./mount-path.js";
 
@@ -46,6 +47,10 @@ class RequestBelow implements HttpRequest {
 
   header(name: string): string | undefined {
     return this.#above.header(name);
+  }
+
+  headers(): ReadHeader {
+    return this.#above.headers();
   }
 
   body(maxBytes: number, arrived: (piece: Uint8Array) => void): Promise<Uint8Array> {

@@ -1,5 +1,6 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Http2ServerResponse } from "node:http2";
+import type { ReadHeader } from "../../protocol/context.js";
 import type { CallTimes } from "../listen/connection.js";
 import type { HttpRequest } from "./http.js";
 import { type NodeIncoming, type ParsedBody, parsedBodyOf, readNodeBody } from "./node-body.js";
@@ -73,10 +74,12 @@ export class NodeRequest implements HttpRequest {
   }
 
   header(name: string): string | undefined {
+    return headerIn(this.#req.headers, name);
+  }
+
+  headers(): ReadHeader {
     const { headers } = this.#req;
-    // In HTTP/2, `:authority` is the host; a `Host` header may differ.
-    const value = (name === "host" ? headers[":authority"] : undefined) ?? headers[name];
-    return Array.isArray(value) ? value.join(", ") : value;
+    return (name) => headerIn(headers, name);
   }
 
   body(maxBytes: number, arrived: (piece: Uint8Array) => void): Promise<Uint8Array> {
@@ -94,4 +97,10 @@ export class NodeRequest implements HttpRequest {
       if (!res.writableEnded) listener();
     });
   }
+}
+
+function headerIn(headers: IncomingHttpHeaders, name: string): string | undefined {
+  // In HTTP/2, `:authority` is the host; a `Host` header may differ.
+  const value = (name === "host" ? headers[":authority"] : undefined) ?? headers[name];
+  return Array.isArray(value) ? value.join(", ") : value;
 }

@@ -171,7 +171,7 @@ async function enqueue(
   checkRoom(runtime, foldStored(stored), start.send.message);
   const entry: InboxEntry = { id: start.entry, kind: "message", send: withoutPush(start.send) };
   const live = runtime.live.get(id);
-  live?.sentBy(entry.id, start.principal);
+  live?.sentBy(entry.id, start);
   const result = await runtime.store.put(key, entry, runtime.limits.inboxMaxMessages, fence);
   if (result !== "stored") live?.forgetSender(entry.id);
   if (result === "full") {

@@ -1,5 +1,5 @@
 import { sizeOfMessage, sizeOfTask } from "../../protocol/check/size.js";
-import type { Principal, Scope } from "../../protocol/context.js";
+import type { Principal, ReadHeader, Scope } from "../../protocol/context.js";
 import { copyTask, emptyTask } from "../../protocol/fold.js";
 import { type Task, TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
@@ -18,6 +18,12 @@ import { TaskSize } from "./task-size.js";
 import { makeFirstWrite, makeWrite, type Outcome, type Write } from "./write.js";
 import type { Extras, WriteBatch } from "./write-batch.js";
 import { WriteQueue } from "./write-queue.js";
+
+/** Who sent a message, as its call says. */
+interface Sender {
+  readonly principal: Principal;
+  readonly header?: ReadHeader | undefined;
+}
 
 /** A reader in this process that receives each record of a live task the moment it is stored. */
 export interface RecordObserver {
@@ -62,8 +68,8 @@ export class LiveTask {
   #phase: LivePhase = writable;
   #onClose: (() => void) | undefined;
   readonly #observers = new Set<RecordObserver>();
-  /** Principals of the entries in the inbox: a stored send has only its scope. */
-  #senders: Map<string, Principal> | undefined;
+  /** Senders of the entries in the inbox: a stored send has only its scope. */
+  #senders: Map<string, Sender> | undefined;
   readonly #writes: WriteQueue;
   /** Whether a write of this object has been stored. */
   #begun = false;
@@ -214,13 +220,13 @@ export class LiveTask {
     return this.#size.grow(bytes, this.#deps.limits.taskMaxBytes);
   }
 
-  /** Remembers the principal of an entry put into the inbox. */
-  sentBy(entry: string, principal: Principal): void {
+  /** Remembers the sender of an entry put into the inbox. */
+  sentBy(entry: string, { principal, header }: Sender): void {
     this.#senders ??= new Map();
-    this.#senders.set(entry, principal);
+    this.#senders.set(entry, { principal, header });
   }
 
-  senderOf(entry: string): Principal | undefined {
+  senderOf(entry: string): Sender | undefined {
     return this.#senders?.get(entry);
   }
 

@@ -152,13 +152,13 @@ export class TurnInbox implements Watcher {
     if (send === undefined) {
       const { messageSeq: message } = live;
       return {
-        start: { ...start, cause: "wake", attempt, wake, isAnswered: false },
+        start: { ...start, cause: "wake", attempt, wake, header: undefined, isAnswered: false },
         drafts: [{ kind: "turnStarted", turn, attempt, cause: "wake", wake, message }],
       };
     }
-    const principal = live.senderOf(id) ?? storedPrincipal(scope);
+    const { principal, header } = live.senderOf(id) ?? { principal: storedPrincipal(scope) };
     return {
-      start: { cause: "message", attempt, principal, scope, entry: id, send },
+      start: { cause: "message", attempt, principal, scope, entry: id, send, header },
       drafts: [{ kind: "turnStarted", turn, attempt, cause: "message" }, messageDraft(live, id, send)],
     };
   }

@@ -16,6 +16,8 @@ import { createYieldBudget, type YieldBudget } from "./yield-budget.js";
 
 const maxReferences = 16;
 
+const headerName = /^[\w!#$%&'*+.^`|~-]+$/;
+
 /** What the agent's view needs of a turn. */
 interface ViewedTurn {
   readonly taskId: string;
@@ -99,6 +101,13 @@ class AgentTurn implements Turn {
 
   get tenant(): string {
     return this.#run.scope.tenant;
+  }
+
+  get header(): Turn["header"] {
+    return (name) => {
+      if (!headerName.test(name)) throw new TypeError(`header(): ${JSON.stringify(name)} is not the name of a header`);
+      return this.#run.start.header?.(name.toLowerCase());
+    };
   }
 
   get attempt(): number {

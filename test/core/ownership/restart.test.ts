@@ -66,6 +66,23 @@ async function begun(served: TestHandler): Promise<string> {
 }
 
 describe("an orphaned restartable turn", () => {
+  it("has no headers, since they are not stored", async () => {
+    const { clock, start } = place();
+    const seen: unknown[] = [];
+    const agent: Agent = async function* ({ attempt, header }) {
+      seen.push(header("x-user"));
+      yield working();
+      if (attempt === 1) await forEver;
+    };
+    const first = start(agent);
+    await opened(first.stream("go", {}, { header: () => "alice" }));
+    await settle();
+    first.die();
+    await using _ = start(agent);
+    await clock.advance(19_000);
+    expect(seen).toEqual(["alice", undefined]);
+  });
+
   it("is re-run by another process, and replaces its partial output", async () => {
     const { clock, store, start } = place();
     const { agent, turns } = halting(({ attempt }) => attempt === 1);
