@@ -1,4 +1,4 @@
-import { A2AError } from "../protocol/errors.js";
+import { type A2AError, changedError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
 import { checkOptions } from "./check-options.js";
 import type { Credential, CredentialSource } from "./credentials.js";
@@ -57,7 +57,6 @@ function schemeSource({ parts, unmet }: Requirement): CredentialSource {
 }
 
 function unmetError(unmet: string, error: A2AError): A2AError {
-  const { challenge, metadata } = error;
   const message = `the agent refused the call, and no credentials meet what its card asks for: ${unmet}`;
-  return new A2AError(error.code, message, { cause: error, challenge, metadata });
+  return changedError(error, { message, cause: error });
 }

@@ -2,25 +2,63 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import {
   A2AError,
   type ErrorCode,
+  type ErrorOptions,
   errorCodeFromReason,
   errorDomain,
   errorTable,
   type FieldViolation,
+  ownReason,
 } from "./errors.js";
 
 // The JSON form of google.rpc details, shared by JSON-RPC (`error.data`) and HTTP+JSON (`error.details`): spec 9.5, 11.6.
 
 const typeUrl = (name: string): string => `type.googleapis.com/google.rpc.${name}`;
 
+/** `google.rpc.ErrorInfo`. */
+export interface ErrorInfo {
+  readonly reason: string;
+  readonly domain: string;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/**
+ * The `ErrorInfo` details of an error. The protocol's reason comes first, since peers tell errors apart by it; one of
+ * the sender's own follows, with the metadata.
+ */
+export function errorInfosOf(error: A2AError): readonly ErrorInfo[] {
+  const { reason, domain } = ownReason(error);
+  const { metadata } = error;
+  const info = { reason: errorTable[error.code].reason, domain: errorDomain, metadata };
+  if (reason === undefined || domain === undefined) return [info];
+  return [
+    { ...info, metadata: {} },
+    { reason, domain, metadata },
+  ];
+}
+
+/** What the `ErrorInfo` details of a peer say. `fallback` is the code if none of them has a reason of the protocol. */
+export function readErrorInfos(
+  infos: readonly ErrorInfo[],
+  fallback: ErrorCode,
+): Pick<ErrorOptions, "reason" | "domain" | "metadata"> & { readonly code: ErrorCode } {
+  const known = infos.findLast((info) => codeOf(info) !== undefined);
+  const own = infos.findLast((info) => codeOf(info) === undefined && info.reason !== "");
+  const code = (known && codeOf(known)) ?? fallback;
+  const metadata = { ...known?.metadata, ...own?.metadata };
+  return own === undefined ? { code, metadata } : { code, metadata, reason: own.reason, domain: own.domain };
+}
+
+// Some peers leave out the domain.
+function codeOf({ reason, domain }: ErrorInfo): ErrorCode | undefined {
+  return domain === errorDomain || domain === "" ? errorCodeFromReason(reason) : undefined;
+}
+
 /** Writes the typed details of an error: always `ErrorInfo`, and `BadRequest` and `RetryInfo` if they apply. */
 export function detailsFromError(error: A2AError): JsonObject[] {
-  const info: JsonObject = {
-    "@type": typeUrl("ErrorInfo"),
-    reason: errorTable[error.code].reason,
-    domain: errorDomain,
-  };
-  if (Object.keys(error.metadata).length > 0) info["metadata"] = { ...error.metadata };
-  const details: JsonObject[] = [info];
+  const details = errorInfosOf(error).map(({ reason, domain, metadata }): JsonObject => {
+    const info = { "@type": typeUrl("ErrorInfo"), reason, domain };
+    return Object.keys(metadata).length > 0 ? { ...info, metadata: { ...metadata } } : info;
+  });
   if (error.violations.length > 0) {
     details.push({
       "@type": typeUrl("BadRequest"),
@@ -38,14 +76,23 @@ export function detailsFromError(error: A2AError): JsonObject[] {
  */
 export function errorFromDetails(details: JsonValue | undefined, message: string, fallback: ErrorCode): A2AError {
   const all = (Array.isArray(details) ? details : [details]).filter(isObject);
-  const last = (name: string) => all.findLast((detail) => String(detail["@type"] ?? "").endsWith(name));
-  const info = last("ErrorInfo");
+  const every = (name: string) => all.filter((detail) => String(detail["@type"] ?? "").endsWith(name));
+  const last = (name: string) => every(name).at(-1);
+  const { code, ...info } = readErrorInfos(every("ErrorInfo").map(infoOf), fallback);
   const seconds = Number.parseFloat(String(last("RetryInfo")?.["retryDelay"]));
-  return new A2AError(errorCodeFromReason(String(info?.["reason"])) ?? fallback, message, {
-    metadata: stringsOf(info?.["metadata"]),
+  return new A2AError(code, message, {
+    ...info,
     violations: violationsOf(last("BadRequest")?.["fieldViolations"]),
     retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
   });
+}
+
+function infoOf({ reason, domain, metadata }: JsonObject): ErrorInfo {
+  return { reason: stringOf(reason), domain: stringOf(domain), metadata: stringsOf(metadata) };
+}
+
+function stringOf(value: JsonValue | undefined): string {
+  return typeof value === "string" ? value : "";
 }
 
 function isObject(value: JsonValue | undefined): value is JsonObject {

@@ -1,3 +1,5 @@
+import { suggestion } from "./nearest.js";
+
 /** One row of the code table: the form of an error in each binding (spec 5.4). */
 export interface ErrorRow {
   /** `ErrorInfo.reason`. Set for the nine A2A errors and for this framework's own. */
@@ -57,7 +59,7 @@ export type ErrorCode = keyof typeof errorTable;
 
 export const errorCodes = Object.keys(errorTable) as readonly ErrorCode[];
 
-/** `domain` of every `ErrorInfo` (spec 9.5, 10.6, 11.6). */
+/** `ErrorInfo.domain` of the protocol's reasons (spec 9.5, 10.6, 11.6). */
 export const errorDomain = "a2a-protocol.org";
 
 /** An invalid field of a request and the reason. `field` is a dotted path: `message.parts[0].text`. */
@@ -74,6 +76,10 @@ export interface ErrorOptions {
   readonly cause?: unknown;
   /** The invalid fields, for `BadRequest` details. */
   readonly violations?: readonly FieldViolation[] | undefined;
+  /** A reason of your own, such as `BERTH_TAKEN`, for `ErrorInfo.reason`. Default: the code's, by `errorTable`. */
+  readonly reason?: string | undefined;
+  /** Who defines the reason, such as `harbour.example`, for `ErrorInfo.domain`. Default: the protocol's domain. */
+  readonly domain?: string | undefined;
   /** Further details for `ErrorInfo.metadata`. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** When a retry may succeed, in milliseconds: `Retry-After`, `RetryInfo`. */
@@ -84,13 +90,18 @@ export interface ErrorOptions {
 
 /**
  * The one error class of the framework. Check `error.code`; the bindings translate it in both directions by
- * `errorTable`. Its message is public and is sent to the peer. Its `cause` is never sent.
+ * `errorTable`. Its message is public and is sent to the peer, and so are `reason`, `domain` and `metadata`. Its
+ * `cause` is never sent. The constructor throws a `TypeError` for a code that is not in `errorTable`.
  */
 export class A2AError extends Error {
   /** Identifies the error. */
   readonly code: ErrorCode;
   /** The invalid fields. Empty for errors about something else. */
   readonly violations: readonly FieldViolation[];
+  /** Why, in one word: the sender's own reason, or that of the code by `errorTable`. JSON-RPC before 1.0 loses it. */
+  readonly reason: string;
+  /** Who defines the reason: the sender's domain, or `a2a-protocol.org`. */
+  readonly domain: string;
   /** Further details, as in `ErrorInfo.metadata`. */
   readonly metadata: Readonly<Record<string, string>>;
   /** When a retry may succeed, in milliseconds from the answer. */
@@ -99,14 +110,58 @@ export class A2AError extends Error {
   readonly challenge: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    if (!Object.hasOwn(errorTable, code)) {
+      throw new TypeError(`unknown error code ${JSON.stringify(code)}: ${suggestion(String(code), errorCodes)}`);
+    }
+    // Another error may serve as the options; the reason that it has by its code is not this one's.
+    const { reason, domain } = options instanceof A2AError ? ownReason(options) : options;
+    const { metadata } = options;
+    if (reason !== undefined || domain !== undefined || metadata !== undefined) {
+      checkInfo(code, { reason, domain, metadata });
+    }
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "A2AError";
     this.code = code;
     this.violations = options.violations ?? [];
-    this.metadata = options.metadata ?? {};
+    this.reason = reason ?? errorTable[code].reason;
+    this.domain = domain ?? errorDomain;
+    this.metadata = metadata ?? {};
     this.retryAfterMs = options.retryAfterMs;
     this.challenge = options.challenge;
   }
+}
+
+// A program may be written without TypeScript: what cannot be sent is refused where it is given.
+function checkInfo(code: ErrorCode, { reason, domain, metadata = {} }: ErrorOptions): void {
+  for (const [name, value] of Object.entries({ reason, domain })) {
+    if (value !== undefined && (typeof value !== "string" || value === "")) {
+      throw new TypeError(`the ${name} of an error must be a string that is not empty`);
+    }
+  }
+  for (const [key, value] of Object.entries(metadata)) {
+    if (typeof value === "string") continue;
+    throw new TypeError(`metadata.${key} of an error must be a string, not a value of type ${typeof value}`);
+  }
+  const owner = reason === undefined || (domain ?? errorDomain) !== errorDomain ? code : errorCodeFromReason(reason);
+  if (owner !== undefined && owner !== code) {
+    throw new TypeError(`reason ${reason} is that of ${owner}: choose another, or give a domain of your own`);
+  }
+}
+
+/** The members of an error that its sender has chosen; none of an error with the reason of its code. */
+export function ownReason({ code, reason, domain }: A2AError): Pick<ErrorOptions, "reason" | "domain"> {
+  return reason === errorTable[code].reason && domain === errorDomain ? {} : { reason, domain };
+}
+
+/** Copies an error with some members replaced. */
+export function changedError(
+  error: A2AError,
+  changes: ErrorOptions & { readonly code?: ErrorCode; readonly message?: string },
+): A2AError {
+  const { violations, metadata, retryAfterMs, challenge, cause } = error;
+  const { code = error.code, message = error.message, ...others } = changes;
+  const kept = { violations, metadata, ...ownReason(error), retryAfterMs, challenge, cause };
+  return new A2AError(code, message, { ...kept, ...others });
 }
 
 /**
@@ -137,10 +192,8 @@ export function messageInWords(code: ErrorCode, detail: string): string {
 
 /** Returns an error in the form that a server sends, over every binding and in every version. */
 export function toldError(error: A2AError): A2AError {
-  const { code, cause, violations, metadata, retryAfterMs, challenge } = error;
-  const message = messageInWords(code, error.message);
-  if (message === error.message) return error;
-  return new A2AError(code, message, { cause, violations, metadata, retryAfterMs, challenge });
+  const message = messageInWords(error.code, error.message);
+  return message === error.message ? error : changedError(error, { message });
 }
 
 /** Creates an `invalidParams` error about fields of a request. Its message names the first of them. */

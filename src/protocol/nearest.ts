@@ -8,6 +8,12 @@ export function nearest(name: string, names: readonly string[]): string | undefi
   return best !== undefined && best.changes <= Math.floor((name.length + 2) / 3) ? best.known : undefined;
 }
 
+/** What to write instead of a name that does not exist: `did you mean "Task"?`, or the list of names. */
+export function suggestion(name: string, names: readonly string[]): string {
+  const near = nearest(name, names);
+  return near === undefined ? `use one of ${names.join(", ")}` : `did you mean ${JSON.stringify(near)}?`;
+}
+
 /** How many letters must be changed, added or removed to make one word of the other (Levenshtein's distance). */
 function changesBetween(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -29,6 +29,13 @@ describe("the details of an error", () => {
     expect(error).toMatchObject({ code: "taskNotFound", ...options });
   });
 
+  it("have a reason of the sender's own behind that of the protocol, by which peers tell errors apart", () => {
+    const own = { reason: "BERTH_TAKEN", domain: "harbour.example", metadata: { berth: "4" } };
+    const details = detailsFromError(new A2AError("taskNotFound", "so", own));
+    expect(details).toEqual([info(), info(own)]);
+    expect(errorFromDetails(details, "so", "internalError")).toMatchObject({ code: "taskNotFound", ...own });
+  });
+
   it("are typed as the protocol wants them", () => {
     const violations = [{ field: "id", description: "is required" }];
     const options = { violations, metadata: { taskId: "t" }, retryAfterMs: 250 };
@@ -47,6 +54,20 @@ describe("a peer's error details", () => {
     ["one detail that stands in no list", info(), { code: "taskNotFound" }],
     ["details of other types around it", [{ "@type": "x/Help" }, null, 7, info()], { code: "taskNotFound" }],
     ["a reason that nobody knows", [info({ reason: "NOPE" })], { code: "internalError" }],
+    [
+      "a reason of another domain, whatever it is called",
+      [info({ domain: "harbour.example", metadata: { berth: "4" } })],
+      { code: "internalError", reason: "TASK_NOT_FOUND", domain: "harbour.example", metadata: { berth: "4" } },
+    ],
+    [
+      "a reason of another domain before that of the protocol",
+      [info({ reason: "BERTH_TAKEN", domain: "harbour.example" }), info({ metadata: { taskId: "t" } })],
+      { code: "taskNotFound", reason: "BERTH_TAKEN", domain: "harbour.example", metadata: { taskId: "t" } },
+    ],
+    ["a reason that nobody knows, in the protocol's domain", [info({ reason: "NOPE" })], { reason: "NOPE" }],
+    ["two reasons of the protocol", [info({ reason: "INTERNAL" }), info()], { code: "taskNotFound" }],
+    ["a reason without a domain", [info({ domain: undefined })], { code: "taskNotFound" }],
+    ["a reason that is no text", [info({ reason: { a: 1 } })], { code: "internalError", reason: "INTERNAL" }],
     ["metadata that is no text", [info({ metadata: { a: 1, b: null } })], { metadata: { a: "1", b: "null" } }],
     ["metadata that is no object", [info({ metadata: [1] })], { metadata: {} }],
     [

@@ -1,6 +1,12 @@
-import { A2AError, errorTable } from "trivium";
+import { A2AError, type ErrorCode, errorTable } from "trivium";
 import { describe, expect, it } from "vitest";
-import { errorCodeFromReason, errorCodes, invalidParams, taskNotFound } from "../../src/protocol/errors.js";
+import {
+  changedError,
+  errorCodeFromReason,
+  errorCodes,
+  invalidParams,
+  taskNotFound,
+} from "../../src/protocol/errors.js";
 
 describe("the table of errors", () => {
   it("has the nine errors of A2A with the codes that the protocol gives them", () => {
@@ -39,6 +45,59 @@ describe("an A2AError", () => {
       undefined,
     ]);
     expect("cause" in error).toBe(false);
+  });
+
+  it("has the reason and the domain of the protocol by default, and others if they are given", () => {
+    expect(new A2AError("taskNotFound", "no")).toMatchObject({ reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" });
+    const own = { reason: "BERTH_TAKEN", domain: "harbour.example", metadata: { berth: "4" } };
+    expect(new A2AError("invalidParams", "no", own)).toMatchObject(own);
+    expect(new A2AError("invalidParams", "no", { reason: "BERTH_TAKEN" })).toMatchObject({
+      reason: "BERTH_TAKEN",
+      domain: "a2a-protocol.org",
+    });
+  });
+
+  it.each<[unknown, string]>([
+    ["taskNotfound", 'unknown error code "taskNotfound": did you mean "taskNotFound"?'],
+    ["TASK_NOT_FOUND", 'unknown error code "TASK_NOT_FOUND": did you mean "taskNotFound"?'],
+    ["toString", 'unknown error code "toString": use one of taskNotFound, taskNotCancelable, '],
+    [-32001, "unknown error code -32001: use one of taskNotFound, "],
+    [undefined, "unknown error code undefined: use one of taskNotFound, "],
+  ])("of code %j is refused at once", (code, message) => {
+    expect(() => new A2AError(code as ErrorCode, "no")).toThrow(TypeError);
+    expect(() => new A2AError(code as ErrorCode, "no")).toThrow(message);
+  });
+
+  it.each<[string, object, string]>([
+    ["a reason of another code", { reason: "TASK_NOT_FOUND" }, "reason TASK_NOT_FOUND is that of taskNotFound: "],
+    ["an empty reason", { reason: "" }, "the reason of an error must be a string that is not empty"],
+    ["a domain that is no string", { domain: 7 }, "the domain of an error must be a string that is not empty"],
+    ["metadata that is no string", { metadata: { berth: 4 } }, "metadata.berth of an error must be a string, not a "],
+  ])("with %s is refused at once", (_, options, message) => {
+    expect(() => new A2AError("invalidParams", "no", options)).toThrow(TypeError);
+    expect(() => new A2AError("invalidParams", "no", options)).toThrow(message);
+  });
+
+  it("may use a reason of the protocol in a domain of its own", () => {
+    const own = { reason: "TASK_NOT_FOUND", domain: "harbour.example" };
+    expect(new A2AError("invalidParams", "no", own)).toMatchObject({ code: "invalidParams", ...own });
+  });
+
+  it("takes the details of another error, but not the reason that this has by its code", () => {
+    const other = new A2AError("taskNotFound", "no", { metadata: { taskId: "t" }, retryAfterMs: 5 });
+    expect(new A2AError("unavailable", "later", other)).toMatchObject({
+      reason: "UNAVAILABLE",
+      domain: "a2a-protocol.org",
+      metadata: { taskId: "t" },
+      retryAfterMs: 5,
+    });
+  });
+
+  it("is copied with its own reason, or with that of its new code", () => {
+    const own = new A2AError("internalError", "no", { reason: "STORM", domain: "harbour.example" });
+    expect(changedError(own, { code: "unavailable" })).toMatchObject({ code: "unavailable", reason: "STORM" });
+    const plain = changedError(new A2AError("internalError", "no"), { code: "unavailable", message: "later" });
+    expect(plain).toMatchObject({ code: "unavailable", reason: "UNAVAILABLE", message: "later" });
   });
 
   it("keeps its cause to itself: no written form contains it", () => {

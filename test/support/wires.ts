@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Binding } from "../../src/protocol/bindings.js";
-import type { A2AError, ErrorCode } from "../../src/protocol/errors.js";
+import { type A2AError, type ErrorCode, errorTable } from "../../src/protocol/errors.js";
 import type { VersionName } from "../../src/version/versions.js";
 
 export type WireBinding = Binding | "grpc-web" | "in-process";
@@ -123,7 +123,7 @@ const nearest: { readonly [version in VersionName]: Nearest } = {
 export function heard(wire: Wire, error: Partial<A2AError> & Pick<A2AError, "code">): Partial<A2AError> {
   if (can(wire, "tell details of errors")) return error;
   const code = nearest[table[wire].version][error.code] ?? error.code;
-  if (error.message === undefined) return { code };
+  if (error.message === undefined) return { code, reason: errorTable[code].reason };
   // This one is always told by the text of 0.3's schema, which some clients know it by.
   const isByText = code === "taskNotFound" && table[wire].version !== "0.1";
   return { code, message: isByText ? "Task not found" : error.message };

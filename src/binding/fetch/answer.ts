@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { EventSourceMessage } from "eventsource-parser";
 import { noop } from "../../protocol/async/noop.js";
-import { A2AError, type ErrorCode } from "../../protocol/errors.js";
+import { A2AError, changedError, type ErrorCode } from "../../protocol/errors.js";
 import { type AnswerBody, type HttpAnswer, retryAfterOf } from "../../protocol/fetch.js";
 import { eventStreamType, mediaTypeOf } from "../http/media-type.js";
 import type { Incoming } from "./call.js";
@@ -95,8 +95,7 @@ export function withAnswerHeaders(error: A2AError, headers: HttpAnswer["headers"
   const challenge = error.challenge ?? headers.get("www-authenticate") ?? undefined;
   const retryAfterMs = error.retryAfterMs ?? retryAfterOf(headers.get("retry-after"), Date.now());
   if (challenge === error.challenge && retryAfterMs === error.retryAfterMs) return error;
-  const { code, message, metadata, violations, cause } = error;
-  return new A2AError(code, message, { cause, metadata, violations, challenge, retryAfterMs });
+  return changedError(error, { challenge, retryAfterMs });
 }
 
 const codesByHttpStatus: ReadonlyMap<number, ErrorCode> = new Map([
@@ -122,9 +121,7 @@ const telling: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 503]
 /** Replaces a vague error code by that of the HTTP status, if the status is specific. */
 export function withStatus(error: A2AError, { response: { status } }: Incoming): A2AError {
   const code = vague.has(error.code) && telling.has(status) ? codesByHttpStatus.get(status) : undefined;
-  if (code === undefined) return error;
-  const { metadata, violations, retryAfterMs } = error;
-  return new A2AError(code, error.message, { metadata, violations, retryAfterMs });
+  return code === undefined ? error : changedError(error, { code });
 }
 
 /** Makes the error of a response that has only a status. `metadata.httpStatus` marks it as not written by an agent. */

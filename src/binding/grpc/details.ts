@@ -2,14 +2,8 @@ import { create, fromBinary, type MessageShape, toBinary } from "@bufbuild/proto
 import { type Any, anyPack, anyUnpack, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
-import {
-  A2AError,
-  type ErrorCode,
-  type ErrorOptions,
-  errorCodeFromReason,
-  errorDomain,
-  errorTable,
-} from "../../protocol/errors.js";
+import { type ErrorInfo, errorInfosOf, readErrorInfos } from "../../protocol/error-details.js";
+import { A2AError, changedError, type ErrorCode, type ErrorOptions, errorTable } from "../../protocol/errors.js";
 
 // The protobuf form of an error, shared by gRPC and Connect: google.rpc.Status with typed details (spec 10.6).
 
@@ -20,13 +14,10 @@ type Detail =
 
 /** Returns `ErrorInfo` always, `BadRequest` and `RetryInfo` if the error has violations or a retry delay. */
 export function detailsOf(error: A2AError, maxViolations = error.violations.length): readonly Detail[] {
-  const { reason } = errorTable[error.code];
-  const details: Detail[] = [
-    {
-      desc: ErrorInfoSchema,
-      value: create(ErrorInfoSchema, { reason, domain: errorDomain, metadata: { ...error.metadata } }),
-    },
-  ];
+  const details: Detail[] = errorInfosOf(error).map(({ reason, domain, metadata }) => ({
+    desc: ErrorInfoSchema,
+    value: create(ErrorInfoSchema, { reason, domain, metadata: { ...metadata } }),
+  }));
   if (maxViolations > 0) {
     const fieldViolations = error.violations
       .slice(0, maxViolations)
@@ -51,16 +42,20 @@ export function statusMessage(error: A2AError): string {
 }
 
 /**
- * Encodes `google.rpc.Status`. Drops violations from the end until it fits into metadata, and at last every detail but
- * the reason.
+ * Encodes `google.rpc.Status`. Drops violations from the end until it fits into metadata, then every detail but the
+ * reason, and at last a reason of the sender's own.
  */
 export function encodeStatus(error: A2AError, code: number = errorTable[error.code].grpc): Uint8Array {
+  const message = statusMessage(error);
+  const encoded = (details: readonly Detail[]): Uint8Array =>
+    toBinary(StatusSchema, create(StatusSchema, { code, message, details: details.map(packed) }));
   for (let count = error.violations.length; ; count = Math.trunc(count / 2)) {
-    const details = detailsOf(error, count).map(packed);
-    const bytes = toBinary(StatusSchema, create(StatusSchema, { code, message: statusMessage(error), details }));
+    const bytes = encoded(detailsOf(error, count));
     if (bytes.length <= statusMaxBytes) return bytes;
-    if (count === 0) return encodeStatus(new A2AError(error.code, statusMessage(error)), code);
+    if (count === 0) break;
   }
+  const bare = encoded(detailsOf(changedError(error, { metadata: {}, violations: [], retryAfterMs: undefined })));
+  return bare.length <= statusMaxBytes ? bare : encoded(detailsOf(new A2AError(error.code, message)));
 }
 
 function packed({ desc, value }: Detail): Any {
@@ -78,14 +73,11 @@ export function errorFromStatusBytes(bytes: Uint8Array, message: string, fallbac
 
 /** Builds the error from packed details. `fallback` is its code if they hold no known `ErrorInfo`. */
 function errorFromAny(details: readonly Any[], message: string, fallback: ErrorCode): A2AError {
-  let code = fallback;
+  const infos: ErrorInfo[] = [];
   const options: { -readonly [K in keyof ErrorOptions]: ErrorOptions[K] } = {};
   for (const detail of details) {
     const info = anyUnpack(detail, ErrorInfoSchema);
-    if (info !== undefined) {
-      code = errorCodeFromReason(info.reason) ?? fallback;
-      options.metadata = { ...info.metadata };
-    }
+    if (info !== undefined) infos.push(info);
     const bad = anyUnpack(detail, BadRequestSchema);
     if (bad !== undefined) {
       options.violations = bad.fieldViolations.map(({ field, description }) => ({ field, description }));
@@ -93,5 +85,6 @@ function errorFromAny(details: readonly Any[], message: string, fallback: ErrorC
     const delay = anyUnpack(detail, RetryInfoSchema)?.retryDelay;
     if (delay !== undefined) options.retryAfterMs = durationMs(delay);
   }
-  return new A2AError(code, message, options);
+  const { code, ...info } = readErrorInfos(infos, fallback);
+  return new A2AError(code, message, { ...options, ...info });
 }

@@ -4,7 +4,7 @@ import { noop } from "../../protocol/async/noop.js";
 import { validate } from "../../protocol/check/validate.js";
 import { readBinary } from "../../protocol/codec/binary/reader.js";
 import type { CallOptions, Principal, ServerContext } from "../../protocol/context.js";
-import { A2AError, invalidParams, toldError } from "../../protocol/errors.js";
+import { A2AError, changedError, invalidParams, toldError } from "../../protocol/errors.js";
 import { type StreamResponse, StreamResponseSchema } from "../../protocol/model.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
 import {
@@ -186,8 +186,8 @@ function copy(schema: DescMessage, message: AnyMessage, call: InProcessCall): An
 const decodeOptions = { recursionLimit: 1_000 } as const;
 
 /** Copies an error as the agent's answer, including one that the agent received from another agent. */
-function answered({ code, message, cause, violations, metadata, retryAfterMs, challenge }: A2AError): A2AError {
-  return new A2AError(code, message, { cause, violations, metadata, retryAfterMs, challenge });
+function answered(error: A2AError): A2AError {
+  return changedError(error, {});
 }
 
 const openAdmission: InProcessAdmission = {

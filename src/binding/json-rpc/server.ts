@@ -1,4 +1,4 @@
-import { A2AError, toldError } from "../../protocol/errors.js";
+import { A2AError, changedError, toldError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
 import { adaptersFor, versionsOf } from "../../version/detect.js";
@@ -208,7 +208,7 @@ function failure(errorContext: CallErrorContext, thrown: unknown): HttpReply {
 /** Only HTTP distinguishes an unreadable body from unaccepted content. The protocol has one error for both. */
 function asProtocolError(error: A2AError): A2AError {
   if (error.code !== "unsupportedMediaType") return error;
-  return toldError(new A2AError("contentTypeNotSupported", error.message, error));
+  return toldError(changedError(error, { code: "contentTypeNotSupported" }));
 }
 
 function failureEvent(errorContext: CallErrorContext, error: A2AError): string {

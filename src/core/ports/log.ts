@@ -52,6 +52,9 @@ export interface RecordedError {
   readonly code: ErrorCode;
   readonly message: string;
   readonly violations: readonly FieldViolation[];
+  /** Reason and domain, if they are the agent's own. */
+  readonly reason?: string | undefined;
+  readonly domain?: string | undefined;
   readonly metadata: Readonly<Record<string, string>>;
   readonly retryAfterMs: number | undefined;
 }

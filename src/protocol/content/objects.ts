@@ -28,7 +28,7 @@ import {
   type TaskStatusUpdateEvent,
   TaskStatusUpdateEventSchema,
 } from "../model.js";
-import { nearest } from "../nearest.js";
+import { suggestion } from "../nearest.js";
 import { defaultValidationLimits, type ValidationLimits } from "../validation-limits.js";
 import { mergeViolations } from "../violations.js";
 
@@ -89,7 +89,9 @@ export function fromJson<K extends ProtocolKind>(
   json: unknown,
   { lenient = false }: FromJsonOptions = {},
 ): ProtocolObjects[K] {
-  if (!Object.hasOwn(schemas, kind)) throw new TypeError(`fromJson(): ${unknownKind(kind)}`);
+  if (!Object.hasOwn(schemas, kind)) {
+    throw new TypeError(`fromJson(): no object is called ${JSON.stringify(kind)}: ${suggestion(String(kind), kinds)}`);
+  }
   const schema: GenMessage<ProtocolObjects[K]> = schemas[kind];
   const { message, violations } = readJson(schema, json as JsonValue, { lenient });
   const missing = lenient ? [] : validate(schema, message, unlimited, { isRead: true });
@@ -127,10 +129,4 @@ const unlimited: ValidationLimits = {
 
 function isKind(value: unknown, kind: ProtocolKind): boolean {
   return typeof value === "object" && value !== null && Reflect.get(value, "$typeName") === `lf.a2a.v1.${kind}`;
-}
-
-function unknownKind(kind: unknown): string {
-  const near = nearest(String(kind), kinds);
-  const advice = near === undefined ? `use one of ${kinds.join(", ")}` : `did you mean ${JSON.stringify(near)}?`;
-  return `no object is called ${JSON.stringify(kind)}: ${advice}`;
 }

@@ -238,22 +238,28 @@ function contextFromStored(stored: StoredContext | undefined): SendContext {
   return { configuration, metadata, extensions };
 }
 
-function errorToStored({ code, message, violations, metadata, retryAfterMs }: RecordedError): StoredError {
+function errorToStored(error: RecordedError): StoredError {
+  const { code, message, violations, reason = "", domain = "", metadata, retryAfterMs } = error;
   return {
     $typeName: "trivium.store.v1.RecordedError",
     code,
     message,
     violations: violations.map((violation) => ({ $typeName: "trivium.store.v1.FieldViolation", ...violation })),
+    reason,
+    domain,
     metadata: { ...metadata },
     retryAfterMs: retryAfterMs === undefined ? undefined : BigInt(Math.ceil(Math.max(retryAfterMs, 0))),
   };
 }
 
-function errorFromStored({ code, message, violations, metadata, retryAfterMs }: StoredError): RecordedError {
+function errorFromStored(error: StoredError): RecordedError {
+  const { code, message, violations, reason, domain, metadata, retryAfterMs } = error;
   return {
     code: isErrorCode(code) ? code : "internalError",
     message,
     violations: violations.map(({ field, description }) => ({ field, description })),
+    reason: reason === "" ? undefined : reason,
+    domain: domain === "" ? undefined : domain,
     metadata,
     retryAfterMs: retryAfterMs === undefined ? undefined : Number(retryAfterMs),
   };

@@ -156,6 +156,8 @@ function appendTests({ describe, it }: Suite, make: MakeTaskStore): void {
               code: "invalidParams",
               message: "why",
               violations: [{ field: "message", description: "is odd" }],
+              reason: "BERTH_TAKEN",
+              domain: "harbour.example",
               metadata: { taskId: "t" },
               retryAfterMs: 1000,
             },

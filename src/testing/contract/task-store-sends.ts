@@ -134,6 +134,7 @@ function outcomeTests({ describe, it }: Suite, make: MakeTaskStore): void {
           { kind: "reply", message: message("r") },
           { kind: "error", error },
           { kind: "error", error: { ...error, violations: [], metadata: {}, retryAfterMs: 5 } },
+          { kind: "error", error: { ...error, reason: "BERTH_TAKEN", domain: "harbour.example" } },
         ];
         for (const outcome of outcomes) {
           const record = await store.beginSend(newSend());

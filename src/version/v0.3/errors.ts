@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { errorFromDetails } from "../../protocol/error-details.js";
-import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
+import { type A2AError, changedError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import { violationText } from "../../protocol/violations.js";
 import { oldViolation } from "./json/paths.js";
@@ -107,9 +107,9 @@ export function errorFromJsonRpc(error: JsonValue | undefined): A2AError {
   const code = said === "internalError" ? (byText.get(text.toLowerCase()) ?? said) : said;
   const known = errorFromDetails(detailsOf(data), text, code);
   if (text !== "") return known;
-  const { metadata, violations, retryAfterMs } = known;
-  const otherwise = byCode.get(known.code)?.text.toLowerCase() ?? "the agent answered with an error";
-  return new A2AError(known.code, otherwise, { metadata, violations, retryAfterMs });
+  return changedError(known, {
+    message: byCode.get(known.code)?.text.toLowerCase() ?? "the agent answered with an error",
+  });
 }
 
 // `data` may be an object that holds the detail list of 1.0.

@@ -2,7 +2,7 @@ import { Metadata } from "@grpc/grpc-js";
 import { expect, it } from "vitest";
 import { encodeStatus } from "../../../src/binding/grpc/details.js";
 import { errorFromStatus, errorToStatus } from "../../../src/binding/grpc/errors.js";
-import { A2AError, errorCodes, errorTable, taskNotFound } from "../../../src/protocol/errors.js";
+import { A2AError, type ErrorOptions, errorCodes, errorTable, taskNotFound } from "../../../src/protocol/errors.js";
 import { echo, serviceOf } from "../../support/echo-service.js";
 import { grpcAgent } from "../../support/grpc-agent.js";
 import { itemsOf } from "../../support/items.js";
@@ -35,6 +35,19 @@ it.each(errorCodes)("%s thrown by an operation reaches the caller of a unary cal
   const expected = { code, message: "nö", metadata: { taskId: "t-1" } };
   await expect(agent.client.getTask(getTask, {})).rejects.toMatchObject(expected);
   await expect(itemsOf(agent.client.sendStreamingMessage(hello, {}))).rejects.toMatchObject(expected);
+});
+
+it.each<[string, ErrorOptions, object]>([
+  ["metadata that is too large", { metadata: { more: "x".repeat(5000) } }, { reason: "BERTH_TAKEN", metadata: {} }],
+  [
+    "a reason that is too large",
+    { reason: "X".repeat(5000) },
+    { reason: "INVALID_PARAMS", domain: "a2a-protocol.org" },
+  ],
+])("%s is dropped, and the rest of the error arrives", (_, options, expected) => {
+  const own = { reason: "BERTH_TAKEN", domain: "harbour.example", ...options };
+  const back = errorFromStatus(errorToStatus(new A2AError("invalidParams", "no", own)));
+  expect(back).toMatchObject({ code: "invalidParams", message: "no", ...expected });
 });
 
 // The vector of spec 10.13 (E-23).

@@ -35,6 +35,8 @@ const error: fc.Arbitrary<RecordedError> = fc.record({
   code: fc.constantFrom(...errorCodes),
   message: text,
   violations: fc.array(fc.record({ field: text, description: text }), { maxLength: 2 }),
+  reason: maybe(text.filter((reason) => reason !== "")),
+  domain: maybe(text.filter((domain) => domain !== "")),
   metadata: fc.dictionary(
     text.filter((key) => key !== "__proto__"),
     text,
