@@ -71,7 +71,7 @@ export function methodFor(call: ServerCall, { methods }: ServedPath): ServedMeth
 }
 
 /** A metadata value as one string: repeated values joined by commas, binary values in base64. */
-export function headerOf(metadata: Metadata, name: string): string | undefined {
+function headerOf(metadata: Metadata, name: string): string | undefined {
   const values = metadata.get(name);
   if (values.length === 0) return undefined;
   return values.map((value) => (typeof value === "string" ? value : value.toString("base64"))).join(",");

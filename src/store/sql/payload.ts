@@ -258,8 +258,8 @@ function errorFromStored(error: StoredError): RecordedError {
     code: isErrorCode(code) ? code : "internalError",
     message,
     violations: violations.map(({ field, description }) => ({ field, description })),
-    reason: reason === "" ? undefined : reason,
-    domain: domain === "" ? undefined : domain,
+    ...(reason === "" ? {} : { reason }),
+    ...(domain === "" ? {} : { domain }),
     metadata,
     retryAfterMs: retryAfterMs === undefined ? undefined : Number(retryAfterMs),
   };
