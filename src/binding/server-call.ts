@@ -196,7 +196,7 @@ export class ServerCall<S extends CallGate = Service> {
   }
 
   #openTarget(): CallTarget {
-    if (this.target === undefined) throw new TypeError("a call is brought to an operation that is known");
+    if (this.target === undefined) throw new TypeError("the binding has not set the operation of its call");
     return this.target;
   }
 

@@ -1,4 +1,5 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { requestIdParameter } from "../binding/request-id.js";
 import type { Clock } from "../core/ports.js";
 import { createIdleCounter } from "../protocol/async/idle-counter.js";
 import { within } from "../protocol/async/pause.js";
@@ -90,11 +91,13 @@ type AnyPassed = (request: AnyMessage, context: ServerContext) => Promise<never>
 
 function callOptions(
   { headersOf }: PassingCalls,
-  { principal, signal, after, extensions }: ServerContext,
+  { principal, signal, after, extensions, requestId }: ServerContext,
 ): CallOptions {
   // The client requests ids in metadata where it needs them.
   const passing = extensions.filter((uri) => uri !== resumeExtension);
-  return { signal, after, headers: headersOf(principal), extensions: passing };
+  // Both ends then log a call under one id.
+  const identified = requestId === undefined ? {} : { [requestIdParameter]: requestId };
+  return { signal, after, headers: { ...identified, ...headersOf(principal) }, extensions: passing };
 }
 
 // Refuses what the agent would do differently than its caller expects. The agent judges everything else.

@@ -65,9 +65,14 @@ describe("the packed package", () => {
     });
     for (const source of [program, browserClient]) {
       await writeFile(join(project, "main.js"), source);
-      const { printed, code } = await runMain(project);
+      const { printed, log, code } = await runMain(project);
       expect(printed).toMatch(new RegExp(`^v${version.replaceAll(".", "\\.")}[\\d.]* pong\\n$`));
       expect(code).toBe(0);
+      const records = log
+        .trimEnd()
+        .split("\n")
+        .map((line): { readonly msg: string } => JSON.parse(line));
+      expect(records.map(({ msg }) => msg)).toEqual(["listening", expect.stringContaining("kept in memory")]);
     }
     expect(await demoReport(project)).toContain("2 rows, 2 columns");
   });
@@ -98,14 +103,14 @@ async function demoReport(project: string): Promise<string> {
 }
 
 /** Runs `main.js` until it exits by itself: a closed server or client must not keep the process alive. */
-async function runMain(project: string): Promise<{ readonly printed: string; readonly code: number | null }> {
+async function runMain(project: string) {
   const child = spawn(join(project, "node_modules/.bin/node"), ["main.js"], { cwd: project });
-  let printed = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk) => {
-      printed += String(chunk);
+  const said = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].on("data", (chunk) => {
+      said[name] += String(chunk);
     });
   }
   const [code] = await once(child, "exit");
-  return { printed, code };
+  return { printed: said.stdout, log: said.stderr, code };
 }

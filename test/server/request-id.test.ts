@@ -1,6 +1,7 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { completed, reply, serve } from "trivium";
 import { describe, expect, it } from "vitest";
+import { gateway } from "../../src/gateway/gateway.js";
 import { operationOf } from "../../src/protocol/operations.js";
 import { frame, rawSession } from "../support/grpc-raw.js";
 import { rawCall } from "../support/http-agent.js";
@@ -142,6 +143,22 @@ describe("the answer", () => {
     const answer = await fetch(`${server.url}/.well-known/agent-card.json`, { headers: { "x-request-id": "mine" } });
     expect(answer.headers.has("x-request-id")).toBe(false);
   });
+});
+
+it("a gateway passes the id on, so that both ends log a call under one", async () => {
+  const [near, far] = [recordingLogger(), recordingLogger()];
+  await using server = await serve({
+    card,
+    agent: async () => completed(),
+    port: 0,
+    logger: far.logger,
+    accessLog: true,
+  });
+  await using passing = await gateway({ upstream: server.url, port: 0, logger: near.logger, accessLog: true });
+  await passing.inProcess().sendMessage(say("go"), {});
+  const made = idsIn(near.log)["call"];
+  expect(made).toMatch(uuid);
+  await expect.poll(() => idsIn(far.log)["call"]).toBe(made);
 });
 
 it("an operation that fails unexpectedly is in the log with the id and the reference of its answer", async () => {
