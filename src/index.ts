@@ -9,7 +9,7 @@ export type { ClientOperations } from "./client/base-client.js";
 export { type CardCache, createCardCache } from "./client/card/card-cache.js";
 export type { AgentAddress } from "./client/connect.js";
 export { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./client/connection.js";
-export { fileFrom } from "./client/file-from.js";
+export { type ByteStream, type FileFromOptions, fileFrom } from "./client/file-from.js";
 export { Client } from "./client/node.js";
 export type { ClientLimits, ClientOptions, ConnectOptions, Interceptor } from "./client/options.js";
 export type { RetryOptions } from "./client/retrying.js";

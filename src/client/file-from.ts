@@ -1,9 +1,85 @@
-import { readFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
 import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import { amount, assertOptions, jsonObject, type MembersOf, object, string } from "../protocol/check/rules.js";
 import type { Part } from "../protocol/model.js";
 import { file, type PartOptions } from "../protocol/parts.js";
 
-/** Reads a file into a part with its name. The caller gives its media type. Rejects as `node:fs` does. */
-export async function fileFrom(path: string, options: PartOptions = {}): Promise<Part> {
-  return file(await readFile(path), { filename: basename(path), ...options });
+/** Options of `fileFrom`. */
+export interface FileFromOptions extends PartOptions {
+  /** How many bytes the file may have. Default: 4 MiB, as much as one message or event may have by default. */
+  readonly maxBytes?: number | undefined;
+}
+
+const rule = object({
+  mediaType: { rule: string },
+  filename: { rule: string },
+  metadata: { rule: jsonObject },
+  maxBytes: { rule: amount },
+} satisfies MembersOf<FileFromOptions>);
+
+const defaultMaxBytes = 4 << 20;
+
+/** A stream of bytes: of Node, of the web, or any other. Strings in it are UTF-8. */
+export type ByteStream = AsyncIterable<Uint8Array | string>;
+
+/**
+ * Reads a file, or a stream to its end, into a part. A file keeps its name; give the media type. Rejects with a
+ * `RangeError` when there are more than `maxBytes` bytes, a file before it is read, and as `node:fs` or the stream
+ * does.
+ */
+export async function fileFrom(source: string | URL | ByteStream, options: FileFromOptions = {}): Promise<Part> {
+  assertOptions("fileFrom()", options, rule);
+  const { maxBytes = defaultMaxBytes, ...part } = options;
+  if (isStream(source)) return file(await collected(source, { what: part.filename ?? "the stream", maxBytes }), part);
+  const path = pathOf(source);
+  const what = basename(path);
+  const { size } = await stat(path);
+  if (size > maxBytes) throw tooLarge(what, maxBytes, size);
+  const bytes = await collected(createReadStream(path), { what, maxBytes });
+  return file(bytes, { filename: what, ...part });
+}
+
+interface Bound {
+  readonly what: string;
+  readonly maxBytes: number;
+}
+
+// Leaving the loop closes the stream.
+async function collected(stream: ByteStream, { what, maxBytes }: Bound): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    const piece = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+    if (!(piece instanceof Uint8Array)) {
+      throw new TypeError(`fileFrom(): ${what} must give bytes or strings, not values of type ${typeof piece}`);
+    }
+    size += piece.length;
+    if (size > maxBytes) throw tooLarge(what, maxBytes, size, "at least ");
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces, size);
+}
+
+function tooLarge(what: string, maxBytes: number, size: number, least = ""): RangeError {
+  const [limit, over] = [maxBytes, size - maxBytes].map((count) => count.toLocaleString("en"));
+  return new RangeError(
+    `fileFrom(): ${what} is ${least}${over} bytes over the limit of ${limit}: raise maxBytes ` +
+      "(and eventMaxBytes or contentMaxBytes of the agent), or send a URL with file()",
+  );
+}
+
+function isStream(source: unknown): source is ByteStream {
+  return typeof source === "object" && source !== null && Symbol.asyncIterator in source;
+}
+
+function pathOf(source: unknown): string {
+  if (typeof source === "string") return source;
+  if (source instanceof URL && source.protocol === "file:") return fileURLToPath(source);
+  const seen = source instanceof URL ? source.href : `a value of type ${typeof source}`;
+  throw new TypeError(
+    `fileFrom() takes a path, a file: URL or a stream of bytes, not ${seen}: ` +
+      "use file() for bytes and other URLs, and fileOf() for a Blob",
+  );
 }

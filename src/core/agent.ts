@@ -12,14 +12,16 @@ import type { TurnCause } from "./ports.js";
  */
 export type AbortKind = "Canceled" | "DeadlineExceeded" | "Draining" | "OwnershipLost";
 
-/** `signal.reason` of a turn, and what a pending `emit`, `receive` or `ask` rejects with. */
-export class TurnAborted extends Error {
+/**
+ * `signal.reason` of a turn, and what a pending `emit`, `receive` or `ask` rejects with. Its `name` is `AbortError`, as
+ * that of every abort, so that code between the agent and its signal does not retry.
+ */
+export class TurnAborted extends DOMException {
   /** Why the turn was aborted. */
   readonly kind: AbortKind;
 
   constructor(kind: AbortKind) {
-    super(`the turn was aborted: ${kind}`);
-    this.name = kind;
+    super(`the turn was aborted: ${kind}`, "AbortError");
     this.kind = kind;
   }
 }

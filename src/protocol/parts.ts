@@ -34,10 +34,30 @@ export function data(value: JsonValue, options: PartOptions = {}): Part {
   return part(content, { mediaType: "application/json", ...options });
 }
 
-/** Creates a file part from bytes or from a URL. */
+/**
+ * Creates a file part from bytes, which it copies, or from an absolute URL. Throws a `TypeError` for anything else, such
+ * as a path: `fileFrom` reads files and streams.
+ */
 export function file(source: Uint8Array | URL | string, options?: PartOptions): Part {
   if (source instanceof Uint8Array) return part({ case: "raw", value: new Uint8Array(source) }, options);
-  return part({ case: "url", value: String(source) }, options);
+  if (source instanceof URL) return part({ case: "url", value: source.href }, options);
+  if (typeof source === "string" && isAbsoluteUrl(source)) return part({ case: "url", value: source }, options);
+  const seen = typeof source === "string" ? JSON.stringify(shortened(source)) : `a value of type ${typeof source}`;
+  throw new TypeError(
+    `file() takes a Uint8Array or an absolute URL, not ${seen}: ` +
+      "use fileFrom() for a path or a stream, and fileOf() for a Blob",
+  );
+}
+
+// The letter of a drive is no scheme.
+function isAbsoluteUrl(text: string): boolean {
+  return /^[a-z][a-z\d+.-]+:/i.test(text) && URL.canParse(text);
+}
+
+const shownLength = 80;
+
+function shortened(text: string): string {
+  return text.length > shownLength ? `${text.slice(0, shownLength)}…` : text;
 }
 
 /** Creates a file part from a `Blob` or `File`, with its name and media type. */

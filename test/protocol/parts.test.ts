@@ -32,6 +32,34 @@ describe("a part", () => {
   });
 });
 
+describe("file", () => {
+  const paths = ["./chart.png", "chart.png", "/tmp/chart.png", "C:\\charts\\chart.png", "", "//x.example/a", "http://"];
+  it.each(paths)("refuses %j, which is no absolute URL, and names what reads a path", (path) => {
+    expect(() => file(path)).toThrow(
+      new TypeError(
+        `file() takes a Uint8Array or an absolute URL, not ${JSON.stringify(path)}: ` +
+          "use fileFrom() for a path or a stream, and fileOf() for a Blob",
+      ),
+    );
+  });
+
+  it.each<[string, unknown]>([
+    ["object", new ArrayBuffer(1)],
+    ["object", new Blob(["x"])],
+    ["object", [1, 2]],
+    ["number", 7],
+    ["undefined", undefined],
+  ])("refuses an %s that holds no bytes", (type, value) => {
+    expect(() => file(value as string)).toThrow(`or an absolute URL, not a value of type ${type}: use fileFrom()`);
+  });
+
+  it("takes the URL of any scheme", () => {
+    for (const url of ["https://x.example/a?b#c", "s3://bucket/a b", "data:text/plain,hi", "urn:x:y"]) {
+      expect(file(url).content.value).toBe(url);
+    }
+  });
+});
+
 describe("a content", () => {
   const one = text("one");
   it.each<[string, Content, readonly Part[]]>([

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type AbortKind, type Agent, type Turn, TurnAborted } from "../../../src/core/agent.js";
 import { merge } from "../../../src/core/turn/run-agent.js";
@@ -37,7 +38,27 @@ describe("the signal of a turn", () => {
     const [turn] = turns;
     expect(turn?.signal.aborted).toBe(true);
     expect(turn?.signal.reason).toBeInstanceOf(TurnAborted);
-    expect(turn?.signal.reason).toMatchObject({ kind, name: kind });
+    expect(turn?.signal.reason).toBeInstanceOf(DOMException);
+    expect(turn?.signal.reason).toBeInstanceOf(Error);
+    expect(turn?.signal.reason).toMatchObject({ kind, name: "AbortError", code: DOMException.ABORT_ERR });
+    expect(() => turn?.signal.throwIfAborted()).toThrow(`the turn was aborted: ${kind}`);
+  });
+
+  it("ends a wait of Node's own that was given the signal, and a request", async () => {
+    const ended: string[] = [];
+    const note = (error: Error): number => ended.push(`${error.name}, ${error instanceof TurnAborted}`);
+    await using served = await beginTask({
+      async *agent({ signal }) {
+        yield working();
+        const body = new ReadableStream({ pull: () => forAbort(signal).then(() => {}) });
+        await Promise.all([
+          pause(60_000, undefined, { signal }).catch(note),
+          new Response(body).body?.pipeTo(new WritableStream(), { signal }).catch(note),
+        ]);
+      },
+    });
+    await served.cancel(served.taskId);
+    expect(new Set(ended)).toEqual(new Set(["AbortError, false", "AbortError, true"]));
   });
 
   it("is already aborted when first read after the abort", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Agent, Turn } from "../../../src/core/agent.js";
+import type { Agent, Turn, TurnAborted } from "../../../src/core/agent.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import { artifact, authRequired, completed, inputRequired, reply, working } from "../../../src/protocol/events.js";
 import type { Message } from "../../../src/protocol/model.js";
@@ -148,7 +148,7 @@ describe("receive", () => {
       async *agent({ receive }) {
         yield working();
         await gate.promise;
-        log.push(await receive().then(textOf, (error: Error) => error.name));
+        log.push(await receive().then(textOf, (error: TurnAborted) => error.kind));
       },
     });
     const { taskId } = served;
