@@ -65,9 +65,10 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
   return {
     ...sendOperations(operationContext, options.inputModes),
     getTask: async (request, context) => {
-      const [scope, { id, historyLength }] = [scopeOf(context, request), request];
-      const live = copyOfLive(runtime, scope, id, { historyLength });
-      return (live ?? (await reads(scope, () => readTask(runtime, scope, id, { historyLength })))).task;
+      const { id, historyLength } = request;
+      const ref = { scope: scopeOf(context, request), id };
+      const live = copyOfLive(runtime, ref, { historyLength });
+      return (live ?? (await reads(ref.scope, () => readTask(runtime, ref, { historyLength })))).task;
     },
     listTasks: async (request, context) => {
       const scope = scopeOf(context, request);

@@ -99,7 +99,7 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
   check(push, given, "configuration.taskPushNotificationConfig.");
   const config = { ...given, id: given.id || entry };
   const taskId = request.message?.taskId ?? "";
-  if (taskId !== "") await checkRoom(runtime, push, await headOf({ runtime, scope }, taskId), config.id);
+  if (taskId !== "") await checkRoom({ runtime, push }, await headOf({ runtime, scope }, taskId), config.id);
   let kept: Promise<void> | undefined;
   const store = async ({ key, id, seq, again }: Parameters<Register>[0]): Promise<void> => {
     const registration = registrationOf(runtime, { key, id, scope, seq }, config, context);
@@ -134,7 +134,7 @@ function check(push: PushService, config: TaskPushNotificationConfig, path: stri
   checkIndexedId(`${path}id`, config.id);
 }
 
-async function checkRoom(runtime: Runtime, push: PushService, head: Head, id: string): Promise<void> {
+async function checkRoom({ runtime, push }: Omit<PushCall, "scope">, head: Head, id: string): Promise<void> {
   const known = await push.store.list(head.key);
   const { pushConfigsPerTask } = runtime.limits;
   if (known.length >= pushConfigsPerTask && !known.some(({ config }) => config.id === id))

@@ -69,7 +69,7 @@ export function createRequestHandler(options: RequestHandlerOptions): HostedHand
   const instance = startInstance(runtime);
   return {
     operations: createOperations(runtime, options),
-    wake: (of, taskId, data) => wakeTask(runtime, { agent: runtime.agentId, ...of }, taskId, data),
+    wake: (of, taskId, data) => wakeTask(runtime, { scope: { agent: runtime.agentId, ...of }, id: taskId }, data),
     taskNames: {
       find: ({ owner, tenant = "" }, name) => runtime.store.taskNamed({ agent: runtime.agentId, owner, tenant }, name),
     },
@@ -120,7 +120,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
     agentId,
     restartable,
     alarm: createAlarm(clock, () => ring(runtime)),
-    store: guardStore(options.store, health, logger, { clock, limits }),
+    store: guardStore(options.store, health, { clock, limits, logger }),
     health,
     signals,
     clock,
@@ -136,7 +136,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
     sending: new Set(),
     givenUp: new Map(),
     turns: createTurnCounter(limits, clock),
-    quota: createTaskQuota(guardStore(options.store, health, logger, { clock, limits }), limits),
+    quota: createTaskQuota(guardStore(options.store, health, { clock, limits, logger }), limits),
     subscriptions: new Set(),
     startTurn: (start, subject) => {
       const { configuration } = start.send;

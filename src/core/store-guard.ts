@@ -28,8 +28,12 @@ export function observeStore(store: TaskStore, health: StoreHealth, times: Store
  * The store as the operations use it: a failed call throws a public error and logs its cause, and takes at most
  * `storeWaitMs` while the store is known to be away. Writes of turns bypass it, since they have their own retries.
  */
-export function guardStore(store: TaskStore, health: StoreHealth, logger: Logger, times: StoreTimes): TaskStore {
-  const fail = failing(logger, "the task store failed");
+export function guardStore(
+  store: TaskStore,
+  health: StoreHealth,
+  times: StoreTimes & { readonly logger: Logger },
+): TaskStore {
+  const fail = failing(times.logger, "the task store failed");
   const calls = portOf<Omit<TaskStore, "close">>(taskCalls, (method, kind) => {
     const observed: AnyCall = (...args) => health.observe(callOf(store, method, args), kind);
     if (kind === "turn") return observed;

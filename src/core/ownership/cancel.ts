@@ -27,7 +27,7 @@ export async function cancelTask(runtime: Runtime, request: CancelTaskRequest, s
     }
     if (await tryCancel(runtime, stored)) break;
   }
-  return (await readStoredTask(runtime, scope, id)).task;
+  return (await readStoredTask(runtime, { scope, id })).task;
 }
 
 // Returns false when the task must be read again.
@@ -38,14 +38,14 @@ async function tryCancel(runtime: Runtime, stored: StoredTask): Promise<boolean>
     await takeOver(runtime, stored);
     return false;
   }
-  if (isLost || stored.head.holder === "") return endNow(runtime, stored, TaskState.CANCELED);
+  if (isLost || stored.head.holder === "") return endNow(runtime, stored, { state: TaskState.CANCELED });
   return askHolder(runtime, stored.head);
 }
 
 // Puts a cancel into the inbox and waits for the end. Returns false when the task no longer has a holder.
 async function askHolder(runtime: Runtime, head: Head): Promise<boolean> {
   const { store, signals, clock, limits } = runtime;
-  const reader = new RecordReader(runtime, head.id, head.key, head.seq);
+  const reader = new RecordReader(runtime, head, head.seq);
   // A dead holder is noticed by its expired lease, and a lost hint by the next poll.
   const stop = clock.after(limits.graceMs + 2 * limits.pollMs, () => reader.close());
   try {

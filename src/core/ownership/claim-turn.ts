@@ -64,7 +64,11 @@ export async function isGone({ lease }: Pick<Runtime, "lease">): Promise<boolean
  * Ends a task without a running turn, in one write that claims and ends it. Returns false when another process was
  * faster.
  */
-export async function endNow(runtime: Runtime, stored: StoredTask, state: TaskState, text?: string): Promise<boolean> {
+export async function endNow(
+  runtime: Runtime,
+  stored: StoredTask,
+  { state, text }: { readonly state: TaskState; readonly text?: string },
+): Promise<boolean> {
   const live = new LiveTask(runtime, stored);
   const identity = { taskId: live.id, contextId: live.contextId, newId: runtime.newId, artifactId: () => "" };
   const event = statusUpdate(state, identity, text === undefined ? undefined : reply(text));

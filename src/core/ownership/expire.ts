@@ -18,7 +18,8 @@ export async function expireWaiting(runtime: Runtime): Promise<void> {
     for (const { scope, id, statusTime } of heads) {
       if (alarm.closed) return;
       const stored = await store.read(scope, id);
-      if (stored !== undefined && stillWaits(stored, statusTime)) await endNow(runtime, stored, TaskState.FAILED, text);
+      if (stored !== undefined && stillWaits(stored, statusTime))
+        await endNow(runtime, stored, { state: TaskState.FAILED, text });
     }
     after = heads.at(-1);
     if (heads.length < page) return;

@@ -26,7 +26,7 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
   if (!runtime.restartable) return giveUp(runtime, stored, "the process that worked on the task has gone");
   // A turn is not re-run only to be canceled.
   const { entries } = await runtime.store.inbox(stored.head.key);
-  if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, stored, TaskState.CANCELED);
+  if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, stored, { state: TaskState.CANCELED });
   const origin = await readOrigin(runtime, stored);
   const released = await isReleased(runtime, stored);
   if (!released && origin.attempt > maxRestarts) {
@@ -43,7 +43,7 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
 async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   const { key, scope } = stored.head;
   const { entries, inboxPut } = await runtime.store.inbox(key);
-  if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, stored, TaskState.CANCELED);
+  if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, stored, { state: TaskState.CANCELED });
   const live = new LiveTask(runtime, stored);
   const entry = entries.find((each) => each.send !== undefined);
   if (entry?.send === undefined) {
@@ -82,5 +82,5 @@ async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
 }
 
 function giveUp(runtime: Runtime, stored: StoredTask, text: string): Promise<boolean> {
-  return endNow(runtime, stored, TaskState.FAILED, text);
+  return endNow(runtime, stored, { state: TaskState.FAILED, text });
 }

@@ -1,9 +1,10 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { conformJson } from "../../protocol/check/conform.js";
-import { type Scope, storedPrincipal } from "../../protocol/context.js";
+import { storedPrincipal } from "../../protocol/context.js";
 import { A2AError, taskNotFound } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { DueCursor, Head, StoredTask } from "../ports.js";
+import type { TaskRef } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
 import { LiveTask } from "../task/live-task.js";
@@ -21,7 +22,7 @@ const duePages = 100;
  * Starts the next turn of a task: at once if no turn runs, else when the running turn ends without ending the task.
  * Returns false for a task that has ended. Throws `taskNotFound`.
  */
-export async function wakeTask(runtime: Runtime, scope: Scope, id: string, data?: JsonValue): Promise<boolean> {
+export async function wakeTask(runtime: Runtime, { scope, id }: TaskRef, data?: JsonValue): Promise<boolean> {
   const wake = checkedData(runtime, data);
   for (let tries = 0; tries < maxTries; tries++) {
     const stored = await runtime.store.read(scope, id);

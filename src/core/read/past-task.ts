@@ -1,11 +1,10 @@
-import type { Scope } from "../../protocol/context.js";
 import { taskNotFound } from "../../protocol/errors.js";
 import { type CopyOptions, emptyTask, lastOf } from "../../protocol/fold.js";
 import type { Task } from "../../protocol/model.js";
 import type { Head, LogRecord } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { applyRecord, foldStored } from "../task/fold.js";
-import { copyOfLive } from "./read-task.js";
+import { copyOfLive, type TaskRef } from "./read-task.js";
 
 // A task as of an earlier position of its log.
 
@@ -23,14 +22,13 @@ export interface PastTask {
  */
 export async function readTaskAt(
   runtime: Runtime,
-  scope: Scope,
-  { id, seq }: { readonly id: string; readonly seq: number },
+  { seq, ...ref }: TaskRef & { readonly seq: number },
   options?: CopyOptions,
 ): Promise<Task> {
-  const live = copyOfLive(runtime, scope, id, { ...options, from: seq });
+  const live = copyOfLive(runtime, ref, { ...options, from: seq });
   if (live?.seq === seq) return live.task;
-  const stored = await runtime.store.read(scope, id);
-  if (stored === undefined) throw taskNotFound(id);
+  const stored = await runtime.store.read(ref.scope, ref.id);
+  if (stored === undefined) throw taskNotFound(ref.id);
   const { head, snapshot, records } = stored;
   if (snapshot === undefined || snapshot.seq <= seq || head.seq <= seq) {
     return foldStored({ ...stored, records: records.filter((record) => record.seq <= seq) }, options);

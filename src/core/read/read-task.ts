@@ -19,6 +19,9 @@ export interface TaskNow {
   readonly task: Task;
 }
 
+/** Which task of which owner. */
+export type TaskRef = Pick<Head, "scope" | "id">;
+
 export interface ReadOptions extends CopyOptions {
   /** A position that the caller has already seen. */
   readonly from?: number | undefined;
@@ -27,15 +30,15 @@ export interface ReadOptions extends CopyOptions {
 /**
  * Reads a task, from the turn in this process if one runs it, else from the store. Throws `taskNotFound` (spec 3.1.3).
  */
-export async function readTask(runtime: Runtime, scope: Scope, id: string, options?: ReadOptions): Promise<TaskNow> {
-  return copyOfLive(runtime, scope, id, options) ?? readStoredTask(runtime, scope, id, options);
+export async function readTask(runtime: Runtime, task: TaskRef, options?: ReadOptions): Promise<TaskNow> {
+  return copyOfLive(runtime, task, options) ?? readStoredTask(runtime, task, options);
 }
 
 /**
  * Copies a task that a turn of this process runs; `undefined` for any other, for one behind `from`, and for all while
  * another process may have taken them over.
  */
-export function copyOfLive(runtime: Runtime, scope: Scope, id: string, options?: ReadOptions): TaskNow | undefined {
+export function copyOfLive(runtime: Runtime, { scope, id }: TaskRef, options?: ReadOptions): TaskNow | undefined {
   const live = runtime.lease.valid ? runtime.live.get(id) : undefined;
   const fresh = live?.closed === false && live.stored >= (options?.from ?? 0);
   if (!fresh || live.key === undefined || !sameScope(live.scope, scope)) return undefined;
@@ -47,8 +50,7 @@ export function copyOfLive(runtime: Runtime, scope: Scope, id: string, options?:
 /** Reads only from the store: the state in this process is stale if another one took the task over. */
 export async function readStoredTask(
   runtime: Runtime,
-  scope: Scope,
-  id: string,
+  { scope, id }: TaskRef,
   options?: CopyOptions,
 ): Promise<TaskNow> {
   const stored = await runtime.store.read(scope, id);
@@ -85,13 +87,13 @@ const pageRecords = 256;
 
 /** Whether a message waits in the inbox or was taken. Without its log the task's history shows that. */
 export async function isPlaced(runtime: Runtime, { head, after, entry, messageId }: Placed): Promise<boolean> {
-  const { key, id, scope } = head;
+  const { key } = head;
   // The inbox first: an entry that leaves it meanwhile is found in the log.
   const { entries } = await runtime.store.inbox(key);
   if (entries.some((waiting) => waiting.id === entry)) return true;
   const taken = await isTaken(runtime, { key, after, entry });
   if (taken !== "compacted") return taken;
-  const { task } = await readStoredTask(runtime, scope, id);
+  const { task } = await readStoredTask(runtime, head);
   return task.history.some((said) => said.messageId === messageId);
 }
 

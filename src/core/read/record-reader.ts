@@ -28,9 +28,14 @@ export class RecordReader implements Watcher {
   #closed = false;
   #wakeUp: (() => void) | undefined;
 
-  constructor(runtime: Runtime, taskId: string, key: number | undefined, position: number) {
+  /** `key`: `undefined` until the task is created. `position`: number of the last record already read. */
+  constructor(
+    runtime: Runtime,
+    { id, key }: { readonly id: string; readonly key: number | undefined },
+    position: number,
+  ) {
     this.#runtime = runtime;
-    this.taskId = taskId;
+    this.taskId = id;
     this.key = key;
     this.position = position;
     runtime.watch.add(this);

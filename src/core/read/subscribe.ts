@@ -7,7 +7,7 @@ import type { Head } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { type EventPosition, eventIdMarker, eventIdPrefix, parseEventId } from "../task/event-id.js";
 import { stateOf } from "../task/record-state.js";
-import { readStoredTask, readTask } from "./read-task.js";
+import { readStoredTask, readTask, type TaskRef } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
 import { type StreamStart, snapshotItem, TaskStream } from "./task-stream.js";
 
@@ -33,7 +33,7 @@ export function subscribeToTask(
       });
     }
     const after = context.after === undefined ? undefined : parseEventId(context.after);
-    return streamFrom(runtime, scope, head, { after, see: untilTerminal });
+    return streamFrom(runtime, head, { after, see: untilTerminal });
   }, eventIdMarker(context));
   stream.onEnd = () => subscriptions.delete(stream);
   return stream;
@@ -53,31 +53,25 @@ export interface StreamFromOptions {
  */
 function streamFrom(
   runtime: Runtime,
-  scope: Scope,
   head: Head,
   { after, ...options }: Pick<StreamFromOptions, "see"> & { readonly after: EventPosition | undefined },
 ): StreamStart | Promise<StreamStart> {
-  if (after === undefined || !isPositionIn(after, head)) return streamFromNow(runtime, scope, head.id, options);
-  const restart = (): Promise<StreamStart> => streamFromNow(runtime, scope, head.id, { ...options, compacted: true });
+  if (after === undefined || !isPositionIn(after, head)) return streamFromNow(runtime, head, options);
+  const restart = (): Promise<StreamStart> => streamFromNow(runtime, head, { ...options, compacted: true });
   const idPrefix = eventIdPrefix(head.id, head.incarnation);
-  const reader = new RecordReader(runtime, head.id, head.key, after.seq);
+  const reader = new RecordReader(runtime, head, after.seq);
   return { items: [], reader, idPrefix, see: options.see, restart };
 }
 
 /** A stream that starts with the current task, even if its log was dropped before the read. */
-export async function streamFromNow(
-  runtime: Runtime,
-  scope: Scope,
-  id: string,
-  options: StreamFromOptions,
-): Promise<StreamStart> {
+export async function streamFromNow(runtime: Runtime, ref: TaskRef, options: StreamFromOptions): Promise<StreamStart> {
   const { see, untilIdle, historyLength, compacted } = options;
   const read = compacted === true ? readStoredTask : readTask;
-  const { key, idPrefix, seq, state, task } = await read(runtime, scope, id, { historyLength });
+  const { id, key, idPrefix, seq, state, task } = await read(runtime, ref, { historyLength });
   const items = [snapshotItem(task, idPrefix, seq)];
   if (isTerminal(state)) return { items };
-  const reader = new RecordReader(runtime, id, key, seq);
-  const restart = (): Promise<StreamStart> => streamFromNow(runtime, scope, id, { ...options, compacted: true });
+  const reader = new RecordReader(runtime, { id, key }, seq);
+  const restart = (): Promise<StreamStart> => streamFromNow(runtime, ref, { ...options, compacted: true });
   return { items, reader, idPrefix, see, untilIdle, restart };
 }
 

@@ -85,7 +85,7 @@ function behindFirst(
 ): StreamStart {
   const { runtime, request } = call;
   const shown = copyTask(task, { historyLength: request.configuration?.historyLength });
-  const reader = new RecordReader(runtime, id, key, seq);
+  const reader = new RecordReader(runtime, { id, key }, seq);
   return { items: [snapshotItem(shown, idPrefix, seq)], reader, idPrefix, see, restart: () => again(call, id, see) };
 }
 
@@ -96,7 +96,7 @@ const beginning = 8;
 // more that is not part of the stream.
 async function fromFirst(call: SendCall, id: string, see: SendGate["see"]): Promise<StreamStart> {
   const { runtime, request, scope } = call;
-  const now = await readStoredTask(runtime, scope, id);
+  const now = await readStoredTask(runtime, { scope, id });
   checkTaken(now.task, request);
   const page = await runtime.store.recordsAfter(now.key, 0, beginning);
   const records = typeof page === "object" ? page.records : [];
@@ -109,9 +109,9 @@ async function fromFirst(call: SendCall, id: string, see: SendGate["see"]): Prom
 
 // The stream of a send from the current state, because the log was dropped before it was read.
 async function again({ runtime, request, scope }: SendCall, id: string, see: StreamStart["see"]): Promise<StreamStart> {
-  checkTaken((await readStoredTask(runtime, scope, id)).task, request);
+  checkTaken((await readStoredTask(runtime, { scope, id })).task, request);
   const historyLength = request.configuration?.historyLength;
-  return streamFromNow(runtime, scope, id, { see, historyLength, compacted: true });
+  return streamFromNow(runtime, { scope, id }, { see, historyLength, compacted: true });
 }
 
 // The snapshot is held back until the turn's first event: an error before it is the answer of the operation.
@@ -121,10 +121,10 @@ function streamClaimed(
 ): StreamStart {
   registerLive(register, live);
   const { runtime, request } = call;
-  const { id, key, stored, idPrefix } = live;
+  const { id, stored, idPrefix } = live;
   const historyLength = request.configuration?.historyLength;
   const held = snapshotItem(copyTask(live.task, { historyLength }), idPrefix, stored);
-  const reader = new RecordReader(runtime, id, key, stored);
+  const reader = new RecordReader(runtime, live, stored);
   const { see } = createSendGate(start, "stream", true);
   run();
   return { items: [], held, reader, idPrefix, see, restart: () => again(call, id, see) };
@@ -140,7 +140,7 @@ function streamQueued(
   register?.({ key, id, seq });
   const idPrefix = eventIdPrefix(id, incarnation);
   const { see } = createSendGate(start, "stream");
-  const reader = new RecordReader(runtime, id, key, seq);
+  const reader = new RecordReader(runtime, { id, key }, seq);
   const task = foldStored(before, { historyLength: request.configuration?.historyLength });
   return { items: [snapshotItem(task, idPrefix, seq)], reader, idPrefix, see, restart: () => again(call, id, see) };
 }
@@ -159,9 +159,9 @@ export async function attach(call: SendCall): Promise<StreamStart | undefined> {
   const after = isThere ? position.seq : head.seq;
   const end = await endBehind(call, head, after);
   if (!isThere) {
-    return streamFromNow(runtime, scope, head.id, { ...end, historyLength: request.configuration?.historyLength });
+    return streamFromNow(runtime, head, { ...end, historyLength: request.configuration?.historyLength });
   }
-  const reader = new RecordReader(runtime, head.id, head.key, after);
+  const reader = new RecordReader(runtime, head, after);
   const idPrefix = eventIdPrefix(head.id, head.incarnation);
   return { ...end, items: [], reader, idPrefix, restart: () => again(call, head.id, end.see) };
 }
@@ -177,7 +177,7 @@ async function endBehind(
   if (taskId === "" || messageId === "") return taken;
   // The inbox first: an entry that leaves it meanwhile is found in the history.
   const { entries } = await runtime.store.inbox(key);
-  const { task, state, seq } = await readStoredTask(runtime, scope, id);
+  const { task, state, seq } = await readStoredTask(runtime, { scope, id });
   const waits = { see: createSendGate({ messageId }, "stream").see };
   if (task.history.some((each) => each.messageId === messageId)) {
     return (await isTaken(runtime, { key, after, messageId })) === false ? taken : waits;
@@ -190,7 +190,7 @@ async function endBehind(
 /** The first send's stream from its start, or from the current state if the log is gone. */
 async function streamAgain(call: SendCall, { sent, head }: ReachedTask): Promise<StreamStart> {
   const { runtime, request } = call;
-  const { id, key, incarnation } = head;
+  const { id, incarnation } = head;
   const historyLength = request.configuration?.historyLength;
   const { see } = createSendGate(sent, "stream", sent.seq === 0);
   const begun = await foldLog(runtime, head, sent.seq === 0 ? "first event" : sent.seq);
@@ -198,6 +198,6 @@ async function streamAgain(call: SendCall, { sent, head }: ReachedTask): Promise
   if (begun === undefined) return restart();
   const idPrefix = eventIdPrefix(id, incarnation);
   const shown = { ...begun.task, history: lastOf(begun.task.history, historyLength) };
-  const reader = new RecordReader(runtime, id, key, begun.seq);
+  const reader = new RecordReader(runtime, head, begun.seq);
   return { items: [snapshotItem(shown, idPrefix, begun.seq)], reader, idPrefix, see, restart };
 }

@@ -59,23 +59,25 @@ function sendDelivered({ call, start, register }: SentMessage, delivery: Deliver
   }
   const { key, seq } = delivery.before.head;
   register?.({ key, id: taskId, seq });
-  return followTaken(call, taskId, { key, after: seq, entry: start.entry });
+  return followTaken(call, { id: taskId, key, after: seq, entry: start.entry });
 }
 
 /** A message that a send delivered, and where its log is followed from. */
 interface Followed {
+  /** Of the task. */
+  readonly id: string;
   readonly key: number;
   readonly after: number;
   readonly entry: string;
 }
 
 /** Follows a task from a position until the message is answered, or taken if that is enough. */
-function followTaken(call: SendCall, taskId: string, placed: Followed): Promise<SendMessageResponse> {
+function followTaken(call: SendCall, placed: Followed): Promise<SendMessageResponse> {
   const immediately = call.request.configuration?.returnImmediately === true;
-  const reader = new RecordReader(call.runtime, taskId, placed.key, placed.after);
+  const reader = new RecordReader(call.runtime, placed, placed.after);
   const answered = follow(call, reader, createSendGate(placed, immediately ? "taken" : "stop"));
   if (!immediately) return answered;
-  return withdrawLate(call, taskId, placed, answered).finally(() => reader.close());
+  return withdrawLate(call, placed, answered).finally(() => reader.close());
 }
 
 async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<SendMessageResponse> {
@@ -83,7 +85,7 @@ async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<
   if ("live" in outcome) {
     // Another process took the task over, or no turn runs it now: the log shows the outcome.
     const { id, key, stored } = outcome.live;
-    return follow(call, new RecordReader(call.runtime, id, key, stored), gate);
+    return follow(call, new RecordReader(call.runtime, { id, key }, stored), gate);
   }
   return outcome;
 }
@@ -127,13 +129,13 @@ async function taskBehind(
   seq: number,
 ): Promise<Task> {
   const { historyLength, returnImmediately } = request.configuration ?? {};
-  if (returnImmediately !== true) return readTaskAt(runtime, scope, { id, seq }, { historyLength });
-  return (await readTask(runtime, scope, id, { historyLength, from: seq })).task;
+  if (returnImmediately !== true) return readTaskAt(runtime, { scope, id, seq }, { historyLength });
+  return (await readTask(runtime, { scope, id }, { historyLength, from: seq })).task;
 }
 
 // The log is gone because the task ended a while ago; its history shows whether the message was taken.
 async function fromHistory({ runtime, request, scope }: SendCall, taskId: string): Promise<SendMessageResponse> {
-  const { task } = await readStoredTask(runtime, scope, taskId);
+  const { task } = await readStoredTask(runtime, { scope, id: taskId });
   checkTaken(task, request);
   return taskResponse(copyTask(task, { historyLength: request.configuration?.historyLength }));
 }
@@ -142,21 +144,16 @@ async function fromHistory({ runtime, request, scope }: SendCall, taskId: string
 async function answerAgain(call: SendCall, { sent, head }: ReachedTask): Promise<SendMessageResponse> {
   const { historyLength, returnImmediately } = call.request.configuration ?? {};
   if (sent.seq === 0 && returnImmediately === true) {
-    return taskResponse((await readTask(call.runtime, call.scope, head.id, { historyLength })).task);
+    return taskResponse((await readTask(call.runtime, head, { historyLength })).task);
   }
   const held = { ...call, idempotency: new IdempotencyClaim(call.runtime, sent) };
-  return followTaken(held, head.id, { key: head.key, after: sent.seq, entry: sent.entry });
+  return followTaken(held, { id: head.id, key: head.key, after: sent.seq, entry: sent.entry });
 }
 
 // A send that must not wait is answered when its message was taken. If it is not taken in time, it is withdrawn.
-async function withdrawLate<T>(
-  { runtime, idempotency }: SendCall,
-  taskId: string,
-  placed: Followed,
-  answered: Promise<T>,
-): Promise<T> {
+async function withdrawLate<T>({ runtime, idempotency }: SendCall, placed: Followed, answered: Promise<T>): Promise<T> {
   const { clock, limits, store } = runtime;
-  const { key, entry } = placed;
+  const { id: taskId, key, entry } = placed;
   let cancel = noop;
   const late = new Promise<"late">((resolve) => {
     cancel = clock.after(limits.inboxWaitMs, () => resolve("late"));
