@@ -9,9 +9,28 @@ export interface Placement {
 }
 
 const tokenForm = /^[\w!#$%&'*+.^`|~-]+$/;
-const headerForm = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
-const bearerForm = /^[\x21-\x7e]+$/;
-const cookieForm = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/;
+
+/** What a place can carry, and what a secret that cannot go there holds. */
+interface Form {
+  readonly form: RegExp;
+  readonly fault: string;
+}
+
+const forms = {
+  header: {
+    form: /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/,
+    fault: "characters that a header cannot carry",
+  },
+  bearer: {
+    form: /^[\x21-\x7e]+$/,
+    fault: 'characters that a token cannot have; give the token alone, without "Bearer"',
+  },
+  query: { form: /./, fault: "line breaks alone" },
+  cookie: {
+    form: /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/,
+    fault: "characters that a cookie cannot carry",
+  },
+} satisfies Record<string, Form>;
 
 /** Whether the text is a valid name of a header or a cookie. */
 export function isToken(name: string): boolean {
@@ -24,7 +43,7 @@ export function headerPlacement(scheme: string, header: string, prefix = ""): Pl
   return {
     key: `header ${name}`,
     place: (secret) => {
-      check(scheme, secret, headerForm, "characters that a header cannot carry");
+      check(scheme, secret, forms.header);
       return { headers: { [name]: prefix + secret } };
     },
   };
@@ -36,7 +55,7 @@ export function bearerPlacement(scheme: string): Placement {
   return {
     key,
     place: (secret) => {
-      check(scheme, secret, bearerForm, 'characters that a token cannot have; give the token alone, without "Bearer"');
+      check(scheme, secret, forms.bearer);
       return place(secret);
     },
   };
@@ -47,7 +66,7 @@ export function queryPlacement(scheme: string, name: string): Placement {
   return {
     key: `query ${name}`,
     place: (secret) => {
-      check(scheme, secret, /./, "line breaks alone");
+      check(scheme, secret, forms.query);
       return { query: { [name]: secret } };
     },
   };
@@ -58,13 +77,13 @@ export function cookiePlacement(scheme: string, name: string): Placement {
   return {
     key: `cookie ${name}`,
     place: (secret) => {
-      check(scheme, secret, cookieForm, "characters that a cookie cannot carry");
+      check(scheme, secret, forms.cookie);
       return { headers: { cookie: `${name}=${secret}` } };
     },
   };
 }
 
-function check(scheme: string, secret: unknown, form: RegExp, fault: string): void {
+function check(scheme: string, secret: unknown, { form, fault }: Form): void {
   const path = `credentials[${JSON.stringify(scheme)}]`;
   if (typeof secret !== "string")
     throw new TypeError(`${path} must give a string, not a value of type ${typeof secret}`);
@@ -101,7 +120,7 @@ function isSameRecord(one: StringRecord = {}, other: StringRecord = {}): boolean
 export function checkCredential(credential: Credential): Credential {
   for (const [name, value] of Object.entries(credential.headers ?? {})) {
     if (!isToken(name)) throw new TypeError(`${JSON.stringify(name)} cannot be the name of a header`);
-    if (typeof value !== "string" || !headerForm.test(value)) {
+    if (typeof value !== "string" || !forms.header.form.test(value)) {
       throw new TypeError(`the header ${name} of the credentials holds characters that a header cannot carry`);
     }
   }

@@ -83,7 +83,7 @@ async function listenWith<A extends ComposedAgent>(
   bound = { port: listeners.main.port, grpcPort: listeners.grpc?.port };
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
-    closing ??= shutDown(agent, listeners, ready, drainMs);
+    closing ??= shutDown(agent, { listeners, ready, drainMs });
     return closing;
   };
   if (options.handleSignals === true) closeOnSignals(close, agent);
@@ -151,7 +151,13 @@ async function listen(
   }
 }
 
-async function shutDown(agent: ComposedAgent, listeners: Listeners, ready: Readiness, drainMs: number): Promise<void> {
+interface ShutDown {
+  readonly listeners: Listeners;
+  readonly ready: Readiness;
+  readonly drainMs: number;
+}
+
+async function shutDown(agent: ComposedAgent, { listeners, ready, drainMs }: ShutDown): Promise<void> {
   ready.drain();
   agent.admission.close();
   listeners.main.retire();

@@ -1,6 +1,5 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { A2AError } from "../../protocol/errors.js";
-import type { Operation } from "../../protocol/operations.js";
 import type { HttpJsonAdapter } from "../../version/codec.js";
 import { adaptersFor, versionsOf } from "../../version/detect.js";
 import { bookReply } from "../http/booked-body.js";
@@ -65,14 +64,14 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
     call.declare(end.versions);
     const { declared } = call;
     errorContext.adapter = end.adapters.find(({ version }) => version === declared) ?? errorContext.adapter;
-    const match = findRoute(end, request, declared, errorContext);
+    const match = findRoute(end, request, errorContext);
     const { adapter, route } = match;
     const { operation } = route;
     call.target = { adapter, operation, handler: handlerFor(adapter, service) };
     call.admit();
     const message = await readRequest(match, request, call);
     if (operation.streams) {
-      const form = streamForm(call, adapter, operation, message);
+      const form = streamForm(call, adapter, adapter.writeStream(operation, message));
       reply = await streamReply(call, request, call.stream(message), form);
       return reply;
     }
@@ -114,12 +113,8 @@ function options(end: HttpJsonEnd, request: HttpRequest): HttpReply {
   }
 }
 
-function findRoute(
-  end: HttpJsonEnd,
-  request: HttpRequest,
-  declared: string | undefined,
-  errorContext: CallErrorContext,
-): RouteMatch {
+function findRoute(end: HttpJsonEnd, request: HttpRequest, errorContext: CallErrorContext): RouteMatch {
+  const { declared } = errorContext.call;
   const detection = { adapters: end.adapters, strict: end.service.strictVersions };
   const routed = end.route(request.method, request.path, (knows) => adaptersFor(detection, declared, knows));
   if ("match" in routed) {
@@ -141,8 +136,11 @@ async function readRequest(match: RouteMatch, request: HttpRequest, call: Server
   return codec.readRequest(readBodyRequest(match, request.query, text === "" ? undefined : parseJson(text)));
 }
 
-function streamForm(call: ServerCall, adapter: HttpJsonAdapter, operation: Operation, message: AnyMessage): StreamForm {
-  const writer = adapter.writeStream(operation, message);
+function streamForm(
+  call: ServerCall,
+  adapter: HttpJsonAdapter,
+  writer: ReturnType<HttpJsonAdapter["writeStream"]>,
+): StreamForm {
   return {
     extensionsName: adapter.extensionsName,
     write(item) {

@@ -98,7 +98,7 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     call.target = { adapter, operation, handler: handlerFor(adapter, service) };
     const message = adapter.codec(operation).readRequest(read.params);
     if (operation.streams) {
-      const form = rpcForm(errorContext, operation, message);
+      const form = rpcForm(errorContext, adapter.writeStream(operation, message));
       reply = await streamReply(call, request, call.stream(message), form);
       return reply;
     }
@@ -177,8 +177,7 @@ async function spokenAdapter(
   return able[0];
 }
 
-function rpcForm(errorContext: CallErrorContext, operation: Operation, message: RequestMessage): StreamForm {
-  const writer = errorContext.adapter.writeStream(operation, message);
+function rpcForm(errorContext: CallErrorContext, writer: ReturnType<JsonRpcAdapter["writeStream"]>): StreamForm {
   const before = `{"jsonrpc":"2.0","id":${errorContext.id},"result":`;
   return {
     extensionsName: errorContext.adapter.extensionsName,
@@ -191,8 +190,6 @@ function rpcForm(errorContext: CallErrorContext, operation: Operation, message: 
     writeFailure: (error) => failureEvent(errorContext, errorContext.call.publicError(error)),
   };
 }
-
-type RequestMessage = Parameters<JsonRpcAdapter["writeStream"]>[1];
 
 function failure(errorContext: CallErrorContext, thrown: unknown): HttpReply {
   const { call, adapter } = errorContext;

@@ -64,7 +64,7 @@ function endRaces({ it }: Suite, make: MakeTaskStore): void {
         for (let round = 0; round < 20; round += 1) {
           const head = await store.create(newTask());
           const end = { ...status(INPUT_REQUIRED, 9, 2), end: { inboxPut: 0 } };
-          const { put, ended } = await race(store, head, end, putFirst);
+          const { put, ended } = await race(store, head, { end, putFirst });
           assert.ok(["stored inboxMoved", "idle stored"].includes(`${put} ${ended}`), `${put} ${ended}`);
         }
       }),
@@ -75,7 +75,7 @@ function endRaces({ it }: Suite, make: MakeTaskStore): void {
         for (let round = 0; round < 20; round += 1) {
           const head = await store.create(newTask());
           const end = { ...status(COMPLETED, 9, 2), end: { inboxPut: 0 } };
-          const { put, ended } = await race(store, head, end, putFirst);
+          const { put, ended } = await race(store, head, { end, putFirst });
           assert.ok(["stored stored", "ended stored"].includes(`${put} ${ended}`), `${put} ${ended}`);
           assert.deepEqual((await store.inbox(head.key)).entries, []);
         }
@@ -103,7 +103,12 @@ function claim(store: TaskStore, head: Head, holder: string) {
   return store.append(appendTo(head, { records, claim: { holder, turn: head.turn + 1 } }));
 }
 
-async function race(store: TaskStore, head: Head, end: Parameters<typeof appendTo>[1], putFirst: boolean) {
+interface Race {
+  readonly end: Parameters<typeof appendTo>[1];
+  readonly putFirst: boolean;
+}
+
+async function race(store: TaskStore, head: Head, { end, putFirst }: Race) {
   const putting = () => store.put(head.key, entry("m"), 16);
   const ending = () => store.append(appendTo(head, end));
   if (putFirst) {

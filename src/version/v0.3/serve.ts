@@ -105,9 +105,11 @@ function oldSubscription(
   const items = handler.subscribeToTask(request, context)[Symbol.asyncIterator]();
   const first = (): Promise<Step<StreamItem>> => {
     next = () => items.next();
-    return items.next().catch((error: unknown) => {
+    return items.next().catch(async (error: unknown) => {
       next = async () => over;
-      return endedTask(handler, request, context, error);
+      const ended = isUnsupported(error) ? await endedTask(handler, request, context) : undefined;
+      if (ended === undefined) throw error;
+      return ended;
     });
   };
   let next = first;
@@ -117,17 +119,15 @@ function oldSubscription(
   );
 }
 
-/** Returns the ended task in place of the subscription's error. */
+/** The ended task, in place of the subscription's error; `undefined` for any other task. */
 async function endedTask(
   handler: Handler,
   { id, tenant }: SubscribeToTaskRequest,
   context: ServerContext,
-  error: unknown,
-): Promise<Step<StreamItem>> {
-  if (!isUnsupported(error)) throw error;
+): Promise<Step<StreamItem> | undefined> {
   const asked: GetTaskRequest = { $typeName: "lf.a2a.v1.GetTaskRequest", id, tenant };
   const value = await handler.getTask(asked, context).catch(() => undefined);
-  if (value?.status === undefined || !isTerminal(value.status.state)) throw error;
+  if (value?.status === undefined || !isTerminal(value.status.state)) return undefined;
   return {
     done: false,
     value: { response: { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value } } },
