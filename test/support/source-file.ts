@@ -1,7 +1,7 @@
 import { parseSync, Visitor } from "rolldown/utils";
 
 /** A place where one module imports another. */
-export interface Import {
+interface Import {
   readonly line: number;
   readonly specifier: string;
   /** `type`: erased when compiled. `lazy`: `import()`. */
