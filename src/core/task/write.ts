@@ -81,7 +81,7 @@ async function retryWrite(
 ): Promise<Outcome> {
   const pauseAfter = (error: unknown, failures: number): number | undefined => {
     const pauseMs = plan.pauseAfter(error, failures);
-    if (pauseMs !== undefined) {
+    if (pauseMs !== undefined && failures === 1) {
       deps.logger.warn({ taskId: write.task.id, err: error }, "the task store failed, the turn waits");
     }
     return pauseMs;
