@@ -18,7 +18,7 @@ export function hostileRows(effort: Effort): readonly Row[] {
     {
       name: `honest callers beside a hostile one, ${ms / minute} min`,
       unit: "ms",
-      what: `99th percentile of honest calls under the load of bench/clients/hostile.ts, less that of a quiet server; the row fails when an honest call is refused, or when the memory at the end is more than ${memoryGrowth} times that after two fifths`,
+      what: `99th percentile of honest calls under the load of bench/clients/hostile.ts, less that of a quiet server; no honest call is under way while the memory is measured, which stops the server; the row fails when an honest call is refused, or when the memory at the end is more than ${memoryGrowth} times that after two fifths`,
       budgets: [{ of: "unit", atMost: 25 }],
       start: { ours: () => Promise.resolve(probe(ms)) },
       maxRounds: { ours: 1 },
@@ -31,10 +31,12 @@ function probe(ms: number): Probe {
   return {
     measure: async () => {
       await using server = await startServer("ours-guarded.ts");
-      const quiet = await during(server, delay(ms / 15));
+      const honest = honestLoad(server);
+      const quiet = await honest.until(delay(ms / 15));
       await using hostile = await startProgram<string>("clients/hostile.ts", [String(server.http)]);
       const load = hostile.ask({ run: ms });
-      const [loud, growth] = await Promise.all([during(server, load), memoryGrowthOf(server, ms)]);
+      const memory = () => honest.without(() => server.ask("rss"));
+      const [loud, growth] = await Promise.all([honest.until(load), growthOf(memory, ms)]);
       if (growth > memoryGrowth) throw new Error(`the memory grew by a factor of ${growth.toFixed(2)}`);
       return percentile99(loud) - percentile99(quiet);
     },
@@ -42,29 +44,58 @@ function probe(ms: number): Probe {
   };
 }
 
-async function memoryGrowthOf(server: Server, ms: number): Promise<number> {
+/** How many times what it was after two fifths of `ms` the memory is at the end. */
+async function growthOf(memory: () => Promise<number>, ms: number): Promise<number> {
   await delay((ms * 2) / 5);
-  const early = await server.ask("rss");
+  const early = await memory();
   await delay((ms * 3) / 5 - minute / 30);
-  return (await server.ask("rss")) / early;
+  return (await memory()) / early;
 }
 
-/** Calls as honest callers do until `load` ends, and gives how long each call took in milliseconds. A refusal throws. */
-async function during(server: Server, load: Promise<unknown>): Promise<readonly number[]> {
-  let over = false;
-  const end = load.finally(() => {
-    over = true;
-  });
-  const times: number[] = [];
+interface HonestLoad {
+  /** Calls as honest callers do until `end`, and gives how long each call took in milliseconds. A refusal throws. */
+  until(end: Promise<unknown>): Promise<readonly number[]>;
+  /** Does `work` while no honest call is under way: a forced collection stops the server, for seconds in all. */
+  without<T>(work: () => Promise<T>): Promise<T>;
+}
+
+function honestLoad(server: Server): HonestLoad {
   const callers = Array.from({ length: honestOwners }, (_, owner) => honestCaller(server, `honest-${owner}`));
-  const pending: Promise<void>[] = [];
-  for (let n = 1; !over; n++) {
-    const caller = callers[n % honestOwners];
-    if (caller !== undefined) pending.push(timed(() => caller(n), times));
-    await delay(honestPauseMs);
-  }
-  await Promise.all([end, ...pending]);
-  return times;
+  const pending = new Set<Promise<void>>();
+  let rest: Promise<unknown> | undefined;
+  const start = (n: number, times: number[]): Promise<void> => {
+    const call = timed(() => callers[n % honestOwners]?.(n) ?? Promise.resolve(), times);
+    pending.add(call);
+    return call.finally(() => pending.delete(call));
+  };
+  return {
+    async until(end) {
+      let over = false;
+      const ended = end.finally(() => {
+        over = true;
+      });
+      const times: number[] = [];
+      const calls: Promise<void>[] = [];
+      for (let n = 1; !over; n++) {
+        await rest;
+        calls.push(start(n, times));
+        await delay(honestPauseMs);
+      }
+      await Promise.all([ended, ...calls]);
+      return times;
+    },
+    async without(work) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      rest = promise;
+      try {
+        await Promise.all(pending);
+        return await work();
+      } finally {
+        rest = undefined;
+        resolve();
+      }
+    },
+  };
 }
 
 async function timed(call: () => Promise<void>, times: number[]): Promise<void> {
